@@ -1,0 +1,136 @@
+"""Batches of a pool's topics given to assessors, the tasks they take, and the judgments they make."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from corpus.models import Topic, Track, User
+from pooling.models import Pool, PoolEntry
+
+
+class Batch(models.Model):
+    """A round of judging on one pool. Which assessor has which topic stands in its `TopicAssignment`s."""
+
+    class Kind(models.TextChoices):
+        TRAINING = "training", "training"
+        MAIN = "main", "main"
+        DUAL = "dual", "dual"
+        ADJUDICATION = "adjudication", "adjudication"
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open"
+        CLOSED = "closed", "closed"
+
+    pool = models.ForeignKey(Pool, models.PROTECT, related_name="batches")
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=20, choices=Kind, default=Kind.MAIN)
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    minutes_allotted = models.PositiveIntegerField(
+        default=120, help_text="A task not submitted within this time returns to the queue; work submitted later is kept."
+    )
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "batches"
+        constraints = [models.UniqueConstraint(fields=["pool", "name"], name="batch_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("assessment:batch", args=[self.pk])
+
+
+class TopicAssignment(models.Model):
+    """A topic of a batch given to an assessor. Withdrawn rather than deleted: what was judged stays judged."""
+
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="topic_assignments")
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="topic_assignments")
+    assessor = models.ForeignKey(User, models.PROTECT, related_name="topic_assignments")
+    is_withdrawn = models.BooleanField("withdrawn", default=False)
+
+    class Meta:
+        ordering = ["batch", "topic"]
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "topic", "assessor"], name="topic_assignment_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic} to {self.assessor}"
+
+
+class Assignment(models.Model):
+    """One entry taken by one assessor: a task. At most one per batch, entry and assessor; expiry only reopens it."""
+
+    class Status(models.TextChoices):
+        ACCEPTED = "accepted", "accepted"
+        EXPIRED = "expired", "expired"
+        SUBMITTED = "submitted", "submitted"
+
+    id = models.BigAutoField(primary_key=True)
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
+    entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="assignments")
+    assessor = models.ForeignKey(User, models.PROTECT, related_name="assignments")
+    status = models.CharField(max_length=10, choices=Status, default=Status.ACCEPTED)
+    accepted_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "entry", "assessor"], name="assignment_unique"),
+            models.CheckConstraint(
+                condition=Q(status="submitted", submitted_at__isnull=False)
+                | (~Q(status="submitted") & Q(submitted_at__isnull=True)),
+                name="assignment_submitted_when",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["batch", "assessor", "status"], name="assignment_queue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} by {self.assessor_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("assessment:assignment", args=[self.pk])
+
+
+class Judgment(models.Model):
+    """What an assessor chose for a document of a topic. Appended, never changed: a revision names what it replaces.
+
+    Keyed by topic and docno, so that nothing depends on the pool's order. `grade` is empty for a non-answer.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="judgments")
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="judgments")
+    track = models.ForeignKey(Track, models.PROTECT, related_name="judgments")
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="judgments")
+    docno = models.TextField(db_collation="C")
+    assessor = models.ForeignKey(User, models.PROTECT, related_name="judgments")
+    choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
+    grade = models.SmallIntegerField(null=True)
+    comment = models.TextField(blank=True)
+    request_id = models.UUIDField(help_text="Made by the page: the same submission, sent twice, is stored once.")
+    replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
+    is_current = models.BooleanField(default=True)
+    seconds = models.PositiveIntegerField(null=True, help_text="From the task's page to its submission.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["request_id"], name="judgment_request_unique"),
+            models.UniqueConstraint(
+                fields=["batch", "topic", "docno", "assessor"],
+                condition=Q(is_current=True),
+                name="judgment_current_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic_id} {self.docno}: {self.choice}"

@@ -1,0 +1,27 @@
+"""The one place where a refusal becomes an answer: a 409 page that says why, or JSON for a program."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from corpus.errors import Refused
+
+
+class RefusalMiddleware:
+    """Turns `Refused`, raised by a service under any view, into a 409."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, Refused):
+            return None
+        if request.accepts("text/html"):
+            context = {"title": exception.title, "message": exception.message}
+            return render(request, "config/refused.html", context, status=409)
+        problem = {"title": exception.title, "detail": exception.message, "status": 409}
+        return JsonResponse(problem, status=409, content_type="application/problem+json")

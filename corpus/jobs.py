@@ -1,0 +1,282 @@
+"""Long work: the job row is the truth, a Celery message is only a nudge.
+
+A handler computes outside transactions and stores inside `progress.storing()`, which locks the job's row and makes
+sure that this attempt still owns it. A worker that is killed leaves a stale heartbeat; `relaunch_lost` hands the
+job to another worker under the next attempt number, and whatever the first might still try to store is refused.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any, Protocol
+
+from celery import current_app
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
+
+from corpus.errors import Refused
+from corpus.models import Collection, Job, Track, User
+
+logger = logging.getLogger(__name__)
+
+MAX_LOSSES = 5
+PROGRESS_SECONDS = 0.5
+
+
+class Handler(Protocol):
+    def __call__(self, progress: "Progress", /, **arguments: Any) -> dict[str, Any]: ...
+
+
+class FailureHook(Protocol):
+    def __call__(self, **arguments: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Registered:
+    run: Handler
+    failed: FailureHook | None
+
+
+_handlers: dict[str, Registered] = {}
+
+
+class JobLost(Exception):
+    """Another worker has taken the job over: this attempt must stop and store nothing."""
+
+
+def handler(kind: str, *, failed: FailureHook | None = None) -> Callable[[Handler], Handler]:
+    """Register the function that does jobs of a kind; `failed` runs in the transaction that marks one failed."""
+
+    def register(function: Handler) -> Handler:
+        if kind in _handlers:
+            raise ValueError(f"two handlers for jobs of kind {kind}")
+        _handlers[kind] = Registered(function, failed)
+        return function
+
+    return register
+
+
+def request(
+    *,
+    kind: str,
+    title: str,
+    arguments: dict[str, Any],
+    by: User | None,
+    track: Track | None = None,
+    collection: Collection | None = None,
+) -> Job:
+    """Record a job and nudge a worker once the transaction commits."""
+    if kind not in _handlers:
+        raise ValueError(f"no handler for jobs of kind {kind}")
+    job = Job.objects.create(
+        kind=kind, title=title, arguments=arguments, created_by=by, track=track, collection=collection
+    )
+    transaction.on_commit(partial(nudge, job.pk))
+    return job
+
+
+def nudge(job_id: int) -> None:
+    """Ask any worker to run a job. Without a broker the job stays queued, and the beat asks again."""
+    try:
+        current_app.send_task("corpus.tasks.run_job", args=[job_id], retry=False)
+    except BrokerError as error:
+        logger.warning("job %s could not be queued (%s); the beat will ask again", job_id, error)
+
+
+class Progress:
+    """What a handler holds of its job: it reports through it, and stores only through it."""
+
+    def __init__(self, job_id: int, attempt: int) -> None:
+        self.job_id = job_id
+        self.attempt = attempt
+        self._lost = threading.Event()
+        self._next_report = 0.0
+
+    def _mine(self) -> Q:
+        return Q(pk=self.job_id, attempt=self.attempt, state=Job.State.RUNNING)
+
+    def update(self, done: int, total: int | None = None, message: str = "") -> None:
+        """Show how far the work is; written at most twice a second.
+
+        Raises
+        ------
+        JobLost
+            Another worker has taken the job over.
+        """
+        if self._lost.is_set():
+            raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
+        now = time.monotonic()
+        if now < self._next_report:
+            return
+        self._next_report = now + PROGRESS_SECONDS
+        fields = {"done": done, "total": total, "message": message, "heartbeat_at": timezone.now()}
+        if not Job.objects.filter(self._mine()).update(**fields):
+            raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
+
+    @contextmanager
+    def storing(self) -> Iterator[Job]:
+        """A transaction in which this attempt owns the job: nobody can take it over before it commits.
+
+        Raises
+        ------
+        JobLost
+            Another worker has taken the job over; nothing was stored.
+        """
+        with transaction.atomic():
+            job = Job.objects.select_for_update().filter(self._mine()).first()
+            if job is None:
+                raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
+            yield job
+
+    def beat(self, stop: threading.Event) -> None:
+        """Renew the heartbeat from a thread of its own until told to stop, or until the job is lost."""
+        while not stop.wait(settings.JOB_HEARTBEAT_SECONDS) and not self._lost.is_set():
+            try:
+                if not Job.objects.filter(self._mine()).update(heartbeat_at=timezone.now()):
+                    self._lost.set()
+            except (OperationalError, InterfaceError):
+                logger.warning("job %s: no heartbeat, the database does not answer", self.job_id)
+            finally:
+                connection.close()
+
+
+def _claim(job_id: int) -> Job | None:
+    """Take a queued job, or one whose worker is gone; None if there is nothing to do."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update(skip_locked=True).filter(pk=job_id).first()
+        if job is None or not _is_free(job):
+            return None
+        job.losses += job.state == Job.State.RUNNING
+        job.state = Job.State.RUNNING
+        job.attempt += 1
+        job.heartbeat_at = timezone.now()
+        job.started_at = job.started_at or job.heartbeat_at
+        job.save()
+        return job
+
+
+def _is_free(job: Job) -> bool:
+    if job.state == Job.State.QUEUED:
+        return True
+    return job.state == Job.State.RUNNING and (job.heartbeat_at is None or job.heartbeat_at < _lost_before())
+
+
+def _lost_before() -> Any:
+    return timezone.now() - timedelta(seconds=settings.JOB_LOST_AFTER_SECONDS)
+
+
+@contextmanager
+def _heartbeat(progress: Progress) -> Iterator[None]:
+    stop = threading.Event()
+    thread = threading.Thread(target=progress.beat, args=[stop], daemon=True, name=f"job-{progress.job_id}")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def run(job_id: int) -> None:
+    """Run a job to its end, unless it is finished or another worker has it. Delivering it twice is harmless."""
+    job = _claim(job_id)
+    if job is None:
+        return
+    progress = Progress(job.pk, job.attempt)
+    registered = _handlers.get(job.kind)
+    if registered is None:
+        _finish_failed(progress, None, job, f"There is no handler for jobs of kind {job.kind}.")
+        return
+    try:
+        with _heartbeat(progress):
+            result = registered.run(progress, **job.arguments)
+        _finish(progress, result)
+    except JobLost:
+        logger.warning("job %s was taken over; attempt %s stops", job.pk, job.attempt)
+    except Refused as refusal:
+        _finish_failed(progress, registered, job, refusal.message)
+    except (OperationalError, InterfaceError):
+        logger.exception("job %s: the database went away; the beat takes the job up again", job.pk)
+        raise
+    except Exception:  # noqa: BLE001 - whatever a handler raises is a failed job with a reason, never a lost one
+        logger.exception("job %s (%s) failed", job.pk, job.kind)
+        _finish_failed(
+            progress, registered, job, "Something unforeseen went wrong; the worker's log has the details."
+        )
+
+
+def _finish(progress: Progress, result: dict[str, Any]) -> None:
+    with progress.storing() as job:
+        job.state = Job.State.DONE
+        job.result = result
+        job.done = job.total = job.total if job.total is not None else job.done
+        job.message = ""
+        job.finished_at = timezone.now()
+        job.save()
+
+
+def _finish_failed(progress: Progress, registered: Registered | None, job: Job, reason: str) -> None:
+    close_old_connections()
+    try:
+        with progress.storing() as current:
+            _mark_failed(current, registered, reason)
+    except JobLost:
+        logger.warning("job %s was taken over; its failure in attempt %s is dropped", job.pk, job.attempt)
+
+
+def _mark_failed(job: Job, registered: Registered | None, reason: str) -> None:
+    job.state = Job.State.FAILED
+    job.error = reason
+    job.finished_at = timezone.now()
+    job.save()
+    if registered is not None and registered.failed is not None:
+        registered.failed(**job.arguments)
+
+
+def relaunch_lost() -> int:
+    """Queue again what no worker holds: jobs whose message or worker was lost. Returns how many.
+
+    A job that has used up its attempts fails with that reason, so that nothing that kills workers runs forever.
+    """
+    silent = Q(heartbeat_at__lt=_lost_before()) | Q(heartbeat_at=None, created_at__lt=_lost_before())
+    _fail_spent(Q(state=Job.State.RUNNING) & silent)
+    waiting = Job.objects.filter(silent, state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    ids = list(waiting.order_by("id").values_list("pk", flat=True))
+    # A queued job's heartbeat is the last time it was asked for: a busy worker is not flooded with messages.
+    Job.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=timezone.now())
+    for job_id in ids:
+        nudge(job_id)
+    return len(ids)
+
+
+def _fail_spent(silent: Q) -> None:
+    spent = Job.objects.filter(silent, losses__gte=MAX_LOSSES)
+    for job_id in list(spent.values_list("pk", flat=True)):
+        with transaction.atomic():
+            job = Job.objects.select_for_update(skip_locked=True).filter(silent, pk=job_id).first()
+            if job is not None:
+                reason = f"The worker was lost {MAX_LOSSES} times while doing this; it is not tried again."
+                _mark_failed(job, _handlers.get(job.kind), reason)
+
+
+def retry(*, job: Job) -> None:
+    """Give a failed job a fresh start.
+
+    Raises
+    ------
+    Refused
+        The job has not failed.
+    """
+    with transaction.atomic():
+        fields = {"state": Job.State.QUEUED, "losses": 0, "error": "", "finished_at": None, "heartbeat_at": None}
+        if not Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(**fields):
+            raise Refused(f"Only a failed job can be tried again; “{job.title}” is {job.get_state_display()}.")
+        transaction.on_commit(partial(nudge, job.pk))

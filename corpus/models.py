@@ -1,0 +1,368 @@
+"""What exists before any run: people, protocols, collections, documents, tracks, topics, and the jobs that do long work."""
+
+from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from protocols.loader import parse_protocol
+from protocols.schema import Protocol
+
+
+class User(AbstractUser):
+    """A person. `is_staff` makes an organizer; assessors and team members get their part from a track."""
+
+    uses_shortcuts = models.BooleanField(
+        "single-key shortcuts",
+        default=True,
+        help_text="Judge with single keys. Switch off if you use speech input or another tool that sends keys.",
+    )
+
+    class Meta(AbstractUser.Meta):
+        pass
+
+    @property
+    def is_organizer(self) -> bool:
+        return self.is_active and self.is_staff
+
+
+class StoredProtocol(models.Model):
+    """A protocol file as it stood when a track took it. Never edited: a change is a new slug."""
+
+    slug = models.SlugField(unique=True, max_length=100)
+    title = models.TextField()
+    text = models.TextField("TOML")
+    digest = models.CharField("sha256", max_length=64)
+    is_shipped = models.BooleanField("comes with Assay", default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name = "protocol"
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def parsed(self) -> Protocol:
+        return parse_protocol(self.text, name=f"{self.slug}.toml")
+
+
+class Collection(models.Model):
+    """A set of documents. Readers see it once it is ready; while an import runs it is not."""
+
+    class Status(models.TextChoices):
+        EMPTY = "empty", "empty"
+        IMPORTING = "importing", "importing"
+        READY = "ready", "ready"
+
+    slug = models.SlugField(unique=True, max_length=100)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    licence = models.CharField(max_length=200, blank=True)
+    hosts = ArrayField(
+        models.CharField(max_length=200),
+        default=list,
+        blank=True,
+        help_text="Hosts whose links lead into this collection, such as math.stackexchange.com.",
+    )
+    status = models.CharField(max_length=20, choices=Status, default=Status.EMPTY)
+    counts = models.JSONField(default=dict, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("corpus:collection", args=[self.slug])
+
+
+class Document(models.Model):
+    """A post or any other unit of text; `thread` is the docno of the question that heads its thread.
+
+    `title` and `body` are sanitised HTML: `corpus.sanitise` has made them fit for a page. `docno` and `thread`
+    compare by bytes.
+    """
+
+    class Kind(models.TextChoices):
+        QUESTION = "question", "question"
+        ANSWER = "answer", "answer"
+        DOCUMENT = "document", "document"
+
+    id = models.BigAutoField(primary_key=True)
+    collection = models.ForeignKey(Collection, models.PROTECT, related_name="documents")
+    docno = models.TextField(db_collation="C")
+    kind = models.CharField(max_length=10, choices=Kind)
+    thread = models.TextField(db_collation="C")
+    title = models.TextField(blank=True)
+    body = models.TextField(blank=True)
+    tags = ArrayField(models.TextField(), default=list, blank=True)
+    score = models.IntegerField(null=True, blank=True)
+    is_accepted = models.BooleanField(default=False)
+    author_code = models.TextField(blank=True)
+    author_name = models.TextField(blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "docno"], name="document_docno_unique"),
+        ]
+        indexes = [models.Index(fields=["collection", "thread"], name="document_thread")]
+
+    def __str__(self) -> str:
+        return self.docno
+
+
+class Author(models.Model):
+    """Who wrote a document or a comment, as the collection names them."""
+
+    id = models.BigAutoField(primary_key=True)
+    collection = models.ForeignKey(Collection, models.PROTECT, related_name="authors")
+    code = models.TextField(db_collation="C")
+    name = models.TextField()
+    reputation = models.IntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "code"], name="author_code_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Comment(models.Model):
+    """A remark under a document; `text` is sanitised HTML."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="comments")
+    code = models.TextField(db_collation="C")
+    text = models.TextField()
+    score = models.IntegerField(default=0)
+    author_code = models.TextField(blank=True)
+    author_name = models.TextField(blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "code"], name="comment_code_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class DocumentLink(models.Model):
+    """One document's pointer to another of the same collection."""
+
+    class Kind(models.TextChoices):
+        RELATED = "related", "related"
+        DUPLICATE = "duplicate", "duplicate"
+
+    id = models.BigAutoField(primary_key=True)
+    source = models.ForeignKey(Document, models.PROTECT, related_name="links_out")
+    target = models.ForeignKey(Document, models.PROTECT, related_name="links_in")
+    kind = models.CharField(max_length=10, choices=Kind)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["source", "target", "kind"], name="link_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source_id} {self.kind} {self.target_id}"
+
+
+class VoteCount(models.Model):
+    """How many votes of one type a document got."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(Document, models.PROTECT, related_name="votes")
+    vote_type = models.SmallIntegerField(help_text="The dump's VoteTypeId: 1 accepted, 2 up, 3 down, ...")
+    n = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "vote_type"], name="vote_type_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}: {self.n} of type {self.vote_type}"
+
+
+class Tag(models.Model):
+    """A tag of the collection and how often the collection says it stands."""
+
+    id = models.BigAutoField(primary_key=True)
+    collection = models.ForeignKey(Collection, models.PROTECT, related_name="tags")
+    name = models.TextField()
+    n = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["collection", "name"], name="tag_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Track(models.Model):
+    """One task of one campaign: a protocol, the collection that is searched, and its topics."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open for runs"
+        CLOSED = "closed", "closed for runs"
+
+    slug = models.SlugField(unique=True, max_length=100)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, help_text="Plain text, shown to everybody once the track is open.")
+    protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="tracks")
+    collection = models.ForeignKey(
+        Collection, models.PROTECT, null=True, blank=True, related_name="tracks", help_text="What runs search."
+    )
+    topic_collection = models.ForeignKey(
+        Collection,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="topic_tracks",
+        help_text="The topics' own threads, with the answers that they got later. Participants never see it.",
+    )
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    closes_at = models.DateTimeField(
+        null=True, blank=True, help_text="From this moment no run is taken or withdrawn. Empty: until closed by hand."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("corpus:track", args=[self.slug])
+
+
+class Assessor(models.Model):
+    """A person who judges for a track. Never a member of one of its teams."""
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="assessors")
+    user = models.ForeignKey(User, models.PROTECT, related_name="assessor_of")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["track", "user"], name="assessor_unique")]
+
+    def __str__(self) -> str:
+        return self.user.username
+
+
+class Topic(models.Model):
+    """An information need. `title`, `body` and `narrative` are sanitised HTML; topics sort by the bytes of `code`."""
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="topics")
+    code = models.CharField(max_length=100, db_collation="C")
+    title = models.TextField(blank=True)
+    body = models.TextField(blank=True)
+    narrative = models.TextField(blank=True)
+    tags = ArrayField(models.TextField(), default=list, blank=True)
+    labels = models.JSONField(default=dict, blank=True)
+    thread = models.TextField(
+        blank=True, db_collation="C", help_text="Docno of the topic's own question in the topic collection."
+    )
+
+    class Meta:
+        ordering = ["code"]
+        constraints = [models.UniqueConstraint(fields=["track", "code"], name="topic_code_unique")]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Job(models.Model):
+    """Long work. This row, not the message queue, is the truth about its state.
+
+    `attempt` is a fencing token: a worker that lost the job (killed, or cut off and taken for dead) finds another
+    number under the row's lock, and may not store its result.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    kind = models.CharField(max_length=100)
+    title = models.CharField(max_length=200)
+    arguments = models.JSONField(default=dict)
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True)
+    message = models.TextField(blank=True)
+    result = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    losses = models.PositiveSmallIntegerField(default=0, help_text="How often a worker was lost while doing it.")
+    heartbeat_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    collection = models.ForeignKey(Collection, models.PROTECT, null=True, related_name="jobs")
+    track = models.ForeignKey(Track, models.PROTECT, null=True, related_name="jobs")
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["state", "heartbeat_at"],
+                name="job_unfinished",
+                condition=Q(state__in=["queued", "running"]),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.get_state_display()})"
+
+    def get_absolute_url(self) -> str:
+        return reverse("corpus:job", args=[self.pk])
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in {self.State.DONE, self.State.FAILED}
+
+    @property
+    def percent(self) -> int | None:
+        """Progress in whole percent; None while the total is unknown."""
+        return min(100, 100 * self.done // self.total) if self.total else None
+
+
+class Import(models.Model):
+    """One file going into a collection (or topics into a track), with what it brought and what it skipped, and why.
+
+    `position` counts the rows whose effect is committed: a killed import goes on behind them.
+    """
+
+    collection = models.ForeignKey(Collection, models.PROTECT, null=True, blank=True, related_name="imports")
+    track = models.ForeignKey(Track, models.PROTECT, null=True, blank=True, related_name="imports")
+    format = models.CharField(max_length=40)
+    name = models.TextField("file name")
+    location = models.TextField(help_text="Where the worker reads the file.")
+    sha256 = models.CharField(max_length=64, blank=True)
+    size = models.BigIntegerField(default=0)
+    position = models.BigIntegerField(default=0)
+    counts = models.JSONField(default=dict, blank=True)
+    skipped = models.JSONField(default=dict, blank=True)
+    job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="import_of")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name

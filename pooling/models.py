@@ -1,0 +1,176 @@
+"""Teams, the runs they submit, and the pools made from them."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from corpus.models import Document, Job, StoredProtocol, Topic, Track, User
+
+
+class Team(models.Model):
+    """Who submits runs to a track. Names are unique in the track without regard to case."""
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="teams")
+    name = models.CharField(max_length=100)
+    members = models.ManyToManyField(User, blank=True, related_name="teams")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(models.functions.Lower("name"), "track", name="team_name_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Run(models.Model):
+    """A submitted run: the original bytes, untouched, and the columnar file that pooling and scoring read."""
+
+    class Kind(models.TextChoices):
+        PRIMARY = "primary", "primary"
+        ALTERNATE = "alternate", "alternate"
+        BASELINE = "baseline", "baseline"
+        EVALUATION = "evaluation", "evaluation"
+        PHASE2 = "phase2", "phase 2"
+        POST_INTERACTION = "post-interaction", "post-interaction"
+
+    class Uses(models.TextChoices):
+        TEXT = "text", "text"
+        MATH = "math", "math"
+        BOTH = "both", "both"
+
+    class Status(models.TextChoices):
+        SUBMITTED = "submitted", "submitted"
+        WITHDRAWN = "withdrawn", "withdrawn"
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="runs")
+    team = models.ForeignKey(Team, models.PROTECT, related_name="runs")
+    tag = models.CharField(max_length=100, help_text="The run's name, unique in the track while it stands.")
+    kind = models.CharField(max_length=20, choices=Kind)
+    pooled_as = models.CharField(
+        max_length=20,
+        blank=True,
+        choices=[("primary", "primary"), ("alternate", "alternate")],
+        help_text="Baselines only: the kind as which it is pooled. Empty: as the protocol says.",
+    )
+    is_manual = models.BooleanField("manual", default=False)
+    uses = models.CharField(max_length=10, choices=Uses, default=Uses.BOTH)
+    description = models.TextField(blank=True)
+    status = models.CharField(max_length=10, choices=Status, default=Status.SUBMITTED)
+    file_name = models.CharField(max_length=255)
+    original = models.FileField(upload_to="runs/original/", max_length=255)
+    columns = models.FileField(upload_to="runs/columns/", max_length=255)
+    sha256 = models.CharField(max_length=64, help_text="Of the original bytes as uploaded.")
+    n_lines = models.PositiveIntegerField()
+    n_topics = models.PositiveIntegerField()
+    report = models.JSONField(default=dict, help_text="The check's report: warnings with line numbers and counts.")
+    submitted_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    submitted_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["team__name", "tag", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["track", "tag"], condition=Q(status="submitted"), name="run_tag_unique"
+            ),
+            models.UniqueConstraint(
+                fields=["team", "sha256"], condition=Q(status="submitted"), name="run_bytes_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(status="submitted", withdrawn_at__isnull=True)
+                | Q(status="withdrawn", withdrawn_at__isnull=False),
+                name="run_withdrawn_when",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team}-{self.tag}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("pooling:run", args=[self.pk])
+
+
+class Pool(models.Model):
+    """The units to judge, built by one job from the runs that stood at that moment; rebuilt byte for byte from its record."""
+
+    class Status(models.TextChoices):
+        BUILDING = "building", "being built"
+        READY = "ready", "ready"
+        FAILED = "failed", "failed"
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="pools")
+    name = models.CharField(max_length=100)
+    protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="+")
+    protocol_digest = models.CharField(max_length=64)
+    seed = models.BigIntegerField()
+    depth = models.JSONField(default=dict, help_text="By kind of run.")
+    status = models.CharField(max_length=10, choices=Status, default=Status.BUILDING)
+    sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's file form.")
+    statistics = models.JSONField(default=dict, help_text="Size by topic, overlap between runs, unique contributions.")
+    job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="pool")
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["track", "name"], name="pool_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("pooling:pool", args=[self.pk])
+
+
+class PoolRun(models.Model):
+    """A run that went into a pool, with the bytes it had and the depth to which it was taken."""
+
+    pool = models.ForeignKey(Pool, models.PROTECT, related_name="pool_runs")
+    run = models.ForeignKey(Run, models.PROTECT, related_name="pool_runs")
+    sha256 = models.CharField(max_length=64)
+    depth = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["pool", "run"], name="pool_run_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.run} to depth {self.depth}"
+
+
+class PoolEntry(models.Model):
+    """One unit to judge. `position` is only an order of presentation: judgments are keyed by topic and docno."""
+
+    id = models.BigAutoField(primary_key=True)
+    pool = models.ForeignKey(Pool, models.PROTECT, related_name="entries")
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="pool_entries")
+    docno = models.TextField(db_collation="C")
+    document = models.ForeignKey(Document, models.PROTECT, null=True, related_name="pool_entries")
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "topic", "docno"], name="entry_unit_unique"),
+            models.UniqueConstraint(fields=["pool", "topic", "position"], name="entry_position_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic_id} {self.docno}"
+
+
+class Contribution(models.Model):
+    """Which run brought an entry, at which rank. Assessors never see it."""
+
+    id = models.BigAutoField(primary_key=True)
+    entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="contributions")
+    run = models.ForeignKey(Run, models.PROTECT, related_name="contributions")
+    rank = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["entry", "run"], name="contribution_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} at {self.rank}"

@@ -1,0 +1,221 @@
+"""Turn a protocol's TOML into a `Protocol`, or refuse it with file, key and what is allowed.
+
+The dataclasses of `schema` are the grammar: their field names are the keys, their annotations the types, their
+defaults what may be left out. Rules that bind several keys are in `_check_whole`.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from protocols import schema
+from protocols.schema import Protocol
+
+DIRECTORY = Path(__file__).parent
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+# TOML names a list of tables in the singular.
+SINGULAR = {"grades": "grade", "non_answers": "non_answer", "follow_ups": "follow_up"}
+
+
+class ProtocolError(ValueError):
+    """A protocol that cannot be taken: `file: key: what was wrong; what is accepted`."""
+
+
+def shipped_slugs() -> list[str]:
+    """Slugs of the protocols that come with Assay, sorted."""
+    return sorted(path.stem for path in DIRECTORY.glob("*.toml"))
+
+
+def shipped_text(slug: str) -> str:
+    """The TOML of a shipped protocol, exactly as in its file."""
+    if slug not in shipped_slugs():
+        raise ProtocolError(f"no protocol {slug!r}; there are {', '.join(shipped_slugs())}")
+    return (DIRECTORY / f"{slug}.toml").read_bytes().decode()
+
+
+def load_protocol(name: str) -> Protocol:
+    """Load a shipped protocol by its slug, or any protocol by the path of its TOML file.
+
+    Raises
+    ------
+    ProtocolError
+        There is no such protocol or file, or it breaks the schema.
+    """
+    if name in shipped_slugs():
+        return parse_protocol(shipped_text(name), name=f"{name}.toml")
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        raise ProtocolError(
+            f"no protocol {name!r}; give the path of a .toml file or one of {', '.join(shipped_slugs())}"
+        )
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{name}: not UTF-8 (byte {error.start + 1}); TOML files are UTF-8") from None
+    return parse_protocol(text, name=path.name)
+
+
+def parse_protocol(text: str, *, name: str) -> Protocol:
+    """Check a protocol's TOML whole; `name` is the file name that refusals cite."""
+    try:
+        data = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise ProtocolError(f"{name}: not TOML: {error}") from None
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if "digest" in data:
+        raise ProtocolError(f"{name}: digest: unknown key; it is computed from the file")
+    protocol: Protocol = _table(Protocol, {**data, "digest": digest}, name, "")
+    for complaint in _check_whole(protocol):
+        raise ProtocolError(f"{name}: {complaint}")
+    return protocol
+
+
+def _key(parent: str, child: str) -> str:
+    return f"{parent}.{child}" if parent else child
+
+
+def _table(kind: type, data: object, name: str, key: str) -> Any:
+    """A dataclass from a TOML table: unknown and missing keys are refused by name."""
+    if not isinstance(data, dict):
+        raise ProtocolError(f"{name}: {key}: expected a table, got {_shown(data)}")
+    known = {SINGULAR.get(field.name, field.name): field for field in fields(kind)}
+    for child in data:
+        if child not in known:
+            allowed = ", ".join(sorted(set(known) - {"digest"}))
+            raise ProtocolError(f"{name}: {_key(key, child)}: unknown key; allowed here are {allowed}")
+    hints = get_type_hints(kind)
+    values = {}
+    for child, field in known.items():
+        if child in data:
+            values[field.name] = _value(hints[field.name], data[child], name, _key(key, child))
+        elif _may_be_empty(field, hints[field.name]):
+            values[field.name] = _empty(field, hints[field.name], name, _key(key, child))
+        else:
+            raise ProtocolError(f"{name}: {_key(key, child)}: missing; it must be given")
+    return kind(**values)
+
+
+def _may_be_empty(field: "Field[Any]", hint: Any) -> bool:
+    """Whether a key may be left out: it has a default, may be None, or is a table all of whose keys may."""
+    if field.default is not MISSING or field.default_factory is not MISSING or NoneType in get_args(hint):
+        return True
+    return is_dataclass(hint) and all(
+        _may_be_empty(inner, get_type_hints(hint)[inner.name]) for inner in fields(hint)
+    )
+
+
+def _empty(field: "Field[Any]", hint: Any, name: str, key: str) -> Any:
+    if field.default is not MISSING:
+        return field.default
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return None if NoneType in get_args(hint) else _table(hint, {}, name, key)
+
+
+def _value(hint: Any, value: object, name: str, key: str) -> Any:
+    """One value as the type that its annotation names."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _value(next(kind for kind in arguments if kind is not NoneType), value, name, key)
+    if origin is Literal:
+        if value not in arguments:
+            raise ProtocolError(f"{name}: {key}: {_shown(value)} is not allowed; use {', '.join(arguments)}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise ProtocolError(f"{name}: {key}: expected a list, got {_shown(value)}")
+        return tuple(_value(arguments[0], item, name, f"{key}[{n}]") for n, item in enumerate(value, 1))
+    if origin is Mapping:
+        if not isinstance(value, dict):
+            raise ProtocolError(f"{name}: {key}: expected a table, got {_shown(value)}")
+        return MappingProxyType(
+            {item: _value(arguments[1], value[item], name, _key(key, item)) for item in value}
+        )
+    if is_dataclass(hint):
+        return _table(hint, value, name, key)  # type: ignore[arg-type]
+    return _scalar(hint, value, name, key)
+
+
+def _scalar(kind: type, value: object, name: str, key: str) -> Any:
+    words = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+    is_fit = type(value) is kind or (kind is float and type(value) is int)
+    if not is_fit:
+        raise ProtocolError(f"{name}: {key}: expected {words[kind]}, got {_shown(value)}")
+    return kind(value)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _check_whole(protocol: Protocol) -> Iterator[str]:
+    """Rules that bind several keys, or a key's range."""
+    if not SLUG.fullmatch(protocol.slug):
+        yield f"slug: {protocol.slug!r} is not a slug; use lower-case letters, digits and single hyphens"
+    if not protocol.source.strip():
+        yield "source: empty; cite the publication that the figures are taken from"
+    yield from _check_runs(protocol)
+    yield from _check_pool(protocol)
+    yield from _check_judging(protocol)
+
+
+def _check_runs(protocol: Protocol) -> Iterator[str]:
+    if not protocol.runs.formats:
+        yield f"runs.formats: empty; use some of {', '.join(schema.RUN_FORMATS)}"
+    if protocol.runs.max_ranks < 1:
+        yield f"runs.max_ranks: {protocol.runs.max_ranks} is below 1"
+    for kind in protocol.runs.scored_kinds:
+        if kind not in protocol.runs.kinds:
+            yield f"runs.scored_kinds: {kind} is not among runs.kinds: {', '.join(protocol.runs.kinds)}"
+
+
+def _check_pool(protocol: Protocol) -> Iterator[str]:
+    pool, kinds = protocol.pool, protocol.runs.kinds
+    for kind, depth in pool.depth.items():
+        if kind not in kinds:
+            yield f"pool.depth.{kind}: not among runs.kinds; use {', '.join(kinds)}"
+        if depth < 0:
+            yield f"pool.depth.{kind}: {depth} is below 0"
+    needs_depth = pool.strategy in {"top-k", "distinct-units", "top-k-by-score"}
+    if needs_depth and not any(pool.depth.values()):
+        yield f"pool.depth: the strategy {pool.strategy} needs a depth above 0 for some kind of run"
+    if pool.strategy == "round-robin-until" and not (pool.target and pool.target > 0):
+        yield "pool.target: the strategy round-robin-until needs a number of units above 0"
+    overlap = pool.near_duplicate_overlap
+    if overlap is not None and not 0 < overlap <= 1:
+        yield f"pool.near_duplicate_overlap: {overlap} is not above 0 and at most 1"
+    if protocol.instances.strategy is not None and not (protocol.instances.limit or 0) > 0:
+        yield f"instances.limit: the strategy {protocol.instances.strategy} needs a limit above 0"
+
+
+def _check_judging(protocol: Protocol) -> Iterator[str]:
+    judging = protocol.judging
+    if not judging.grades:
+        yield "judging.grade: a protocol needs at least one grade"
+    for what in ("key", "shortcut"):
+        seen: set[str] = set()
+        for choice in judging.choices:
+            word = getattr(choice, what)
+            if word in seen:
+                yield f"judging: the {what} {word!r} is used by two choices"
+            seen |= {word} - {""}
+    values = [grade.value for grade in judging.grades]
+    if len(set(values)) != len(values):
+        yield "judging.grade: two grades have one value"
+    if any(value < 0 for value in values):
+        yield "judging.grade: a value is below 0; a choice that is not a grade is a non_answer"
+    keys = {grade.key for grade in judging.grades}
+    for follow_up in judging.follow_ups:
+        for key in follow_up.after:
+            if key not in keys:
+                yield f"judging.follow_up: after: {key!r} is no grade; use {', '.join(sorted(keys))}"
+    if judging.judges < 1:
+        yield f"judging.judges: {judging.judges} is below 1"
+    if not protocol.scoring.measures:
+        yield "scoring.measures: empty; name at least one measure"
