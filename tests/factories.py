@@ -1,0 +1,85 @@
+"""Plain functions that make the rows tests need. Every value that a test does not name is filled in."""
+
+from functools import cache
+from itertools import count
+from typing import Any
+
+from django.contrib.auth.hashers import make_password
+
+from corpus.models import Assessor, Collection, Comment, Document, StoredProtocol, Topic, Track, User
+from protocols.loader import parse_protocol, shipped_text
+
+PASSWORD = "correct horse battery staple"  # of every user made here
+_number = count(1)
+
+
+@cache
+def _hash() -> str:
+    """Hashed once: a slow hash is no part of what these tests measure."""
+    return make_password(PASSWORD)
+
+
+def make_user(username: str = "", **fields: Any) -> User:
+    """A person without any part: a participant or assessor to be, or a stranger."""
+    username = username or f"user-{next(_number)}"
+    return User.objects.create(username=username, password=_hash(), **fields)
+
+
+def make_organizer(username: str = "", **fields: Any) -> User:
+    return make_user(username or f"organizer-{next(_number)}", is_staff=True, **fields)
+
+
+def make_assessor(track: Track, username: str = "", **fields: Any) -> User:
+    """A person who judges for the track."""
+    user = make_user(username or f"assessor-{next(_number)}", **fields)
+    Assessor.objects.create(track=track, user=user)
+    return user
+
+
+def make_protocol(slug: str = "arqmath-2020-task1") -> StoredProtocol:
+    """A shipped protocol as a track takes it; the same row on every call."""
+    text = shipped_text(slug)
+    parsed = parse_protocol(text, name=f"{slug}.toml")
+    fields = {"title": parsed.title, "text": text, "digest": parsed.digest, "is_shipped": True}
+    return StoredProtocol.objects.get_or_create(slug=slug, defaults=fields)[0]
+
+
+def make_collection(slug: str = "", **fields: Any) -> Collection:
+    """A collection that readers see."""
+    slug = slug or f"collection-{next(_number)}"
+    fields = {"name": slug, "status": Collection.Status.READY, "hosts": ["math.stackexchange.com"]} | fields
+    return Collection.objects.create(slug=slug, **fields)
+
+
+def make_document(collection: Collection, docno: str = "", **fields: Any) -> Document:
+    """A question that heads its own thread, unless `kind` and `thread` say otherwise."""
+    docno = docno or str(next(_number))
+    fields = {"kind": Document.Kind.QUESTION, "thread": docno, "body": f"<p>Body of {docno}.</p>"} | fields
+    if fields["kind"] == Document.Kind.QUESTION:
+        fields.setdefault("title", f"Title of {docno}")
+    return Document.objects.create(collection=collection, docno=docno, **fields)
+
+
+def make_answer(question: Document, docno: str = "", **fields: Any) -> Document:
+    fields = {"kind": Document.Kind.ANSWER, "thread": question.docno} | fields
+    return make_document(question.collection, docno, **fields)
+
+
+def make_comment(document: Document, code: str = "", **fields: Any) -> Comment:
+    fields = {"code": code or str(next(_number)), "text": "A remark."} | fields
+    return Comment.objects.create(document=document, **fields)
+
+
+def make_track(slug: str = "", *, protocol: str = "arqmath-2020-task1", **fields: Any) -> Track:
+    """A track that is open for runs, over a collection of its own unless one is given."""
+    slug = slug or f"track-{next(_number)}"
+    if "collection" not in fields:
+        fields["collection"] = make_collection(f"{slug}-posts")
+    fields = {"name": slug, "status": Track.Status.OPEN} | fields
+    return Track.objects.create(slug=slug, protocol=make_protocol(protocol), **fields)
+
+
+def make_topic(track: Track, code: str = "", **fields: Any) -> Topic:
+    code = code or f"A.{next(_number)}"
+    fields = {"title": f"Title of {code}", "body": f"<p>Body of {code}.</p>", "tags": ["algebra"]} | fields
+    return Topic.objects.create(track=track, code=code, **fields)
