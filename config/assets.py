@@ -1,0 +1,50 @@
+"""Copies the front-end files that pages load from `node_modules/` into `static/vendor/`: `python -m config.assets`.
+
+A page that needs another file of a package adds its pattern here. Standard library only: set-up runs this before
+anything is installed into Python.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ROOT / "node_modules"
+VENDOR = ROOT / "static" / "vendor"
+
+# (files in node_modules, folder in static/vendor)
+FILES = [
+    ("bootstrap/dist/css/bootstrap.min.css", "bootstrap"),
+    ("bootstrap/dist/css/bootstrap.min.css.map", "bootstrap"),
+    ("bootstrap/dist/js/bootstrap.bundle.min.js", "bootstrap"),
+    ("bootstrap/dist/js/bootstrap.bundle.min.js.map", "bootstrap"),
+    ("htmx.org/dist/htmx.min.js", "htmx"),
+    ("katex/dist/katex.min.css", "katex"),
+    ("katex/dist/katex.min.js", "katex"),
+    ("katex/dist/fonts/*.woff2", "katex/fonts"),
+    ("mathjax/startup.js", "mathjax"),
+    ("mathjax/core.js", "mathjax"),
+    ("mathjax/loader.js", "mathjax"),
+    ("mathjax/input/tex.js", "mathjax/input"),
+    ("mathjax/input/tex/extensions/*.js", "mathjax/input/tex/extensions"),
+]
+
+
+def copy_all(packages: Path = PACKAGES, vendor: Path = VENDOR) -> int:
+    """Copy every listed file and return how many; a pattern that finds nothing stops it, naming the pattern."""
+    shutil.rmtree(vendor, ignore_errors=True)
+    return sum(_copy(packages, pattern, vendor / folder) for pattern, folder in FILES)
+
+
+def _copy(packages: Path, pattern: str, folder: Path) -> int:
+    found = sorted(packages.glob(pattern))
+    if not found:
+        raise FileNotFoundError(f"no file {pattern} in {packages}; `make setup` installs the front-end packages")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in found:
+        shutil.copyfile(file, folder / file.name)
+    return len(found)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{copy_all()} front-end files copied to static/vendor\n")
