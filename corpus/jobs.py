@@ -276,7 +276,15 @@ def retry(*, job: Job) -> None:
         The job has not failed.
     """
     with transaction.atomic():
-        fields = {"state": Job.State.QUEUED, "losses": 0, "error": "", "finished_at": None, "heartbeat_at": None}
+        fields = {
+            "state": Job.State.QUEUED,
+            "losses": 0,
+            "error": "",
+            "finished_at": None,
+            "heartbeat_at": None,
+        }
         if not Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(**fields):
-            raise Refused(f"Only a failed job can be tried again; “{job.title}” is {job.get_state_display()}.")
+            raise Refused(
+                f"Only a failed job can be tried again; “{job.title}” is {job.get_state_display()}."
+            )
         transaction.on_commit(partial(nudge, job.pk))

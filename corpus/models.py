@@ -220,10 +220,17 @@ class Track(models.Model):
 
     slug = models.SlugField(unique=True, max_length=100)
     name = models.CharField(max_length=200)
-    description = models.TextField(blank=True, help_text="Plain text, shown to everybody once the track is open.")
+    description = models.TextField(
+        blank=True, help_text="Plain text, shown to everybody once the track is open."
+    )
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="tracks")
     collection = models.ForeignKey(
-        Collection, models.PROTECT, null=True, blank=True, related_name="tracks", help_text="What runs search."
+        Collection,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="tracks",
+        help_text="What runs search.",
     )
     topic_collection = models.ForeignKey(
         Collection,
@@ -235,7 +242,9 @@ class Track(models.Model):
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     closes_at = models.DateTimeField(
-        null=True, blank=True, help_text="From this moment no run is taken or withdrawn. Empty: until closed by hand."
+        null=True,
+        blank=True,
+        help_text="From this moment no run is taken or withdrawn. Empty: until closed by hand.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -307,7 +316,9 @@ class Job(models.Model):
     result = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0)
-    losses = models.PositiveSmallIntegerField(default=0, help_text="How often a worker was lost while doing it.")
+    losses = models.PositiveSmallIntegerField(
+        default=0, help_text="How often a worker was lost while doing it."
+    )
     heartbeat_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

@@ -12,13 +12,9 @@ from typing import Literal, get_args
 
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage"]
 RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml"]
-RunKind = Literal[
-    "primary", "alternate", "baseline", "evaluation", "phase2", "post-interaction"
-]
+RunKind = Literal["primary", "alternate", "baseline", "evaluation", "phase2", "post-interaction"]
 PooledAs = Literal["primary", "alternate"]
-PoolStrategy = Literal[
-    "top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item"
-]
+PoolStrategy = Literal["top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item"]
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front"]
 Clustering = Literal["none", "submitted", "collection"]
 InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]

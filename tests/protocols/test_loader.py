@@ -1,0 +1,298 @@
+"""The loader: what it takes, and how it says no."""
+
+import hashlib
+
+import pytest
+
+from protocols import loader
+from protocols.loader import ProtocolError, load_protocol, parse_protocol
+
+GOOD = loader.shipped_text("arqmath-2021-task1")
+
+# What stands in the good protocol, what replaces it, and what the refusal must say.
+BROKEN = {
+    "not TOML": ("[runs]", "[runs", "not TOML"),
+    "unknown key at the top": (
+        'unit = "answer"',
+        'unit = "answer"\ncolour = 1',
+        "colour: unknown key; allowed here",
+    ),
+    "unknown key in a table": (
+        "max_ranks = 1000",
+        "max_rank = 1000",
+        "runs.max_rank: unknown key; allowed here are",
+    ),
+    "missing key": ("max_ranks = 1000\n", "", "runs.max_ranks: missing"),
+    "missing table": ('strategy = "top-k"', "", "pool.strategy: missing"),
+    "unknown strategy": (
+        '"top-k"',
+        '"top-50"',
+        "pool.strategy: 'top-50' is not allowed; use top-k, distinct-units",
+    ),
+    "unknown format": ('"trec-6"', '"csv"', "runs.formats[2]: 'csv' is not allowed; use arqmath-5"),
+    "unknown unit": ('unit = "answer"', 'unit = "page"', "unit: 'page' is not allowed; use answer, document"),
+    "a word for a number": (
+        "max_ranks = 1000",
+        'max_ranks = "many"',
+        "runs.max_ranks: expected a whole number, got 'many'",
+    ),
+    "true for a number": (
+        "max_ranks = 1000",
+        "max_ranks = true",
+        "runs.max_ranks: expected a whole number, got True",
+    ),
+    "a number for a word": (
+        'title = "ARQMath 2021, Task 1: answer retrieval"',
+        "title = 5",
+        "title: expected a string",
+    ),
+    "a word for a list": (
+        'kinds = ["primary", "alternate", "baseline"]',
+        'kinds = "primary"',
+        "runs.kinds: expected a list",
+    ),
+    "depth of an unknown kind": (
+        "primary = 45",
+        "secondary = 45",
+        "pool.depth.secondary: not among runs.kinds",
+    ),
+    "negative depth": ("primary = 45", "primary = -1", "pool.depth.primary: -1 is below 0"),
+    "no depth at all": (
+        "{ primary = 45, alternate = 15 }",
+        "{}",
+        "pool.depth: the strategy top-k needs a depth",
+    ),
+    "no ranks": ("max_ranks = 1000", "max_ranks = 0", "runs.max_ranks: 0 is below 1"),
+    "two grades of one key": ('key = "medium"', 'key = "high"', "the key 'high' is used by two choices"),
+    "two grades of one value": ("value = 2", "value = 3", "two grades have one value"),
+    "two choices of one shortcut": (
+        'shortcut = "x"',
+        'shortcut = "3"',
+        "the shortcut '3' is used by two choices",
+    ),
+    "a negative grade": ("value = 0", "value = -1", "a value is below 0"),
+    "no source": ("Mansouri, Zanibbi, Oard and Agarwal, Overview", "", None),
+    "a slug with a blank": (
+        'slug = "arqmath-2021-task1"',
+        'slug = "arqmath 2021"',
+        "slug: 'arqmath 2021' is not a slug",
+    ),
+    "a made-up digest": ('unit = "answer"', 'unit = "answer"\ndigest = "0"', "digest: unknown key"),
+    "no measure": ("measures = [", "measures = []\nrest = [", "scoring.rest: unknown key"),
+}
+
+
+@pytest.mark.parametrize("slug", loader.shipped_slugs())
+def test_shipped_protocol_loads_under_its_own_slug(slug: str) -> None:
+    protocol = load_protocol(slug)
+
+    assert protocol.slug == slug
+    assert protocol.digest == hashlib.sha256(loader.shipped_text(slug).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("what", [name for name, case in BROKEN.items() if case[2]])
+def test_broken_protocol_is_refused_with_file_and_key(what: str) -> None:
+    old, new, expected = BROKEN[what]
+    assert GOOD.count(old) >= 1
+
+    with pytest.raises(ProtocolError) as refusal:
+        parse_protocol(GOOD.replace(old, new, 1), name="lab.toml")
+
+    assert str(refusal.value).startswith("lab.toml: ")
+    assert str(expected) in str(refusal.value)
+
+
+def test_empty_source_is_refused() -> None:
+    start, _, rest = GOOD.partition('source = """')
+    _, _, end = rest.partition('"""')
+
+    with pytest.raises(ProtocolError, match="source: empty"):
+        parse_protocol(f'{start}source = ""{end}', name="lab.toml")
+
+
+def test_unknown_protocol_is_answered_with_those_there_are() -> None:
+    with pytest.raises(ProtocolError, match="arqmath-2020-task1, arqmath-2021-task1"):
+        load_protocol("arqmath-1999-task1")
+
+
+def test_protocol_file_is_loaded_by_its_path(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "lab.toml"
+    path.write_text(GOOD.replace("arqmath-2021-task1", "our-lab-2026"))
+
+    assert load_protocol(str(path)).slug == "our-lab-2026"
+
+
+def test_protocol_file_that_is_not_utf8_is_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "lab.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(ProtocolError, match="not UTF-8"):
+        load_protocol(str(path))
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_taken() -> None:
+    protocol = parse_protocol("\ufeff" + GOOD.replace("\n", "\r\n"), name="lab.toml")
+
+    assert protocol.slug == "arqmath-2021-task1"
+
+
+def test_figures_of_arqmath_2021_task_1() -> None:
+    protocol = load_protocol("arqmath-2021-task1")
+
+    assert (protocol.pool.depth_of("primary"), protocol.pool.depth_of("alternate")) == (45, 15)
+    assert protocol.pool.depth_of("baseline", "Tangent-S") == 15
+    assert protocol.pool.depth_of("baseline", "Linked MSE posts") == 45
+    assert protocol.pool.depth_of("baseline", "Tangent-S", "primary") == 45
+    assert (protocol.qrels.min_relevant, protocol.qrels.relevant_from) == (2, 2)
+    assert protocol.runs.max_ranks == 1000
+    assert [grade.value for grade in protocol.judging.grades] == [3, 2, 1, 0]
+    assert [choice.key for choice in protocol.judging.non_answers] == ["system-failure", "do-not-know"]
+    assert all(choice.needs_comment for choice in protocol.judging.non_answers)
+
+
+def test_figures_of_arqmath_2020_task_1() -> None:
+    protocol = load_protocol("arqmath-2020-task1")
+
+    assert protocol.pool.depth_is_default
+    assert (protocol.pool.depth_of("primary"), protocol.pool.depth_of("alternate")) == (50, 20)
+    assert protocol.qrels.min_relevant == 0
+
+
+def test_figures_of_trec_ad_hoc() -> None:
+    protocol = load_protocol("trec-adhoc")
+
+    assert protocol.runs.formats == ("trec-6",)
+    assert {protocol.pool.depth_of(kind) for kind in protocol.runs.kinds} == {100}
+    assert [grade.value for grade in protocol.judging.grades] == [2, 1, 0]
+    assert not protocol.scoring.judged_only
+
+
+# Every figure of every published protocol must find its place in the schema: a protocol that uses all of it.
+EVERYTHING = """
+slug = "everything"
+title = "A protocol that uses every part of the schema"
+source = "Written for this test."
+unit = "visually-distinct-formula"
+
+[topics]
+participants_see = ["number", "query", "language-target"]
+[topics.labels]
+complexity = ["low", "medium", "high"]
+
+[runs]
+formats = ["arqmath-6", "ntcir-xml", "bolt-xml"]
+max_ranks = 1000
+kinds = ["evaluation", "phase2", "baseline", "post-interaction"]
+scored_kinds = ["evaluation", "phase2", "post-interaction"]
+min_score = 0
+max_score = 1.0
+max_passage_characters = 250
+max_seconds_per_topic = 600
+forbidden_fields = ["rel", "chksrc", "trans", "dialect"]
+
+[pool]
+strategy = "top-k-by-score"
+depth = { evaluation = 100, phase2 = 100, baseline = 100 }
+target = 100
+near_duplicate_overlap = 0.95
+order = "move-to-front"
+
+[instances]
+clustering = "collection"
+strategy = "reciprocal-rank-vote"
+limit = 5
+
+[judging]
+layout = "formula-instances"
+judges = 2
+groups = ["graduate", "undergraduate"]
+dual_share = 0.5
+in_context = false
+training_topics = 7
+dual_topics = 2
+[[judging.grade]]
+key = "yes"
+value = 2
+label = "Yes"
+definition = "Relevant."
+[[judging.grade]]
+key = "no"
+value = 0
+label = "No"
+definition = "Not relevant."
+[[judging.non_answer]]
+key = "not-matching"
+label = "Not matching"
+definition = "This instance does not belong to the formula under which it is grouped."
+[[judging.follow_up]]
+key = "translation"
+label = "Is the translation acceptable?"
+after = ["yes"]
+languages = ["arz"]
+choices = { acceptable = "Acceptable", problematic = "Problematic" }
+
+[qrels]
+aggregate = "sum"
+export_groups = true
+min_relevant = 2
+relevant_from = 3
+
+[scoring]
+measures = ["P(rel=3)@5"]
+relevant_from = 3
+average = "common"
+collapse_instances = true
+duplicates_are_false_alarms = true
+topic_classes = ["complexity"]
+
+[agreement]
+binary_from = 1
+
+[interaction]
+seconds_per_topic = 120
+run_kind = "post-interaction"
+"""
+
+
+def test_schema_has_a_place_for_every_published_figure() -> None:
+    protocol = parse_protocol(EVERYTHING, name="everything.toml")
+
+    assert protocol.interaction is not None
+    assert protocol.interaction.seconds_per_topic == 120
+    assert protocol.judging.follow_ups[0].choices["problematic"] == "Problematic"
+    assert protocol.runs.min_score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('after = ["yes"]', 'after = ["maybe"]', "'maybe' is no grade; use no, yes"),
+        ("limit = 5", "limit = 0", "instances.limit"),
+        ("near_duplicate_overlap = 0.95", "near_duplicate_overlap = 1.5", "not above 0 and at most 1"),
+        ("judges = 2", "judges = 0", "judging.judges: 0 is below 1"),
+        ('strategy = "top-k-by-score"', 'strategy = "round-robin-until"\n#', None),
+        ("target = 100", "", None),
+        (
+            '"evaluation", "phase2", "post-interaction"]',
+            '"primary"]',
+            "runs.scored_kinds: primary is not among runs.kinds",
+        ),
+        ('measures = ["P(rel=3)@5"]', "measures = []", "scoring.measures: empty"),
+    ],
+)
+def test_rules_that_bind_several_keys(old: str, new: str, expected: str | None) -> None:
+    text = EVERYTHING.replace(old, new, 1)
+
+    if expected is None:
+        assert parse_protocol(text, name="x.toml").slug == "everything"
+    else:
+        with pytest.raises(ProtocolError) as refusal:
+            parse_protocol(text, name="x.toml")
+        assert expected in str(refusal.value)
+
+
+def test_round_robin_needs_a_target() -> None:
+    text = EVERYTHING.replace('"top-k-by-score"', '"round-robin-until"').replace("target = 100", "")
+
+    with pytest.raises(ProtocolError, match=r"pool\.target"):
+        parse_protocol(text, name="x.toml")
