@@ -206,7 +206,7 @@ def run(job_id: int) -> None:
     except (OperationalError, InterfaceError):
         logger.exception("job %s: the database went away; the beat takes the job up again", job.pk)
         raise
-    except Exception:  # noqa: BLE001 - whatever a handler raises is a failed job with a reason, never a lost one
+    except Exception:  # whatever a handler raises is a failed job with a reason, never a lost one
         logger.exception("job %s (%s) failed", job.pk, job.kind)
         _finish_failed(
             progress, registered, job, "Something unforeseen went wrong; the worker's log has the details."

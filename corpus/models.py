@@ -1,4 +1,4 @@
-"""What exists before any run: people, protocols, collections, documents, tracks, topics, and the jobs that do long work."""
+"""What exists before any run: people, protocols, collections, documents, tracks, topics; and jobs, for long work."""
 
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField

@@ -14,7 +14,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protocols import schema
-from protocols.schema import Protocol
+from protocols.schema import JudgingRules, Protocol
 
 DIRECTORY = Path(__file__).parent
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -79,10 +79,9 @@ def _key(parent: str, child: str) -> str:
     return f"{parent}.{child}" if parent else child
 
 
-def _table(kind: type, data: object, name: str, key: str) -> Any:
+def _table(kind: type, given: object, name: str, key: str) -> Any:
     """A dataclass from a TOML table: unknown and missing keys are refused by name."""
-    if not isinstance(data, dict):
-        raise ProtocolError(f"{name}: {key}: expected a table, got {_shown(data)}")
+    data: dict[str, object] = _expect(dict, given, name, key)
     known = {SINGULAR.get(field.name, field.name): field for field in fields(kind)}
     for child in data:
         if child not in known:
@@ -127,18 +126,22 @@ def _value(hint: Any, value: object, name: str, key: str) -> Any:
             raise ProtocolError(f"{name}: {key}: {_shown(value)} is not allowed; use {', '.join(arguments)}")
         return value
     if origin is tuple:
-        if not isinstance(value, list):
-            raise ProtocolError(f"{name}: {key}: expected a list, got {_shown(value)}")
-        return tuple(_value(arguments[0], item, name, f"{key}[{n}]") for n, item in enumerate(value, 1))
+        items = _expect(list, value, name, key)
+        return tuple(_value(arguments[0], item, name, f"{key}[{n}]") for n, item in enumerate(items, 1))
     if origin is Mapping:
-        if not isinstance(value, dict):
-            raise ProtocolError(f"{name}: {key}: expected a table, got {_shown(value)}")
+        table = _expect(dict, value, name, key)
         return MappingProxyType(
-            {item: _value(arguments[1], value[item], name, _key(key, item)) for item in value}
+            {item: _value(arguments[1], table[item], name, _key(key, item)) for item in table}
         )
-    if is_dataclass(hint):
-        return _table(hint, value, name, key)  # type: ignore[arg-type]
-    return _scalar(hint, value, name, key)
+    kind: type = hint
+    return _table(kind, value, name, key) if is_dataclass(kind) else _scalar(kind, value, name, key)
+
+
+def _expect(kind: type, value: object, name: str, key: str) -> Any:
+    if not isinstance(value, kind):
+        wanted = "a list" if kind is list else "a table"
+        raise ProtocolError(f"{name}: {key}: expected {wanted}, got {_shown(value)}")
+    return value
 
 
 def _scalar(kind: type, value: object, name: str, key: str) -> Any:
@@ -196,20 +199,7 @@ def _check_pool(protocol: Protocol) -> Iterator[str]:
 
 def _check_judging(protocol: Protocol) -> Iterator[str]:
     judging = protocol.judging
-    if not judging.grades:
-        yield "judging.grade: a protocol needs at least one grade"
-    for what in ("key", "shortcut"):
-        seen: set[str] = set()
-        for choice in judging.choices:
-            word = getattr(choice, what)
-            if word in seen:
-                yield f"judging: the {what} {word!r} is used by two choices"
-            seen |= {word} - {""}
-    values = [grade.value for grade in judging.grades]
-    if len(set(values)) != len(values):
-        yield "judging.grade: two grades have one value"
-    if any(value < 0 for value in values):
-        yield "judging.grade: a value is below 0; a choice that is not a grade is a non_answer"
+    yield from _check_grades(judging)
     keys = {grade.key for grade in judging.grades}
     for follow_up in judging.follow_ups:
         for key in follow_up.after:
@@ -219,3 +209,20 @@ def _check_judging(protocol: Protocol) -> Iterator[str]:
         yield f"judging.judges: {judging.judges} is below 1"
     if not protocol.scoring.measures:
         yield "scoring.measures: empty; name at least one measure"
+
+
+def _check_grades(judging: JudgingRules) -> Iterator[str]:
+    if not judging.grades:
+        yield "judging.grade: a protocol needs at least one grade"
+    for what in ("key", "shortcut"):
+        words = [getattr(choice, what) for choice in judging.choices if getattr(choice, what)]
+        yield from (
+            f"judging: the {what} {word!r} is used by two choices"
+            for word in set(words)
+            if words.count(word) > 1
+        )
+    values = [grade.value for grade in judging.grades]
+    if len(set(values)) != len(values):
+        yield "judging.grade: two grades have one value"
+    if any(value < 0 for value in values):
+        yield "judging.grade: a value is below 0; a choice that is not a grade is a non_answer"

@@ -31,14 +31,17 @@ class Family:
 FAMILIES: dict[str, Family] = {
     "nDCG": Family(False, "optional", True, "normalised discounted cumulative gain"),
     "AP": Family(True, "optional", True, "average precision"),
-    "P": Family(True, "required", True, "precision at rank k"),
-    "R": Family(True, "required", True, "recall at rank k"),
+    "P": Family(True, "required", True, "precision at rank {k}"),
+    "R": Family(True, "required", True, "recall at rank {k}"),
     "RR": Family(True, "optional", True, "reciprocal rank of the first relevant document"),
     "bpref": Family(True, "never", True, "binary preference"),
-    "judged": Family(False, "required", False, "share of the top k ranks that is judged"),
+    "judged": Family(False, "required", False, "share of the top {k} ranks that is judged"),
 }
 
-_NAME = re.compile(r"(?P<family>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<mark>'?)(?:@(?P<k>\d+))?(?P<prime>'?)")
+# The prime stands last; before the cutoff, as in P'@10, it is understood as well.
+_NAME = re.compile(
+    r"(?P<family>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<early>'(?=@))?(?:@(?P<k>\d{1,6}))?(?P<prime>'?)"
+)
 _EXAMPLES = "nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2), judged@10"
 
 
@@ -54,16 +57,17 @@ class Measure:
     def __str__(self) -> str:
         level = f"(rel={self.level})" if self.level != 1 else ""
         cutoff = f"@{self.k}" if self.k is not None else ""
-        return f"{self.family}{level}{cutoff}{"'" if self.judged_only else ''}"
+        prime = "'" if self.judged_only else ""
+        return f"{self.family}{level}{cutoff}{prime}"
 
     @property
     def title(self) -> str:
         """What the name means, for a reader who does not know the notation."""
-        said = FAMILIES[self.family].title
-        if self.k is not None:
-            said = said.replace("rank k", f"rank {self.k}").replace("k ranks", f"{self.k} ranks")
-            said += "" if str(self.k) in said else f" over the top {self.k} ranks"
-        if FAMILIES[self.family].has_level:
+        family = FAMILIES[self.family]
+        said = family.title.format(k=self.k)
+        if self.k is not None and family.cutoff == "optional":
+            said += f" over the top {self.k} ranks"
+        if family.has_level:
             said += f", relevant from grade {self.level}"
         return said + (", unjudged documents removed" if self.judged_only else "")
 
@@ -83,7 +87,7 @@ def parse_measure(name: str) -> Measure:
     if family is None:
         raise MeasureError(f"{name!r}: there is no measure {match['family']!r}; use {', '.join(FAMILIES)}")
     level, judged_only = _arguments(name, match["arguments"])
-    judged_only = judged_only or bool(match["mark"] or match["prime"])
+    judged_only = judged_only or bool(match["early"] or match["prime"])
     k = int(match["k"]) if match["k"] else None
     for complaint in _complaints(match["family"], family, level, k, judged_only):
         raise MeasureError(f"{name!r}: {complaint}")
@@ -111,7 +115,9 @@ def _arguments(name: str, text: str | None) -> tuple[int | None, bool]:
     return level, judged_only
 
 
-def _complaints(name: str, family: Family, level: int | None, k: int | None, judged_only: bool) -> Iterable[str]:
+def _complaints(
+    name: str, family: Family, level: int | None, k: int | None, judged_only: bool
+) -> Iterable[str]:
     if level is not None and not family.has_level:
         yield f"{name} takes no rel="
     if k is not None and family.cutoff == "never":
