@@ -1,0 +1,166 @@
+"""Qrels files: `topic 0 docno grade` in four columns, read into arrays and written byte for byte the same.
+
+Columns are split on any white space; CRLF, CR, a byte order mark, leading blanks, blank lines and a last line without
+its end are normal. Ids are text: no quote and no comment character inside a line. Rows are kept in the order of
+topic, then docno, both by the bytes of their UTF-8.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# 3, +1, 03 and 3.0; a fraction is caught on its own, to say so.
+GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
+FRACTION = re.compile(rb"[+-]?\d*\.\d+")
+HIGHEST = 999
+LOWEST = -999
+MAX_TOPIC_LENGTH = 100
+COMPLAINTS_KEPT = 100  # a file of another kind has one on each line
+LINES_SHOWN = 5
+
+Row = tuple[bytes, bytes, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QrelsColumns:
+    """Qrels as arrays, sorted by topic, then docno. A negative grade says pooled, but not judged.
+
+    topics : (topics,) codes.
+    topic_index : (rows,) position in `topics`.
+    docno : (rows,) UTF-8 bytes.
+    grade : (rows,)
+    """
+
+    topics: NDArray[np.str_]
+    topic_index: NDArray[np.int32]
+    docno: NDArray[np.bytes_]
+    grade: NDArray[np.int32]
+
+
+class Complaint(NamedTuple):
+    """What is wrong with a line of a file."""
+
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+class QrelsError(ValueError):
+    """A qrels file that cannot be taken, with every complaint (the first hundred lines are named)."""
+
+    def __init__(self, complaints: Sequence[Complaint], *, n_complaints: int) -> None:
+        self.complaints = complaints
+        self.n_complaints = n_complaints
+        more = n_complaints - len(complaints)
+        super().__init__(
+            "; ".join(map(str, complaints[:LINES_SHOWN])) + (f"; and {more} more" if more else "")
+        )
+
+
+def columns_from(rows: Iterable[Row]) -> QrelsColumns:
+    """Arrays of rows (topic, docno, grade) in any order; each unit of a topic once."""
+    ordered = sorted(rows)
+    codes = [topic for topic, _ in groupby(ordered, key=itemgetter(0))]
+    place = {topic: index for index, topic in enumerate(codes)}
+    return QrelsColumns(
+        topics=np.array([code.decode() for code in codes], dtype=np.str_),
+        topic_index=np.array([place[topic] for topic, _, _ in ordered], dtype=np.int32),
+        docno=np.array([docno for _, docno, _ in ordered], dtype=np.bytes_),
+        grade=np.array([grade for _, _, grade in ordered], dtype=np.int32),
+    )
+
+
+def parse_qrels(data: bytes) -> QrelsColumns:
+    """Read a qrels file.
+
+    Raises
+    ------
+    QrelsError
+        With a complaint for every line that is no line of qrels or repeats a document of its topic, or one
+        complaint without a line for a file that holds no line at all.
+    """
+    reading = _Reading()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        reading.take(number, line)
+    if not reading.rows and not reading.n_complaints:
+        reading.complain(0, "the file holds no qrels; expected lines of topic, 0, docno, grade")
+    if reading.n_complaints:
+        raise QrelsError(reading.complaints, n_complaints=reading.n_complaints)
+    return columns_from(reading.rows)
+
+
+class _Reading:
+    """Rows and complaints of the lines read so far."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.complaints: list[Complaint] = []
+        self.n_complaints = 0
+        self.first_lines: dict[tuple[bytes, bytes], int] = {}
+
+    def complain(self, number: int, message: str) -> None:
+        self.n_complaints += 1
+        if len(self.complaints) < COMPLAINTS_KEPT:
+            self.complaints.append(Complaint(number, message))
+
+    def take(self, number: int, line: bytes) -> None:
+        columns = line.split()
+        if not columns:
+            return
+        if len(columns) != 4:
+            self.complain(number, f"expected 4 columns (topic, 0, docno, grade), got {len(columns)}")
+            return
+        topic, _, docno, written = columns
+        problem = _id_problem(topic, docno) or _grade_problem(written)
+        if problem:
+            self.complain(number, problem)
+            return
+        first = self.first_lines.setdefault((topic, docno), number)
+        if first != number:
+            said = f"document {docno.decode()} of topic {topic.decode()} stands in line {first} already"
+            self.complain(number, said)
+            return
+        self.rows.append((topic, docno, int(written.partition(b".")[0])))
+
+
+def _id_problem(topic: bytes, docno: bytes) -> str:
+    for what, name in (("topic", topic), ("docno", docno)):
+        if not name.isascii():
+            try:
+                name.decode()
+            except UnicodeDecodeError:
+                return f"the {what} is not UTF-8"
+        if b"\0" in name:
+            return f"the {what} holds a NUL byte"
+    if len(topic) > MAX_TOPIC_LENGTH:
+        return f"the topic has {len(topic)} bytes; at most {MAX_TOPIC_LENGTH} are accepted"
+    return ""
+
+
+def _grade_problem(written: bytes) -> str:
+    match = GRADE.fullmatch(written)
+    if match and LOWEST <= int(match[1]) <= HIGHEST:
+        return ""
+    shown = written[:40].decode(errors="replace")
+    if match:
+        return f"grade {shown} is out of range; grades from {LOWEST} to {HIGHEST} are accepted"
+    if FRACTION.fullmatch(written):
+        return f"grade {shown} is a fraction; grades are whole numbers"
+    return f"grade {shown!r} is no whole number"
+
+
+def format_qrels(columns: QrelsColumns) -> bytes:
+    """The file form: tab-separated, LF at each line's end, sorted. The same qrels give the same bytes."""
+    codes = [code.encode() for code in columns.topics.tolist()]
+    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
+    return b"".join(b"%s\t0\t%s\t%d\n" % (codes[topic], docno, grade) for topic, docno, grade in rows)
