@@ -51,12 +51,13 @@ class StoredProtocol(models.Model):
 
 
 class Collection(models.Model):
-    """A set of documents. Readers see it once it is ready; while an import runs it is not."""
+    """A set of documents. Readers see it once its first import is complete; later imports leave it in sight."""
 
     class Status(models.TextChoices):
         EMPTY = "empty", "empty"
         IMPORTING = "importing", "importing"
         READY = "ready", "ready"
+        INCOMPLETE = "incomplete", "incomplete: its first import failed"
 
     slug = models.SlugField(unique=True, max_length=100)
     name = models.CharField(max_length=200)
@@ -104,6 +105,9 @@ class Document(models.Model):
     tags = ArrayField(models.TextField(), default=list, blank=True)
     score = models.IntegerField(null=True, blank=True)
     is_accepted = models.BooleanField(default=False)
+    accepted = models.TextField(
+        blank=True, db_collation="C", help_text="A question's: docno of the accepted answer."
+    )
     author_code = models.TextField(blank=True)
     author_name = models.TextField(blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
@@ -185,6 +189,11 @@ class VoteCount(models.Model):
     document = models.ForeignKey(Document, models.PROTECT, related_name="votes")
     vote_type = models.SmallIntegerField(help_text="The dump's VoteTypeId: 1 accepted, 2 up, 3 down, ...")
     n = models.PositiveIntegerField()
+    n_counting = models.PositiveIntegerField(
+        default=0,
+        editable=False,
+        help_text="What an import that runs has counted so far; it becomes `n` at its end.",
+    )
 
     class Meta:
         constraints = [
@@ -356,7 +365,8 @@ class Job(models.Model):
 class Import(models.Model):
     """One file going into a collection (or topics into a track), with what it brought and what it skipped, and why.
 
-    `position` counts the rows whose effect is committed: a killed import goes on behind them.
+    `position` is the byte of the unpacked file up to which everything is committed: a killed import goes on there.
+    The files of one job go in in the order of their ids.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, null=True, blank=True, related_name="imports")
@@ -367,9 +377,10 @@ class Import(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)
     size = models.BigIntegerField(default=0)
     position = models.BigIntegerField(default=0)
+    is_complete = models.BooleanField(default=False)
     counts = models.JSONField(default=dict, blank=True)
     skipped = models.JSONField(default=dict, blank=True)
-    job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="import_of")
+    job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="imports")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
