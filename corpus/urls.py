@@ -1,7 +1,19 @@
 """Addresses of the corpus room."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from corpus import track_views
 
 app_name = "corpus"
 
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("tracks/<slug:slug>/", track_views.track, name="track"),
+    path("tracks/<slug:slug>/open/", track_views.open_track, name="open_track"),
+    path("tracks/<slug:slug>/close/", track_views.close_track, name="close_track"),
+    path("tracks/<slug:slug>/topics/", track_views.topics, name="topics"),
+    path("tracks/<slug:slug>/topics/<str:code>/", track_views.topic, name="topic"),
+    path("protocols/<slug:slug>/", track_views.protocol, name="protocol"),
+    path("jobs/", track_views.jobs, name="jobs"),
+    path("jobs/<int:job_id>/", track_views.job, name="job"),
+    path("jobs/<int:job_id>/retry/", track_views.retry, name="retry"),
+]

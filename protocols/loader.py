@@ -14,6 +14,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protocols import schema
+from protocols.measure_names import MeasureError, parse_measure
 from protocols.schema import JudgingRules, Protocol
 
 DIRECTORY = Path(__file__).parent
@@ -207,8 +208,17 @@ def _check_judging(protocol: Protocol) -> Iterator[str]:
                 yield f"judging.follow_up: after: {key!r} is no grade; use {', '.join(sorted(keys))}"
     if judging.judges < 1:
         yield f"judging.judges: {judging.judges} is below 1"
+    yield from _check_measures(protocol)
+
+
+def _check_measures(protocol: Protocol) -> Iterator[str]:
     if not protocol.scoring.measures:
         yield "scoring.measures: empty; name at least one measure"
+    for n, name in enumerate(protocol.scoring.measures, 1):
+        try:
+            parse_measure(name)
+        except MeasureError as error:
+            yield f"scoring.measures[{n}]: {error}"
 
 
 def _check_grades(judging: JudgingRules) -> Iterator[str]:

@@ -33,6 +33,7 @@ FAMILIES: dict[str, Family] = {
     "AP": Family(True, "optional", True, "average precision"),
     "P": Family(True, "required", True, "precision at rank {k}"),
     "R": Family(True, "required", True, "recall at rank {k}"),
+    "Rprec": Family(True, "never", True, "precision at rank R, the number of relevant documents"),
     "RR": Family(True, "optional", True, "reciprocal rank of the first relevant document"),
     "bpref": Family(True, "never", True, "binary preference"),
     "judged": Family(False, "required", False, "share of the top {k} ranks that is judged"),

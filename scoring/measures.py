@@ -102,6 +102,19 @@ def recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     return _share(_counts(_relevant(_top(hits, measure.k), measure.level)), judged.n_graded(measure.level))
 
 
+@kernel("Rprec")
+def r_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Precision at rank R, where R is the number of the topic's relevant documents, however few the run has.
+
+    Source
+    ------
+    Equals trec_eval's Rprec.
+    """
+    n_relevant = judged.n_graded(measure.level)
+    found = _relevant(_kept(hits, hits.rank <= n_relevant[hits.topic]), measure.level)
+    return _share(_counts(found), n_relevant)
+
+
 @kernel("RR")
 def reciprocal_rank(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """1 / rank of the first relevant document, among the top k where k is given.

@@ -78,6 +78,7 @@ BROKEN = {
         "slug: 'arqmath 2021' is not a slug",
     ),
     "a made-up digest": ('unit = "answer"', 'unit = "answer"\ndigest = "0"', "digest: unknown key"),
+    "unknown measure": ("AP(rel=2)'", "MAP(rel=2)'", "there is no measure 'MAP'; use nDCG, AP"),
     "no measure": ("measures = [", "measures = []\nrest = [", "scoring.rest: unknown key"),
 }
 

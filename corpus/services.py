@@ -1,0 +1,124 @@
+"""What changes protocols, tracks and their people. Every door (page, admin, command) calls these."""
+
+import hashlib
+
+from django.db import transaction
+from django.utils import timezone
+
+from corpus.errors import Refused
+from corpus.models import Assessor, StoredProtocol, Track, User
+from protocols.loader import parse_protocol, shipped_slugs, shipped_text
+
+
+class ProtocolTaken(Refused):
+    """A protocol's slug is in use with other content."""
+
+    title = "This protocol cannot be changed"
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(
+            f"There is a protocol {slug} with other content, and a track or a pool may rest on it. "
+            "A change is a new protocol: give it a new slug."
+        )
+
+
+class TrackRefused(Refused):
+    """A change of a track that its state does not allow."""
+
+
+@transaction.atomic
+def store_protocol(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProtocol:
+    """Take a protocol's TOML into the database; the same bytes again give the row that is there.
+
+    Raises
+    ------
+    ProtocolError
+        The text breaks the schema.
+    ProtocolTaken
+        Its slug is in use with other content.
+    """
+    text = text.replace("\r\n", "\n")
+    protocol = parse_protocol(text, name="protocol")
+    stored, is_new = StoredProtocol.objects.get_or_create(
+        slug=protocol.slug,
+        defaults={
+            "title": protocol.title,
+            "text": text,
+            "digest": hashlib.sha256(text.encode()).hexdigest(),
+            "is_shipped": is_shipped,
+            "created_by": by,
+        },
+    )
+    if not is_new and stored.text != text:
+        raise ProtocolTaken(protocol.slug)
+    return stored
+
+
+def load_shipped_protocols() -> list[StoredProtocol]:
+    """Store every protocol that comes with Assay; harmless to repeat."""
+    return [store_protocol(text=shipped_text(slug), by=None, is_shipped=True) for slug in shipped_slugs()]
+
+
+def _locked(track: Track) -> Track:
+    return Track.objects.select_for_update().get(pk=track.pk)
+
+
+@transaction.atomic
+def open_track(*, track: Track) -> Track:
+    """Let the teams submit runs.
+
+    Raises
+    ------
+    TrackRefused
+        The track has no topics, or its closing time has passed.
+    """
+    current = _locked(track)
+    if not current.topics.exists():
+        raise TrackRefused(f"{current} has no topics yet. Import its topic file first.")
+    if current.closes_at is not None and current.closes_at <= timezone.now():
+        raise TrackRefused(f"The closing time of {current} has passed. Set a later one, or none, first.")
+    current.status = Track.Status.OPEN
+    current.save(update_fields=["status"])
+    return current
+
+
+@transaction.atomic
+def close_track(*, track: Track) -> Track:
+    """Take no more runs, and let none be withdrawn."""
+    current = _locked(track)
+    if current.status == Track.Status.DRAFT:
+        raise TrackRefused(f"{current} is a draft: it has not been opened, so it cannot be closed.")
+    current.status = Track.Status.CLOSED
+    current.save(update_fields=["status"])
+    return current
+
+
+@transaction.atomic
+def add_assessor(*, track: Track, user: User) -> Assessor:
+    """Let a person judge for a track.
+
+    Raises
+    ------
+    TrackRefused
+        The person is a member of one of the track's teams.
+    """
+    check_assessor(track=_locked(track), user=user)
+    assessor, _ = Assessor.objects.get_or_create(track=track, user=user)
+    return assessor
+
+
+def check_assessor(*, track: Track, user: User) -> None:
+    """Refuse a member of one of the track's teams: nobody judges what their own team found.
+
+    Raises
+    ------
+    TrackRefused
+        The person is a member of one of the track's teams.
+    """
+    if user.teams.filter(track=track).exists():
+        raise TrackRefused(f"{user} is a member of a team of {track}, so cannot judge for it.")
+
+
+def set_shortcuts(*, user: User, is_on: bool) -> None:
+    """Let a person judge with single keys, or not."""
+    User.objects.filter(pk=user.pk).update(uses_shortcuts=is_on)
