@@ -1,0 +1,143 @@
+"""A run as columns: what pooling and scoring compute on, and the file that keeps it.
+
+Rows stand in trec_eval's order: topic by bytes, score descending (doubles; -0.0 ties 0.0), docno descending by
+bytes. The rank column is kept as it was in the file; nothing is ordered by it.
+"""
+
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class RunColumns:
+    """One run. Arrays of one length each, but for `topics`.
+
+    Attributes
+    ----------
+    topics : (t,) unicode codes of the topics that the run has, sorted by bytes.
+    topic_index : (n,) int32 index into `topics`, not decreasing.
+    docno : (n,) bytes, UTF-8, none with a NUL.
+    rank : (n,) int32, as in the file.
+    score : (n,) float64, all finite.
+    """
+
+    topics: NDArray[np.str_]
+    topic_index: NDArray[np.int32]
+    docno: NDArray[np.bytes_]
+    rank: NDArray[np.int32]
+    score: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.topic_index)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """(t + 1,) the rows of topic i are those from offsets[i] up to offsets[i + 1]."""
+        return np.searchsorted(self.topic_index, np.arange(len(self.topics) + 1)).astype(np.int64)
+
+    @classmethod
+    def ordered(
+        cls,
+        *,
+        topics: list[str],
+        topic_index: NDArray[np.int32],
+        docno: NDArray[np.bytes_],
+        rank: NDArray[np.int32],
+        score: NDArray[np.float64],
+    ) -> tuple[Self, NDArray[np.intp]]:
+        """Columns from rows in any order, and the permutation that put them into trec_eval's."""
+        codes, topic_index = sorted_topics(topics, topic_index)
+        order = trec_order(topic_index, docno, score)
+        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order])
+        return columns, order
+
+
+def sorted_topics(
+    topics: list[str], topic_index: NDArray[np.int32]
+) -> tuple[NDArray[np.str_], NDArray[np.int32]]:
+    """Topic codes sorted by their bytes (for UTF-8 that is by code point), and the index renumbered to fit."""
+    by_bytes = sorted(range(len(topics)), key=topics.__getitem__)
+    renumbered = np.empty(len(topics), dtype=np.int32)
+    renumbered[by_bytes] = np.arange(len(topics), dtype=np.int32)
+    codes = np.array([topics[i] for i in by_bytes], dtype=np.str_)
+    return codes, renumbered[topic_index] if len(topics) else topic_index
+
+
+def byte_keys(docno: NDArray[np.bytes_]) -> list[NDArray[np.uint64]]:
+    """Big-endian 8-byte words of each docno, first word first: they compare as the bytes do, and faster."""
+    words = max(1, -(-docno.dtype.itemsize // 8))
+    padded = np.ascontiguousarray(docno, dtype=f"S{8 * words}")
+    matrix = padded.view(">u8").reshape(len(docno), words)
+    return [matrix[:, word].astype(np.uint64) for word in range(words)]
+
+
+def trec_order(
+    topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], score: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """The permutation into trec_eval's order; only rows that tie are compared by docno."""
+    is_ordered = _is_ordered(topic_index, score)
+    order = np.arange(len(score)) if is_ordered else np.lexsort((-score, topic_index))
+    tied = _same_as_previous(topic_index[order], score[order])
+    if not tied.any():
+        return order
+    group = np.cumsum(~tied)
+    in_group = tied | np.append(tied[1:], False)
+    rows = order[in_group]
+    keys = [~key for key in reversed(byte_keys(docno[rows]))]
+    order[in_group] = rows[np.lexsort((*keys, group[in_group]))]
+    return order
+
+
+def _is_ordered(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> bool:
+    """Whether topics do not decrease, and scores do not increase within a topic."""
+    step = np.diff(topic_index)
+    return bool(((step > 0) | ((step == 0) & (score[1:] <= score[:-1]))).all())
+
+
+def _same_as_previous(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether a row has the topic and the score of the row before."""
+    same = np.zeros(len(score), dtype=np.bool_)
+    same[1:] = (topic_index[1:] == topic_index[:-1]) & (score[1:] == score[:-1])
+    return same
+
+
+def tied_rows(columns: RunColumns) -> NDArray[np.bool_]:
+    """(n,) whether a row has the score of the row above it in its topic."""
+    return _same_as_previous(columns.topic_index, columns.score)
+
+
+def save(columns: RunColumns) -> bytes:
+    """The columns as the bytes of an npz file; the same columns give the same bytes."""
+    buffer = BytesIO()
+    np.savez(
+        buffer,
+        topics=columns.topics,
+        topic_index=columns.topic_index,
+        docno=columns.docno,
+        rank=columns.rank,
+        score=columns.score,
+    )
+    return buffer.getvalue()
+
+
+def load(file: BinaryIO | Path) -> RunColumns:
+    """Columns as `save` wrote them.
+
+    Raises
+    ------
+    ValueError, KeyError
+        The file is not one of ours.
+    """
+    with np.load(file, allow_pickle=False) as arrays:
+        return RunColumns(
+            topics=arrays["topics"],
+            topic_index=arrays["topic_index"],
+            docno=arrays["docno"],
+            rank=arrays["rank"],
+            score=arrays["score"],
+        )

@@ -1,0 +1,238 @@
+"""What is checked on a run as a whole, once its lines are rows: all of it on arrays."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pooling.columns import RunColumns, byte_keys, tied_rows
+from pooling.reports import FIRST_LINES, Tally
+from protocols.schema import RunRules
+
+NAMED = 20  # missing topics that are named
+
+# How each of an array of distinct docnos stands to the collection.
+FIT, ABSENT, OTHER_UNIT = 0, 1, 2
+UnitLookup = Callable[[NDArray[np.bytes_]], NDArray[np.uint8]]
+
+
+class RunRows(NamedTuple):
+    """All rows of a run in file order; `topic_index` points into `topics`, in the order of their first lines."""
+
+    topics: list[str]
+    topic_index: NDArray[np.int32]
+    docno: NDArray[np.bytes_]
+    rank: NDArray[np.int32]
+    score: NDArray[np.float64]
+    number: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the rows are held against; None for what is not known."""
+
+    rules: RunRules
+    unit: str
+    topics: Collection[str] | None
+    units: UnitLookup | None
+
+
+def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
+    """Errors of content: topics, repeated documents, depth, range of scores, ids outside the collection."""
+    _check_topics(rows, expected.topics, tally)
+    _check_repeated(rows, tally)
+    _check_depth(rows, expected.rules.max_ranks, tally)
+    _check_range(rows, expected.rules, tally)
+    if expected.units is not None:
+        _check_units(rows, expected.units, expected.unit, tally)
+
+
+def _at(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np.intp]) -> list[int]:
+    """The first line numbers of some rows, as many as a complaint shows."""
+    found = number[where]
+    few = np.partition(found, FIRST_LINES - 1)[:FIRST_LINES] if len(found) > FIRST_LINES else found
+    return sorted(int(n) for n in few)
+
+
+def _check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) -> None:
+    if known is None:
+        return
+    known = set(known)
+    for index, topic in enumerate(rows.topics):
+        if topic in known:
+            continue
+        where = rows.topic_index == index
+        tally.error(
+            "unknown-topic",
+            f"unknown topic “{topic}”",
+            f"The track's {len(known)} topics, such as {', '.join(sorted(known)[:3])}.",
+            n=int(where.sum()),
+            numbers=_at(rows.number, where),
+            others="lines of other unknown topics",
+        )
+
+
+def _check_repeated(rows: RunRows, tally: Tally) -> None:
+    if not _may_repeat(rows):
+        return
+    keys: list[NDArray[Any]] = [rows.number, *reversed(byte_keys(rows.docno)), rows.topic_index]
+    order = np.lexsort(keys)
+    topic, docno = rows.topic_index[order], rows.docno[order]
+    repeats = np.zeros(len(order), dtype=np.bool_)
+    repeats[1:] = (topic[1:] == topic[:-1]) & (docno[1:] == docno[:-1])
+    if not repeats.any():
+        return
+    first_of = order[np.maximum.accumulate(np.where(repeats, 0, np.arange(len(order))))]
+    again = order[repeats]
+    firsts = first_of[repeats]
+    for i in np.argsort(rows.number[again])[:FIRST_LINES]:
+        row, first = again[i], firsts[i]
+        what = f"{rows.docno[row].decode()} of {rows.topics[rows.topic_index[row]]}"
+        note = f"{what} first stands in line {rows.number[first]}"
+        tally.error(*_REPEATED, int(rows.number[row]), note=note)
+    rest = len(again) - FIRST_LINES
+    if rest > 0:
+        tally.error(*_REPEATED, n=rest)
+
+
+_REPEATED = ("repeated", "the document stands in its topic already", "Each document once in a topic.")
+
+
+def _may_repeat(rows: RunRows) -> bool:
+    """Whether two rows may name one document of one topic: equal rows have equal hashes, so False is certain."""
+    digest = rows.topic_index.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for key in byte_keys(rows.docno):
+        digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
+        digest ^= digest >> np.uint64(31)
+    digest.sort()
+    return bool((digest[1:] == digest[:-1]).any())
+
+
+def _check_depth(rows: RunRows, max_ranks: int, tally: Tally) -> None:
+    depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
+    for index in np.flatnonzero(depth > max_ranks):
+        lines = np.flatnonzero(rows.topic_index == index)
+        tally.error(
+            "too-many-ranks",
+            f"topic “{rows.topics[index]}” has {depth[index]:,} documents",
+            f"At most {max_ranks:,} documents a topic.",
+            n=int(depth[index]) - max_ranks,
+            numbers=_at(rows.number, lines[max_ranks:]),
+            others="lines of other topics with too many documents",
+        )
+
+
+def _check_range(rows: RunRows, rules: RunRules, tally: Tally) -> None:
+    low = -np.inf if rules.min_score is None else rules.min_score
+    high = np.inf if rules.max_score is None else rules.max_score
+    outside = (rows.score < low) | (rows.score > high)
+    if outside.any():
+        tally.error(
+            "score-range",
+            "the score is outside the protocol's range",
+            f"Scores from {low:g} to {high:g}.",
+            n=int(outside.sum()),
+            numbers=_at(rows.number, outside),
+        )
+
+
+def _check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> None:
+    distinct, inverse = np.unique(rows.docno, return_inverse=True)
+    standing = lookup(distinct)[inverse]
+    for state, code, message in (
+        (ABSENT, "unknown-document", "the document is not in the collection"),
+        (OTHER_UNIT, "wrong-unit", f"the document is in the collection, but is not of the kind {unit}"),
+    ):
+        where = standing == state
+        if where.any():
+            tally.error(
+                code,
+                message,
+                f"Ids of the collection that are of the kind {unit}.",
+                n=int(where.sum()),
+                numbers=_at(rows.number, where),
+            )
+
+
+def warn_of_rows(
+    rows: RunRows, columns: RunColumns, order: NDArray[np.intp], expected: Expected, tally: Tally
+) -> None:
+    """What a submitter should know, though it stops nothing. `order` made the columns out of the rows."""
+    number = rows.number[order]
+    _warn_of_ties(columns, number, tally)
+    _warn_of_ranks(columns, number, tally)
+    _warn_of_order(rows, tally)
+    _warn_of_missing(columns, expected.topics, tally)
+
+
+def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
+    tied = tied_rows(columns)
+    if tied.any():
+        tally.warning(
+            "ties",
+            f"{tied.sum():,} of {len(columns):,} lines have the score of another line above them in their topic",
+            "As trec_eval does, ties are ordered by document id, descending; not by the rank column.",
+            n=int(tied.sum()),
+            numbers=_at(number, tied),
+        )
+
+
+def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
+    by_rank = np.lexsort((columns.rank, columns.topic_index))
+    disagrees = columns.score[by_rank] != columns.score
+    if disagrees.any():
+        tally.warning(
+            "rank-disagrees",
+            "the rank column disagrees with the order by score",
+            "The score decides; the rank column is not used.",
+            n=int(disagrees.sum()),
+            numbers=_at(number, by_rank[disagrees]),
+            is_repairable=True,
+        )
+    start = columns.offsets[:-1]
+    expected = np.arange(len(columns)) - start[columns.topic_index] + 1
+    is_odd = columns.rank[by_rank] != expected
+    if is_odd.any():
+        topics = np.unique(columns.topic_index[is_odd])
+        first = by_rank[np.flatnonzero(is_odd)[np.unique(columns.topic_index[is_odd], return_index=True)[1]]]
+        tally.warning(
+            "rank-gaps",
+            f"the ranks of {len(topics)} topics do not run 1, 2, 3, … without gaps",
+            "Ranks from 1 on; they are not used, the scores decide.",
+            n=len(topics),
+            numbers=_at(number, first),
+            is_repairable=True,
+        )
+
+
+def _warn_of_order(rows: RunRows, tally: Tally) -> None:
+    same = rows.topic_index[1:] == rows.topic_index[:-1]
+    rises = np.append(False, same & (rows.score[1:] > rows.score[:-1]))
+    change = np.flatnonzero(np.append(True, ~same))
+    _, first = np.unique(rows.topic_index[change], return_index=True)
+    rises[np.delete(change, first)] = True  # a topic taken up again
+    if rises.any():
+        tally.warning(
+            "order",
+            "the line does not stand in the order of its topic and score",
+            "Any order is taken; the score decides.",
+            n=int(rises.sum()),
+            numbers=_at(rows.number, rises),
+            is_repairable=True,
+        )
+
+
+def _warn_of_missing(columns: RunColumns, known: Collection[str] | None, tally: Tally) -> None:
+    missing = sorted(set(known or ()) - set(columns.topics.tolist()))
+    if missing:
+        named = ", ".join(missing[:NAMED]) + (
+            f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+        )
+        tally.warning(
+            "missing-topics",
+            f"{len(missing)} of {len(known or ())} topics have no line: {named}",
+            "A topic without documents counts as 0 in every average over all topics.",
+            n=len(missing),
+        )

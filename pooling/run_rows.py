@@ -1,0 +1,328 @@
+"""The lines of a run as rows: a fast reader for regular text, and a patient one for all other.
+
+The fast reader takes a chunk only if every line of it is beyond doubt: the right number of columns, plain decimal
+numbers, one tag, no control or invisible character. Whatever it declines goes through the patient reader line by
+line, which says what is wrong; on what both take, both give the same rows.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from pooling.reports import Tally
+
+MAX_DOCNO = 400  # bytes
+MAX_NAME = 100  # bytes of a topic's code or a tag
+NARROW = 64  # the fast reader declines wider words
+RANK = re.compile(rb"[+-]?[0-9]{1,9}")
+SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+# No-break space, soft hyphen, zero-width and direction marks, word joiner, a byte-order mark amid the text.
+INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xef\xbb\xbf")
+
+_BLANK = np.zeros(256, dtype=np.bool_)
+_BLANK[list(b"\t\n\v\f\r ")] = True
+_SCORE_CHARACTER = np.zeros(256, dtype=np.bool_)
+_SCORE_CHARACTER[list(b"0123456789+-.eE\0")] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of run line: how many columns, and which of them is what."""
+
+    name: str
+    title: str
+    width: int
+    topic: int
+    docno: int
+    rank: int
+    score: int
+    tag: int
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        Form("arqmath-5", "Query_Id Post_Id Rank Score Run_Number", 5, 0, 1, 2, 3, 4),
+        Form("trec-6", "topic Q0 docno rank score tag", 6, 0, 2, 3, 4, 5),
+    )
+}
+
+
+class Rows(NamedTuple):
+    """Some lines of a run, in file order. `codes` are the distinct topics, `topic_index` points into them."""
+
+    codes: list[bytes]
+    topic_index: NDArray[np.int32]
+    docno: NDArray[np.bytes_]
+    rank: NDArray[np.int32]
+    score: NDArray[np.float64]
+    number: NDArray[np.int64]
+    tags: dict[bytes, tuple[int, int]]  # tag -> (lines, number of the first)
+
+
+def read_regular(first: int, chunk: bytes, form: Form) -> Rows | None:
+    """The rows of a chunk of whole lines, or None if any line of it is not regular.
+
+    `first` is the number of the chunk's first line.
+    """
+    if not _has_plain_characters(chunk):
+        return None
+    text = np.frombuffer(chunk, dtype=np.uint8)
+    spans = _spans(text, form.width)
+    if spans is None:
+        return None
+    starts, lengths = spans
+    if (
+        lengths[:, [form.topic, form.docno, form.score, form.tag]].max() > NARROW
+        or lengths[:, form.rank].max() > 9
+    ):
+        return None
+    windows = sliding_window_view(np.concatenate((text, np.zeros(NARROW, dtype=np.uint8))), NARROW)
+
+    def words(column: int) -> NDArray[np.uint8]:
+        width = int(lengths[:, column].max())
+        found = windows[starts[:, column], :width]
+        found *= np.arange(width) < lengths[:, column, None]
+        return found
+
+    rank = _whole_numbers(words(form.rank), lengths[:, form.rank])
+    score = _decimals(words(form.score))
+    tag = words(form.tag)
+    if rank is None or score is None or not (tag == tag[0]).all():
+        return None
+    codes, topic_index = _by_change(_as_bytes(words(form.topic)))
+    n = len(starts)
+    number = np.arange(first, first + n, dtype=np.int64)
+    tags = {bytes(_as_bytes(tag[:1])[0]): (n, first)}
+    return Rows(codes, topic_index, _as_bytes(words(form.docno)), rank, score, number, tags)
+
+
+def _has_plain_characters(chunk: bytes) -> bool:
+    """Whether a chunk is UTF-8 without invisible characters; control characters are looked at elsewhere."""
+    if b"\x7f" in chunk:
+        return False
+    if chunk.isascii():
+        return True
+    try:
+        chunk.decode()
+    except UnicodeDecodeError:
+        return False
+    return INVISIBLE.search(chunk) is None
+
+
+def _spans(text: NDArray[np.uint8], width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """(lines, width) start and length of every word; None unless each line has exactly `width` of them."""
+    in_word = text > 32
+    if not _BLANK[text[~in_word]].all():
+        return None
+    edges = np.flatnonzero(in_word[1:] != in_word[:-1]) + 1
+    if in_word[0]:
+        edges = np.concatenate(([0], edges))
+    newlines = np.flatnonzero(text == 10)
+    if len(edges) != 2 * width * len(newlines):
+        return None
+    starts, ends = edges[0::2].reshape(-1, width), edges[1::2].reshape(-1, width)
+    if (ends[:, -1] > newlines).any() or (starts[1:, 0] < newlines[:-1]).any():
+        return None
+    return starts, ends - starts
+
+
+def _as_bytes(words: NDArray[np.uint8]) -> NDArray[np.bytes_]:
+    return np.ascontiguousarray(words).view(f"S{words.shape[1]}")[:, 0]
+
+
+def _whole_numbers(words: NDArray[np.uint8], lengths: NDArray[np.intp]) -> NDArray[np.int32] | None:
+    """Unsigned numbers of at most nine digits; None if a word is anything else."""
+    value = np.zeros(len(words), dtype=np.int32)
+    for place in range(words.shape[1]):
+        digit = words[:, place] - np.uint8(48)
+        is_inside = place < lengths
+        if (digit[is_inside] > 9).any():
+            return None
+        value = np.where(is_inside, value * 10 + digit, value)
+    return value
+
+
+def _decimals(words: NDArray[np.uint8]) -> NDArray[np.float64] | None:
+    """Finite decimal numbers, rounded as Python's float() rounds; None if a word is anything else."""
+    if not _SCORE_CHARACTER[words].all():
+        return None
+    try:
+        value = np.array(list(map(float, _as_bytes(words).tolist())), dtype=np.float64)
+    except ValueError:
+        return None
+    return value if np.isfinite(value).all() else None
+
+
+def _by_change(topic: NDArray[np.bytes_]) -> tuple[list[bytes], NDArray[np.int32]]:
+    """Distinct topics and each row's index into them; cheap because topics seldom change from line to line."""
+    is_new = np.ones(len(topic), dtype=np.bool_)
+    is_new[1:] = topic[1:] != topic[:-1]
+    codes: dict[bytes, int] = {}
+    blocks = [codes.setdefault(code, len(codes)) for code in topic[is_new].tolist()]
+    return list(codes), np.array(blocks, dtype=np.int32)[np.cumsum(is_new) - 1]
+
+
+def read_patiently(first: int, chunk: bytes, form: Form, widths: list[int], tally: Tally) -> Rows:
+    """The rows of a chunk, line by line; a line that is wrong is put into the tally and left out.
+
+    A line whose rank alone is wrong stays, with rank 0: what it says is decided by its score.
+    """
+    codes: dict[bytes, int] = {}
+    tags: dict[bytes, tuple[int, int]] = {}
+    rows: list[tuple[int, bytes, int, float, int]] = []
+    for number, line in enumerate(chunk.removesuffix(b"\n").split(b"\n"), first):
+        words = line.split()
+        if not words:
+            continue
+        if not _is_text(line, number, tally) or not _has_width(words, line, number, form, widths, tally):
+            continue
+        score = _score(words[form.score], number, tally)
+        if score is None or not _has_names(words, number, form, tally):
+            continue
+        rank = _rank(words[form.rank], number, tally)
+        index = codes.setdefault(words[form.topic], len(codes))
+        n, first_number = tags.get(words[form.tag], (0, number))
+        tags[words[form.tag]] = (n + 1, first_number)
+        rows.append((index, words[form.docno], rank, score, number))
+    return _rows(codes, tags, rows)
+
+
+def _rows(
+    codes: dict[bytes, int],
+    tags: dict[bytes, tuple[int, int]],
+    rows: list[tuple[int, bytes, int, float, int]],
+) -> Rows:
+    index, docno, rank, score, number = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    return Rows(
+        list(codes),
+        np.array(index, dtype=np.int32),
+        np.array(docno, dtype=np.bytes_) if docno else np.empty(0, dtype="S1"),
+        np.array(rank, dtype=np.int32),
+        np.array(score, dtype=np.float64),
+        np.array(number, dtype=np.int64),
+        tags,
+    )
+
+
+NO_ROWS = _rows({}, {}, [])
+
+
+def _is_text(line: bytes, number: int, tally: Tally) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        tally.error(
+            "encoding",
+            "the line is not UTF-8 (Latin-1, perhaps)",
+            "Text in UTF-8.",
+            number,
+            note=f"byte {line[error.start]:#04x} at column {error.start + 1}",
+        )
+        return False
+    control = CONTROL.search(line)
+    if control:
+        what = "a NUL byte" if control[0] == b"\0" else f"the control character {control[0][0]:#04x}"
+        tally.error("control", f"the line holds {what}", "Printable text.", number)
+        return False
+    if INVISIBLE.search(line):
+        tally.warning(
+            "invisible",
+            "the line holds an invisible character, such as a no-break space, which counts as part of a name",
+            "Tabs and blanks between columns; ids as they are in the collection.",
+            number,
+        )
+    return True
+
+
+def _has_width(
+    words: list[bytes], line: bytes, number: int, form: Form, widths: list[int], tally: Tally
+) -> bool:
+    got = len(words)
+    if got == form.width:
+        return True
+    expected = " or ".join(str(width) for width in widths)
+    if got in widths:
+        message = f"expected {form.width} columns as in most of the file, got {got}"
+        tally.error("mixed", message, "One form in one file.", number)
+    else:
+        message = f"expected {expected} columns, got {got}{_hint(line, got)}"
+        tally.error(
+            "columns",
+            message,
+            f"{form.title}, separated by tabs or blanks.",
+            number,
+            others=f"expected {expected} columns, got other numbers",
+        )
+    return False
+
+
+def _hint(line: bytes, got: int) -> str:
+    """What probably happened to a line with a wrong number of columns."""
+    if b"\xc2\xa0" in line:
+        return " (a no-break space does not separate columns)"
+    for character, name in (
+        (b",", "commas"),
+        (b";", "semicolons"),
+        (b"|", "bars"),
+        (b"\\t", "the letters \\t"),
+    ):
+        if got <= 2 and line.count(character) >= 3:
+            return f" (columns are separated by tabs or blanks, not by {name})"
+    return ""
+
+
+def _score(word: bytes, number: int, tally: Tally) -> float | None:
+    if SCORE.fullmatch(word):
+        value = float(word)
+        if math.isfinite(value):
+            return value
+    hint = " (use a point, not a comma)" if re.fullmatch(rb"[+-]?[0-9]+,[0-9]+", word) else ""
+    tally.error(
+        "score",
+        f"score {_quoted(word)} is not a finite number{hint}",
+        "A decimal number such as 12.5, -3 or 1.2e-4.",
+        number,
+        others="other scores that are not finite numbers",
+    )
+    return None
+
+
+def _rank(word: bytes, number: int, tally: Tally) -> int:
+    if RANK.fullmatch(word):
+        return int(word)
+    tally.error(
+        "rank",
+        f"rank {_quoted(word)} is not a whole number of at most nine digits",
+        "1, 2, 3, … in the order of the scores.",
+        number,
+        is_repairable=True,
+        others="other ranks that are not whole numbers",
+    )
+    return 0
+
+
+def _has_names(words: list[bytes], number: int, form: Form, tally: Tally) -> bool:
+    limits = (
+        (form.docno, "document id", MAX_DOCNO),
+        (form.topic, "topic", MAX_NAME),
+        (form.tag, "tag", MAX_NAME),
+    )
+    for column, what, limit in limits:
+        if len(words[column]) > limit:
+            tally.error(
+                "name-too-long", f"the {what} has more than {limit} bytes", f"At most {limit} bytes.", number
+            )
+            return False
+    return True
+
+
+def _quoted(word: bytes) -> str:
+    text = word[:40].decode("utf-8", "replace")
+    return f"“{text}…”" if len(word) > 40 else f"“{text}”"
