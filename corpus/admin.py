@@ -95,12 +95,12 @@ class StoredProtocolAdmin(Kept, admin.ModelAdmin[StoredProtocol]):
     def has_change_permission(self, request: HttpRequest, obj: StoredProtocol | None = None) -> bool:
         return False
 
-    def get_fields(self, request: HttpRequest, obj: StoredProtocol | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: StoredProtocol | None = None) -> Any:
         return ["text"] if obj is None else ["slug", "title", "digest", "is_shipped", "created_by", "text"]
 
     def save_model(self, request: HttpRequest, obj: StoredProtocol, form: Any, change: bool) -> None:
         """Store through the service, and let the admin go on with the row that it made."""
-        by = User.objects.get(pk=request.user.pk)
+        by = request.user if isinstance(request.user, User) else None
         stored = services.store_protocol(text=form.cleaned_data["text"], by=by)
         obj.pk, obj.slug, obj.title = stored.pk, stored.slug, stored.title
 

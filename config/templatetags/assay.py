@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
+from config.steps import steps_for
 from corpus.models import Track, User
 from corpus.selectors import is_assessor
 
@@ -50,6 +51,12 @@ def _pages(user: User | AnonymousUser, track: Track) -> list[tuple[str, str]]:
         ("Leaderboard", "scoring:leaderboards", True),
     ]
     return [(label, name) for label, name, is_wanted in wanted if is_wanted]
+
+
+@register.inclusion_tag("config/_steps.html", takes_context=True)
+def campaign_steps(context: template.Context, track: Track) -> dict[str, object]:
+    """What the person who asks does next in a track."""
+    return steps_for(context["request"].user, track)
 
 
 @register.simple_tag
