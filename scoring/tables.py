@@ -1,0 +1,89 @@
+"""Scores as files: tab-separated or JSON, exact, and CSV that is safe to open in a spreadsheet."""
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from typing import NamedTuple
+
+from protocols.measure_names import Measure
+from protocols.schema import Average
+from scoring.matching import JudgedDocuments
+from scoring.measures import RunScores
+
+ALL = "all"  # in the place of a topic: the mean
+HEADER = ("run", "topic", "measure", "value")
+# A spreadsheet takes a cell that begins with one of these for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class ScoreRow(NamedTuple):
+    """One value; `topic` is `all` for the mean."""
+
+    run: str
+    topic: str
+    measure: str
+    value: float
+
+    def cells(self) -> tuple[str, ...]:
+        return (self.run, self.topic, self.measure, shown(self.value))
+
+
+def shown(value: float) -> str:
+    """A value as every table shows it."""
+    return f"{value:.4f}"
+
+
+def score_rows(
+    run: str,
+    scores: RunScores,
+    judged: JudgedDocuments,
+    measures: Sequence[Measure],
+    *,
+    average: Average,
+    per_topic: bool,
+) -> list[ScoreRow]:
+    """Rows of a run: if asked for, of each topic that is averaged over, so that they add up; then the means."""
+    rows = []
+    if per_topic:
+        is_averaged = scores.averaged(average).tolist()
+        for topic, values, is_shown in zip(judged.topics.tolist(), scores.values, is_averaged, strict=True):
+            if is_shown:
+                rows += [
+                    ScoreRow(run, topic, str(measure), float(v))
+                    for measure, v in zip(measures, values, strict=True)
+                ]
+    means = scores.means(average)
+    return rows + [
+        ScoreRow(run, ALL, str(measure), float(v)) for measure, v in zip(measures, means, strict=True)
+    ]
+
+
+def as_tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Tab-separated lines; nothing is quoted or altered."""
+    return "".join("\t".join(cells) + "\n" for cells in (header, *rows))
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """CSV for spreadsheets: a text that would be taken for a formula gets an apostrophe in front."""
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(header)
+    writer.writerows([_harmless(cell) for cell in cells] for cells in rows)
+    return file.getvalue()
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(FORMULA_STARTS) and not _is_number(cell) else cell
+
+
+def _is_number(cell: str) -> bool:
+    return cell.lstrip("-").replace(".", "", 1).isdecimal() and cell.isascii()
+
+
+def as_json(rows: Iterable[ScoreRow]) -> str:
+    """A list of objects, one on each line."""
+    lines = [
+        json.dumps(row._asdict() | {"value": float(shown(row.value))}, ensure_ascii=False) for row in rows
+    ]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
