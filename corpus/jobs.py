@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from celery import current_app
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
@@ -224,7 +224,6 @@ def _finish(progress: Progress, result: dict[str, Any]) -> None:
 
 
 def _finish_failed(progress: Progress, registered: Registered | None, job: Job, reason: str) -> None:
-    close_old_connections()
     try:
         with progress.storing() as current:
             _mark_failed(current, registered, reason)

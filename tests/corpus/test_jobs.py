@@ -1,0 +1,320 @@
+"""Jobs: each is done once, whoever dies on the way."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from corpus import jobs
+from corpus.errors import Refused
+from corpus.jobs import JobLost, Progress
+from corpus.models import Collection, Job
+from tests.factories import make_collection, make_organizer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Registers a handler for one test, and queues nothing."""
+    monkeypatch.setattr(jobs, "_handlers", dict(jobs._handlers))
+
+    def register(function: Any, failed: Any = None) -> Job:
+        jobs.handler("tests.work", failed=failed)(function)
+        return jobs.request(kind="tests.work", title="Work", arguments={"n": 3}, by=make_organizer())
+
+    return register
+
+
+def long_ago() -> Any:
+    return timezone.now() - timedelta(hours=1)
+
+
+def test_job_runs_to_its_end_and_keeps_its_result(kind: Any) -> None:
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        progress.update(1, n, "one")
+        return {"sum": n + 1}
+
+    job = kind(work)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.result, job.done, job.total, job.attempt) == ("done", {"sum": 4}, 3, 3, 1)
+
+
+def test_job_delivered_twice_is_done_once(kind: Any) -> None:
+    calls: list[int] = []
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        calls.append(n)
+        return {}
+
+    job = kind(work)
+    jobs.run(job.pk)
+    jobs.run(job.pk)
+
+    assert calls == [3]
+
+
+def test_job_that_another_worker_holds_is_left_alone(kind: Any) -> None:
+    calls: list[int] = []
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        calls.append(n)
+        jobs.run(progress.job_id)  # the same message, delivered to somebody else meanwhile
+        return {}
+
+    jobs.run(kind(work).pk)
+
+    assert calls == [3]
+
+
+def test_refusal_fails_the_job_with_its_sentence(kind: Any) -> None:
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        raise Refused("The file is empty.")
+
+    job = kind(work)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("failed", "The file is empty.")
+
+
+def test_failure_runs_the_hook_in_the_same_transaction(kind: Any) -> None:
+    collection = make_collection(status=Collection.Status.IMPORTING)
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        raise KeyError("a fault of ours")
+
+    def failed(*, n: int) -> None:
+        Collection.objects.filter(pk=collection.pk).update(status=Collection.Status.EMPTY)
+
+    job = kind(work, failed)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    collection.refresh_from_db()
+    assert (job.state, collection.status) == ("failed", "empty")
+    assert "a fault of ours" not in job.error
+
+
+def test_attempt_that_lost_its_job_stores_nothing(kind: Any) -> None:
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        Job.objects.filter(pk=progress.job_id).update(attempt=7)  # taken for dead, and taken over
+        with progress.storing():
+            make_collection("half-a-result")
+        return {}
+
+    job = kind(work)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert not Collection.objects.filter(slug="half-a-result").exists()
+    assert (job.state, job.attempt) == ("running", 7)
+
+
+def test_attempt_that_lost_its_job_stops_at_its_next_report(kind: Any) -> None:
+    reached: list[str] = []
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        Job.objects.filter(pk=progress.job_id).update(attempt=7)
+        progress.update(1, n)
+        reached.append("the end")
+        return {}
+
+    jobs.run(kind(work).pk)
+
+    assert reached == []
+
+
+def test_what_fails_while_storing_is_rolled_back(kind: Any) -> None:
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        with progress.storing():
+            make_collection("half-a-result")
+            raise Refused("The second half is broken.")
+
+    jobs.run(kind(work).pk)
+
+    assert not Collection.objects.filter(slug="half-a-result").exists()
+
+
+def test_job_of_a_dead_worker_is_taken_up_by_the_next(kind: Any) -> None:
+    job = kind(lambda progress, *, n: {"n": n})
+    Job.objects.filter(pk=job.pk).update(state="running", attempt=1, heartbeat_at=long_ago())
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.losses) == ("done", 2, 1)
+
+
+def test_database_that_goes_away_leaves_the_job_to_the_beat(kind: Any) -> None:
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        raise OperationalError("server closed the connection")
+
+    job = kind(work)
+    with pytest.raises(OperationalError):
+        jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert job.state == "running"
+
+
+@pytest.fixture
+def nudged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    asked: list[int] = []
+    monkeypatch.setattr(jobs, "nudge", asked.append)
+    return asked
+
+
+def test_beat_asks_again_for_lost_and_forgotten_jobs_only(kind: Any, nudged: list[int]) -> None:
+    def job(**fields: Any) -> int:
+        made = Job.objects.create(kind="tests.work", title="Work")
+        Job.objects.filter(pk=made.pk).update(**fields)
+        return made.pk
+
+    forgotten = job(created_at=long_ago())
+    lost = job(state="running", heartbeat_at=long_ago())
+    job(created_at=long_ago(), heartbeat_at=timezone.now())  # asked for just now
+    job(state="running", heartbeat_at=timezone.now())
+    job(state="done", created_at=long_ago())
+    job()
+
+    assert jobs.relaunch_lost() == 2
+    assert nudged == [forgotten, lost]
+    assert jobs.relaunch_lost() == 1, "the forgotten one has been asked for; the lost one is still silent"
+
+
+def test_job_that_kills_its_workers_fails_in_the_end(kind: Any, nudged: list[int]) -> None:
+    failures: list[int] = []
+    job = kind(lambda progress, *, n: {}, lambda *, n: failures.append(n))
+    Job.objects.filter(pk=job.pk).update(state="running", losses=jobs.MAX_LOSSES, heartbeat_at=long_ago())
+
+    jobs.relaunch_lost()
+
+    job.refresh_from_db()
+    assert (job.state, nudged, failures) == ("failed", [], [3])
+    assert "lost 5 times" in job.error
+
+
+def test_failed_job_can_be_tried_again(kind: Any) -> None:
+    attempts: list[int] = []
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        attempts.append(progress.attempt)
+        if len(attempts) == 1:
+            raise Refused("Not today.")
+        return {}
+
+    job = kind(work)
+    jobs.run(job.pk)
+    jobs.retry(job=job)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.error, attempts) == ("done", "", [1, 2])
+
+
+def test_job_that_has_not_failed_is_not_tried_again(kind: Any) -> None:
+    job = kind(lambda progress, *, n: {})
+
+    with pytest.raises(Refused, match="Only a failed job"):
+        jobs.retry(job=job)
+
+
+def test_job_of_an_unknown_kind_fails_with_that_reason() -> None:
+    job = Job.objects.create(kind="tests.nobody", title="Work")
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("failed", "There is no handler for jobs of kind tests.nobody.")
+
+
+def test_two_handlers_of_one_kind_are_refused(kind: Any) -> None:
+    kind(lambda progress, *, n: {})
+
+    with pytest.raises(ValueError, match="two handlers"):
+        jobs.handler("tests.work")(lambda progress, **arguments: {})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_heartbeat_goes_on_while_the_handler_is_silent(kind: Any, settings: Any) -> None:
+    settings.JOB_HEARTBEAT_SECONDS = 0.01
+    beats: list[Any] = []
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        first = Job.objects.get(pk=progress.job_id).heartbeat_at
+        deadline = threading.Event()
+        while len(beats) < 1 and not deadline.wait(0.01):
+            now = Job.objects.get(pk=progress.job_id).heartbeat_at
+            beats.extend([now] if now != first else [])
+        return {}
+
+    job = kind(work)
+    jobs.run(job.pk)
+
+    assert len(beats) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_that_start_at_once_do_a_job_once(kind: Any) -> None:
+    calls: list[int] = []
+    start = threading.Barrier(2)
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        calls.append(n)
+        return {}
+
+    job = kind(work)
+
+    def worker() -> None:
+        start.wait()
+        try:
+            jobs.run(job.pk)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=worker) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    job.refresh_from_db()
+    assert (calls, job.state) == ([3], "done")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_takes_a_job_over_while_it_stores(kind: Any) -> None:
+    seen: list[bool] = []
+
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        with progress.storing() as job:
+            Job.objects.filter(pk=job.pk).update(heartbeat_at=long_ago())
+
+            def rival() -> None:
+                seen.append(jobs._claim(job.pk) is None)
+                connection.close()
+
+            thread = threading.Thread(target=rival)
+            thread.start()
+            thread.join()
+        return {}
+
+    job = kind(work)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (seen, job.state) == ([True], "done")
+
+
+def test_lost_is_raised_outside_a_running_job() -> None:
+    job = Job.objects.create(kind="tests.work", title="Work")
+
+    with pytest.raises(JobLost), Progress(job.pk, 1).storing():
+        pytest.fail("entered a job that was not running")
