@@ -1,0 +1,193 @@
+"""Where the formulae of a post are, in LaTeX. A kernel: no Django, no HTML parser.
+
+Two passes. `cut` takes what is marked as a formula out of untrusted HTML, before a parser sees it, and leaves a
+numbered mark; `find_end` finds, in the text of HTML that a parser has cleaned, where a formula between delimiters
+ends, as MathJax does on the site: in the text between two tags (`<br>` apart), minding braces and escapes.
+"""
+
+import re
+from html import escape, unescape
+from typing import NamedTuple
+
+ENVIRONMENTS = (
+    "align alignat aligned array bmatrix cases displaymath eqnarray equation flalign gather gathered math matrix "
+    "multline pmatrix smallmatrix split subarray vmatrix Bmatrix Vmatrix CD"
+).split()
+
+# Noncharacters of Unicode, which no text holds and every parser passes on: a mark, a number, a mark. _BARE stands for
+# a formula that came without delimiters: it may be part of a longer one.
+CUT, BARE, END = "\ufdd0", "\ufdd1", "\ufdd2"
+ASIDE = "\ufdd3"  # the same for what is finished and no formula
+MARK = re.compile(f"[{CUT}{BARE}](\\d+){END}")
+START = r"\$\$?|\\\\?[(\[]|\\begin\{(?:%s)\*?\}" % "|".join(ENVIRONMENTS)
+
+_MAX_TRIES = (
+    8  # closing delimiters tried for balanced braces before the first one is taken, as MathJax takes it
+)
+_MARKED = re.compile(
+    r"""<span\b(?P<attributes>[^<>]*\bmath-container\b[^<>]*)>
+        (?P<source>(?:[^<]++|<(?!/?span\b)|<span\b[^<>]*>(?:[^<]++|<(?!/?span\b))*+</span\s*>)*+)
+        </span\s*>
+      | <math\b(?P<mathml>[^<>]*+>(?:[^<]++|<(?!/?math\b))*+)</math\s*>""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_ALTTEXT = re.compile(r"""\balttext\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_ANNOTATION = re.compile(
+    r'<annotation\b[^>]*"application/x-tex"[^>]*>(.*?)</annotation', re.IGNORECASE | re.DOTALL
+)
+_BLOCK_MATHML = re.compile(r"""^[^>]*\bdisplay\s*=\s*["']?block""", re.IGNORECASE)
+_LINE_COMMENT = re.compile(r"(?<!\\)%\s")
+_ID = re.compile(r"""\b(?:data-formula-)?id\s*=\s*(?:"([\w.: -]*)"|'([\w.: -]*)'|([\w.:-]+))""", re.ASCII)
+_DISPLAY = re.compile(r'\bdata-display="(inline|block)"')
+_INNER_TAG = re.compile(r"</?(?:span|em|strong|i|b|a|p|sub|sup|code|div|u)\b[^<>]*>", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:amp;)*(?:(lt|gt|quot|nbsp|#39);)?")
+_CHARACTERS = {None: "&", "lt": "<", "gt": ">", "quot": '"', "nbsp": "\u00a0", "#39": "'"}
+_DELIMITERS = (("$$", "$$", "block"), ("$", "$", "inline"), ("\\[", "\\]", "block"), ("\\(", "\\)", "inline"))
+_BLOCK = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|flalign|gather|multline|displaymath)\*?\}")
+_MONEY = re.compile(r"\d[\d.,]*[a-zA-Z]{0,2}\s+[A-Za-z]{2,}[^\\^_{}=+<>&]*\s")
+
+
+class Formula(NamedTuple):
+    """A formula without its delimiters; `display` is "inline", "block", or "" where the source does not say."""
+
+    latex: str
+    id: str = ""
+    display: str = ""
+
+    def html(self) -> str:
+        """The element that stands for the formula in a page."""
+        number = f' data-formula-id="{self.id}"' if self.id else ""
+        latex = escape(self.latex, quote=False)
+        return (
+            f'<span class="math-container"{number} data-display="{self.display or "inline"}">{latex}</span>'
+        )
+
+
+def cut(html: str) -> tuple[str, list[Formula]]:
+    """Untrusted HTML with a mark in place of everything marked as a formula, and these formulae."""
+    formulae: list[Formula] = []
+    if "math" not in html:
+        return html, formulae
+
+    def mark(found: re.Match[str]) -> str:
+        formula = _marked(found)
+        if formula is None:
+            return ""
+        formulae.append(formula)
+        return f"{CUT if formula.display else BARE}{len(formulae) - 1}{END}"
+
+    return _MARKED.sub(mark, html), formulae
+
+
+def _marked(found: re.Match[str]) -> Formula | None:
+    attributes, source = found["attributes"] or "", found["source"]
+    if source is None or "<math" in source:
+        return _mathml(found["mathml"] or source, attributes)
+    if "<" in source:
+        source = _BREAK.sub("\n", source)
+        source = _INNER_TAG.sub("", source) if "</" in source else source
+    latex, display = decode(source), _DISPLAY.search(attributes)
+    if display is None:
+        return _undelimited(latex.strip(), _id(attributes))
+    return Formula(latex, _id(attributes), display[1])
+
+
+def _mathml(source: str, attributes: str) -> Formula | None:
+    if alttext := _ALTTEXT.search(source):
+        latex = _LINE_COMMENT.sub("", alttext[1] or alttext[2] or "")
+    elif annotation := _ANNOTATION.search(source):
+        latex = annotation[1]
+    else:
+        return None
+    display = "block" if _BLOCK_MATHML.search(source) else "inline"
+    return Formula(decode(latex).strip(), _id(attributes), display)
+
+
+def _id(attributes: str) -> str:
+    found = _ID.search(attributes)
+    return (found[1] or found[2] or found[3] or "").strip() if found else ""
+
+
+def _undelimited(latex: str, number: str) -> Formula | None:
+    for start, end, display in _DELIMITERS:
+        if len(latex) >= len(start) + len(end) and latex.startswith(start) and latex.endswith(end):
+            latex = latex[len(start) : -len(end)]
+            return Formula(latex, number, display) if latex.strip() else None
+    return Formula(latex, number, "block" if _BLOCK.match(latex) else "") if latex else None
+
+
+def decode(html: str) -> str:
+    """The LaTeX that a piece of HTML without tags means; what was escaped twice is unescaped twice."""
+    if "&" not in html:
+        return html
+    return _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], unescape(html))
+
+
+def delimited(content: str, delimiter: str, formulae: list[Formula]) -> Formula:
+    """The formula that stands between delimiters in clean HTML; formulae cut out within it become part of it."""
+    inner = [formulae[int(number)] for number in MARK.findall(content) if int(number) < len(formulae)]
+    latex = decode(content.replace("<br>", "\n"))
+    if inner:
+        latex = MARK.sub(lambda found: formulae[int(found[1])].latex, latex)
+    display = "inline" if delimiter in {"$", "\\(", "\\\\("} else "block"
+    return Formula(latex, " ".join(formula.id for formula in inner if formula.id), display)
+
+
+def is_money(html: str, start: int, end: int) -> bool:
+    """Whether two dollars, at start - 1 and end, are amounts of money: `$5 and $10`."""
+    if not html[start].isdigit():
+        return False
+    return html[end + 1 : end + 2].isdigit() or _MONEY.fullmatch(html, start, end) is not None
+
+
+_WALL = f"<{CUT}{ASIDE}"  # what no formula goes across
+
+
+def _group(depth: int) -> str:
+    inside = rf"[^\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>"
+    return rf"\{{(?:{inside}{'|' + _group(depth - 1) if depth else ''})*+\}}"
+
+
+_QUICK = {
+    "$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$)"),
+    "$$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\$(?!\$)|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$\$)"),
+}
+_CLOSE = {"$": "$", "$$": "$$", "\\(": "\\)", "\\\\(": "\\\\)", "\\[": "\\]", "\\\\[": "\\\\]"}
+
+
+def closing(delimiter: str) -> str:
+    """The delimiter that ends what this one starts."""
+    return _CLOSE.get(delimiter) or delimiter.replace("begin", "end", 1)
+
+
+_steps: dict[str, re.Pattern[str]] = {}
+
+
+def _step(end: str) -> re.Pattern[str]:
+    if end not in _steps:
+        _steps[end] = re.compile(
+            rf"(?P<end>{re.escape(end)})|(?P<stop><(?!br>)|[{CUT}{ASIDE}])|[{{}}]|\\[^{_WALL}]"
+        )
+    return _steps[end]
+
+
+def find_end(html: str, position: int, delimiter: str) -> tuple[int, int]:
+    """Where the formula ends whose opening delimiter ends at a position.
+
+    Returns the position of the closing delimiter (-1: there is none), and how far was searched for it.
+    """
+    if (quick := _QUICK.get(delimiter)) and (found := quick.match(html, position)):
+        return found.end(), found.end()
+    first, depth, tries, step = -1, 0, 0, None
+    for step in _step(closing(delimiter)).finditer(html, position):
+        if step.lastgroup == "stop" or tries == _MAX_TRIES:
+            break
+        if step.lastgroup == "end":
+            if depth == 0:
+                return step.start(), step.end()
+            first, tries = (step.start() if first < 0 else first), tries + 1
+        elif step[0] in "{}":
+            depth = max(0, depth + (1 if step[0] == "{" else -1))
+    searched = step.start() if step is not None and step.lastgroup == "stop" else len(html)
+    return first, searched

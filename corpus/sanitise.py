@@ -1,0 +1,369 @@
+"""Makes the HTML of a collection fit for a page, once, on the way in. A kernel: no Django, no network.
+
+    clean_body(html)      the body of a post, a topic or any HTML document
+    clean_comment(text)   a comment: the site's small Markdown, or HTML
+    clean_title(text)     a title: text in which only formulae are marked up
+    clean_text(text)      a document of plain text; blank lines part paragraphs
+    plain(html)           what was cleaned, as plain text on one line: for <title>, search and lists
+
+Each takes any string whatever (formulae as `$...$`, `$$...$$`, `\\(...\\)`, `\\[...\\]`, `\\begin{align}...`, or
+marked as `<span class="math-container" id="12">x^2</span>` with or without dollars) and returns HTML to be stored
+and later put into a page as it is, after `corpus.links.resolve`. None of them raises, whatever the input is; all are
+pure, so that an importer may call them in several processes (threads do not help). Cleaning a clean body, comment or
+title again changes nothing.
+
+What comes out holds only elements of `TAGS`, without an attribute but these:
+
+    <span class="math-container" data-formula-id="12" data-display="inline|block">LaTeX, escaped, no dollars</span>
+    <span class="dollar">$</span>               a dollar that the author escaped; never opens a formula
+    <span class="image-placeholder">...</span>  where an image stood: its description and host as text
+    <a data-host="..." data-post="..." data-thread="...">   a link, leading nowhere: see `corpus.links`
+    <ol start> <li value> <td|th colspan rowspan>           small numbers
+
+The formula id is kept as `data-formula-id`: as `id` it would clash when two posts on a page share a formula.
+Headings of posts begin at the fourth level, below those of the page.
+
+How: what is marked as a formula is cut out first, for `a<b` in it is no tag; nh3 (a real HTML5 parser) cleans the
+rest; then delimiters are looked for as MathJax does on the site, in the text between two tags, never in `<code>` or
+`<pre>`. Unlike there, two amounts of money are no formula. A formula comes back only between tags, escaped.
+"""
+
+import re
+from collections.abc import Callable
+from html import escape, unescape
+
+import nh3
+
+from corpus import latex, links
+
+TAGS = frozenset(
+    "a b blockquote br caption code col colgroup dd del div dl dt em h4 h5 h6 hr i ins kbd li ol p pre q s samp small "
+    "span strike strong sub sup table tbody td tfoot th thead tr u ul var".split()
+)
+ATTRIBUTES = {
+    "a": frozenset({"data-host", "data-post", "data-thread"}),
+    "ol": frozenset({"start"}),
+    "li": frozenset({"value"}),
+    "td": frozenset({"colspan", "rowspan"}),
+    "th": frozenset({"colspan", "rowspan"}),
+    "span": frozenset({"class", "data-formula-id", "data-display"}),
+}
+
+_CLEANER = nh3.Cleaner(
+    tags=set(TAGS) | {"h1", "h2", "h3", "img"},
+    clean_content_tags={"script", "style", "template", "noscript", "iframe", "object", "svg", "math"},
+    attributes={
+        **{tag: set(names) for tag, names in ATTRIBUTES.items()},
+        "a": {"href", *ATTRIBUTES["a"]},
+        "img": {"src", "alt"},
+        "span": {"class"},
+    },
+    link_rel=None,
+    url_schemes={"http", "https", "ftp", "mailto", "news", "irc", "tel", "doi", "urn"},
+)
+
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_NUMERIC = re.compile(r"&#(?:x0*([0-9a-f]{1,6})|0*([0-9]{1,7}));?", re.IGNORECASE)
+_TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_ANY_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+_UNNESTED = frozenset(
+    "p li tr td th dd dt tbody thead tfoot br hr img wbr input col link meta area base embed source track".split()
+)
+_MAX_DEPTH = 200
+_MANY_TAGS = 1000  # with fewer, depth costs nothing and is not counted
+# Elements whose parse is written back as it was read. With others, reading again may give something else.
+_UNSTEADY = re.compile(
+    r"<(?!/?(?:p|em|strong|a|b|i|u|code|pre|li|ul|ol|br|hr|blockquote|h[1-6]|sup|sub|img|del|s|strike|kbd|span|div)"
+    r"[\s/>])[a-z!?/]",
+    re.IGNORECASE,
+)
+_ROUNDS = 4
+_ELEMENTS = (
+    "a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body "
+    "br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em "
+    "embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i "
+    "iframe image img input ins isindex kbd keygen label legend li link listing main map mark marquee math menu "
+    "menuitem meta meter nav nobr noembed noframes noscript object ol optgroup option output p param picture plaintext "
+    "pre progress q rb rp rt rtc ruby s samp script search section select slot small source span strike strong style "
+    "sub summary sup svg table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr xmp"
+).split()
+_NO_TAG = re.compile(rf"<(?=/?[a-z])(?!/?(?:{'|'.join(_ELEMENTS)})[\s/>])", re.IGNORECASE)
+
+_TOKEN = re.compile(
+    rf"""<(?P<tag>[a-z0-9]+)(?P<attributes>(?:\ [a-z-]+="[^"]*")+)>
+        | <(?P<verbatim>pre|code)>
+        | <(?P<close>/?)h(?P<level>[1-3])>
+        | [{latex.CUT}{latex.BARE}](?P<number>\d+){latex.END}
+        | (?P<escaped>\\\$)
+        | (?P<delimiter>{latex.START})""",
+    re.VERBOSE,
+)
+_ATTRIBUTE = re.compile(r' ([a-z-]+)="([^"]*)"')
+_NUMBER = re.compile(r"-?\d{1,6}", re.ASCII)
+_HOST = re.compile(r"[a-z0-9.-]{0,253}")
+_POST = re.compile(r"\d{1,18}", re.ASCII)
+_ALONE = re.compile(r"\s*[.,;]?\s*</p>")
+_CLASSES = frozenset({"dollar", "image-placeholder"})
+_DOLLAR = '<span class="dollar">$</span>'
+_SHOWN_FORMULA = re.compile(r'<span class="math-container"[^>]*>([^<]*)</span>')
+_CLOSES = re.compile(
+    r"</(?:a|b|i|em|strong|code|p|span|div|blockquote|kbd|sub|sup|s|u|strike|del)\s*>", re.IGNORECASE
+)
+_ASIDE = re.compile(f"{latex.ASIDE}(\\d+){latex.END}")
+
+
+def clean_body(html: str) -> str:
+    """The body of a post, a topic or a document, given as HTML."""
+    html, formulae = latex.cut(_fit(html))
+    return _Scan(_clean(html), formulae).run()
+
+
+def clean_title(text: str) -> str:
+    """A title: text, not HTML, but for formulae. `<b>` in it is shown as such."""
+    text, formulae = latex.cut(_fit(text.replace(_DOLLAR, "\\$")))
+    return _Scan(_escaped(text), formulae).run()
+
+
+def clean_text(text: str) -> str:
+    """A document of plain text, to paragraphs."""
+    paragraphs = re.split(r"\n[^\S\n]*\n\s*", _fit(text).strip())
+    lines = (escape(paragraph, quote=False).replace("\n", "<br>") for paragraph in paragraphs if paragraph)
+    return _Scan("\n".join(f"<p>{line}</p>" for line in lines), []).run()
+
+
+def clean_comment(text: str) -> str:
+    """A comment, in the site's small Markdown; or in HTML, which it is taken for when it closes an element."""
+    text, formulae = latex.cut(_fit(text))
+    if _CLOSES.search(text):
+        return _Scan(_clean(text), formulae).run()
+    return _Markdown(formulae).run(text)
+
+
+def plain(html: str) -> str:
+    """Cleaned HTML as text on one line, formulae between dollars."""
+    html = html.replace(_DOLLAR, "\\$")
+    html = _SHOWN_FORMULA.sub(r"$\1$", html) if "math-container" in html else html
+    return " ".join(unescape(_ANY_TAG.sub(" " if "<p>" in html else "", html)).split())
+
+
+def _fit(text: str) -> str:
+    """Without characters that PostgreSQL or an HTML parser would not give back, and those that mark what is cut."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "&#" in text:
+        text = _NUMERIC.sub(_fit_entity, text)
+    return _UNFIT.sub("", text)
+
+
+def _fit_entity(entity: re.Match[str]) -> str:
+    code = int(entity[1], 16) if entity[1] else int(entity[2])
+    if code == 13:
+        return "\n"
+    return "" if code > 0x10FFFF or _UNFIT.match(chr(code)) else entity[0]
+
+
+def _escaped(text: str) -> str:
+    return escape(unescape(text), quote=False)
+
+
+def _clean(html: str) -> str:
+    """What nh3 makes of HTML, such that reading it once more gives the same. `x<y` is no tag and stays."""
+    if html.count("<") > _MANY_TAGS and _depth(html) > _MAX_DEPTH:
+        html = _flat(html)
+    if _UNSTEADY.search(html) is None:
+        return _parsed(html)
+    clean = _parsed(_NO_TAG.sub("&lt;", html))
+    for _ in range(_ROUNDS):
+        before, clean = clean, _parsed(clean)
+        if clean == before:
+            return clean
+    return _parsed(_flat(clean))
+
+
+def _parsed(html: str) -> str:
+    clean = _CLEANER.clean(html)
+    return clean.replace("<pre>\n", "<pre>\n\n") if "<pre>\n" in clean else clean  # parsers drop the first
+
+
+def _depth(html: str) -> int:
+    depth = deepest = 0
+    for close, name in _TAG_NAME.findall(html):
+        if name.lower() not in _UNNESTED:
+            depth = max(0, depth - 1) if close else depth + 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def _flat(html: str) -> str:
+    """The text of HTML that is nested beyond reason."""
+    return _escaped(_ANY_TAG.sub(" ", html))
+
+
+class _Scan:
+    """One walk over clean HTML: puts formulae back, finds those between delimiters, narrows every attribute."""
+
+    def __init__(
+        self,
+        html: str,
+        formulae: list[latex.Formula],
+        write: Callable[[latex.Formula], str] = latex.Formula.html,
+    ) -> None:
+        self.html = html
+        self.formulae = formulae
+        self.write = write
+        self.verbatim_until = 0
+        self.no_end_before: dict[str, int] = {}
+
+    def run(self) -> str:
+        out: list[str] = []
+        position = 0
+        while found := _TOKEN.search(self.html, position):
+            out.append(self.html[position : found.start()])
+            written, position = _READ[found.lastgroup or ""](self, found)
+            out.append(written)
+        if not out:
+            return self.html
+        out.append(self.html[position:])
+        return "".join(out)
+
+    def tag(self, found: re.Match[str]) -> tuple[str, int]:
+        attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(found["attributes"])}
+        return _NARROW.get(found["tag"], _numbers)(found["tag"], attributes, self.formulae), found.end()
+
+    def verbatim(self, found: re.Match[str]) -> tuple[str, int]:
+        end = self.html.find(f"</{found['verbatim']}>", found.end())
+        self.verbatim_until = max(self.verbatim_until, end)
+        return found[0], found.end()
+
+    def heading(self, found: re.Match[str]) -> tuple[str, int]:
+        return f"<{found['close']}h{int(found['level']) + 3}>", found.end()
+
+    def put_back(self, found: re.Match[str]) -> tuple[str, int]:
+        number = int(found["number"])
+        if number >= len(self.formulae):
+            return "", found.end()
+        formula = self.formulae[number]
+        if not formula.display:
+            formula = formula._replace(display=self._guess(found))
+        return self.write(formula), found.end()
+
+    def _guess(self, found: re.Match[str]) -> str:
+        """A formula without dollars that is alone in its paragraph was a displayed one."""
+        before = self.html[max(0, found.start() - 8) : found.start()].rstrip()
+        return "block" if before.endswith("<p>") and _ALONE.match(self.html, found.end()) else "inline"
+
+    def escaped(self, found: re.Match[str]) -> tuple[str, int]:
+        return (found[0] if found.start() < self.verbatim_until else _DOLLAR), found.end()
+
+    def delimited(self, found: re.Match[str]) -> tuple[str, int]:
+        delimiter, start = found["delimiter"], found.end()
+        nothing = delimiter, start
+        if start <= self.verbatim_until or start < self.no_end_before.get(delimiter, 0):
+            return nothing
+        end, searched = latex.find_end(self.html, start, delimiter)
+        if end < 0:
+            self.no_end_before[delimiter] = searched
+            return nothing
+        closing = latex.closing(delimiter)
+        if delimiter == "$" and latex.is_money(self.html, start, end):
+            return nothing
+        if closing.startswith("\\end"):
+            content = self.html[found.start() : end + len(closing)]
+        else:
+            content = self.html[start:end]
+        if not content.strip():
+            return nothing
+        return self.write(latex.delimited(content, delimiter, self.formulae)), end + len(closing)
+
+
+_READ: dict[str, Callable[[_Scan, re.Match[str]], tuple[str, int]]] = {
+    "attributes": _Scan.tag,
+    "verbatim": _Scan.verbatim,
+    "level": _Scan.heading,
+    "number": _Scan.put_back,
+    "escaped": _Scan.escaped,
+    "delimiter": _Scan.delimited,
+}
+
+_Attributes = dict[str, str]
+
+
+def _link(_tag: str, attributes: _Attributes, _formulae: list[latex.Formula]) -> str:
+    if "href" in attributes:
+        return links.marker(links.read(attributes["href"]))
+    if not _HOST.fullmatch(attributes.get("data-host", "?")):
+        return "<a>"
+    post, thread = attributes.get("data-post", ""), attributes.get("data-thread", "")
+    is_post = _POST.fullmatch(post) and _POST.fullmatch(thread)
+    return links.marker(links.Link(attributes["data-host"], *((post, thread) if is_post else ("", ""))))
+
+
+def _image(_tag: str, attributes: _Attributes, formulae: list[latex.Formula]) -> str:
+    """What stands where an image from elsewhere stood. Nothing is asked of its host."""
+    description, host = attributes.get("alt", "").strip(), links.read(attributes.get("src", "")).host
+    words = f"[Image: {description}" if description else "[Image"
+    words += f" (at {host})]" if host else "]"
+    return f'<span class="image-placeholder">{_Scan(escape(words, quote=False), formulae).run()}</span>'
+
+
+def _span(_tag: str, attributes: _Attributes, _formulae: list[latex.Formula]) -> str:
+    name = attributes.get("class", "")
+    return f'<span class="{name}">' if name in _CLASSES else "<span>"
+
+
+def _numbers(tag: str, attributes: _Attributes, _formulae: list[latex.Formula]) -> str:
+    kept = (f' {name}="{value}"' for name, value in attributes.items() if _NUMBER.fullmatch(value))
+    return f"<{tag}{''.join(kept)}>"
+
+
+_NARROW: dict[str, Callable[[str, _Attributes, list[latex.Formula]], str]] = {
+    "a": _link,
+    "img": _image,
+    "span": _span,
+}
+
+_CODE = re.compile(r"(`+)(?!`)([^`]+)(?<!`)\1(?!`)")
+_EMPHASES = (
+    (re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])"), r"<strong>\1</strong>"),
+    (re.compile(r"(?<![\w_])__(?=\S)([^_\n]+?)(?<=\S)__(?![\w_])"), r"<strong>\1</strong>"),
+    (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])"), r"<em>\1</em>"),
+    (re.compile(r"(?<![\w_])_(?=\S)([^_\n]+?)(?<=\S)_(?![\w_])"), r"<em>\1</em>"),
+)
+_LINK = re.compile(
+    r"""\[(?P<text>[^\[\]\n]{1,500})\]\(\s*(?P<href>(?:https?:)?//(?:[^\s()<>]|\([^\s()<>]*\))+)(?:\s+"[^"\n]*")?\s*\)
+        | (?<![\w/])(?P<bare>https?://(?:[^\s()<>\ufdd0-\ufdef]|\([^\s()<>]*\))*[^\s()<>.,;:!?'"\ufdd0-\ufdef])""",
+    re.VERBOSE,
+)
+
+
+class _Markdown:
+    """A comment's Markdown: code, links, emphasis. What is finished is set aside behind a mark until the end."""
+
+    def __init__(self, formulae: list[latex.Formula]) -> None:
+        self.formulae = formulae
+        self.finished: list[str] = []
+
+    def run(self, text: str) -> str:
+        pieces = _CODE.split(text)  # text, ticks, code, text, ticks, code, ..., text
+        pieces[::3] = [_escaped(piece) for piece in pieces[::3]]
+        pieces[2::3] = [self.code(piece) for piece in pieces[2::3]]
+        pieces[1::3] = [""] * len(pieces[1::3])
+        html = _Scan("".join(pieces), self.formulae, self.formula).run()
+        html = _LINK.sub(self.link, html.replace(_DOLLAR, self.set_aside(_DOLLAR)))
+        for emphasis, replacement in _EMPHASES:
+            html = emphasis.sub(replacement, html)
+        return _ASIDE.sub(lambda found: self.finished[int(found[1])], html)
+
+    def set_aside(self, html: str) -> str:
+        self.finished.append(html)
+        return f"{latex.ASIDE}{len(self.finished) - 1}{latex.END}"
+
+    def formula(self, formula: latex.Formula) -> str:
+        return self.set_aside(formula.html())
+
+    def code(self, code: str) -> str:
+        return self.set_aside(_Scan(f"<code>{escape(code, quote=False)}</code>", self.formulae).run())
+
+    def link(self, found: re.Match[str]) -> str:
+        start = self.set_aside(links.marker(links.read(unescape(found["href"] or found["bare"]))))
+        return f"{start}{found['text'] or self.set_aside(found['bare'])}</a>"
