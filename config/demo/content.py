@@ -1,0 +1,252 @@
+"""The threads of maths.example.org, and the files of a lab made from them. No Django in here.
+
+The content stands in TOML files in this folder, because that can be read and changed by hand; `README.md` describes
+their form. `write_dump` turns threads into the six XML files of a Stack Exchange dump, in the site's own form, and
+`write_topics` into an ARQMath topic file with its labels, so that the demo enters by the same door as real data.
+The same content gives the same bytes.
+"""
+
+import csv
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+FOLDER = Path(__file__).resolve().parent
+HOST = "maths.example.org"
+LINK_TYPES = {"related": "1", "duplicate": "3"}
+ACCEPTED, UP, DOWN = "1", "2", "3"  # VoteTypeId
+
+_FORMULA = re.compile(
+    r"\$\$.+?\$\$|\$[^$]+\$|\\begin\{(align\*?|equation\*?|gather\*?)\}.+?\\end\{\1\}", re.DOTALL
+)
+_CODE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
+_BLOCK = re.compile(
+    r"<(blockquote|form|iframe|li|ol|p|pre|script|style|svg|table|tbody|thead|tr|ul|/)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Comment:
+    user: int
+    score: int
+    text: str  # the site's small Markdown
+
+
+@dataclass(frozen=True)
+class Link:
+    to: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Post:
+    """A question, or an answer to `parent`. `topic` is the code of the topic that a question became."""
+
+    id: int
+    date: datetime
+    score: int
+    body: str  # HTML as on the site, formulae between dollars, a blank line between paragraphs
+    user: int | None = None
+    name: str = ""  # of an author whose account is gone
+    parent: int | None = None
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    accepted: int | None = None
+    comments: tuple[Comment, ...] = ()
+    links: tuple[Link, ...] = ()
+    topic: str = ""
+    labels: Mapping[str, str] | None = None
+
+
+def collection() -> list[Post]:
+    """Every post of the searched collection, by id."""
+    return _posts(sorted((FOLDER / "threads").glob("*.toml")))
+
+
+def topic_threads(year: int) -> list[Post]:
+    """The topics' own questions of a year, with the answers that they got later."""
+    return _posts([FOLDER / "topics" / f"{year}.toml"])
+
+
+def truth() -> dict[tuple[str, str], int]:
+    """The grade of each answer that helps with a topic, by topic and docno; every other answer is not relevant."""
+    with (FOLDER / "truth.tsv").open(encoding="utf-8", newline="") as file:
+        return {(topic, docno): int(grade) for topic, docno, grade in csv.reader(file, delimiter="\t")}
+
+
+def users() -> list[tuple[int, str, int]]:
+    """Id, name and reputation of everybody on the site."""
+    with (FOLDER / "users.toml").open("rb") as file:
+        return [tuple(row) for row in tomllib.load(file)["names"]]
+
+
+def _posts(files: Iterable[Path]) -> list[Post]:
+    posts: list[Post] = []
+    for path in files:
+        with path.open("rb") as file:
+            for thread in tomllib.load(file)["thread"]:
+                posts.extend(_thread(thread))
+    return sorted(posts, key=lambda post: post.id)
+
+
+def _thread(thread: dict[str, Any]) -> Iterator[Post]:
+    answers = thread.pop("answer", [])
+    yield _post(thread)
+    for answer in answers:
+        yield _post(answer | {"parent": thread["id"]})
+
+
+def _post(fields: dict[str, Any]) -> Post:
+    comments = tuple(Comment(**comment) for comment in fields.pop("comments", ()))
+    links = tuple(Link(**link) for link in fields.pop("links", ()))
+    tags = tuple(fields.pop("tags", ()))
+    return Post(**fields, comments=comments, links=links, tags=tags)
+
+
+def html_of(body: str, ids: Iterator[int] | None = None) -> str:
+    """A body as the site would send it: paragraphs marked up, formulae in their containers, numbered where `ids` gives numbers."""
+    return "\n\n".join(_paragraph(block, ids) for block in _blocks(body)) + "\n"
+
+
+def _blocks(body: str) -> Iterator[str]:
+    """Cut at blank lines, except inside code."""
+    for part in _CODE.split(body):
+        if part.startswith("<pre"):
+            yield part
+        else:
+            yield from (block for block in part.strip().split("\n\n") if block)
+
+
+def _paragraph(block: str, ids: Iterator[int] | None) -> str:
+    if block.startswith("<pre"):
+        return block
+    marked = mark_formulae(block, ids)
+    return marked if _BLOCK.match(block) else f"<p>{marked}</p>"
+
+
+def mark_formulae(text: str, ids: Iterator[int] | None = None) -> str:
+    """HTML with each formula in a `math-container` span, with a running id where `ids` gives one."""
+
+    def span(found: re.Match[str]) -> str:
+        number = f' id="q_{next(ids)}"' if ids is not None else ""
+        return f'<span class="math-container"{number}>{escape(found[0], quote=False)}</span>'
+
+    return _FORMULA.sub(span, text)
+
+
+def write_dump(posts: list[Post], folder: Path) -> list[Path]:
+    """Write the six files of a dump into a folder, which is made if need be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "Users": _user_rows(),
+        "Posts": map(_post_row, posts, [Counter(post.parent for post in posts)] * len(posts)),
+        "Comments": _comment_rows(posts),
+        "PostLinks": _link_rows(posts),
+        "Votes": _vote_rows(posts),
+        "Tags": _tag_rows(posts),
+    }
+    return [_write(folder / f"{name}.xml", name.lower(), rows) for name, rows in tables.items()]
+
+
+def _write(path: Path, root: str, rows: Iterable[dict[str, str]]) -> Path:
+    element = etree.Element(root)
+    for row in rows:
+        etree.SubElement(element, "row", row)
+    text = etree.tostring(element, encoding="utf-8", xml_declaration=True, pretty_print=True)
+    path.write_bytes(b"\xef\xbb\xbf" + text)  # real dumps begin with a byte order mark
+    return path
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _post_row(post: Post, answers: Counter[int | None]) -> dict[str, str]:
+    row = {
+        "Id": str(post.id),
+        "PostTypeId": "2" if post.parent else "1",
+        "CreationDate": _time(post.date),
+        "Score": str(post.score),
+        "Body": html_of(post.body),
+        "CommentCount": str(len(post.comments)),
+    }
+    row |= {"OwnerUserId": str(post.user)} if post.user is not None else {"OwnerDisplayName": post.name}
+    if post.parent:
+        return row | {"ParentId": str(post.parent)}
+    if post.accepted:
+        row["AcceptedAnswerId"] = str(post.accepted)
+    tags = "".join(f"<{tag}>" for tag in post.tags)
+    return row | {"Title": post.title, "Tags": tags, "AnswerCount": str(answers[post.id])}
+
+
+def _user_rows() -> Iterator[dict[str, str]]:
+    for number, name, reputation in users():
+        yield {"Id": str(number), "Reputation": str(reputation), "DisplayName": name}
+
+
+def _comment_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
+    for post in posts:
+        for number, comment in enumerate(post.comments, 1):
+            yield {
+                "Id": f"{post.id}{number}",
+                "PostId": str(post.id),
+                "Score": str(comment.score),
+                "Text": comment.text,
+                "CreationDate": _time(post.date + timedelta(minutes=23 * number)),
+                "UserId": str(comment.user),
+            }
+
+
+def _link_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
+    for post in posts:
+        for number, link in enumerate(post.links, 1):
+            yield {
+                "Id": f"{post.id}{number}",
+                "CreationDate": _time(post.date + timedelta(days=number)),
+                "PostId": str(post.id),
+                "RelatedPostId": str(link.to),
+                "LinkTypeId": LINK_TYPES[link.kind],
+            }
+
+
+def _vote_rows(posts: list[Post]) -> Iterator[dict[str, str]]:
+    accepted = {post.accepted for post in posts}
+    for post in posts:
+        kinds = [UP if post.score > 0 else DOWN] * abs(post.score) + [ACCEPTED] * (post.id in accepted)
+        day = datetime.combine(post.date.date(), datetime.min.time())
+        for number, kind in enumerate(kinds):
+            yield {
+                "Id": f"{post.id}{number:03}",
+                "PostId": str(post.id),
+                "VoteTypeId": kind,
+                "CreationDate": _time(day),
+            }
+
+
+def _tag_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
+    counts = Counter(tag for post in posts for tag in post.tags)
+    for number, (tag, n) in enumerate(sorted(counts.items()), 1):
+        yield {"Id": str(number), "TagName": tag, "Count": str(n)}
+
+
+def write_topics(posts: Iterable[Post], path: Path) -> Path:
+    """Write the questions that became topics as an ARQMath topic file."""
+    root = etree.Element("Topics")
+    ids = iter(range(1, 1_000_000))
+    for post in posts:
+        if post.topic:
+            topic = etree.SubElement(root, "Topic", number=post.topic)
+            etree.SubElement(topic, "Title").text = mark_formulae(post.title, ids)
+            etree.SubElement(topic, "Question").text = html_of(post.body, ids)
+            etree.SubElement(topic, "Tags").text = ",".join(post.tags)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True))
+    return path
