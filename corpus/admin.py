@@ -64,13 +64,16 @@ class PersonAdmin(Kept, UserAdmin[User]):
 class ProtocolForm(forms.ModelForm[StoredProtocol]):
     """Takes a protocol's TOML, checked by the loader that reads the shipped ones."""
 
+    text = forms.CharField(
+        label="TOML",
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 40, "cols": 110, "spellcheck": "false"}),
+        help_text="Paste the TOML of a protocol. Start from one that comes with Assay; its slug must be new.",
+    )
+
     class Meta:
         model = StoredProtocol
         fields = ["text"]
-        widgets = {"text": forms.Textarea(attrs={"rows": 40, "cols": 110, "spellcheck": "false"})}
-        help_texts = {
-            "text": "Paste the TOML of a protocol. Start from one that comes with Assay; its slug must be new."
-        }
 
     def clean_text(self) -> str:
         """The text, if the loader takes it and its slug is free."""

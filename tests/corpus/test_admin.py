@@ -1,0 +1,191 @@
+"""The organizers' workshop: what it takes, and what it will not do."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from corpus.models import Assessor, StoredProtocol, Track, User
+from pooling.models import Team
+from protocols.loader import shipped_text
+from tests.factories import (
+    make_assessor,
+    make_collection,
+    make_organizer,
+    make_protocol,
+    make_track,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+OURS = shipped_text("trec-adhoc").replace('slug = "trec-adhoc"', 'slug = "our-lab-2026"')
+
+
+@pytest.fixture
+def organizer(client: Client) -> User:
+    user = make_organizer()
+    client.force_login(user)
+    return user
+
+
+def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
+    answer = client.post(reverse("admin:corpus_storedprotocol_add"), {"text": OURS.replace("\n", "\r\n")})
+
+    assert answer.status_code == 302
+    stored = StoredProtocol.objects.get(slug="our-lab-2026")
+    assert (stored.text, stored.created_by, stored.is_shipped) == (OURS, organizer, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "max_ranks = 1000",
+            "max_rank = 1000",
+            "runs.max_rank: unknown key; allowed here are forbidden_fields",
+        ),
+        ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
+        ('"AP"', '"MAP"', "there is no measure"),
+    ],
+)
+def test_broken_protocol_is_refused_with_key_and_allowed_values(
+    client: Client, organizer: User, old: str, new: str, said: str
+) -> None:
+    answer = client.post(reverse("admin:corpus_storedprotocol_add"), {"text": OURS.replace(old, new)})
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    assert not StoredProtocol.objects.filter(slug="our-lab-2026").exists()
+
+
+def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) -> None:
+    make_protocol("trec-adhoc")
+
+    answer = client.post(
+        reverse("admin:corpus_storedprotocol_add"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")}
+    )
+
+    assert "a change is a new slug" in answer.content.decode()
+
+
+def test_stored_protocol_is_shown_and_never_edited_or_deleted(client: Client, organizer: User) -> None:
+    stored = make_protocol("trec-adhoc")
+
+    shown = client.get(reverse("admin:corpus_storedprotocol_change", args=[stored.pk]))
+    changed = client.post(reverse("admin:corpus_storedprotocol_change", args=[stored.pk]), {"text": OURS})
+    deleted = client.post(reverse("admin:corpus_storedprotocol_delete", args=[stored.pk]), {"post": "yes"})
+
+    assert (shown.status_code, changed.status_code, deleted.status_code) == (200, 403, 403)
+    stored.refresh_from_db()
+    assert stored.slug == "trec-adhoc"
+
+
+def _track_form(**fields: object) -> dict[str, object]:
+    inline = {"assessors-TOTAL_FORMS": "0", "assessors-INITIAL_FORMS": "0"}
+    return {"name": "Answers 2026", "slug": "answers-2026", "description": "", **inline, **fields}
+
+
+def test_organizer_makes_a_track_with_its_assessors(client: Client, organizer: User) -> None:
+    judge = make_user("ada")
+    form = _track_form(
+        protocol=make_protocol().pk, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": judge.pk}
+    )
+
+    answer = client.post(reverse("admin:corpus_track_add"), form)
+
+    assert answer.status_code == 302
+    track = Track.objects.get(slug="answers-2026")
+    assert track.status == Track.Status.DRAFT
+    assert [assessor.user for assessor in track.assessors.all()] == [judge]
+
+
+def test_member_of_a_team_cannot_be_made_an_assessor(client: Client, organizer: User) -> None:
+    track, member = make_track(), make_user("pat")
+    Team.objects.create(track=track, name="Abacus").members.add(member)
+    form = _track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": member.pk})
+
+    answer = client.post(reverse("admin:corpus_track_change", args=[track.pk]), form)
+
+    assert f"{member} is a member of a team of {track}, so cannot judge for it." in answer.content.decode()
+    assert not Assessor.objects.filter(user=member).exists()
+
+
+def test_topics_own_threads_must_be_a_collection_apart(client: Client, organizer: User) -> None:
+    collection = make_collection()
+    form = _track_form(protocol=make_protocol().pk, collection=collection.pk, topic_collection=collection.pk)
+
+    answer = client.post(reverse("admin:corpus_track_add"), form)
+
+    assert "must be a collection apart" in answer.content.decode()
+    assert not Track.objects.filter(slug="answers-2026").exists()
+
+
+def test_protocol_of_an_opened_track_stands(client: Client, organizer: User) -> None:
+    track = make_track()
+    other = make_protocol("trec-adhoc")
+
+    client.post(
+        reverse("admin:corpus_track_change", args=[track.pk]), _track_form(name="New name", protocol=other.pk)
+    )
+
+    track.refresh_from_db()
+    assert (track.name, track.protocol.slug) == ("New name", "arqmath-2020-task1")
+
+
+def test_track_without_topics_is_not_opened(client: Client, organizer: User) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+
+    answer = client.post(
+        reverse("admin:corpus_track_changelist"),
+        {"action": "open_tracks", "_selected_action": [track.pk]},
+        follow=True,
+    )
+
+    track.refresh_from_db()
+    assert "has no topics yet" in answer.content.decode()
+    assert track.status == Track.Status.DRAFT
+
+
+def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User) -> None:
+    root = make_user("root", is_staff=True, is_superuser=True)
+    form = {
+        "username": "emmy",
+        "usable_password": "true",
+        "password1": "quintic-9-roots",
+        "password2": "quintic-9-roots",
+    }
+
+    made = client.post(reverse("admin:corpus_user_add"), form)
+    client.post(
+        reverse("admin:corpus_user_change", args=[User.objects.get(username="emmy").pk]),
+        {
+            "username": "emmy",
+            "is_active": "on",
+            "is_superuser": "on",
+            "date_joined_0": "2026-01-01",
+            "date_joined_1": "0:00",
+        },
+    )
+    attack = client.post(reverse("admin:corpus_user_change", args=[root.pk]), {"username": "mine"})
+
+    assert (made.status_code, attack.status_code) == (302, 403)
+    assert not User.objects.get(username="emmy").is_superuser
+
+
+def test_nobody_is_deleted(client: Client, organizer: User) -> None:
+    judge = make_assessor(make_track())
+
+    answer = client.post(reverse("admin:corpus_user_delete", args=[judge.pk]), {"post": "yes"})
+
+    assert answer.status_code == 403
+    assert User.objects.filter(pk=judge.pk).exists()
+
+
+@pytest.mark.parametrize("name", ["user", "storedprotocol", "collection", "track", "topic", "import", "job"])
+def test_lists_are_for_organizers_only(client: Client, name: str) -> None:
+    address = reverse(f"admin:corpus_{name}_changelist")
+
+    client.force_login(make_organizer())
+    assert client.get(address).status_code == 200
+    client.force_login(make_assessor(make_track()))
+    assert client.get(address).status_code == 302, "sent to the admin's login"
