@@ -39,6 +39,7 @@ if not os.environ.get("DATABASE_URL"):
     os.environ["DATABASE_URL"] = places.database_url(_folder / "postgres")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
+del os.environ["DJANGO_SETTINGS_MODULE"]  # or the processes of pytest-xdist would read settings before they get here
 
 
 def pytest_unconfigure() -> None:
@@ -125,12 +126,12 @@ def start_process(command: list[str], environment: dict[str, str], log: Path, na
     return Running(process, log, name)
 
 
-def wait_until(is_so: Callable[[], Any], *, seconds: float = 30, what: str = "") -> Any:
+def wait_until(is_so: Callable[[], Any], *, seconds: float = 30, what: Callable[[], str] | str = "") -> Any:
     """Ask until the answer is true; a test that waits for another process waits like this, never for a fixed time."""
     end = time.monotonic() + seconds
     while not (answer := is_so()):
         if time.monotonic() > end:
-            raise AssertionError(f"not within {seconds} s: {what or is_so}")
+            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what or is_so}")
         time.sleep(0.05)
     return answer
 
@@ -162,7 +163,7 @@ def worker(process_environment: dict[str, str], redis_url: str, tmp_path: Path) 
             assert running.process.poll() is None, running.output()
             return bool(app.control.ping(destination=[name], timeout=0.5))
 
-        wait_until(answers, what=f"{name} answers")
+        wait_until(answers, what=lambda: f"{name} answers; its output: {running.output()}")
         return running
 
     yield start
