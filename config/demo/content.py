@@ -112,7 +112,7 @@ def _post(fields: dict[str, Any]) -> Post:
 
 
 def html_of(body: str, ids: Iterator[int] | None = None) -> str:
-    """A body as the site would send it: paragraphs marked up, formulae in their containers, numbered where `ids` gives numbers."""
+    """A body as the site would send it: paragraphs marked up, formulae in their containers, numbered from `ids`."""
     return "\n\n".join(_paragraph(block, ids) for block in _blocks(body)) + "\n"
 
 

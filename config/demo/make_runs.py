@@ -35,7 +35,9 @@ class System:
 
 
 SYSTEMS = (
-    System("Abacus", "abacus-primary", "primary", "both", "Formula and text fused by reciprocal rank.", 0.4, 16),
+    System(
+        "Abacus", "abacus-primary", "primary", "both", "Formula and text fused by reciprocal rank.", 0.4, 16
+    ),
     System("Abacus", "abacus-text", "alternate", "text", "The text half of our primary run.", 0.9, 12),
     System("Lemma", "lemma-primary", "primary", "math", "Formulae only, matched as operator trees.", 1.6, 16),
     System(
@@ -50,7 +52,15 @@ SYSTEMS = (
         is_manual=True,
         misses=("A.105", "A.205"),
     ),
-    System("Organizers", "baseline-tags", "baseline", "text", "Answers by overlap of the questions' tags.", 3.5, 16),
+    System(
+        "Organizers",
+        "baseline-tags",
+        "baseline",
+        "text",
+        "Answers by overlap of the questions' tags.",
+        3.5,
+        16,
+    ),
 )
 
 
