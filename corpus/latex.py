@@ -9,17 +9,17 @@ import re
 from html import escape, unescape
 from typing import NamedTuple
 
-ENVIRONMENTS = (
-    "align alignat aligned array bmatrix cases displaymath eqnarray equation flalign gather gathered math matrix "
-    "multline pmatrix smallmatrix split subarray vmatrix Bmatrix Vmatrix CD"
-).split()
+_ENVIRONMENT = (
+    r"align|alignat|aligned|array|bmatrix|cases|displaymath|eqnarray|equation|flalign|gather|gathered|"
+    r"math|matrix|multline|pmatrix|smallmatrix|split|subarray|vmatrix|Bmatrix|Vmatrix|CD"
+)
 
 # Noncharacters of Unicode, which no text holds and every parser passes on: a mark, a number, a mark. _BARE stands for
 # a formula that came without delimiters: it may be part of a longer one.
 CUT, BARE, END = "\ufdd0", "\ufdd1", "\ufdd2"
 ASIDE = "\ufdd3"  # the same for what is finished and no formula
 MARK = re.compile(f"[{CUT}{BARE}](\\d+){END}")
-START = r"\$\$?|\\\\?[(\[]|\\begin\{(?:%s)\*?\}" % "|".join(ENVIRONMENTS)
+START = rf"\\?[(\[]|begin\{{(?:{_ENVIRONMENT})\*?\}}"  # behind a backslash
 
 _MAX_TRIES = (
     8  # closing delimiters tried for balanced braces before the first one is taken, as MathJax takes it
@@ -82,8 +82,10 @@ def cut(html: str) -> tuple[str, list[Formula]]:
 
 def _marked(found: re.Match[str]) -> Formula | None:
     attributes, source = found["attributes"] or "", found["source"]
-    if source is None or "<math" in source:
-        return _mathml(found["mathml"] or source, attributes)
+    if source is None:
+        return _mathml(found["mathml"], attributes)
+    if "<math" in source:
+        return _mathml(source, attributes)
     if "<" in source:
         source = _BREAK.sub("\n", source)
         source = _INNER_TAG.sub("", source) if "</" in source else source
