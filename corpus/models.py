@@ -290,6 +290,10 @@ class Topic(models.Model):
     narrative = models.TextField(blank=True)
     tags = ArrayField(models.TextField(), default=list, blank=True)
     labels = models.JSONField(default=dict, blank=True)
+    formula_id = models.CharField(
+        max_length=100, blank=True, help_text="Where the topic is a formula: its id in the topic's own body."
+    )
+    latex = models.TextField(blank=True, help_text="Where the topic is a formula: its LaTeX.")
     thread = models.TextField(
         blank=True, db_collation="C", help_text="Docno of the topic's own question in the topic collection."
     )
