@@ -1,5 +1,6 @@
 """Batches of a pool's topics given to assessors, the tasks they take, and the judgments they make."""
 
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -27,15 +28,21 @@ class Batch(models.Model):
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.MAIN)
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     minutes_allotted = models.PositiveIntegerField(
-        default=120, help_text="A task not submitted within this time returns to the queue; work submitted later is kept."
+        default=120,
+        validators=[MinValueValidator(1)],
+        help_text="A task not submitted within this time returns to the queue; work submitted later is kept.",
     )
+    closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]
         verbose_name_plural = "batches"
-        constraints = [models.UniqueConstraint(fields=["pool", "name"], name="batch_name_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "name"], name="batch_name_unique"),
+            models.CheckConstraint(condition=Q(minutes_allotted__gte=1), name="batch_minutes_positive"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -45,17 +52,27 @@ class Batch(models.Model):
 
 
 class TopicAssignment(models.Model):
-    """A topic of a batch given to an assessor. Withdrawn rather than deleted: what was judged stays judged."""
+    """A topic of a batch given to an assessor. Withdrawn rather than deleted: what was judged stays judged.
+
+    `seat` numbers the times that a topic is judged in the batch. Who takes over a withdrawn topic takes its seat,
+    and judges what is not judged from it yet. `cursor` is a hint where the next entry stands: nothing is lost if
+    it is wrong, only time.
+    """
 
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="topic_assignments")
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="topic_assignments")
     assessor = models.ForeignKey(User, models.PROTECT, related_name="topic_assignments")
     is_withdrawn = models.BooleanField("withdrawn", default=False)
+    seat = models.PositiveSmallIntegerField(default=1, editable=False)
+    cursor = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ["batch", "topic"]
         constraints = [
             models.UniqueConstraint(fields=["batch", "topic", "assessor"], name="topic_assignment_unique"),
+            models.UniqueConstraint(
+                fields=["batch", "topic", "seat"], condition=Q(is_withdrawn=False), name="topic_seat_unique"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -63,7 +80,10 @@ class TopicAssignment(models.Model):
 
 
 class Assignment(models.Model):
-    """One entry taken by one assessor: a task. At most one per batch, entry and assessor; expiry only reopens it."""
+    """One entry taken by one assessor: a task. At most one per batch, entry and assessor; expiry only reopens it.
+
+    An assessor holds one open task of a batch at a time, in however many windows.
+    """
 
     class Status(models.TextChoices):
         ACCEPTED = "accepted", "accepted"
@@ -74,6 +94,7 @@ class Assignment(models.Model):
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
     entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="assignments")
     assessor = models.ForeignKey(User, models.PROTECT, related_name="assignments")
+    seat = models.PositiveSmallIntegerField(default=1)
     status = models.CharField(max_length=10, choices=Status, default=Status.ACCEPTED)
     accepted_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -87,9 +108,12 @@ class Assignment(models.Model):
                 | (~Q(status="submitted") & Q(submitted_at__isnull=True)),
                 name="assignment_submitted_when",
             ),
+            models.UniqueConstraint(
+                fields=["batch", "assessor"], condition=Q(status="accepted"), name="assignment_one_open"
+            ),
         ]
         indexes = [
-            models.Index(fields=["batch", "assessor", "status"], name="assignment_queue"),
+            models.Index(fields=["expires_at"], condition=Q(status="accepted"), name="assignment_overdue"),
         ]
 
     def __str__(self) -> str:
@@ -102,7 +126,8 @@ class Assignment(models.Model):
 class Judgment(models.Model):
     """What an assessor chose for a document of a topic. Appended, never changed: a revision names what it replaces.
 
-    Keyed by topic and docno, so that nothing depends on the pool's order. `grade` is empty for a non-answer.
+    Keyed by topic and docno, so that nothing depends on the pool's order. `grade` is empty for a non-answer. Of what
+    was judged from one seat, one judgment is current. The database refuses to change or delete a judgment.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -115,7 +140,9 @@ class Judgment(models.Model):
     choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
     grade = models.SmallIntegerField(null=True)
     comment = models.TextField(blank=True)
-    request_id = models.UUIDField(help_text="Made by the page: the same submission, sent twice, is stored once.")
+    request_id = models.UUIDField(
+        help_text="Made by the page: the same submission, sent twice, is stored once."
+    )
     replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
     is_current = models.BooleanField(default=True)
     seconds = models.PositiveIntegerField(null=True, help_text="From the task's page to its submission.")
@@ -123,6 +150,7 @@ class Judgment(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [models.Index(fields=["assessor", "batch", "id"], name="judgment_own")]
         constraints = [
             models.UniqueConstraint(fields=["request_id"], name="judgment_request_unique"),
             models.UniqueConstraint(

@@ -1,0 +1,248 @@
+"""Batches are made and managed here; tasks and judgments are only read. All changes go through the services."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.forms import BaseModelFormSet, ModelChoiceField, ModelForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from assessment import selectors, services
+from assessment.exports import judgments_csv
+from assessment.forms import BatchForm, ShareForm, TopicAssignmentForm
+from assessment.models import Assignment, Batch, Judgment, TopicAssignment
+from corpus.errors import Refused
+from pooling.models import Pool
+
+COUNTED_AT_MOST = 10_000
+
+
+class ShortCountPaginator(Paginator[Any]):
+    """Counts a big table's rows no further than anybody turns pages."""
+
+    @property
+    def count(self) -> int:
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
+        return rows.order_by()[:COUNTED_AT_MOST].count()
+
+
+class PoolField(ModelChoiceField[Pool]):
+    """Pools named with their track."""
+
+    def label_from_instance(self, pool: Pool) -> str:
+        return f"{pool.track}: {pool}"
+
+
+class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+    """A big table that is read, never written here."""
+
+    paginator = ShortCountPaginator
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class TopicAssignmentInline(admin.TabularInline[TopicAssignment, Batch]):
+    """The batch's topics and who has each. Withdrawn, never deleted."""
+
+    model = TopicAssignment
+    form = TopicAssignmentForm
+    extra = 1
+    can_delete = False
+    verbose_name = "topic given to an assessor"
+    verbose_name_plural = "topics given to assessors"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TopicAssignment]:
+        return super().get_queryset(request).select_related("topic", "assessor")
+
+    def get_formset(self, request: HttpRequest, obj: Batch | None = None, **kwargs: Any) -> Any:
+        assert obj is not None
+        kwargs["form"] = type("BoundTopicAssignmentForm", (TopicAssignmentForm,), {"batch": obj})
+        return super().get_formset(request, obj, **kwargs)
+
+
+@admin.register(Batch)
+class BatchAdmin(admin.ModelAdmin[Batch]):
+    form = BatchForm
+    list_display = ["name", "pool", "track", "kind", "status", "minutes_allotted", "created_by", "created_at"]
+    list_filter = ["status", "kind", "pool__track"]
+    list_select_related = ["pool__track", "created_by"]
+    search_fields = ["name", "pool__name"]
+    date_hierarchy = "created_at"
+    inlines = [TopicAssignmentInline]
+    actions = ["open_batches", "close_batches"]
+    change_form_template = "admin/assessment/batch/change_form.html"
+    save_on_top = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Batch]:
+        return super().get_queryset(request).select_related("pool__track", "pool__protocol")
+
+    @admin.display(ordering="pool__track__name")
+    def track(self, batch: Batch) -> str:
+        return str(batch.pool.track)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Batch | None = None) -> bool:
+        return False
+
+    def get_inlines(self, request: HttpRequest, obj: Batch | None) -> list[Any]:
+        """Topics are given once the batch stands: only then is its pool known."""
+        return [] if obj is None else list(self.inlines)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Batch | None = None) -> list[str]:
+        return [] if obj is None else ["pool", "kind", "status", "closed_at", "created_by", "created_at"]
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "pool":
+            kwargs["queryset"] = Pool.objects.filter(status=Pool.Status.READY).select_related("track")
+            kwargs["form_class"] = PoolField
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Batch, form: Any, change: bool) -> None:
+        """Made and edited by the services."""
+        if change:
+            services.edit_batch(batch=obj, name=obj.name, minutes_allotted=obj.minutes_allotted)
+            return
+        made = services.create_batch(
+            pool=obj.pool,
+            name=obj.name,
+            kind=obj.kind,
+            minutes_allotted=obj.minutes_allotted,
+            by=request.user,  # type: ignore[arg-type]
+        )
+        obj.pk, obj.created_by = made.pk, made.created_by
+        obj._state.adding = False
+
+    def response_add(
+        self, request: HttpRequest, obj: Batch, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Goes on to where topics are given."""
+        messages.success(request, f"The batch “{obj}” is made. Give its topics to assessors, then open it.")
+        return HttpResponseRedirect(reverse("admin:assessment_batch_change", args=[obj.pk]))
+
+    def save_formset(
+        self, request: HttpRequest, form: ModelForm[Batch], formset: BaseModelFormSet[Any, Any], change: bool
+    ) -> None:
+        """Each row through a service; a refusal is said, and the other rows stand."""
+        formset.save(commit=False)
+        for given in formset.new_objects:
+            self._say(
+                request,
+                services.assign_topics,
+                batch=given.batch,
+                assessor=given.assessor,
+                topics=[given.topic],
+            )
+        for given, _ in formset.changed_objects:
+            parts = {"batch": given.batch, "assessor": given.assessor}
+            if given.is_withdrawn:
+                self._say(request, services.withdraw_topic, **parts, topic=given.topic)
+            else:
+                self._say(request, services.assign_topics, **parts, topics=[given.topic])
+
+    def _say(self, request: HttpRequest, service: Any, **arguments: Any) -> bool:
+        """Call a service; a refusal becomes a message."""
+        try:
+            service(**arguments)
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+            return False
+        return True
+
+    @admin.action(description="Open the selected batches")
+    def open_batches(self, request: HttpRequest, batches: QuerySet[Batch]) -> None:
+        n = sum(self._say(request, services.open_batch, batch=batch) for batch in batches)
+        messages.success(request, f"Opened: {n}.")
+
+    @admin.action(description="Close the selected batches")
+    def close_batches(self, request: HttpRequest, batches: QuerySet[Batch]) -> None:
+        n = sum(self._say(request, services.close_batch, batch=batch) for batch in batches)
+        messages.success(request, f"Closed: {n}.")
+
+    def get_urls(self) -> list[URLPattern]:
+        share = self.admin_site.admin_view(self.share_view)
+        return [path("<int:batch_id>/share/", share, name="assessment_batch_share"), *super().get_urls()]
+
+    def share_view(self, request: HttpRequest, batch_id: int) -> HttpResponse:
+        """Share a batch's topics evenly. Organizers."""
+        batch = get_object_or_404(self.get_queryset(request), pk=batch_id)
+        form = ShareForm(request.POST or None, batch=batch)
+        if request.method == "POST" and form.is_valid():
+            given = services.share_topics(batch=batch, assessors=list(form.cleaned_data["assessors"]))
+            messages.success(request, f"Topics given: {len(given)}.")
+            return HttpResponseRedirect(reverse("admin:assessment_batch_change", args=[batch.pk]))
+        context = self.admin_site.each_context(request) | {
+            "title": "Share topics evenly",
+            "batch": batch,
+            "form": form,
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "admin/assessment/batch/share.html", context)
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(ReadOnlyAdmin):
+    list_display = [
+        "id",
+        "batch",
+        "topic",
+        "docno",
+        "assessor",
+        "status",
+        "accepted_at",
+        "expires_at",
+        "submitted_at",
+    ]
+    list_filter = ["status", ("batch", admin.RelatedOnlyFieldListFilter)]
+    list_select_related = ["batch", "entry__topic", "assessor"]
+    search_fields = ["entry__docno__exact", "entry__topic__code__exact", "assessor__username"]
+    search_help_text = "Docno, topic code or assessor"
+    ordering = ["-id"]
+
+    @admin.display(ordering="entry__topic__code")
+    def topic(self, task: Assignment) -> str:
+        return task.entry.topic.code
+
+    @admin.display
+    def docno(self, task: Assignment) -> str:
+        return task.entry.docno
+
+
+@admin.register(Judgment)
+class JudgmentAdmin(ReadOnlyAdmin):
+    list_display = [
+        "id",
+        "batch",
+        "topic",
+        "docno",
+        "assessor",
+        "choice",
+        "grade",
+        "seconds",
+        "is_current",
+        "created_at",
+    ]
+    list_filter = ["is_current", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]
+    list_select_related = ["batch", "topic", "assessor"]
+    search_fields = ["docno__exact", "topic__code__exact", "assessor__username"]
+    search_help_text = "Docno, topic code or assessor"
+    ordering = ["-id"]
+    actions = ["export_csv"]
+
+    @admin.action(description="Export the selected judgments as CSV", permissions=["view"])
+    def export_csv(self, request: HttpRequest, judgments: QuerySet[Judgment]) -> StreamingHttpResponse:
+        lines = judgments_csv(selectors.for_export(judgments))
+        response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="judgments.csv"'
+        return response

@@ -1,0 +1,56 @@
+"""Judgments as a spreadsheet reads them. A cell that a spreadsheet would take for a formula gets an apostrophe."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from assessment.models import Judgment
+
+COLUMNS = (
+    "judgment", "track", "batch", "kind", "topic", "docno", "assessor", "choice", "grade", "comment", "seconds",
+    "judged_at", "is_current", "replaces", "request_id",
+)  # fmt: skip
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class _Echo:
+    """A file that hands each line back, so that rows can be streamed."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def judgments_csv(judgments: Iterable[Judgment]) -> Iterator[str]:
+    """Lines of a CSV file, header first, with a byte order mark so that spreadsheets read it as UTF-8."""
+    writer = csv.writer(_Echo())
+    yield "\ufeff"
+    yield writer.writerow(COLUMNS)
+    for judgment in judgments:
+        yield writer.writerow([safe(value) for value in _row(judgment)])
+
+
+def _row(judgment: Judgment) -> list[Any]:
+    return [
+        judgment.pk,
+        judgment.track.slug,
+        judgment.batch.name,
+        judgment.batch.kind,
+        judgment.topic.code,
+        judgment.docno,
+        judgment.assessor.username,
+        judgment.choice,
+        judgment.grade,
+        judgment.comment,
+        judgment.seconds,
+        judgment.created_at.isoformat(timespec="seconds"),
+        judgment.is_current,
+        judgment.replaces_id,
+        judgment.request_id,
+    ]
+
+
+def safe(value: Any) -> Any:
+    """The value as a cell that no spreadsheet runs."""
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
+        return f"'{value}"
+    return value

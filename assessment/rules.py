@@ -1,0 +1,47 @@
+"""What a protocol says about judging, parsed once in a process, and the check of a choice against it."""
+
+from functools import lru_cache
+
+from assessment.errors import CommentNeeded, UnknownChoice
+from corpus.models import StoredProtocol
+from protocols.loader import parse_protocol
+from protocols.schema import Grade, JudgingRules, NonAnswer
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str, name: str) -> JudgingRules:
+    return parse_protocol(text, name=name).judging
+
+
+def judging_rules(stored: StoredProtocol) -> JudgingRules:
+    """The judging rules of a stored protocol. A stored protocol is never edited, so its text is a safe key."""
+    return _parsed(stored.text, f"{stored.slug}.toml")
+
+
+def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:
+    """The grade or non-answer that a key names.
+
+    Raises
+    ------
+    UnknownChoice
+        The protocol has no such choice; the message names those that it has.
+    CommentNeeded
+        The choice asks for a comment, and there is none.
+    """
+    known = rules.choice(choice)
+    if known is None:
+        raise UnknownChoice(choice, rules.choices)
+    if needs_comment(known) and not comment.strip():
+        raise CommentNeeded(known)
+    return known
+
+
+def needs_comment(choice: Grade | NonAnswer) -> bool:
+    """Whether a choice asks for a comment."""
+    return isinstance(choice, NonAnswer) and choice.needs_comment
+
+
+def label_of(rules: JudgingRules, key: str) -> str:
+    """The label of a choice; the key itself where the protocol has no such choice."""
+    choice = rules.choice(key)
+    return choice.label if choice else key

@@ -1,0 +1,207 @@
+"""What an assessor reads: their batches, tasks and judgments. Nothing here tells of runs, ranks or other assessors."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
+
+from assessment.models import Assignment, Batch, Judgment, TopicAssignment
+from assessment.rules import judging_rules, label_of
+from corpus.models import Topic, Track, User
+from pooling.models import PoolEntry
+from protocols.schema import JudgingRules
+
+
+class TopicProgress(NamedTuple):
+    """How far an assessor is in a topic: `total` leaves out what somebody judged before they took it over."""
+
+    topic: Topic
+    judged: int
+    total: int
+
+    @property
+    def is_done(self) -> bool:
+        return self.judged >= self.total
+
+
+@dataclass(frozen=True)
+class DeskBatch:
+    """A batch as one assessor has it before them."""
+
+    batch: Batch
+    topics: list[TopicProgress]
+    open_task: Assignment | None
+
+    @property
+    def judged(self) -> int:
+        return sum(topic.judged for topic in self.topics)
+
+    @property
+    def total(self) -> int:
+        return sum(topic.total for topic in self.topics)
+
+    @property
+    def is_done(self) -> bool:
+        return self.judged >= self.total
+
+
+def batches_of(user: User) -> QuerySet[Batch]:
+    """Batches in which a person judges or has judged; a draft is not theirs yet."""
+    given = TopicAssignment.objects.filter(assessor=user).values("batch")
+    batches = Batch.objects.exclude(status=Batch.Status.DRAFT).filter(pk__in=given)
+    return batches.select_related("pool__track", "pool__protocol")
+
+
+def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
+    """The batches that are open for a person, newest first."""
+    batches = batches_of(user).filter(status=Batch.Status.OPEN)
+    if track is not None:
+        batches = batches.filter(pool__track=track)
+    return [desk_batch(batch, user) for batch in batches]
+
+
+def closed_batches(user: User) -> QuerySet[Batch]:
+    """The closed batches in which a person has judged."""
+    return batches_of(user).filter(status=Batch.Status.CLOSED)
+
+
+def desk_batch(batch: Batch, user: User) -> DeskBatch:
+    """One batch as the person has it, in five queries."""
+    held = Assignment.objects.filter(batch=batch, assessor=user, status=Assignment.Status.ACCEPTED)
+    return DeskBatch(batch, progress(batch, user), held.select_related("entry__topic").first())
+
+
+def progress(batch: Batch, user: User) -> list[TopicProgress]:
+    """How far the person is in each of their topics of a batch, by topic code."""
+    given = list(
+        TopicAssignment.objects.filter(batch=batch, assessor=user, is_withdrawn=False)
+        .select_related("topic")
+        .order_by("topic__code")
+    )
+    topics = [one.topic_id for one in given]
+    entries = PoolEntry.objects.filter(pool=batch.pool_id, topic__in=topics).order_by()
+    totals = dict(entries.values_list("topic").annotate(n=Count("topic")))
+    mine = Judgment.objects.filter(batch=batch, topic__in=topics, assessor=user, is_current=True).order_by()
+    judged = dict(mine.values_list("topic").annotate(n=Count("topic")))
+    taken_over = _judged_by_predecessors(batch, given)
+    return [
+        TopicProgress(
+            one.topic,
+            judged.get(one.topic_id, 0),
+            totals.get(one.topic_id, 0) - taken_over.get(one.topic_id, 0),
+        )
+        for one in given
+    ]
+
+
+def _judged_by_predecessors(batch: Batch, given: list[TopicAssignment]) -> dict[int, int]:
+    """How many entries of each topic stand judged by those who had the seat before."""
+    seats = {(one.topic_id, one.seat) for one in given}
+    withdrawn = TopicAssignment.objects.filter(batch=batch, is_withdrawn=True)
+    withdrawn = withdrawn.filter(topic__in=[one.topic_id for one in given])
+    counts: dict[int, int] = {}
+    for one in withdrawn:
+        if (one.topic_id, one.seat) in seats:
+            theirs = Judgment.objects.filter(batch=batch, topic=one.topic_id, assessor=one.assessor_id)
+            n = theirs.filter(is_current=True, assignment__seat=one.seat).count()
+            counts[one.topic_id] = counts.get(one.topic_id, 0) + n
+    return counts
+
+
+def tasks_of(user: User) -> QuerySet[Assignment]:
+    """The tasks that a person has taken, with all that their page shows."""
+    return Assignment.objects.filter(assessor=user).select_related(
+        "entry__topic",
+        "entry__document__collection",
+        "batch__pool__protocol",
+        "batch__pool__track__topic_collection",
+    )
+
+
+class Choice(NamedTuple):
+    """A choice as the page offers it."""
+
+    key: str
+    label: str
+    definition: str
+    shortcut: str
+    value: int | None
+    needs_comment: bool
+
+
+def choices(rules: JudgingRules) -> list[Choice]:
+    """The protocol's choices: grades first, then what is not a grade."""
+    grades = [
+        Choice(one.key, one.label, one.definition, one.shortcut, one.value, False) for one in rules.grades
+    ]
+    others = [
+        Choice(one.key, one.label, one.definition, one.shortcut, None, one.needs_comment)
+        for one in rules.non_answers
+    ]
+    return grades + others
+
+
+def task_page(task: Assignment) -> dict[str, Any]:
+    """What the judging page shows of a task."""
+    rules = judging_rules(task.batch.pool.protocol)
+    topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
+    topics = progress(task.batch, task.assessor)
+    return {
+        "task": task,
+        "batch": task.batch,
+        "topic": topic,
+        "document": document,
+        "docno": task.entry.docno,
+        "layout": rules.layout,
+        "choices": choices(rules),
+        "previous": previous_judgment(task, rules),
+        "topic_progress": next((one for one in topics if one.topic.pk == topic.pk), None),
+        "judged": sum(one.judged for one in topics),
+        "total": sum(one.total for one in topics),
+        "topic_thread": _topic_thread(track, topic),
+        "settled": _settled(task, is_with_them=any(one.topic.pk == topic.pk for one in topics)),
+        "last": _last_other(task),
+    }
+
+
+def _settled(task: Assignment, *, is_with_them: bool) -> str:
+    """Why a judgment that stands cannot be changed any more; empty while it can, or while there is none."""
+    if task.status != Assignment.Status.SUBMITTED:
+        return ""
+    if task.batch.status != Batch.Status.OPEN:
+        return "The batch is closed: it stands."
+    return "" if is_with_them else f"Topic {task.entry.topic} is no longer with you: it stands."
+
+
+def _last_other(task: Assignment) -> Judgment | None:
+    """The assessor's last judgment of another task in the batch."""
+    own = Judgment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
+    return own.exclude(assignment=task).select_related("assignment").order_by("-pk").first()
+
+
+class OwnJudgment(NamedTuple):
+    """An assessor's latest judgment of a task."""
+
+    judgment: Judgment
+    label: str
+
+
+def previous_judgment(task: Assignment, rules: JudgingRules) -> OwnJudgment | None:
+    """What the assessor last submitted for the task."""
+    judgment = task.judgments.order_by("pk").last()
+    return None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
+
+
+def _topic_thread(track: Track, topic: Topic) -> str:
+    """Where the topic's own thread can be read; empty if it has none."""
+    if not topic.thread or track.topic_collection is None:
+        return ""
+    return reverse("corpus:thread", args=[track.topic_collection.slug, topic.thread])
+
+
+def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
+    """What a person judged in a batch, the last first, each task once and as it now stands for them."""
+    own = Judgment.objects.filter(batch=batch, assessor=user)
+    later = ~Q(replaced_by__assessor=user)
+    return own.filter(later).select_related("topic", "assignment").order_by("-pk")

@@ -1,0 +1,125 @@
+"""Tasks: taken, resumed, and returned to the queue when their time has run out."""
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models.functions import Least
+from django.utils import timezone
+
+from assessment.errors import BatchNotOpen, NotAnAssessor
+from assessment.models import Assignment, Batch, TopicAssignment
+from assessment.services.locks import share
+from corpus.models import Assessor, User
+from pooling.models import Pool, PoolEntry
+
+EXPIRED_AT_ONCE = 500
+
+
+@transaction.atomic
+def accept_next(*, batch: Batch, assessor: User) -> Assignment | None:
+    """The assessor's open task of the batch, or their next entry by topic and position; None when all is judged.
+
+    A fixed number of index look-ups for each of the assessor's topics, however many entries are open or judged.
+
+    Raises
+    ------
+    BatchNotOpen, NotAnAssessor
+    """
+    shared = share(batch.pk)
+    if shared.status != Batch.Status.OPEN:
+        raise BatchNotOpen(shared)
+    if not _hold_assessor(shared, assessor):
+        raise NotAnAssessor(assessor, shared.pool.track)
+    task = _resume(shared, assessor)
+    while task is None:
+        place = _next_place(shared, assessor) or _next_place(shared, assessor, anywhere=True)
+        if place is None:
+            return None
+        task = _take(shared, assessor, place)
+    return task
+
+
+def _hold_assessor(batch: Batch, assessor: User) -> bool:
+    """Lock the assessor's place in the track: their windows take tasks one after another. False: they have none."""
+    track = Pool.objects.filter(pk=batch.pool_id).values("track")
+    places = Assessor.objects.filter(user=assessor, track=Subquery(track))
+    return places.select_for_update(no_key=True).first() is not None
+
+
+def _resume(batch: Batch, assessor: User) -> Assignment | None:
+    """The task that the assessor holds, its time renewed if it had run out."""
+    tasks = Assignment.objects.filter(batch=batch, assessor=assessor, status=Assignment.Status.ACCEPTED)
+    task = tasks.select_for_update(no_key=True).first()
+    now = timezone.now()
+    if task is not None and task.expires_at <= now:
+        task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
+        task.save(update_fields=["expires_at"])
+    return task
+
+
+class _Place(NamedTuple):
+    given_id: int
+    seat: int
+    entry_id: int
+    position: int
+
+
+def _next_place(batch: Batch, assessor: User, *, anywhere: bool = False) -> _Place | None:
+    """The first entry that the assessor has still to judge: behind each topic's cursor, or anywhere.
+
+    The second look costs an index look-up an entry, and is taken when the cursors are at the end: it finds what
+    stands before them because a pool grew or its order changed.
+    """
+    in_seat = Q(status=Assignment.Status.SUBMITTED, seat=OuterRef(OuterRef("seat")))
+    own = Q(assessor=assessor) & ~Q(status=Assignment.Status.EXPIRED)
+    taken = Assignment.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
+    entries = PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id, topic=OuterRef("topic"))
+    if not anywhere:
+        entries = entries.filter(position__gte=OuterRef("cursor"))
+    first = entries.order_by("position").values("pk")[:1]
+    given = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
+    given = given.annotate(next_entry=Subquery(first)).filter(next_entry__isnull=False)
+    found = given.order_by("topic__code").values_list("pk", "seat", "next_entry").first()
+    if found is None:
+        return None
+    position = PoolEntry.objects.values_list("position", flat=True).get(pk=found[2])
+    return _Place(*found, position)
+
+
+def _take(batch: Batch, assessor: User, place: _Place) -> Assignment | None:
+    """Make the entry the assessor's open task; None if a late submission of it came in between."""
+    now = timezone.now()
+    tasks = Assignment.objects.select_for_update(no_key=True)
+    task = tasks.filter(batch=batch, entry=place.entry_id, assessor=assessor).first()
+    if task is None:
+        task = Assignment(batch=batch, entry_id=place.entry_id, assessor=assessor)
+    elif task.status != Assignment.Status.EXPIRED:
+        return None
+    task.seat, task.status, task.accepted_at = place.seat, Assignment.Status.ACCEPTED, now
+    task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
+    task.save()
+    TopicAssignment.objects.filter(pk=place.given_id).update(cursor=place.position + 1)
+    return task
+
+
+def expire_assignments() -> int:
+    """Return the tasks whose time has run out to their queues. What is submitted of them later is kept all the same."""
+    total = 0
+    while n := _expire_some():
+        total += n
+    return total
+
+
+@transaction.atomic
+def _expire_some() -> int:
+    """Expire one chunk, in the order of ids; tasks that are being submitted at this moment are left alone."""
+    overdue = Assignment.objects.filter(status=Assignment.Status.ACCEPTED, expires_at__lte=timezone.now())
+    locked = overdue.select_for_update(skip_locked=True, of=("self",), no_key=True)
+    tasks = list(locked.select_related("entry").order_by("pk")[:EXPIRED_AT_ONCE])
+    Assignment.objects.filter(pk__in=[task.pk for task in tasks]).update(status=Assignment.Status.EXPIRED)
+    for task in tasks:
+        given = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
+        given.filter(topic=task.entry.topic_id).update(cursor=Least(F("cursor"), task.entry.position))
+    return len(tasks)

@@ -1,0 +1,37 @@
+"""The scene of most tests of judging: one track, two topics of three answers, two assessors, an open batch."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from assessment.models import Batch
+from corpus.models import Topic, Track, User
+from pooling.models import Pool
+from tests.assessment.make import make_batch, make_pool
+from tests.factories import make_assessor, make_topic, make_track
+
+
+@dataclass
+class Scene:
+    track: Track
+    first: Topic
+    second: Topic
+    pool: Pool
+    batch: Batch
+    ada: User
+    bob: User
+
+
+@pytest.fixture
+def scene(db: None) -> Scene:
+    """Ada has both topics; Bob may judge, and has none yet."""
+    return build_scene()
+
+
+def build_scene() -> Scene:
+    track = make_track()
+    first, second = make_topic(track, "A.1"), make_topic(track, "A.2")
+    ada, bob = make_assessor(track, "ada"), make_assessor(track, "bob")
+    pool = make_pool(track, {first: 3, second: 3})
+    batch = make_batch(pool, {ada: [first, second]})
+    return Scene(track, first, second, pool, batch, ada, bob)

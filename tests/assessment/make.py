@@ -1,0 +1,76 @@
+"""Rows of the pooling and judging rooms, as tests of judging need them."""
+
+from itertools import count
+from uuid import uuid4
+
+from assessment import services
+from assessment.models import Assignment, Batch, Judgment
+from corpus.models import Topic, Track, User
+from pooling.models import Pool, PoolEntry, Team
+from tests.factories import make_answer, make_document, make_organizer
+
+_number = count(1)
+
+
+def make_team(track: Track, *members: User) -> Team:
+    team = Team.objects.create(track=track, name=f"Team {next(_number)}")
+    team.members.set(members)
+    return team
+
+
+def make_pool(track: Track, topics: dict[Topic, int], *, status: str = Pool.Status.READY) -> Pool:
+    """A pool with so many answers for each topic; docnos and positions do not run in the same direction."""
+    pool = Pool.objects.create(
+        track=track,
+        name=f"Pool {next(_number)}",
+        protocol=track.protocol,
+        protocol_digest=track.protocol.digest,
+        seed=1,
+        status=status,
+        created_by=make_organizer(),
+    )
+    for topic, n in topics.items():
+        add_entries(pool, topic, n)
+    return pool
+
+
+def add_entries(pool: Pool, topic: Topic, n: int, *, start: int = 0) -> list[PoolEntry]:
+    """Answers in threads of their own, added to a pool behind position `start`."""
+    entries = []
+    for position in range(start, start + n):
+        collection = pool.track.collection
+        assert collection is not None
+        question = make_document(collection, f"{next(_number)}900")
+        answer = make_answer(question, f"{next(_number)}100")
+        entry = PoolEntry(pool=pool, topic=topic, docno=answer.docno, document=answer, position=position)
+        entries.append(entry)
+    return PoolEntry.objects.bulk_create(entries)
+
+
+def make_batch(pool: Pool, given: dict[User, list[Topic]], *, is_open: bool = True, **fields: str | int) -> Batch:
+    """A batch with its topics given out, open unless said otherwise."""
+    name = str(fields.pop("name", f"Batch {next(_number)}"))
+    batch = services.create_batch(pool=pool, name=name, by=None, **fields)  # type: ignore[arg-type]
+    for assessor, topics in given.items():
+        services.assign_topics(batch=batch, assessor=assessor, topics=topics)
+    return services.open_batch(batch=batch) if is_open else batch
+
+
+def accept(batch: Batch, assessor: User) -> Assignment:
+    """The assessor's next task, which there must be."""
+    task = services.accept_next(batch=batch, assessor=assessor)
+    assert task is not None
+    return task
+
+
+def judge(task: Assignment, choice: str = "high", comment: str = "") -> Judgment:
+    """A judgment sent once."""
+    return services.submit_judgment(assignment=task, choice=choice, comment=comment, request_id=uuid4())
+
+
+def judge_all(batch: Batch, assessor: User, choice: str = "high") -> list[Judgment]:
+    """Judge all that is left for the assessor."""
+    judgments = []
+    while task := services.accept_next(batch=batch, assessor=assessor):
+        judgments.append(judge(task, choice))
+    return judgments
