@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 from django.urls import reverse
 
 from corpus.models import Document, Job, StoredProtocol, Topic, Track, User
@@ -18,7 +19,7 @@ class Team(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(models.functions.Lower("name"), "track", name="team_name_unique"),
+            models.UniqueConstraint(Lower("name"), "track", name="team_name_unique"),
         ]
 
     def __str__(self) -> str:
@@ -65,7 +66,9 @@ class Run(models.Model):
     sha256 = models.CharField(max_length=64, help_text="Of the original bytes as uploaded.")
     n_lines = models.PositiveIntegerField()
     n_topics = models.PositiveIntegerField()
-    report = models.JSONField(default=dict, help_text="The check's report: warnings with line numbers and counts.")
+    report = models.JSONField(
+        default=dict, help_text="The check's report: warnings with line numbers and counts."
+    )
     submitted_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     submitted_at = models.DateTimeField(auto_now_add=True)
     withdrawn_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
@@ -95,7 +98,7 @@ class Run(models.Model):
 
 
 class Pool(models.Model):
-    """The units to judge, built by one job from the runs that stood at that moment; rebuilt byte for byte from its record."""
+    """The units to judge, built by one job from the runs that stood at that moment, and rebuildable byte for byte."""
 
     class Status(models.TextChoices):
         BUILDING = "building", "being built"
@@ -110,7 +113,9 @@ class Pool(models.Model):
     depth = models.JSONField(default=dict, help_text="By kind of run.")
     status = models.CharField(max_length=10, choices=Status, default=Status.BUILDING)
     sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's file form.")
-    statistics = models.JSONField(default=dict, help_text="Size by topic, overlap between runs, unique contributions.")
+    statistics = models.JSONField(
+        default=dict, help_text="Size by topic, overlap between runs, unique contributions."
+    )
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="pool")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

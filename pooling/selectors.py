@@ -1,0 +1,187 @@
+"""What others may read of teams, runs and pools, and who sees what."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from corpus.models import Track, User
+from corpus.selectors import tracks_for
+from pooling.models import Contribution, Pool, PoolEntry, Run, Team
+from pooling.reports import Report
+from pooling.run_rows import FORMS
+from pooling.units import has_units
+
+CHUNK = 5_000  # rows of a download that are held at a time
+BAR, GAP, HEIGHT, MARGIN = 8, 3, 160, 40  # of a chart, in user units
+
+
+def teams_of(user: User | AnonymousUser, track: Track) -> QuerySet[Team]:
+    """Teams of a track for which a person may submit: organizers all, others those that they are in."""
+    if not isinstance(user, User):
+        return Team.objects.none()
+    teams = track.teams.all()
+    return teams if user.is_organizer else teams.filter(members=user)
+
+
+def submit_page(track: Track) -> dict[str, Any]:
+    """What the submission page says of the form that runs of the track have."""
+    protocol = track.protocol.parsed
+    return {
+        "track": track,
+        "rules": protocol.runs,
+        "accepted": [FORMS[name].title for name in protocol.runs.formats if name in FORMS],
+        "knows_units": has_units(track, protocol),
+    }
+
+
+def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
+    """Runs that a person may see: organizers all of them, others the standing ones of their own teams."""
+    if not isinstance(user, User):
+        return Run.objects.none()
+    runs = Run.objects.select_related("track__protocol", "team", "submitted_by", "withdrawn_by")
+    if user.is_organizer:
+        return runs
+    mine = runs.filter(team__members=user, status=Run.Status.SUBMITTED, track__in=tracks_for(user))
+    return mine.distinct()
+
+
+def runs_of(user: User | AnonymousUser, track: Track) -> QuerySet[Run]:
+    """Runs of one track that a person may see, those that stand first."""
+    return runs_for(user).filter(track=track).order_by("status", "team__name", "tag", "id").defer("report")
+
+
+def report_of(run: Run) -> Report:
+    """The report of a run's check as it was submitted."""
+    return Report.from_json(run.report)
+
+
+def pools_of(track: Track) -> QuerySet[Pool]:
+    """Pools of a track, newest first."""
+    return track.pools.select_related("job", "created_by", "protocol")
+
+
+def pools() -> QuerySet[Pool]:
+    """Every pool, with what its page needs."""
+    return Pool.objects.select_related("track", "job", "created_by", "protocol")
+
+
+def runs_to_pool(track: Track) -> QuerySet[Run]:
+    """The runs that a pool made now would be built from."""
+    standing = track.runs.filter(status=Run.Status.SUBMITTED)
+    return standing.select_related("team").defer("report")
+
+
+class Bar(NamedTuple):
+    """A bar of a chart, in user units."""
+
+    label: str
+    n: int
+    x: int
+    y: float
+    height: float
+
+
+class Chart(NamedTuple):
+    """A bar chart that the server has laid out; `top` is the value at its upper edge."""
+
+    bars: list[Bar]
+    width: int
+    height: int
+    left: int
+    base: int
+    top: int
+
+
+class Cell(NamedTuple):
+    """How much two runs share: units, and the share of the smaller run in tenths."""
+
+    n: int
+    tenths: int
+
+
+def size_chart(sizes: Sequence[tuple[str, int]]) -> Chart:
+    """The number of units of each topic as bars."""
+    top = max((n for _, n in sizes), default=0)
+    base = HEIGHT + 10
+    bars = []
+    for i, (label, n) in enumerate(sizes):
+        height = HEIGHT * n / top if top else 0
+        bars.append(Bar(label, n, MARGIN + i * (BAR + GAP), round(base - height, 2), round(height, 2)))
+    return Chart(bars, MARGIN + len(sizes) * (BAR + GAP), base + 20, MARGIN, base, top)
+
+
+def overlap_rows(
+    runs: Sequence[dict[str, Any]], shared: Sequence[Sequence[int]]
+) -> list[tuple[Any, list[Cell]]]:
+    """The overlap matrix by rows, with each cell's share of the smaller of its two runs."""
+    rows = []
+    for i, run in enumerate(runs):
+        cells = []
+        for j, n in enumerate(shared[i]):
+            smaller = min(shared[i][i], shared[j][j])
+            cells.append(Cell(n, 10 * n // smaller if smaller else 0))
+        rows.append((run, cells))
+    return rows
+
+
+def pool_page(pool: Pool) -> dict[str, Any]:
+    """What the page of a pool shows; before it is ready, only what was asked for."""
+    context: dict[str, Any] = {"track": pool.track, "pool": pool, "job": pool.job, "tab": "pools"}
+    if pool.status != Pool.Status.READY:
+        return context | {"pool_runs": pool.pool_runs.select_related("run__team").defer("run__report")}
+    found = pool.statistics
+    sizes = [(one["topic"], one["n"]) for one in found["topics"]]
+    numbers = [n for _, n in sizes]
+    return context | {
+        "found": found,
+        "sizes": sizes,
+        "chart": size_chart(sizes),
+        "least": min(numbers, default=0),
+        "most": max(numbers, default=0),
+        "mean": sum(numbers) / len(numbers) if numbers else 0,
+        "overlap": overlap_rows(found["runs"], found["overlap"]),
+    }
+
+
+def pool_lines(pool: Pool) -> Iterator[bytes]:
+    """The pool's file form, row by row: topic, docno, position; its sha256 is the pool's."""
+    entries = PoolEntry.objects.filter(pool=pool).order_by("topic__code", "position")
+    rows = entries.values_list("topic__code", "docno", "position").iterator(chunk_size=CHUNK)
+    return (f"{topic}\t{docno}\t{position}\n".encode() for topic, docno, position in rows)
+
+
+def contribution_lines(pool: Pool) -> Iterator[bytes]:
+    """Which run brought what: topic, docno, team, tag, rank, sorted as the pool command sorts them."""
+    given = Contribution.objects.filter(entry__pool=pool)
+    fields = ("entry__topic__code", "entry__docno", "run_id", "rank")
+    names = {run["run"]: (i, run["team"], run["tag"]) for i, run in enumerate(pool.statistics["runs"])}
+    rows = given.order_by(*fields[:2]).values_list(*fields).iterator(chunk_size=CHUNK)
+    yield from _by_run(rows, names)
+
+
+def _by_run(
+    rows: Iterator[tuple[str, str, int, int]], names: dict[int, tuple[int, str, str]]
+) -> Iterator[bytes]:
+    """Rows of one unit follow one another; within it they are put into the order of the runs."""
+    unit: tuple[str, str] | None = None
+    held: list[tuple[int, bytes]] = []
+    for topic, docno, run, rank in rows:
+        if (topic, docno) != unit:
+            yield from (line for _, line in sorted(held))
+            unit, held = (topic, docno), []
+        place, team, tag = names[run]
+        held.append((place, f"{topic}\t{docno}\t{team}\t{tag}\t{rank}\n".encode()))
+    yield from (line for _, line in sorted(held))
+
+
+def pool_record(pool: Pool) -> dict[str, Any]:
+    """What is needed to build the pool again: protocol, seed, depths, and the sha256 of every run."""
+    return {
+        "protocol": {"slug": pool.protocol.slug, "sha256": pool.protocol_digest},
+        "seed": pool.seed,
+        "depth": pool.depth,
+        "sha256": pool.sha256,
+        **pool.statistics,
+    }

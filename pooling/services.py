@@ -1,0 +1,274 @@
+"""What changes teams and runs. Browser, admin, command and API all come through here."""
+
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from django.core.files import File
+from django.core.files.base import ContentFile
+from django.core.files.storage import Storage
+from django.db import transaction
+from django.utils import timezone
+
+from corpus.models import Track, User
+from pooling import columns
+from pooling.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, TeamRefused, WithdrawalRefused
+from pooling.models import Run, Team
+from pooling.run_format import CheckedRun, UnknownForm, check_run
+from pooling.run_rows import MAX_NAME
+from pooling.units import unit_lookup
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a team says of a run. An empty tag is taken from the file; `pooled_as` is for baselines."""
+
+    kind: str
+    tag: str = ""
+    pooled_as: str = ""
+    is_manual: bool = False
+    uses: str = Run.Uses.BOTH
+    description: str = ""
+
+
+def check_only(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
+    """Check a run against a track as its submission would, and store nothing.
+
+    Raises
+    ------
+    SubmissionRefused
+        The track's protocol names a form of run that cannot be read.
+    """
+    protocol = track.protocol.parsed
+    topics = list(track.topics.values_list("code", flat=True))
+    try:
+        return check_run(
+            file, protocol=protocol, topics=topics, units=unit_lookup(track, protocol), name=file_name[-255:]
+        )
+    except UnknownForm as error:
+        raise SubmissionRefused(f"Runs of this track cannot be read: {error}.") from error
+
+
+def check_submission(
+    *, track: Track, team: Team, by: User, file: BinaryIO, file_name: str, declared: Declaration
+) -> CheckedRun:
+    """Everything that `submit_run` checks, but nothing is stored.
+
+    Raises
+    ------
+    RunRefused, SameBytes, TagTaken, SubmissionRefused
+        As `submit_run` would.
+    """
+    _check_door(track=track, team=team, by=by, declared=declared)
+    checked = check_only(track=track, file=file, file_name=file_name)
+    if checked.columns is None:
+        raise RunRefused(checked)
+    _check_tag(declared.tag or checked.report.tag)
+    _check_new(track=track, team=team, tag=declared.tag or checked.report.tag, sha256=checked.report.sha256)
+    return checked
+
+
+def submit_run(
+    *, track: Track, team: Team, by: User, file: BinaryIO, file_name: str, declared: Declaration
+) -> Run:
+    """Take a run for a team: its original bytes and its columns. A refused run leaves neither row nor file.
+
+    The file is checked before the track is locked, so that a long check keeps nobody waiting; whether the track is
+    open, the tag free and the bytes new is decided under the lock.
+
+    Raises
+    ------
+    RunRefused
+        The file has errors.
+    SameBytes
+        The team has submitted the same file already.
+    TagTaken
+        Another run of the track has the tag.
+    SubmissionRefused
+        The track is not open, or the person may not submit this.
+    """
+    checked = check_submission(
+        track=track, team=team, by=by, file=file, file_name=file_name, declared=declared
+    )
+    assert checked.columns is not None
+    tag = declared.tag or checked.report.tag
+    with _stored(Run._meta.get_field("original").storage) as store, transaction.atomic():
+        track = _locked(track)
+        _check_door(track=track, team=team, by=by, declared=declared)
+        _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
+        file.seek(0)
+        return Run.objects.create(
+            track=track,
+            team=team,
+            tag=tag,
+            kind=declared.kind,
+            pooled_as=declared.pooled_as,
+            is_manual=declared.is_manual,
+            uses=declared.uses,
+            description=declared.description,
+            file_name=file_name[-255:],
+            original=store("runs/original", File(file)),
+            columns=store("runs/columns", ContentFile(columns.save(checked.columns))),
+            sha256=checked.report.sha256,
+            n_lines=checked.report.n_lines,
+            n_topics=checked.report.n_topics,
+            report=checked.report.as_json(),
+            submitted_by=by,
+        )
+
+
+class _Store:
+    """Writes files under random names and remembers them."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self.names: list[str] = []
+
+    def __call__(self, folder: str, content: "File[bytes]") -> str:
+        self.names.append(f"{folder}/{uuid.uuid4().hex}")
+        self.names[-1] = self.storage.save(self.names[-1], content)
+        return self.names[-1]
+
+
+@contextmanager
+def _stored(storage: Storage) -> Iterator[_Store]:
+    """A store whose files are removed again unless the block ends well."""
+    store = _Store(storage)
+    is_done = False
+    try:
+        yield store
+        is_done = True
+    finally:
+        if not is_done:
+            for name in store.names:
+                storage.delete(name)
+
+
+def _locked(track: Track) -> Track:
+    """The track's row, locked against other submissions and against closing; rows that point to it stay free."""
+    return (
+        Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol").get(pk=track.pk)
+    )
+
+
+def _check_door(*, track: Track, team: Team, by: User, declared: Declaration) -> None:
+    """Whether this person may submit such a run for this team now."""
+    if team.track_id != track.pk:
+        raise SubmissionRefused(f"{team} is not a team of {track}.")
+    if not by.is_organizer and not team.members.filter(pk=by.pk).exists():
+        raise SubmissionRefused(f"{by} is not a member of {team}.")
+    if not is_taking_runs(track):
+        raise SubmissionRefused(f"{track} takes no runs: {why_closed(track)}.")
+    kinds = track.protocol.parsed.runs.kinds
+    if declared.kind not in kinds:
+        raise SubmissionRefused(
+            f"A run of {track} is of one of the kinds {', '.join(kinds)}; got {declared.kind!r}."
+        )
+    is_baseline = declared.kind == Run.Kind.BASELINE.value
+    if is_baseline and not by.is_organizer:
+        raise SubmissionRefused("Baselines are submitted by the organizers.")
+    if declared.pooled_as and not is_baseline:
+        raise SubmissionRefused("Only a baseline is pooled as another kind.")
+
+
+def is_taking_runs(track: Track) -> bool:
+    """Whether runs can be submitted and withdrawn at this moment."""
+    is_over = track.closes_at is not None and track.closes_at <= timezone.now()
+    return track.status == Track.Status.OPEN and not is_over
+
+
+def why_closed(track: Track) -> str:
+    """Half a sentence on why a track takes no runs."""
+    if track.status == Track.Status.OPEN and track.closes_at is not None:
+        return f"its time ended on {track.closes_at.strftime('%Y-%m-%d %H:%M')} UTC"
+    return "it has not been opened yet" if track.status == Track.Status.DRAFT else "it is closed"
+
+
+def _check_tag(tag: str) -> None:
+    if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
+        raise SubmissionRefused(
+            f"A tag is one word of at most {MAX_NAME} bytes, without blanks; got “{tag[:120]}”."
+        )
+
+
+def _check_new(*, track: Track, team: Team, tag: str, sha256: str) -> None:
+    standing = Run.objects.filter(track=track, status=Run.Status.SUBMITTED)
+    earlier = standing.filter(team=team, sha256=sha256).first()
+    if earlier is not None:
+        raise SameBytes(earlier)
+    if standing.filter(tag=tag).exists():
+        raise TagTaken(tag)
+
+
+@transaction.atomic
+def withdraw_run(*, run: Run, by: User) -> Run:
+    """Take a run out of the campaign. Its row, files and report stay; organizers see them.
+
+    Raises
+    ------
+    WithdrawalRefused
+        The track is closed, the run is withdrawn already, or the person is not of its team.
+    """
+    track = _locked(run.track)
+    run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
+    if not by.is_organizer and not run.team.members.filter(pk=by.pk).exists():
+        raise WithdrawalRefused(f"{by} is not a member of {run.team}.")
+    if run.status == Run.Status.WITHDRAWN:
+        raise WithdrawalRefused(f"{run.tag} is withdrawn already.")
+    if not is_taking_runs(track):
+        raise WithdrawalRefused(f"Runs of {track} stand as they are: {why_closed(track)}.")
+    run.status = Run.Status.WITHDRAWN
+    run.withdrawn_by = by
+    run.withdrawn_at = timezone.now()
+    run.save(update_fields=["status", "withdrawn_by", "withdrawn_at"])
+    return run
+
+
+@transaction.atomic
+def create_team(*, track: Track, name: str, members: Collection[User] = ()) -> Team:
+    """Make a team of a track.
+
+    Raises
+    ------
+    TeamRefused
+        The name is taken or empty, or somebody may not be a member.
+    """
+    track = _locked(track)
+    check_team_name(track=track, name=name)
+    team = Team.objects.create(track=track, name=name.strip())
+    set_members(team=team, members=members)
+    return team
+
+
+def check_team_name(*, track: Track, name: str, team: Team | None = None) -> None:
+    """Refuse an empty name, and one that another team of the track has in any case of letters."""
+    others = Team.objects.filter(track=track, name__iexact=name.strip()).exclude(pk=team.pk if team else 0)
+    if not name.strip() or not name.isprintable():
+        raise TeamRefused("A team needs a name that can be printed.")
+    if others.exists():
+        raise TeamRefused(f"{track} has a team of the name {name.strip()} already.")
+
+
+@transaction.atomic
+def set_members(*, team: Team, members: Collection[User]) -> Team:
+    """Say who is in a team.
+
+    Raises
+    ------
+    TeamRefused
+        Somebody judges for the track.
+    """
+    check_members(track=_locked(team.track), members=members)
+    team.members.set(members)
+    return team
+
+
+def check_members(*, track: Track, members: Collection[User]) -> None:
+    """Refuse an assessor of the track: nobody judges what their own team found."""
+    judging = (
+        track.assessors.filter(user__in=[member.pk for member in members]).select_related("user").first()
+    )
+    if judging is not None:
+        raise TeamRefused(f"{judging.user} judges for {track}, so cannot be a member of one of its teams.")

@@ -1,0 +1,60 @@
+"""Which docnos are units of a track's collection: asked of the database in bulk."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from corpus.models import Collection, Document, Track
+from pooling.run_checks import ABSENT, FIT, OTHER_UNIT, UnitLookup
+from protocols.schema import Protocol
+
+BATCH = 20_000
+
+# Units that are rows of `Document`, and the kinds that such a row may have; none: any.
+KINDS: dict[str, tuple[str, ...]] = {"answer": (Document.Kind.ANSWER,), "document": ()}
+
+
+def has_units(track: Track, protocol: Protocol) -> bool:
+    """Whether docnos of runs can be looked up: the collection is loaded and the unit is one of its rows."""
+    collection = track.collection
+    is_loaded = collection is not None and collection.status == Collection.Status.READY
+    return is_loaded and protocol.unit in KINDS
+
+
+def unit_lookup(track: Track, protocol: Protocol) -> UnitLookup | None:
+    """How docnos stand to the track's collection; None where that cannot be known."""
+    if track.collection_id is None or not has_units(track, protocol):
+        return None
+    collection_id, kinds = track.collection_id, KINDS[protocol.unit]
+
+    def lookup(docno: NDArray[np.bytes_]) -> NDArray[np.uint8]:
+        kind_of = {found: kind for found, _, kind in _found(collection_id, docno)}
+        standing = [
+            ABSENT
+            if (kind := kind_of.get(one)) is None
+            else FIT
+            if not kinds or kind in kinds
+            else OTHER_UNIT
+            for one in map(bytes.decode, docno.tolist())
+        ]
+        return np.array(standing, dtype=np.uint8)
+
+    return lookup
+
+
+def document_ids(collection_id: int, docno: NDArray[np.bytes_]) -> dict[str, int]:
+    """Primary keys of the documents that the collection has of some docnos."""
+    return {found: pk for found, pk, _ in _found(collection_id, docno)}
+
+
+def _found(collection_id: int, docno: NDArray[np.bytes_]) -> Iterator[tuple[str, int, str]]:
+    words = [one.decode() for one in docno.tolist()]
+    with connection.cursor() as cursor:
+        for start in range(0, len(words), BATCH):
+            cursor.execute(
+                "SELECT docno, id, kind FROM corpus_document WHERE collection_id = %s AND docno = ANY(%s)",
+                [collection_id, words[start : start + BATCH]],
+            )
+            yield from cursor.fetchall()

@@ -1,0 +1,248 @@
+"""The pages of runs and pools. Thin: find through a selector, check the form, call the service, answer."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from corpus.access import AuthenticatedRequest, organizer_required, person_required
+from corpus.errors import Refused
+from corpus.models import Track
+from corpus.selectors import is_assessor, tracks_for
+from pooling import pool_services, selectors, services
+from pooling.errors import RunRefused
+from pooling.forms import PoolForm, RunForm, bytes_of
+from pooling.models import Pool
+
+READ_AND_POST = require_http_methods(["GET", "POST"])
+
+
+def _track(request: AuthenticatedRequest, slug: str) -> Track:
+    """A track whose runs this person may have a part in: assessors must not see who found what."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    if is_assessor(request.user, track) and not request.user.is_organizer:
+        raise PermissionDenied
+    return track
+
+
+@require_GET
+@never_cache
+@person_required
+def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The runs of a track. Organizers see all teams', a team its own, assessors none."""
+    track = _track(request, slug)
+    context = {
+        "track": track,
+        "runs": selectors.runs_of(request.user, track),
+        "teams": selectors.teams_of(request.user, track),
+        "is_taking_runs": services.is_taking_runs(track),
+        "why_closed": services.why_closed(track),
+    }
+    return render(request, "pooling/runs.html", context)
+
+
+@READ_AND_POST
+@never_cache
+@person_required
+def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """Check a run, repair it, or hand it in. Members of the track's teams, and organizers."""
+    track = _track(request, slug)
+    if not selectors.teams_of(request.user, track).exists():
+        raise PermissionDenied
+    form = RunForm(request.POST or None, request.FILES or None, track=track, user=request.user)
+    context: dict[str, Any] = selectors.submit_page(track) | {"form": form, "tab": "runs"}
+    context |= {"is_open": services.is_taking_runs(track), "why_closed": services.why_closed(track)}
+    if request.method == "POST":
+        if not form.is_valid():
+            return _submit_page(request, context)
+        action = {"check": _check, "repair": _repair}.get(request.POST.get("action", ""), _submit)
+        return action(request, context, form)
+    return render(request, "pooling/submit.html", context)
+
+
+def _submit_page(request: AuthenticatedRequest, context: dict[str, Any]) -> HttpResponse:
+    """The form with its report; for htmx the report alone, so that the chosen file stays chosen."""
+    template = "pooling/_submission.html" if request.headers.get("HX-Request") else "pooling/submit.html"
+    return render(request, template, context)
+
+
+def _submission(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> dict[str, Any]:
+    upload = form.cleaned_data["file"]
+    return {
+        "track": context["track"],
+        "team": form.cleaned_data["team"],
+        "by": request.user,
+        "file": bytes_of(upload),
+        "file_name": upload.name or "run",
+        "declared": form.declared,
+    }
+
+
+def _check(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
+    """Say what is wrong with a run, and store nothing."""
+    try:
+        checked = services.check_submission(**_submission(request, context, form))
+        context |= {"report": checked.report, "is_only_checked": True}
+    except RunRefused as refusal:
+        context["report"] = refusal.checked.report
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+    return _submit_page(request, context)
+
+
+def _repair(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
+    """The repaired file as a download."""
+    upload = form.cleaned_data["file"]
+    name = upload.name or "run"
+    checked = services.check_only(track=context["track"], file=bytes_of(upload), file_name=name)
+    repaired = checked.repaired()
+    if repaired is None:
+        context["report"] = checked.report
+        form.add_error("file", "There is nothing in this file that can be repaired safely.")
+        return _submit_page(request, context)
+    response = HttpResponse(repaired, content_type="text/tab-separated-values; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="repaired-run.tsv"'
+    return response
+
+
+def _submit(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
+    """Hand the run in, and go to its page."""
+    try:
+        run = services.submit_run(**_submission(request, context, form))
+    except RunRefused as refusal:
+        context["report"] = refusal.checked.report
+        return _submit_page(request, context)
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+        return _submit_page(request, context)
+    messages.success(request, f"{run.tag} is submitted for {run.team}.")
+    if request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Redirect": run.get_absolute_url()})
+    return redirect(run)
+
+
+@require_GET
+@never_cache
+@person_required
+def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """One run with its report. Its team while it stands, and organizers."""
+    found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
+    context = {
+        "track": found.track,
+        "run": found,
+        "report": selectors.report_of(found),
+        "is_taking_runs": services.is_taking_runs(found.track),
+        "tab": "runs",
+    }
+    return render(request, "pooling/run.html", context)
+
+
+@require_GET
+@person_required
+def run_file(request: AuthenticatedRequest, run_id: int) -> FileResponse:
+    """The bytes as they were uploaded. Its team while it stands, and organizers."""
+    found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
+    return FileResponse(
+        found.original.open("rb"),
+        as_attachment=True,
+        filename=found.file_name,
+        content_type="application/octet-stream",
+    )
+
+
+@READ_AND_POST
+@never_cache
+@person_required
+def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+    """Ask, then take the run out of the campaign. Its team, and organizers, until the track closes."""
+    found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
+    if request.method == "GET":
+        return render(request, "pooling/withdraw.html", {"track": found.track, "run": found, "tab": "runs"})
+    services.withdraw_run(run=found, by=request.user)
+    messages.success(request, f"{found.tag} is withdrawn.")
+    return redirect(reverse("pooling:runs", args=[found.track.slug]))
+
+
+@require_GET
+@organizer_required
+def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The pools of a track. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    return render(request, "pooling/pools.html", {"track": track, "pools": selectors.pools_of(track)})
+
+
+@READ_AND_POST
+@organizer_required
+def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask for a pool. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = PoolForm(request.POST or None, track=track)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            return redirect(
+                pool_services.request_pool(
+                    track=track, name=data["name"], seed=data["seed"], depth=form.depth, by=request.user
+                )
+            )
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+    context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
+    return render(request, "pooling/new_pool.html", context)
+
+
+@require_GET
+@never_cache
+@organizer_required
+def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+    """A pool: its job while it is built, then what it is made of. Organizers only."""
+    return render(request, "pooling/pool.html", selectors.pool_page(_pool(pool_id)))
+
+
+def _pool(pool_id: int) -> Pool:
+    return get_object_or_404(selectors.pools(), pk=pool_id)
+
+
+def _ready(pool_id: int) -> Pool:
+    return get_object_or_404(selectors.pools(), pk=pool_id, status=Pool.Status.READY)
+
+
+def _download(lines: Any, name: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(lines, content_type="text/tab-separated-values; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_GET
+@organizer_required
+def pool_file(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+    """The pool as a TSV: topic, docno, position. Organizers only."""
+    found = _ready(pool_id)
+    return _download(selectors.pool_lines(found), f"{found.track.slug}-pool-{found.pk}.tsv")
+
+
+@require_GET
+@organizer_required
+def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+    """Which run brought what: topic, docno, team, tag, rank. Organizers only."""
+    found = _ready(pool_id)
+    return _download(
+        selectors.contribution_lines(found), f"{found.track.slug}-pool-{found.pk}-contributions.tsv"
+    )
+
+
+@require_GET
+@organizer_required
+def pool_record(request: AuthenticatedRequest, pool_id: int) -> JsonResponse:
+    """What the pool was made from, so that it can be built again. Organizers only."""
+    found = _ready(pool_id)
+    response = JsonResponse(
+        selectors.pool_record(found), json_dumps_params={"indent": 1, "ensure_ascii": False}
+    )
+    response["Content-Disposition"] = f'attachment; filename="{found.track.slug}-pool-{found.pk}.json"'
+    return response

@@ -1,0 +1,40 @@
+// The submission page: the tag is read from the chosen file, and a long upload shows how far it is.
+"use strict";
+
+const form = document.getElementById("run-form");
+const tag = document.getElementById("id_tag");
+const file = document.getElementById("id_file");
+const bar = document.getElementById("upload-bar");
+const submission = document.getElementById("submission");
+const MAGIC = ["\u001f", "PK", "\ufffd7zXZ", "%PDF"];
+
+async function readTag() {
+  const chosen = file.files[0];
+  if (!chosen || (tag.value && tag.value !== tag.dataset.fromFile)) return;
+  const start = await chosen.slice(0, 4096).text();
+  const lines = start.split(/[\r\n]+/).map((line) => line.trim().split(/\s+/));
+  const columns = lines.length > 2 ? lines[1] : lines[0];
+  const isText = !MAGIC.some((magic) => start.startsWith(magic)) && (columns.length === 5 || columns.length === 6);
+  tag.value = isText ? columns[columns.length - 1].slice(0, 100) : "";
+  tag.dataset.fromFile = tag.value;
+}
+
+file.addEventListener("change", readTag);
+form.addEventListener("htmx:xhr:progress", (event) => {
+  if (!event.detail.lengthComputable) return;
+  bar.hidden = false;
+  bar.value = Math.round((100 * event.detail.loaded) / event.detail.total);
+});
+form.addEventListener("htmx:afterRequest", (event) => {
+  bar.hidden = true;
+  if (!event.detail.successful) {
+    const note = document.createElement("div");
+    note.className = "alert alert-danger";
+    note.setAttribute("role", "alert");
+    note.textContent = event.detail.xhr && event.detail.xhr.status === 413
+      ? "The file is larger than this site takes. Pack it with gz or xz; nothing was stored."
+      : "The file could not be sent, so nothing was stored. Try again.";
+    submission.replaceChildren(note);
+  }
+});
+submission.addEventListener("htmx:afterSwap", () => submission.scrollIntoView({ block: "start" }));
