@@ -144,7 +144,7 @@ def bpref(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     n_above = _running_count(hits, ~is_relevant)
     most = np.minimum(n_relevant, n_nonrelevant)[hits.topic]
     capped = np.minimum(n_above, n_relevant[hits.topic])
-    lost = np.divide(capped, most, out=np.zeros(len(hits.topic)), where=n_above > 0)
+    lost = np.divide(capped, most, out=np.zeros(len(hits.topic)), where=is_relevant & (n_above > 0))
     return _share(_sums(hits, np.where(is_relevant, 1.0 - lost, 0.0)), n_relevant)
 
 
