@@ -82,8 +82,10 @@ def _is_number(cell: str) -> bool:
 
 
 def as_json(rows: Iterable[ScoreRow]) -> str:
-    """A list of objects, one on each line."""
-    lines = [
-        json.dumps(row._asdict() | {"value": float(shown(row.value))}, ensure_ascii=False) for row in rows
-    ]
-    return "[\n" + ",\n".join(lines) + "\n]\n"
+    """A list of objects, one on each line; values have their four decimals here too."""
+    return "[\n" + ",\n".join(map(_json_line, rows)) + "\n]\n"
+
+
+def _json_line(row: ScoreRow) -> str:
+    words = ", ".join(f'"{key}": {json.dumps(getattr(row, key), ensure_ascii=False)}' for key in HEADER[:3])
+    return f'{{{words}, "value": {shown(row.value)}}}'

@@ -1,0 +1,276 @@
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scoring.__main__ import main
+from tests.scoring.files import KNOWN, KNOWN_OVER_ALL_JUDGED, real_qrels
+
+ROOT = Path(__file__).resolve().parents[2]
+PROTOCOL = ["evaluate", "--protocol", "arqmath-2020-task1"]
+
+
+@pytest.fixture
+def qrels(tmp_path: Path) -> str:
+    path = tmp_path / "qrels.txt"
+    path.write_bytes(b"A.1 0 10 3\r\nA.1 0 11 0\r\nA.10 0 12 2\r\nA.2 0 13 1\r\n")
+    return str(path)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> str:
+    path = tmp_path / "good.tsv"
+    path.write_text(
+        "A.1\t11\t1\t2.5\tgood\nA.1\t10\t2\t1.5\tgood\nA.10\t12\t1\t9\tgood\nA.7\t12\t1\t9\tgood\n"
+    )
+    return str(path)
+
+
+def table(output: str) -> dict[tuple[str, str, str], str]:
+    header, *lines = [line.split("\t") for line in output.splitlines()]
+    assert header == ["run", "topic", "measure", "value"]
+    return {(run, topic, measure): value for run, topic, measure, value in lines}
+
+
+def test_the_known_values_are_printed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(data / "arqmath" / "runs" / name) for name in KNOWN]
+
+    status = main([*PROTOCOL, "--qrels", str(real_qrels(data)), *runs, "--average", "common"])
+
+    values = table(capsys.readouterr().out)
+    assert status == 0
+    for name, expected in KNOWN.items():
+        stem = name.removesuffix(".gz").removesuffix(".tsv")
+        measures = ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'")
+        assert tuple(values[stem, "all", measure] for measure in measures) == expected
+
+
+def test_by_default_the_mean_is_over_all_topics_of_the_qrels(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, expected = next(iter(KNOWN_OVER_ALL_JUDGED.items()))
+
+    main([*PROTOCOL, "--qrels", str(real_qrels(data)), str(data / "arqmath" / "runs" / name)])
+
+    captured = capsys.readouterr()
+    values = table(captured.out)
+    stem = name.removesuffix(".tsv")
+    assert (
+        tuple(values[stem, "all", measure] for measure in ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'")) == expected
+    )
+    assert captured.err == (
+        f"{stem}: averaged over 77 topics; 45 of the qrels missing from the run, counted as 0\n"
+    )
+
+
+def test_topics_are_printed_before_the_mean_and_add_up_to_it(
+    qrels: str, run: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*PROTOCOL, "--qrels", qrels, run, "--per-topic", "--measure", "RR"])
+
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "good\tA.1\tRR\t0.5000",
+        "good\tA.10\tRR\t1.0000",
+        "good\tA.2\tRR\t0.0000",
+        "good\tall\tRR\t0.5000",
+    ]
+
+
+def test_common_topics_alone_are_printed_if_they_alone_are_averaged(
+    qrels: str, run: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*PROTOCOL, "--qrels", qrels, run, "--per-topic", "--measure", "RR", "--average", "common"])
+
+    captured = capsys.readouterr()
+    assert [line.split("\t")[1] for line in captured.out.splitlines()] == ["topic", "A.1", "A.10", "all"]
+    assert "0.7500" in captured.out
+    assert captured.err == (
+        "good: averaged over 2 topics; 1 of the qrels missing from the run, left out;"
+        " 1 of the run not in the qrels, ignored\n"
+    )
+
+
+def test_json_has_the_same_rows(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([*PROTOCOL, "--qrels", qrels, run, "--format", "json", "--measure", "RR", "nDCG'", "--quiet"])
+
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert [(row["run"], row["topic"], row["measure"]) for row in json.loads(captured.out)] == [
+        ("good", "all", "RR"),
+        ("good", "all", "nDCG'"),
+    ]
+
+
+def test_a_run_after_measures_is_a_run(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PROTOCOL, "--qrels", qrels, "--measure", "RR", "P@5", run]) == 0
+    assert len(table(capsys.readouterr().out)) == 2
+
+
+def test_standard_input_can_be_a_run_or_the_qrels(
+    qrels: str, run: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments, path in ((["--qrels", qrels, "-"], run), (["--qrels", "-", run], qrels)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(path).read_bytes())))
+
+        assert main([*PROTOCOL, *arguments, "--measure", "RR"]) == 0
+
+        assert next(iter(table(capsys.readouterr().out).values())) == "0.5000"
+
+
+def test_packed_files_are_read(
+    qrels: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed = [tmp_path / "qrels.gz", tmp_path / "good.tsv.gz"]
+    for path, plain in zip(packed, (qrels, run), strict=True):
+        path.write_bytes(gzip.compress(Path(plain).read_bytes()))
+
+    main([*PROTOCOL, "--qrels", str(packed[0]), str(packed[1]), "--measure", "RR"])
+
+    assert table(capsys.readouterr().out) == {("good", "all", "RR"): "0.5000"}
+
+
+def test_runs_with_one_file_name_are_told_apart(
+    qrels: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    second = other / "good.tsv"
+    second.write_bytes(Path(run).read_bytes())
+
+    main([*PROTOCOL, "--qrels", qrels, run, str(second), "--measure", "RR"])
+
+    assert {name for name, _, _ in table(capsys.readouterr().out)} == {run, str(second)}
+
+
+def broken(tmp_path: Path, content: bytes) -> str:
+    path = tmp_path / "broken.tsv"
+    path.write_bytes(content)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"A.1\t10\t1\t2\tr\nA.1\t11\t2\n", "broken.tsv: line 2: expected"),
+        (b"", "broken.tsv: "),
+        (b"A.1\t10\t1\tnan\tr\n", "broken.tsv: line 1: "),
+        (b"%PDF-1.7", "broken.tsv: "),
+    ],
+)
+def test_a_broken_run_is_one_message_and_status_2(
+    qrels: str, run: str, tmp_path: Path, content: bytes, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main([*PROTOCOL, "--qrels", qrels, run, broken(tmp_path, content), "--quiet"])
+
+    captured = capsys.readouterr()
+    assert status == 2
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert reason in captured.err
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (
+            b"A.1 0 10 3\nA.1 0 10 2\n",
+            "broken.tsv: line 2: document 10 of topic A.1 stands in line 1 already",
+        ),
+        (b"", "broken.tsv: the file holds no qrels"),
+        (b"\x1f\x8b\x08broken", "broken.tsv: The gz file is damaged"),
+    ],
+)
+def test_broken_qrels_are_one_message_and_status_2(
+    run: str, tmp_path: Path, content: bytes, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main([*PROTOCOL, "--qrels", broken(tmp_path, content), run])
+
+    captured = capsys.readouterr()
+    assert (status, captured.out, captured.err.count("\n")) == (2, "", 1)
+    assert reason in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--qrels", "QRELS", "nowhere.tsv"], "nowhere.tsv: No such file or directory"),
+        (["--qrels", "nowhere.txt", "RUN"], "nowhere.txt: No such file or directory"),
+        (["--qrels", "QRELS"], "no run given"),
+        (["--qrels", "-", "-"], "standard input (-) can be read once only"),
+        (["--qrels", "QRELS", "RUN", "--measure", "ndcg"], "there is no measure 'ndcg'; use nDCG"),
+        (["--qrels", "QRELS", "RUN", "--protocol", "nothing"], "no protocol 'nothing'"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    qrels: str, run: str, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [{"QRELS": qrels, "RUN": run}.get(word, word) for word in arguments]
+
+    status = main([*PROTOCOL, *words])
+
+    captured = capsys.readouterr()
+    assert (status, captured.out, captured.err.count("\n")) == (2, "", 1)
+    assert reason in captured.err
+
+
+def test_a_protocol_that_scores_distinct_formulae_is_refused(
+    qrels: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    protocol = tmp_path / "own.toml"
+    text = (ROOT / "protocols" / "arqmath-2020-task1.toml").read_text()
+    protocol.write_text(text.replace("[scoring]", "[scoring]\ncollapse_instances = true"))
+
+    status = main(["evaluate", "--protocol", str(protocol), "--qrels", qrels, run])
+
+    assert status == 2
+    assert "scoring.collapse_instances" in capsys.readouterr().err
+
+
+def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"DATABASE_URL", "DJANGO_SETTINGS_MODULE"}
+    }
+    line = [sys.executable, "-X", "importtime", "-m", "scoring", *arguments]
+    return subprocess.run(line, cwd=ROOT, env=clean, capture_output=True, text=True, check=False)
+
+
+def test_the_command_needs_no_settings_and_no_django(qrels: str, run: str) -> None:
+    done = command(*PROTOCOL, "--qrels", qrels, run, "--measure", "RR")
+
+    assert done.returncode == 0
+    assert done.stdout == "run\ttopic\tmeasure\tvalue\ngood\tall\tRR\t0.5000\n"
+    assert "django" not in done.stderr
+
+
+def test_the_command_gives_its_status_to_the_shell(qrels: str) -> None:
+    assert command(*PROTOCOL, "--qrels", qrels, "nowhere.tsv").returncode == 2
+
+
+def test_a_reader_that_stops_early_is_no_error(data: Path) -> None:
+    runs = sorted(str(path) for path in (data / "arqmath" / "runs").glob("prim_M*"))
+    line = [
+        sys.executable,
+        "-m",
+        "scoring",
+        *PROTOCOL,
+        "--qrels",
+        str(real_qrels(data)),
+        *runs,
+        "--per-topic",
+        "--quiet",
+    ]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+
+        process.stdout.close()
+
+        assert process.stderr.read() == b""
+        assert process.wait() == 0

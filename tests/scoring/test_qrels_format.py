@@ -1,0 +1,153 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.qrels_format import QrelsColumns, QrelsError, columns_from, format_qrels, parse_qrels
+from tests.scoring.files import real_qrels
+
+SMALL = b"A.1\t0\t9\t3\nA.1\t0\t10\t0\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n"
+
+
+def rows(columns: QrelsColumns) -> list[tuple[str, bytes, int]]:
+    codes = columns.topics[columns.topic_index].tolist()
+    return list(zip(codes, columns.docno.tolist(), columns.grade.tolist(), strict=True))
+
+
+def complaints(text: bytes) -> list[str]:
+    with pytest.raises(QrelsError) as refusal:
+        parse_qrels(text)
+    return [str(complaint) for complaint in refusal.value.complaints]
+
+
+def test_rows_are_sorted_by_the_bytes_of_topic_and_docno() -> None:
+    assert rows(parse_qrels(SMALL)) == [
+        ("A.1", b"10", 0),
+        ("A.1", b"9", 3),
+        ("A.10", b"x", 1),
+        ("A.2", b"x", -1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SMALL.replace(b"\n", b"\r\n"),
+        SMALL.replace(b"\n", b"\r"),
+        b"\xef\xbb\xbf" + SMALL,
+        SMALL.rstrip(),
+        SMALL.replace(b"\t", b"  \t "),
+        b"\n\n" + SMALL.replace(b"\n", b" \n\n"),
+        b"   " + SMALL,
+        b"".join(sorted(SMALL.splitlines(keepends=True), reverse=True)),
+    ],
+)
+def test_line_ends_white_space_and_order_do_not_matter(text: bytes) -> None:
+    assert rows(parse_qrels(text)) == rows(parse_qrels(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("written", "grade"), [("3", 3), ("+1", 1), ("03", 3), ("3.0", 3), ("2.", 2), ("-1", -1)]
+)
+def test_a_grade_may_be_written_in_several_ways(written: str, grade: int) -> None:
+    assert parse_qrels(f"A.1 0 x {written}".encode()).grade.tolist() == [grade]
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        ("1.5", "line 1: grade 1.5 is a fraction; grades are whole numbers"),
+        ("0.33333", "line 1: grade 0.33333 is a fraction; grades are whole numbers"),
+        ("high", "line 1: grade 'high' is no whole number"),
+        ("nan", "line 1: grade 'nan' is no whole number"),
+        ("1e2", "line 1: grade '1e2' is no whole number"),
+        ("40000", "line 1: grade 40000 is out of range; grades from -999 to 999 are accepted"),
+        ("99999999999999999999", "line 1: grade '99999999999999999999' is no whole number"),
+        ("٣", "line 1: grade '٣' is no whole number"),
+    ],
+)
+def test_any_other_grade_is_refused(written: str, complaint: str) -> None:
+    assert complaints(f"A.1 0 x {written}".encode()) == [complaint]
+
+
+def test_every_complaint_has_its_line() -> None:
+    text = (
+        b"A.1 0 x 1\nA.1 0 1\nA.1 0 y 1 2\nA.1 0 x 2\n\xff 0 x 1\nA.1 0 \xff 1\nA.1 0 a\0b 1\n"
+        + b"t" * 101
+        + b" 0 x 1\n"
+    )
+
+    assert complaints(text) == [
+        "line 2: expected 4 columns (topic, 0, docno, grade), got 3",
+        "line 3: expected 4 columns (topic, 0, docno, grade), got 5",
+        "line 4: document x of topic A.1 stands in line 1 already",
+        "line 5: the topic is not UTF-8",
+        "line 6: the docno is not UTF-8",
+        "line 7: the docno holds a NUL byte",
+        "line 8: the topic has 101 bytes; at most 100 are accepted",
+    ]
+
+
+def test_complaints_are_counted_beyond_the_first_hundred() -> None:
+    with pytest.raises(QrelsError) as refusal:
+        parse_qrels(b"no qrels\n" * 1000)
+
+    assert len(refusal.value.complaints) == 100
+    assert refusal.value.n_complaints == 1000
+    assert str(refusal.value).endswith("; and 900 more")
+
+
+@pytest.mark.parametrize("text", [b"", b"\n\r\n  \n", b"\xef\xbb\xbf"])
+def test_a_file_without_lines_is_refused(text: bytes) -> None:
+    assert complaints(text) == ["the file holds no qrels; expected lines of topic, 0, docno, grade"]
+
+
+def test_a_file_in_utf_16_is_refused_as_such() -> None:
+    assert complaints("A.1 0 x 1\n".encode("utf-16")) == ["line 1: the file is UTF-16; qrels are UTF-8"]
+
+
+def test_docnos_are_text_whatever_they_look_like() -> None:
+    text = (
+        'A.1 0 0012 1\nA.1 0 1e5 1\nA.1 0 a#b 1\nA.1 0 "q 1\nA.1 0 x,y 1\nA.1 0 Ł:3 1\nA.1 0 A 1\nA.1 0 a 1\n'
+    )
+
+    docnos = parse_qrels(text.encode()).docno.tolist()
+
+    assert docnos == sorted(word.encode() for word in ["0012", "1e5", "a#b", '"q', "x,y", "Ł:3", "A", "a"])
+
+
+def test_the_file_form_is_the_same_for_the_same_qrels() -> None:
+    assert format_qrels(parse_qrels(SMALL)) == b"A.1\t0\t10\t0\nA.1\t0\t9\t3\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n"
+
+
+def test_official_qrels_are_read_whole(data: Path) -> None:
+    columns = parse_qrels(real_qrels(data).read_bytes())
+
+    assert (len(columns.topics), len(columns.grade)) == (77, 39_124)
+
+
+def test_grades_of_two_judges_as_ntcir_writes_them_are_read(data: Path) -> None:
+    columns = parse_qrels((data / "ntcir" / "qrels.ntcir12-math-browsing-concrete.txt").read_bytes())
+
+    assert sorted(set(columns.grade.tolist())) == [0, 1, 2, 3, 4]
+
+
+def test_official_qrels_with_fractions_are_refused_by_line(data: Path) -> None:
+    said = complaints((data / "ntcir" / "NTCIR12-ArXiv-Math.dat").read_bytes())
+
+    assert len(said) == 3
+    assert all("is a fraction" in complaint for complaint in said)
+
+
+WORDS = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=12)
+
+
+@given(st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-999, 999), min_size=1))
+def test_what_is_written_is_read_again(units: dict[tuple[str, str], int]) -> None:
+    columns = columns_from((topic.encode(), docno.encode(), grade) for (topic, docno), grade in units.items())
+
+    assert rows(parse_qrels(format_qrels(columns))) == rows(columns)
+    assert sorted(rows(columns)) == sorted(
+        (topic, docno.encode(), grade) for (topic, docno), grade in units.items()
+    )

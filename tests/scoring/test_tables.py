@@ -1,0 +1,33 @@
+import csv
+import json
+from io import StringIO
+
+import pytest
+
+from scoring.tables import ScoreRow, as_csv, as_json, as_tsv
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\tx", "\rx"])
+def test_a_spreadsheet_never_gets_a_formula(text: str) -> None:
+    line = list(csv.reader(StringIO(as_csv(["run"], [[text]]), newline="")))[1]
+
+    assert line == [f"'{text}"]
+
+
+@pytest.mark.parametrize("text", ["0.5", "-1.25", "run 1", "a=b", 'with "quotes", and commas'])
+def test_other_cells_of_a_spreadsheet_stay_as_they_are(text: str) -> None:
+    assert list(csv.reader(StringIO(as_csv(["run"], [[text]]))))[1] == [text]
+
+
+def test_a_tab_separated_file_is_never_altered() -> None:
+    assert as_tsv(["run", "value"], [['=1+"1"', "0.5000"]]) == 'run\tvalue\n=1+"1"\t0.5000\n'
+
+
+def test_json_has_four_decimals_and_any_name() -> None:
+    text = as_json([ScoreRow('né"w', "all", "nDCG'", 0.25), ScoreRow("b", "A.1", "AP", 1 / 3)])
+
+    assert '"value": 0.2500}' in text
+    assert json.loads(text) == [
+        {"run": 'né"w', "topic": "all", "measure": "nDCG'", "value": 0.25},
+        {"run": "b", "topic": "A.1", "measure": "AP", "value": 0.3333},
+    ]
