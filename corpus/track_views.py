@@ -89,3 +89,10 @@ def retry(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     found = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
     job_services.retry(job=found)
     return redirect(found)
+
+
+@require_GET
+@person_required
+def collections(request: AuthenticatedRequest) -> HttpResponse:
+    """The collections that one may read. Everybody who has logged in."""
+    return render(request, "corpus/collections.html", {"collections": selectors.collections_for(request.user)})

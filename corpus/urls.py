@@ -7,6 +7,7 @@ from corpus import track_views
 app_name = "corpus"
 
 urlpatterns = [
+    path("collections/", track_views.collections, name="collections"),
     path("tracks/<slug:slug>/", track_views.track, name="track"),
     path("tracks/<slug:slug>/open/", track_views.open_track, name="open_track"),
     path("tracks/<slug:slug>/close/", track_views.close_track, name="close_track"),
