@@ -47,7 +47,9 @@ def add_entries(pool: Pool, topic: Topic, n: int, *, start: int = 0) -> list[Poo
     return PoolEntry.objects.bulk_create(entries)
 
 
-def make_batch(pool: Pool, given: dict[User, list[Topic]], *, is_open: bool = True, **fields: str | int) -> Batch:
+def make_batch(
+    pool: Pool, given: dict[User, list[Topic]], *, is_open: bool = True, **fields: str | int
+) -> Batch:
     """A batch with its topics given out, open unless said otherwise."""
     name = str(fields.pop("name", f"Batch {next(_number)}"))
     batch = services.create_batch(pool=pool, name=name, by=None, **fields)  # type: ignore[arg-type]

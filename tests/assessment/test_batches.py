@@ -17,10 +17,17 @@ pytestmark = pytest.mark.django_db
 def test_batch_starts_as_a_draft_without_topics(scene: Scene) -> None:
     organizer = make_organizer()
 
-    batch = services.create_batch(pool=scene.pool, name="Round 1", kind="training", minutes_allotted=30, by=organizer)
+    batch = services.create_batch(
+        pool=scene.pool, name="Round 1", kind="training", minutes_allotted=30, by=organizer
+    )
 
     batch.refresh_from_db()
-    assert (batch.status, batch.kind, batch.minutes_allotted, batch.created_by) == ("draft", "training", 30, organizer)
+    assert (batch.status, batch.kind, batch.minutes_allotted, batch.created_by) == (
+        "draft",
+        "training",
+        30,
+        organizer,
+    )
     assert not batch.topic_assignments.exists()
 
 
@@ -182,7 +189,9 @@ def test_topic_comes_back_to_who_had_it_without_what_they_judged(scene: Scene) -
     services.assign_topics(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
 
     assert len(judge_all(scene.batch, scene.ada)) == 5
-    assert TopicAssignment.objects.filter(batch=scene.batch, assessor=scene.ada, topic=scene.first).count() == 1
+    assert (
+        TopicAssignment.objects.filter(batch=scene.batch, assessor=scene.ada, topic=scene.first).count() == 1
+    )
 
 
 def test_topic_does_not_come_back_while_another_has_it(scene: Scene) -> None:
@@ -237,7 +246,10 @@ def test_sharing_a_dual_batch_gives_each_topic_to_who_has_not_judged_it(scene: S
     judge(accept(scene.batch, scene.ada))
     batch = services.create_batch(pool=scene.pool, name="Dual", kind="dual", by=None)
 
-    given = {one.topic: one.assessor for one in services.share_topics(batch=batch, assessors=[scene.ada, scene.bob])}
+    given = {
+        one.topic: one.assessor
+        for one in services.share_topics(batch=batch, assessors=[scene.ada, scene.bob])
+    }
 
     assert given == {scene.first: scene.bob, scene.second: scene.ada}
 

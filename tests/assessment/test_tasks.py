@@ -1,0 +1,240 @@
+"""Tasks: in which order they come, that one is held at a time, and that time runs out without loss."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from assessment import errors, services
+from assessment.models import Assignment, Judgment, TopicAssignment
+from assessment.tasks import expire_assignments
+from pooling.models import PoolEntry
+from tests.assessment.conftest import Scene, build_scene
+from tests.assessment.make import accept, add_entries, judge, judge_all, make_batch, make_pool
+from tests.factories import make_assessor, make_topic, make_track
+
+pytestmark = pytest.mark.django_db
+
+
+def overdue(task: Assignment) -> None:
+    Assignment.objects.filter(pk=task.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_entries_come_by_topic_and_position(scene: Scene) -> None:
+    judged = judge_all(scene.batch, scene.ada)
+
+    order = PoolEntry.objects.filter(pool=scene.pool).order_by("topic__code", "position")
+    assert [judgment.docno for judgment in judged] == [entry.docno for entry in order]
+
+
+def test_topics_come_by_the_bytes_of_their_codes(db: None) -> None:
+    track = make_track()
+    ada = make_assessor(track)
+    topics = [make_topic(track, code) for code in ("A.10", "a.1", "A.2")]
+    batch = make_batch(make_pool(track, dict.fromkeys(topics, 1)), {ada: topics})
+
+    assert [judgment.topic.code for judgment in judge_all(batch, ada)] == ["A.10", "A.2", "a.1"]
+
+
+def test_an_open_task_is_resumed(scene: Scene) -> None:
+    first = accept(scene.batch, scene.ada)
+
+    assert accept(scene.batch, scene.ada) == first
+    assert Assignment.objects.count() == 1
+
+
+def test_the_database_holds_one_open_task_of_a_batch_and_assessor(scene: Scene) -> None:
+    first = accept(scene.batch, scene.ada)
+    other = PoolEntry.objects.filter(pool=scene.pool).exclude(pk=first.entry_id)[0]
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Assignment.objects.create(
+            batch=scene.batch,
+            entry=other,
+            assessor=scene.ada,
+            accepted_at=first.accepted_at,
+            expires_at=first.expires_at,
+        )
+
+
+def test_task_has_the_time_that_the_batch_allots(scene: Scene) -> None:
+    services.edit_batch(batch=scene.batch, name="Quick", minutes_allotted=7)
+
+    task = accept(scene.batch, scene.ada)
+
+    assert task.expires_at - task.accepted_at == timedelta(minutes=7)
+
+
+def test_there_is_no_next_task_when_all_is_judged(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+
+    assert services.accept_next(batch=scene.batch, assessor=scene.ada) is None
+
+
+def test_an_assessor_without_topics_has_no_task(scene: Scene) -> None:
+    assert services.accept_next(batch=scene.batch, assessor=scene.bob) is None
+
+
+def test_tasks_are_given_out_while_the_batch_is_open(scene: Scene) -> None:
+    draft = make_batch(scene.pool, {scene.bob: [scene.first]}, is_open=False)
+    services.close_batch(batch=scene.batch)
+
+    for batch, assessor in ((draft, scene.bob), (scene.batch, scene.ada)):
+        with pytest.raises(errors.BatchNotOpen):
+            services.accept_next(batch=batch, assessor=assessor)
+
+
+def test_overdue_task_returns_to_its_place_in_the_queue(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    overdue(task)
+
+    assert services.expire_assignments() == 1
+
+    task.refresh_from_db()
+    assert task.status == Assignment.Status.EXPIRED
+    again = accept(scene.batch, scene.ada)
+    assert again == task
+    assert again.status == Assignment.Status.ACCEPTED
+    assert again.expires_at > timezone.now()
+
+
+def test_tasks_in_time_and_submitted_ones_do_not_expire(scene: Scene) -> None:
+    submitted = accept(scene.batch, scene.ada)
+    judge(submitted)
+    overdue(submitted)
+    accept(scene.batch, scene.ada)
+
+    assert services.expire_assignments() == 0
+
+
+def test_overdue_task_that_nobody_expired_yet_is_renewed_when_resumed(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    overdue(task)
+
+    again = accept(scene.batch, scene.ada)
+
+    assert again == task
+    assert again.expires_at > timezone.now()
+
+
+def test_beat_task_expires_what_is_overdue(scene: Scene) -> None:
+    overdue(accept(scene.batch, scene.ada))
+
+    expire_assignments()
+    expire_assignments()
+
+    assert Assignment.objects.get().status == Assignment.Status.EXPIRED
+
+
+def test_more_overdue_tasks_than_one_chunk_expire(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assessment.services.tasks.EXPIRED_AT_ONCE", 1)
+    other = make_batch(scene.pool, {scene.bob: [scene.first]}, kind="training")
+    overdue(accept(scene.batch, scene.ada))
+    overdue(accept(other, scene.bob))
+
+    assert services.expire_assignments() == 2
+
+
+def test_withdrawn_topic_leaves_the_queue(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+
+    task.refresh_from_db()
+    assert task.status == Assignment.Status.EXPIRED
+    assert accept(scene.batch, scene.ada).entry.topic == scene.second
+
+
+def test_entries_added_to_a_finished_topic_are_found(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+
+    [added] = add_entries(scene.pool, scene.first, 1, start=3)
+
+    assert accept(scene.batch, scene.ada).entry == added
+
+
+def test_entries_moved_before_the_cursor_are_found(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+    entries = list(PoolEntry.objects.filter(pool=scene.pool, topic=scene.first).order_by("position"))
+    for entry, position in zip(entries, (12, 11, 10), strict=True):
+        PoolEntry.objects.filter(pk=entry.pk).update(position=position)
+    PoolEntry.objects.filter(pk=entries[1].pk).update(position=0)
+
+    assert len(judge_all(scene.batch, scene.ada)) == 5
+
+
+class TestOrderIsOnlyAnOrder(TestCase):
+    """Nothing is stored by position: whatever is done to the order, a judgment is for the entry that was shown."""
+
+    @settings(max_examples=25, deadline=None)
+    @given(data=st.data())
+    def test_shuffling_positions_never_changes_what_a_judgment_is_for(self, data: st.DataObject) -> None:
+        scene = build_scene()
+        shown = {}
+        entries = list(PoolEntry.objects.filter(pool=scene.pool).order_by("pk"))
+
+        while task := services.accept_next(batch=scene.batch, assessor=scene.ada):
+            shown[(task.entry.topic_id, task.entry.docno)] = data.draw(st.sampled_from(["high", "low"]))
+            positions = data.draw(st.permutations(range(len(entries))))
+            PoolEntry.objects.filter(pool=scene.pool).update(position=1000 + F("id"))
+            for entry, position in zip(entries, positions, strict=True):
+                PoolEntry.objects.filter(pk=entry.pk).update(position=position)
+            judge(task, shown[(task.entry.topic_id, task.entry.docno)])
+
+        stored = {(one.topic_id, one.docno): one.choice for one in Judgment.objects.filter(is_current=True)}
+        assert stored == shown
+        assert set(stored) == {(entry.topic_id, entry.docno) for entry in entries}
+
+
+def queries_to_accept(n_entries: int) -> int:
+    track = make_track()
+    topic, ada = make_topic(track), make_assessor(track)
+    batch = make_batch(make_pool(track, {topic: n_entries}), {ada: [topic]})
+    judge(accept(batch, ada))
+    with CaptureQueriesContext(connection) as queries:
+        accept(batch, ada)
+    return len(queries)
+
+
+def test_accepting_takes_the_same_queries_whatever_the_size_of_the_pool(db: None) -> None:
+    assert queries_to_accept(3) == queries_to_accept(60) <= 12
+
+
+def rows_read() -> tuple[int, int]:
+    """How many pool entries this transaction has read so far, by scan and by index."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT seq_tup_read, idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'pooling_poolentry'"
+        )
+        scanned, fetched = cursor.fetchone()
+    return scanned, fetched
+
+
+def test_accepting_reads_none_of_the_entries_that_are_judged_or_wait(db: None) -> None:
+    track = make_track()
+    topic, ada = make_topic(track), make_assessor(track)
+    pool = make_pool(track, {topic: 1})
+    rows = [PoolEntry(pool=pool, topic=topic, docno=f"d{n}", position=n) for n in range(1, 20_001)]
+    PoolEntry.objects.bulk_create(rows, batch_size=5000)
+    batch = make_batch(pool, {ada: [topic]})
+    now = timezone.now()
+    done = {"status": "submitted", "accepted_at": now, "expires_at": now, "submitted_at": now}
+    judged = [Assignment(batch=batch, entry=entry, assessor=ada, **done) for entry in rows[:10_000]]
+    Assignment.objects.bulk_create(judged, batch_size=5000)
+    TopicAssignment.objects.filter(batch=batch).update(cursor=10_000)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE pooling_poolentry, assessment_assignment, assessment_topicassignment")
+    before = rows_read()
+
+    task = accept(batch, ada)
+
+    after = rows_read()
+    assert task.entry.position == 10_001
+    assert after[0] == before[0]
+    assert after[1] - before[1] < 20
