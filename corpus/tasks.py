@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+import corpus.import_services  # noqa: F401 - registers its handler
 from corpus import jobs
 
 

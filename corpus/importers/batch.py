@@ -1,0 +1,133 @@
+"""What a chunk of a file becomes: lines for COPY by staging table, and counts of what was taken and skipped."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+MAX_TEXT = 1_000_000  # characters of one body: ten times the longest that the sites take
+MAX_NAME = 200  # characters of a docno or another name that an index holds
+AGAIN = "the same id again in the file; the later row stands"
+_WHOLE = re.compile(r"[+-]?[0-9]{1,12}")
+_INTEGERS = range(-(2**31), 2**31)
+_YEARS = range(1900, 2200)
+
+
+class Unusable(Exception):
+    """A row that cannot be taken; the message is the reason under which it is counted."""
+
+
+class Malformed(Exception):
+    """Content that breaks its format. `offset` and `n_lines` are counted from the beginning of the chunk."""
+
+    def __init__(self, message: str, *, offset: int, n_lines: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.n_lines = n_lines
+
+    @classmethod
+    def at(cls, data: bytes, offset: int, message: str) -> "Malformed":
+        return cls(message, offset=offset, n_lines=data.count(b"\n", 0, offset))
+
+
+@dataclass
+class Batch:
+    """What a chunk brought. A row that comes twice in a chunk stands once: the later one."""
+
+    lines: dict[str, dict[str, str]] = field(default_factory=dict)  # staging table -> key -> line
+    tallies: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, table: str, key: str, values: Iterable[str | None], *, what: str = "") -> None:
+        """Take a row; `what` is the word under which it is counted, if not only by its table."""
+        lines = self.lines.setdefault(table, {})
+        if key in lines:
+            self.skipped[AGAIN] += 1
+        elif what:
+            self.counts[what] += 1
+        lines[key] = _line(values)
+
+    def tally(self, table: str, key: tuple[str, ...]) -> None:
+        """Count one of many equal rows: they become one line, with their number behind."""
+        self.tallies.setdefault(table, Counter())[key] += 1
+
+    def pack(self) -> "Packed":
+        """The batch as bytes, for COPY and for the way between processes."""
+        tables = {table: "".join(lines.values()).encode() for table, lines in self.lines.items()}
+        for table, tally in self.tallies.items():
+            tables[table] = "".join(_line((*key, str(n))) for key, n in tally.items()).encode()
+        return Packed(tables, dict(self.counts), dict(self.skipped))
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A batch ready for COPY."""
+
+    tables: dict[str, bytes]
+    counts: dict[str, int]
+    skipped: dict[str, int]
+
+    def to_bytes(self) -> bytes:
+        sizes = {table: len(content) for table, content in self.tables.items()}
+        head = json.dumps([sizes, self.counts, self.skipped]).encode()
+        return b"\n".join([head, b"".join(self.tables.values())])
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Packed":
+        head, _, rest = data.partition(b"\n")
+        sizes, counts, skipped = json.loads(head)
+        tables, at = {}, 0
+        for table, size in sizes.items():
+            tables[table] = rest[at : at + size]
+            at += size
+        return cls(tables, counts, skipped)
+
+
+def _line(values: Iterable[str | None]) -> str:
+    r"""One line of COPY's text form: tabs between, `\N` for null."""
+    return "\t".join(["\\N" if value is None else _escaped(value) for value in values]) + "\n"
+
+
+def _escaped(value: str) -> str:
+    if "\\" in value:
+        value = value.replace("\\", "\\\\")
+    return value.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+
+
+def array(items: Iterable[str]) -> str:
+    """A PostgreSQL array literal."""
+    quoted = (item.replace("\\", "\\\\").replace('"', '\\"') for item in items)
+    return "{" + ",".join(f'"{item}"' for item in quoted) + "}"
+
+
+def integer(value: str | None, name: str, default: str | None = None) -> str | None:
+    """A whole number that fits its column; `default` where there is none."""
+    if not value:
+        return default
+    if not _WHOLE.fullmatch(value) or int(value) not in _INTEGERS:
+        raise Unusable(f"{name} is not a whole number")
+    return str(int(value))
+
+
+def moment(value: str | None, name: str) -> str | None:
+    """A date and time of ISO 8601, taken as UTC if it names no zone."""
+    if not value:
+        return None
+    try:
+        parsed = datetime.fromisoformat(value)
+    except ValueError:
+        raise Unusable(f"{name} is not a date") from None
+    if parsed.year not in _YEARS:
+        raise Unusable(f"{name} is not a date")
+    return (parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)).isoformat()
+
+
+def limited(text: str, name: str, limit: int = MAX_TEXT) -> str:
+    """The text, if it is not longer than the limit."""
+    if len(text) > limit:
+        raise Unusable(f"{name} is longer than {limit:,} characters")
+    return text

@@ -1,0 +1,217 @@
+"""Staging tables, and how their rows get into the corpus: COPY, then INSERT ... ON CONFLICT.
+
+All of it runs inside the transaction of the caller, who stores a checkpoint in it. Every statement may be repeated:
+a row that is there already is brought up to date if it differs, never doubled. Votes alone are counted, so they go
+through `n_counting` and become `n` when all files are in.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+
+class Cursor(Protocol):
+    """What is needed of a database cursor: psycopg2's, or Django's around it."""
+
+    rowcount: int
+
+    def execute(self, sql: Any, params: Any = ..., /) -> Any: ...
+    def fetchone(self) -> Any: ...
+    def copy_expert(self, sql: str, file: Any, /) -> Any: ...
+
+
+class Staging(NamedTuple):
+    """One staging table, and the statement that puts its rows into the corpus."""
+
+    columns: str
+    insert: str
+    taken: str = ""  # the word under which its rows are counted, if converting has not counted them
+    orphans: str = ""  # counts staged rows whose document is not there
+    reason: str = ""
+
+
+def _upsert(table: str, keys: str, columns: str, select: str, *, new_only: str = "") -> str:
+    """Insert what `select` gives: keys, columns, then what only new rows take. Update a row that differs."""
+    names = columns.split(", ")
+    new = ", ".join(f"excluded.{name}" for name in names)
+    old = ", ".join(f"old.{name}" for name in names)
+    return f"""
+        INSERT INTO {table} AS old ({keys}, {columns}{new_only}) {select}
+        ON CONFLICT ({keys}) DO UPDATE SET ({columns}) = ROW ({new})
+        WHERE ({old}) IS DISTINCT FROM ({new})
+    """
+
+
+STAGING = {
+    "document": Staging(
+        columns='docno text COLLATE "C", kind text, thread text COLLATE "C", title text, body text, tags text[], '
+        "score integer, accepted text, author_code text, author_name text, published_at timestamptz",
+        insert=_upsert(
+            "corpus_document",
+            "collection_id, docno",
+            "kind, thread, title, body, tags, score, accepted, author_code, author_name, published_at",
+            "SELECT %(collection)s, stage_document.*, false FROM stage_document",
+            new_only=", is_accepted",
+        ),
+    ),
+    "author": Staging(
+        columns='code text COLLATE "C", name text, reputation integer',
+        insert=_upsert(
+            "corpus_author",
+            "collection_id, code",
+            "name, reputation",
+            "SELECT %(collection)s, stage_author.* FROM stage_author",
+        ),
+        taken="users",
+    ),
+    "tag": Staging(
+        columns="name text, n integer",
+        insert="""
+            INSERT INTO corpus_tag AS old (collection_id, name, n) SELECT %(collection)s, name, n FROM stage_tag
+            ON CONFLICT (collection_id, name) DO UPDATE SET n = excluded.n WHERE old.n <> excluded.n
+        """,
+        taken="tags",
+    ),
+    "comment": Staging(
+        columns='docno text COLLATE "C", code text, text text, score integer, author_code text, author_name text, '
+        "published_at timestamptz",
+        insert=_upsert(
+            "corpus_comment",
+            "document_id, code",
+            "text, score, author_code, author_name, published_at",
+            """
+            SELECT document.id, stage.code, stage.text, stage.score, stage.author_code, stage.author_name,
+            stage.published_at
+            FROM stage_comment stage JOIN corpus_document document USING (docno)
+            WHERE document.collection_id = %(collection)s
+            """,
+        ),
+        taken="comments",
+        orphans="""
+            SELECT count(*) FROM stage_comment WHERE NOT EXISTS (
+                SELECT FROM corpus_document d WHERE collection_id = %(collection)s AND d.docno = stage_comment.docno)
+        """,
+        reason="a comment on a post that is not in the collection",
+    ),
+    "link": Staging(
+        columns='source text COLLATE "C", target text COLLATE "C", kind text',
+        insert="""
+            INSERT INTO corpus_documentlink (source_id, target_id, kind)
+            SELECT source.id, target.id, link.kind FROM stage_link link
+            JOIN corpus_document source ON source.collection_id = %(collection)s AND source.docno = link.source
+            JOIN corpus_document target ON target.collection_id = %(collection)s AND target.docno = link.target
+            ON CONFLICT DO NOTHING
+        """,
+        taken="links",
+        orphans="""
+            SELECT count(*) FROM stage_link
+            LEFT JOIN corpus_document s ON s.collection_id = %(collection)s AND s.docno = source
+            LEFT JOIN corpus_document t ON t.collection_id = %(collection)s AND t.docno = target
+            WHERE s.id IS NULL OR t.id IS NULL
+        """,
+        reason="a link from or to a post that is not in the collection",
+    ),
+    "vote": Staging(
+        columns='docno text COLLATE "C", vote_type smallint, n integer',
+        insert="""
+            INSERT INTO corpus_votecount AS old (document_id, vote_type, n, n_counting)
+            SELECT document.id, vote_type, 0, stage_vote.n
+            FROM stage_vote JOIN corpus_document document USING (docno) WHERE collection_id = %(collection)s
+            ON CONFLICT (document_id, vote_type) DO UPDATE SET n_counting = old.n_counting + excluded.n_counting
+        """,
+        taken="votes",
+        orphans="""
+            SELECT coalesce(sum(n), 0) FROM stage_vote WHERE NOT EXISTS (
+                SELECT FROM corpus_document d WHERE collection_id = %(collection)s AND d.docno = stage_vote.docno)
+        """,
+        reason="a vote on a post that is not in the collection",
+    ),
+}
+
+_OF_COLLECTION = "document_id IN (SELECT id FROM corpus_document WHERE collection_id = %(collection)s)"
+
+
+def store(
+    cursor: Cursor, tables: Mapping[str, bytes], collection_id: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Put a batch into the corpus. Returns what was taken and what was skipped, each by its words."""
+    counts: dict[str, int] = {}
+    skipped: dict[str, int] = {}
+    # A crash of the server loses rows and checkpoint together; the commit that ends the job waits for both.
+    cursor.execute("SET LOCAL synchronous_commit = off")
+    for table, staging in STAGING.items():
+        if tables.get(table):
+            _store_table(cursor, table, staging, tables[table], collection_id, counts, skipped)
+    return counts, skipped
+
+
+def _store_table(
+    cursor: Cursor,
+    table: str,
+    staging: Staging,
+    lines: bytes,
+    collection_id: int,
+    counts: dict[str, int],
+    skipped: dict[str, int],
+) -> None:
+    values = {"collection": collection_id}
+    cursor.execute(f"CREATE TEMP TABLE stage_{table} ({staging.columns}) ON COMMIT DROP")
+    cursor.copy_expert(f"COPY stage_{table} FROM STDIN", io.BytesIO(lines))
+    if staging.orphans:
+        cursor.execute(staging.orphans, values)
+        n_orphans = int(cursor.fetchone()[0])
+        if n_orphans:
+            skipped[staging.reason] = n_orphans
+    cursor.execute(staging.insert, values)
+    if staging.taken:
+        cursor.execute(f"SELECT {_number(table)} FROM stage_{table}")  # noqa: S608 - our own names
+        counts[staging.taken] = int(cursor.fetchone()[0]) - skipped.get(staging.reason, 0)
+
+
+def _number(table: str) -> str:
+    return "coalesce(sum(n), 0)" if table == "vote" else "count(*)"
+
+
+def begin_votes(cursor: Cursor, collection_id: int) -> None:
+    """Forget what an earlier import had counted and never finished."""
+    values = {"collection": collection_id}
+    cursor.execute(f"DELETE FROM corpus_votecount WHERE n = 0 AND {_OF_COLLECTION}", values)  # noqa: S608
+    cursor.execute(
+        f"UPDATE corpus_votecount SET n_counting = 0 WHERE n_counting > 0 AND {_OF_COLLECTION}",  # noqa: S608
+        values,
+    )
+
+
+def finish_votes(cursor: Cursor, collection_id: int) -> None:
+    """Make what was counted the number of votes."""
+    values = {"collection": collection_id}
+    cursor.execute(f"DELETE FROM corpus_votecount WHERE n_counting = 0 AND {_OF_COLLECTION}", values)  # noqa: S608
+    cursor.execute(
+        f"UPDATE corpus_votecount SET n = n_counting, n_counting = 0 WHERE {_OF_COLLECTION}",  # noqa: S608
+        values,
+    )
+
+
+def settle_answers(cursor: Cursor, collection_id: int) -> int:
+    """Mark the accepted answers. Returns the number of answers whose question is not in the collection."""
+    values = {"collection": collection_id}
+    cursor.execute("ANALYZE corpus_document")
+    cursor.execute(
+        """
+        UPDATE corpus_document answer SET is_accepted = (question.accepted = answer.docno)
+        FROM corpus_document question
+        WHERE answer.collection_id = %(collection)s AND answer.kind = 'answer'
+        AND question.collection_id = answer.collection_id AND question.docno = answer.thread
+        AND answer.is_accepted <> (question.accepted = answer.docno)
+        """,
+        values,
+    )
+    cursor.execute(
+        """
+        SELECT count(*) FROM corpus_document answer WHERE collection_id = %(collection)s AND kind = 'answer'
+        AND NOT EXISTS (SELECT FROM corpus_document question WHERE question.collection_id = answer.collection_id
+                        AND question.docno = answer.thread AND question.kind <> 'answer')
+        """,
+        values,
+    )
+    return int(cursor.fetchone()[0])

@@ -1,0 +1,157 @@
+"""Cutting a file into chunks of whole rows or lines, so that chunks can be parsed apart and a row too long left out.
+
+In a dump file all content stands in attributes of `<row ... />`, where XML allows no `<`: so every `<row` begins a
+row. A chunk is what stands between two of them. What is no row (a comment, a CDATA section) is refused, for it
+might hold `<row`. Memory is bounded by the longest row that is taken.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from corpus.importers.batch import Malformed
+from corpus.importers.sources import HEAD, BadFile, Form, form_of
+
+CHUNK = 1_500_000  # bytes
+MAX_ROW = 10_000_000  # bytes: libxml2's own bound of one attribute
+TOO_LONG = f"a row longer than {MAX_ROW:,} bytes"
+
+
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Chunk(NamedTuple):
+    """Whole rows. `start` and `end` are bytes of the file, `line` the number of its first line."""
+
+    data: bytes
+    start: int
+    end: int
+    line: int
+    n_too_long: int = 0
+
+
+class Broken(BadFile):
+    """A file that is not what its format asks for, with the place."""
+
+    def __init__(self, name: str, line: int, byte: int, message: str) -> None:
+        super().__init__(f"{name}, line {line:,} (byte {byte:,}): {message}.")
+
+
+class Reader:
+    """A file as chunks. It is read from its first byte on even if the work goes on further down: for its sha256."""
+
+    def __init__(self, file: Readable, name: str, *, position: int = 0, size: int = CHUNK) -> None:
+        self.name = name
+        self._file = file
+        self._size = size
+        self._position = position
+        self._sha256 = hashlib.sha256()
+        self._buffer = self._read(HEAD)
+        self.form: Form = form_of(self._buffer, name)
+
+    @property
+    def sha256(self) -> str:
+        """Of what was read; of the whole file once all chunks were taken."""
+        return self._sha256.hexdigest()
+
+    def _read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._sha256.update(data)
+        return data
+
+    def __iter__(self) -> Iterator[Chunk]:
+        pieces = _line_pieces if self.form.name == "jsonl" else _row_pieces
+        self._line, start = 1, max(self.form.start, self._position)
+        try:
+            for piece in pieces(self._content(start), self.form):
+                end = start + piece.length
+                yield Chunk(piece.data, start, end, self._line, piece.n_too_long)
+                self._line += piece.n_lines
+                start = end
+        except Malformed as fault:
+            raise Broken(self.name, self._line + fault.n_lines, start + fault.offset, fault.message) from None
+
+    def _content(self, first: int) -> Iterator[bytes]:
+        """Blocks of the file from byte `first` on; they end at the same bytes wherever the work begins."""
+        at, block = 0, self._buffer
+        while block:
+            skipped = max(0, min(first - at, len(block)))
+            self._line += block.count(b"\n", 0, skipped)
+            if skipped < len(block):
+                yield block[skipped:]
+            at += len(block)
+            block = self._read(self._size)
+
+
+class Piece(NamedTuple):
+    """A chunk before it knows its place. `data` is empty where a row was too long."""
+
+    data: bytes
+    length: int
+    n_lines: int
+    n_too_long: int = 0
+
+
+def _whole(data: bytes) -> Piece:
+    return Piece(data, len(data), data.count(b"\n"))
+
+
+def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
+    buffer = next(blocks, b"")
+    if not buffer and not form.is_empty:
+        return  # all of it is in: the work was taken up behind the last row
+    while True:
+        cut = buffer.rfind(b"<row")
+        if cut > 0:
+            yield _whole(buffer[:cut])
+            buffer = buffer[cut:]
+        elif len(buffer) > MAX_ROW:
+            dropped, buffer = _drop(buffer, blocks, b"<")
+            yield dropped
+        block = next(blocks, b"")
+        if not block:
+            break
+        buffer += block
+    yield from _last_rows(buffer, form)
+
+
+def _last_rows(buffer: bytes, form: Form) -> Iterator[Piece]:
+    """The end of a dump: its last rows, and the end tag without which the file is cut off."""
+    cut = buffer.rfind(b"</") if not form.is_empty else 0
+    wanted = rb"</%s\s*>\s*" % form.name.encode() if not form.is_empty else rb"\s*"
+    if cut < 0 or not re.fullmatch(wanted, buffer[cut:], re.IGNORECASE):
+        last = len(buffer.rstrip())
+        raise Malformed.at(buffer, last, f"the file ends without </{form.name}>: it is cut off")
+    yield Piece(buffer[:cut], len(buffer), buffer.count(b"\n"))
+
+
+def _line_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
+    buffer = b""
+    for block in blocks:
+        buffer += block
+        cut = buffer.rfind(b"\n") + 1
+        if cut:
+            yield _whole(buffer[:cut])
+            buffer = buffer[cut:]
+        elif len(buffer) > MAX_ROW:
+            dropped, buffer = _drop(buffer, blocks, b"\n")
+            yield dropped
+    if buffer:
+        yield _whole(buffer)
+
+
+def _drop(buffer: bytes, blocks: Iterator[bytes], end: bytes) -> tuple[Piece, bytes]:
+    """Leave out the row that fills the buffer, up to where the next may begin."""
+    length = n_lines = 0
+    at = buffer.find(end, 1)
+    while at < 0:
+        length += len(buffer)
+        n_lines += buffer.count(b"\n")
+        buffer = next(blocks, b"")
+        if not buffer:
+            return Piece(b"", length, n_lines, 1), b""
+        at = buffer.find(end)
+    dropped = buffer[:at]
+    return Piece(b"", length + at, n_lines + dropped.count(b"\n"), 1), buffer[at:]

@@ -1,0 +1,64 @@
+"""A process that converts chunks for `corpus.importers.pool`: chunks come in by stdin, batches go out by stdout.
+
+It is a process of its own making (`python -m`), not a fork: a Celery worker may not have forked children, and a fork
+would share its database connection. When the worker is killed, stdin ends and so does the helper.
+"""
+
+import sys
+from typing import BinaryIO
+
+from corpus.importers import jsonl, stackexchange
+from corpus.importers.batch import Batch, Malformed, Packed
+
+LENGTH = 8  # bytes of the length before each message
+_FAULT = "malformed"
+
+
+def convert(data: bytes, form: str) -> Batch:
+    """A chunk of a file of any form."""
+    if form == "jsonl":
+        return jsonl.convert(data)
+    return stackexchange.convert(data, form)
+
+
+def packed(data: bytes, form: str) -> Packed:
+    """A chunk as what the helper answers: where it is malformed, that is said in `counts`."""
+    try:
+        return convert(data, form).pack()
+    except Malformed as fault:
+        return Packed(
+            {_FAULT: fault.message.encode()}, {"offset": fault.offset, "n_lines": fault.n_lines}, {}
+        )
+
+
+def unfaulty(batch: Packed) -> Packed:
+    """The batch; raises the fault that it reports."""
+    if _FAULT in batch.tables:
+        message = batch.tables[_FAULT].decode()
+        raise Malformed(message, offset=batch.counts["offset"], n_lines=batch.counts["n_lines"])
+    return batch
+
+
+def send(pipe: BinaryIO, data: bytes) -> None:
+    pipe.write(len(data).to_bytes(LENGTH, "big"))
+    pipe.write(data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> bytes | None:
+    """The next message; None at the end of the pipe."""
+    head = pipe.read(LENGTH)
+    if len(head) < LENGTH:
+        return None
+    length = int.from_bytes(head, "big")
+    data = pipe.read(length)
+    return data if len(data) == length else None
+
+
+def main(form: str) -> None:
+    while (data := receive(sys.stdin.buffer)) is not None:
+        send(sys.stdout.buffer, packed(data, form).to_bytes())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

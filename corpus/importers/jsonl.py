@@ -1,0 +1,171 @@
+"""Documents of any lab as JSON, one object a line: chunks of lines to staging lines.
+
+Keys of a document; only `docno` must be there, all other keys are ignored:
+
+    docno      what runs and qrels call it: no white space, at most 200 characters
+    kind       "document" (if absent), "question" or "answer"
+    thread     docno of the question that heads its thread; an answer needs it, others are their own thread
+    title      plain text; LaTeX between dollars, or in <span class="math-container">
+    body       HTML, or `text`: plain text, blank lines part its paragraphs
+    tags       list of strings
+    score      whole number
+    accepted   a question's: docno of the answer that was accepted
+    author     name, shown as it is
+    published  date and time, ISO 8601; UTC if it names no zone
+    comments   list of {"id", "text", "score", "author", "published"}; `text` is small Markdown or HTML
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from corpus.importers.batch import MAX_NAME, Batch, Malformed, Unusable, array, integer, limited, moment
+from corpus.sanitise import clean_body, clean_comment, clean_text, clean_title
+
+KINDS = ("question", "answer", "document")
+_DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+
+
+def convert(data: bytes) -> Batch:
+    """A chunk of lines, as lines for the staging tables.
+
+    Raises
+    ------
+    Malformed
+        A line is no JSON object in UTF-8.
+    """
+    batch = Batch()
+    for offset, line in _lines(data):
+        try:
+            _document(_parsed(line), batch)
+        except Unusable as reason:
+            batch.skipped[str(reason)] += 1
+        except (ValueError, RecursionError) as fault:
+            raise Malformed.at(data, offset, f"not a JSON object in UTF-8 ({_shown(fault)})") from None
+    return batch
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    offset = 0
+    for line in data.split(b"\n"):
+        if line.strip():
+            yield offset, line
+        offset += len(line) + 1
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    content = json.loads(line.decode(), parse_constant=_no_number)
+    if not isinstance(content, dict):
+        raise ValueError("another value than an object")
+    return content
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _shown(fault: Exception) -> str:
+    if isinstance(fault, RecursionError):
+        return "nested too deep"
+    if isinstance(fault, UnicodeDecodeError):
+        return f"byte {fault.start + 1} of the line is not UTF-8"
+    return fault.msg if isinstance(fault, json.JSONDecodeError) else str(fault)[:100]
+
+
+def text_of(value: object, name: str) -> str:
+    """A string that the database can hold; the empty one for null or nothing."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Unusable(f"{name} is not a string")
+    if _UNFIT.search(value):
+        raise Unusable("characters that no text may hold (NUL, half a surrogate pair)")
+    return limited(value, name)
+
+
+def number_of(value: object, name: str, default: str | None = None) -> str | None:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Unusable(f"{name} is not a whole number")
+    return integer(str(value) if abs(value) < 10**12 else "far too large", name)
+
+
+def docno_of(value: object, name: str = "docno") -> str:
+    """A docno, given as a string or a whole number."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
+        value = str(value)
+    docno = text_of(value, name)
+    if not docno:
+        raise Unusable(f"{name} is missing")
+    if not _DOCNO.fullmatch(docno):
+        raise Unusable(f"{name} holds white space or is longer than {MAX_NAME} characters")
+    return docno
+
+
+def tags_of(value: object) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise Unusable("tags is not a list")
+    return [tag for tag in (text_of(item, "a tag").strip() for item in value) if tag]
+
+
+def _body(row: dict[str, Any]) -> str:
+    if row.get("body") is not None:
+        return clean_body(text_of(row["body"], "body"))
+    return clean_text(text_of(row.get("text"), "text"))
+
+
+def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
+    if kind == "question":
+        return docno
+    if kind == "answer" and not row.get("thread"):
+        raise Unusable("an answer without thread")
+    return docno_of(row["thread"], "thread") if row.get("thread") else docno
+
+
+def _document(row: dict[str, Any], batch: Batch) -> None:
+    docno, kind = docno_of(row.get("docno")), row.get("kind") or "document"
+    if kind not in KINDS:
+        raise Unusable(f"kind is none of {', '.join(KINDS)}")
+    values = (
+        docno,
+        kind,
+        _thread(row, kind, docno),
+        clean_title(text_of(row.get("title"), "title")),
+        _body(row),
+        array(tags_of(row.get("tags"))),
+        number_of(row.get("score"), "score"),
+        docno_of(row["accepted"], "accepted") if row.get("accepted") else "",
+        "",
+        text_of(row.get("author"), "author"),
+        moment(text_of(row.get("published"), "published"), "published"),
+    )
+    comments = [_comment(item, docno) for item in _list(row.get("comments"), "comments")]
+    batch.add("document", docno, values, what=f"{kind}s")
+    for code, comment in comments:
+        batch.add("comment", f"{docno} {code}", comment)
+
+
+def _list(value: object, name: str) -> list[Any]:
+    if value is not None and not isinstance(value, list):
+        raise Unusable(f"{name} is not a list")
+    return value or []
+
+
+def _comment(item: object, docno: str) -> tuple[str, tuple[str | None, ...]]:
+    if not isinstance(item, dict):
+        raise Unusable("a comment is not an object")
+    code = docno_of(item.get("id"), "a comment's id")
+    return code, (
+        docno,
+        code,
+        clean_comment(text_of(item.get("text"), "a comment's text")),
+        number_of(item.get("score"), "a comment's score", "0"),
+        "",
+        text_of(item.get("author"), "a comment's author"),
+        moment(text_of(item.get("published"), "published"), "a comment's published"),
+    )

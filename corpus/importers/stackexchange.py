@@ -1,0 +1,209 @@
+"""Stack Exchange dump files, in the site's form and in ARQMath's: chunks of `<row ... />` to staging lines.
+
+A row whose attributes cannot be used is skipped and counted by reason. A row that is no XML breaks the file, unless
+the fault is only a character that XML does not allow, which real dumps have: then the row is skipped too.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from lxml import etree
+
+from corpus.importers.batch import MAX_NAME, Batch, Malformed, Unusable, array, integer, limited, moment
+from corpus.importers.dump import MAX_ROW, TOO_LONG
+from corpus.sanitise import clean_body, clean_comment, clean_title
+
+Row = Mapping[str, str]
+
+_ID = re.compile(r"[0-9]{1,18}")
+_USER = re.compile(r"-?[0-9]{1,18}")
+_TAG = re.compile(r"[^<>|]+")
+_ROW = re.compile(rb"(?=<row)")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
+_CHARACTERS = (
+    range(9, 11),
+    range(13, 14),
+    range(0x20, 0xD800),
+    range(0xE000, 0xFFFE),
+    range(0x10000, 0x110000),
+)
+_PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
+_OTHER_POSTS = {
+    "3": "an orphaned tag wiki",
+    "4": "a tag wiki excerpt",
+    "5": "a tag wiki",
+    "6": "a moderator nomination",
+    "7": "a wiki placeholder",
+    "8": "a privilege wiki",
+}
+_LINKS = {"1": "related", "3": "duplicate"}
+
+
+def convert(data: bytes, form: str) -> Batch:
+    """A chunk of a dump file, as lines for the staging tables.
+
+    Raises
+    ------
+    Malformed
+        The chunk is no XML.
+    """
+    batch, take = Batch(), _TAKERS[form]
+    for row in _rows(data, batch):
+        try:
+            take(row, batch)
+        except Unusable as reason:
+            batch.skipped[str(reason)] += 1
+    return batch
+
+
+def _rows(data: bytes, batch: Batch) -> Iterator[Row]:
+    for mark in (b"<!", b"<?"):
+        if (at := data.find(mark)) >= 0:
+            raise Malformed.at(data, at, "only rows may stand here, no comment, CDATA section or declaration")
+    for element in _elements(data, batch):
+        if element.tag == "row":
+            yield element.attrib  # type: ignore[misc]
+        else:
+            batch.skipped[f"an element <{str(element.tag)[:40]}> that is no row"] += 1
+
+
+def _elements(data: bytes, batch: Batch) -> "Iterable[etree._Element]":
+    try:
+        return _parse(data)
+    except etree.XMLSyntaxError:
+        return _one_by_one(data, batch)
+
+
+def _parse(data: bytes) -> "etree._Element":
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    return etree.fromstring(b"<rows>%b</rows>" % data, parser)
+
+
+def _one_by_one(data: bytes, batch: Batch) -> "Iterator[etree._Element]":
+    """The rows of a chunk that is not well-formed, up to the one that breaks it."""
+    offset = 0
+    for piece in _ROW.split(data):
+        try:
+            yield from _single(piece)
+        except Unusable as reason:
+            batch.skipped[str(reason)] += 1
+        except etree.XMLSyntaxError as fault:
+            raise Malformed.at(data, offset, f"not well-formed XML: {_PLACE.sub('', fault.msg)}") from None
+        offset += len(piece)
+
+
+def _single(piece: bytes) -> "etree._Element":
+    if len(piece) > MAX_ROW:
+        raise Unusable(TOO_LONG)
+    try:
+        return _parse(piece)
+    except etree.XMLSyntaxError:
+        text = piece.decode(errors="replace")
+        _parse(_REFERENCE.sub(_allowed, _CONTROL.sub(" ", text)).encode())
+        raise Unusable("characters that XML does not allow") from None
+
+
+def _allowed(reference: re.Match[str]) -> str:
+    """A character reference, or a blank if XML has no such character."""
+    code = int(reference[1], 16) if reference[1] else int(reference[2])
+    is_allowed = (
+        code in {9, 10, 13}
+        or 0x20 <= code <= 0xD7FF
+        or 0xE000 <= code <= 0xFFFD
+        or 0x10000 <= code <= 0x10FFFF
+    )
+    return reference[0] if is_allowed else " "
+
+
+def _id(row: Row, name: str, pattern: re.Pattern[str] = _ID) -> str:
+    value = row.get(name)
+    if not value:
+        raise Unusable(f"{name} is missing")
+    if not pattern.fullmatch(value):
+        raise Unusable(f"{name} is not a whole number")
+    return value
+
+
+def _optional_id(row: Row, name: str) -> str:
+    return _id(row, name, _USER) if row.get(name) else ""
+
+
+def _post(row: Row, batch: Batch) -> None:
+    docno, kind = _id(row, "Id"), row.get("PostTypeId", "")
+    if kind not in {"1", "2"}:
+        what = _OTHER_POSTS.get(kind, f"of type {kind[:20]}" if kind else "without PostTypeId")
+        raise Unusable(f"a post that is no question or answer: {what}")
+    is_question = kind == "1"
+    if not is_question and not row.get("ParentId"):
+        raise Unusable("an answer without ParentId")
+    values = (
+        docno,
+        "question" if is_question else "answer",
+        docno if is_question else _id(row, "ParentId"),
+        clean_title(limited(row.get("Title", ""), "Title")),
+        clean_body(limited(row.get("Body", ""), "Body")),
+        array(_TAG.findall(row.get("Tags", ""))),
+        integer(row.get("Score"), "Score"),
+        _optional_id(row, "AcceptedAnswerId"),
+        _optional_id(row, "OwnerUserId"),
+        row.get("OwnerDisplayName", ""),
+        moment(row.get("CreationDate"), "CreationDate"),
+    )
+    batch.add("document", docno, values, what="questions" if is_question else "answers")
+
+
+def _comment(row: Row, batch: Batch) -> None:
+    code, docno = _id(row, "Id"), _id(row, "PostId")
+    values = (
+        docno,
+        code,
+        clean_comment(limited(row.get("Text", ""), "Text")),
+        integer(row.get("Score"), "Score", "0"),
+        _optional_id(row, "UserId"),
+        row.get("UserDisplayName", ""),
+        moment(row.get("CreationDate"), "CreationDate"),
+    )
+    batch.add("comment", code, values)
+
+
+def _user(row: Row, batch: Batch) -> None:
+    code = _id(row, "Id", _USER)
+    name = row.get("DisplayName", "").strip()
+    batch.add("author", code, (code, name or f"user{code}", integer(row.get("Reputation"), "Reputation")))
+
+
+def _link(row: Row, batch: Batch) -> None:
+    source, target, kind = _id(row, "PostId"), _id(row, "RelatedPostId"), row.get("LinkTypeId", "")
+    if kind not in _LINKS:
+        raise Unusable(f"a link of type {kind[:20] or 'unknown'}, neither related nor duplicate")
+    if source == target:
+        raise Unusable("a link from a post to itself")
+    batch.add("link", f"{source} {target} {kind}", (source, target, _LINKS[kind]))
+
+
+def _vote(row: Row, batch: Batch) -> None:
+    kind = integer(_id(row, "VoteTypeId"), "VoteTypeId", "")
+    if len(str(kind)) > 4:
+        raise Unusable("VoteTypeId is not a vote type")
+    batch.tally("vote", (_id(row, "PostId"), str(kind)))
+
+
+def _tag(row: Row, batch: Batch) -> None:
+    name = row.get("TagName", "").strip()
+    if not name:
+        raise Unusable("TagName is missing")
+    n = integer(row.get("Count"), "Count", "0")
+    if n is None or n.startswith("-"):
+        raise Unusable("Count is below 0")
+    batch.add("tag", name, (limited(name, "TagName", MAX_NAME), n))
+
+
+_TAKERS: dict[str, Callable[[Row, Batch], None]] = {
+    "posts": _post,
+    "users": _user,
+    "tags": _tag,
+    "comments": _comment,
+    "postlinks": _link,
+    "votes": _vote,
+}

@@ -1,0 +1,216 @@
+"""Topic files (ARQMath's XML, or one JSON object a line) and label files (CSV or JSON), read whole and checked whole.
+
+XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulae with `<Formula_Id/>` and
+`<Latex/>` too; the topic's own question may be named by an attribute `thread` or `post_id`.
+
+JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels` (object),
+`thread`, `formula_id`, `latex`; only `code` must be there.
+
+Labels: a CSV file whose first column is the topic's code and whose other columns are named like the labels, or a
+JSON object of objects: `{"A.9": {"category": "proof"}}`. Labels and values are matched without regard to case.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any, cast
+
+from lxml import etree
+
+from corpus.importers.batch import Unusable
+from corpus.importers.jsonl import docno_of, tags_of, text_of
+from corpus.importers.sources import BOM, HEAD, BadFile, form_of
+from corpus.sanitise import clean_body, clean_text, clean_title
+
+MAX_SIZE = 50 * 2**20  # bytes of a topic file
+MAX_CODE = 100
+MAX_COMPLAINTS = 20
+_CODE = re.compile(rf"\S{{1,{MAX_CODE}}}")
+_MARKUP = re.compile(r"<[^>]*>")
+_DOLLARS = re.compile(r"\$+")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """A topic as its file gives it; texts are sanitised."""
+
+    line: int
+    code: str
+    title: str = ""
+    body: str = ""
+    narrative: str = ""
+    tags: tuple[str, ...] = ()
+    thread: str = ""
+    formula_id: str = ""
+    latex: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class BadTopics(BadFile):
+    """A topic or label file with faults; all of them are named, nothing of it is taken."""
+
+    title = "These topics cannot be imported"
+
+    def __init__(self, name: str, complaints: Iterable[str]) -> None:
+        shown = list(complaints)
+        more = [f"and {len(shown) - MAX_COMPLAINTS} more"] if len(shown) > MAX_COMPLAINTS else []
+        super().__init__("\n".join([f"{name} is not taken:", *shown[:MAX_COMPLAINTS], *more]))
+
+
+def read_topics(data: bytes, name: str) -> list[TopicRow]:
+    """The topics of a file, in its order.
+
+    Raises
+    ------
+    BadFile
+        It is no topic file, or a topic in it cannot be used, or a code comes twice.
+    """
+    if len(data) > MAX_SIZE:
+        raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
+    form = form_of(data[:HEAD], name).name
+    if form not in {"topics", "jsonl"}:
+        raise BadFile(f"{name} holds <{form}>; a topic file holds <Topics>, or one JSON object a line.")
+    topics, complaints = [], []
+    for line, content in _xml_rows(data, name) if form == "topics" else _json_rows(data, name):
+        try:
+            topics.append(_topic(line, content))
+        except Unusable as reason:
+            complaints.append(f"line {line}: {reason}")
+    complaints += _repeated(topics)
+    if complaints or not topics:
+        raise BadTopics(name, complaints or ["there is no topic in it"])
+    return topics
+
+
+def _repeated(topics: Iterable[TopicRow]) -> Iterator[str]:
+    seen: dict[str, int] = {}
+    for topic in topics:
+        if topic.code in seen:
+            yield f"line {topic.line}: topic {topic.code} stands in line {seen[topic.code]} already"
+        seen.setdefault(topic.code, topic.line)
+
+
+def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as fault:
+        raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise BadFile(f"{name} has a DOCTYPE; none is taken, for entities are never expanded.")
+    for element in root:
+        if element.tag == "Topic":
+            yield cast("int", element.sourceline), _of_element(element)
+
+
+def _of_element(topic: "etree._Element") -> dict[str, Any]:
+    texts = {str(child.tag): "".join(map(str, child.itertext())) for child in topic if isinstance(child.tag, str)}
+    return {
+        "code": topic.get("number"),
+        "title": texts.get("Title"),
+        "body": texts.get("Question"),
+        "narrative": texts.get("Narrative"),
+        "tags": [tag.strip() for tag in texts.get("Tags", "").split(",")],
+        "thread": topic.get("thread") or topic.get("post_id"),
+        "formula_id": texts.get("Formula_Id"),
+        "latex": texts.get("Latex"),
+    }
+
+
+def _json_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            raise BadFile(f"{name}, line {number}: not a JSON object in UTF-8.") from None
+        if not isinstance(row, dict):
+            raise BadFile(f"{name}, line {number}: not a JSON object.")
+        yield number, row
+
+
+def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
+    code = text_of(row.get("code"), "the topic's code").strip()
+    if not _CODE.fullmatch(code):
+        raise Unusable(f"a topic's code is 1 to {MAX_CODE} characters without white space, got {code[:40]!r}")
+    has_body = row.get("body") is not None
+    return TopicRow(
+        line=line,
+        code=code,
+        title=clean_title(text_of(row.get("title"), "title")),
+        body=clean_body(text_of(row["body"], "body"))
+        if has_body
+        else clean_text(text_of(row.get("text"), "text")),
+        narrative=clean_body(text_of(row.get("narrative"), "narrative")),
+        tags=tuple(tags_of(row.get("tags"))),
+        thread=docno_of(row["thread"], "thread") if row.get("thread") else "",
+        formula_id=text_of(row.get("formula_id"), "formula_id").strip()[:MAX_CODE],
+        latex=text_of(row.get("latex"), "latex").strip(),
+        labels=_labels(row.get("labels") or {}),
+    )
+
+
+def _labels(labels: object) -> dict[str, str]:
+    if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
+        raise Unusable("labels is not an object of strings")
+    return labels
+
+
+def comparable(title: str) -> str:
+    """A sanitised title's bare words and LaTeX: two forms of one title give the same."""
+    return _SPACE.sub(" ", _DOLLARS.sub("", unescape(_MARKUP.sub("", title)))).strip().casefold()
+
+
+def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
+    """Labels by topic, as the file names them.
+
+    Raises
+    ------
+    BadFile
+        It is neither such a CSV file nor such JSON.
+    """
+    try:
+        text = data.removeprefix(BOM).decode()
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{name} is not UTF-8 (byte {error.start + 1}).") from None
+    if text.lstrip().startswith("{"):
+        return _labels_of_json(text, name)
+    return _labels_of_csv(text, name)
+
+
+def _labels_of_json(text: str, name: str) -> dict[str, dict[str, str]]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f"{name} is not JSON: {error}.") from None
+    if not all(isinstance(labels, dict) for labels in content.values()):
+        raise BadFile(
+            f'{name} must give an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
+        )
+    return {code: {label: str(value) for label, value in labels.items()} for code, labels in content.items()}
+
+
+def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), skipinitialspace=True) if any(row)]
+    except csv.Error as error:
+        raise BadFile(f"{name} is not a CSV file: {error}.") from None
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise BadFile(
+            f"{name} needs a head line with the topic and at least one label, and a line for each topic."
+        )
+    head, *lines = rows
+    complaints = [
+        f"line {number}: expected {len(head)} columns, got {len(row)}"
+        for number, row in enumerate(lines, 2)
+        if len(row) != len(head)
+    ]
+    if complaints:
+        raise BadTopics(name, complaints)
+    return {row[0].strip(): dict(zip(head[1:], row[1:], strict=True)) for row in lines}

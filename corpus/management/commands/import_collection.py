@@ -1,0 +1,109 @@
+"""Import files into a collection from the command line, through the same job as in the browser."""
+
+import argparse
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection, transaction
+from tqdm import tqdm
+
+from corpus import import_services, jobs
+from corpus.errors import Refused
+from corpus.import_selectors import in_order
+from corpus.models import Collection, Job
+
+POLL_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    help = (
+        "Import Stack Exchange dump files (Posts, Users, Tags, Comments, PostLinks, Votes) or documents as one JSON "
+        "object a line into a collection, which is made if there is none. Files may be packed with gz, xz or zip. "
+        "An import that was interrupted goes on where it stopped if the same command is given again."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("slug", help="the collection")
+        parser.add_argument("paths", nargs="+", type=Path, metavar="file", help="files, or folders of files")
+        parser.add_argument("--name", default="", help="of a new collection")
+        parser.add_argument("--licence", default="", help="of a new collection")
+        parser.add_argument(
+            "--host",
+            action="append",
+            default=[],
+            help="of a new collection: a host whose links lead into it, such as math.stackexchange.com; repeatable",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            job = self._job(options)
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal
+        with bar_of(job):
+            follow(job)
+        if job.state == Job.State.FAILED:
+            raise CommandError(job.error)
+        self._report(job)
+
+    @transaction.atomic
+    def _job(self, options: dict[str, Any]) -> Job:
+        sources = import_services.sources_of(options["paths"])
+        collection = Collection.objects.filter(slug=options["slug"]).first()
+        if collection is None:
+            keys = {key: options[key] for key in ("slug", "name", "licence")}
+            collection = import_services.create_collection(**keys, hosts=options["host"])
+        interrupted = import_services.interrupted_import(collection=collection, sources=sources)
+        if interrupted is not None:
+            self.stderr.write(f"Taking up the import of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
+            return interrupted
+        return import_services.start_import(collection=collection, sources=sources, by=None)
+
+    def _report(self, job: Job) -> None:
+        for file in job.imports.order_by("id"):
+            self.stdout.write(f"{file.name}: {worded(file.counts) or 'nothing'}")
+            for reason, n in sorted(file.skipped.items()):
+                self.stdout.write(f"  skipped {n:,}: {reason}")
+        self.stdout.write(f"{job.collection} now holds {worded(job.result['counts']) or 'nothing'}.")
+
+
+def worded(counts: dict[str, int]) -> str:
+    return ", ".join(f"{n:,} {word}" for word, n in in_order(counts))
+
+
+def follow(job: Job) -> None:
+    """Do a job here; if a worker is quicker, wait until it has, and take over if that worker is lost."""
+    while True:
+        jobs.run(job.pk)
+        job.refresh_from_db()
+        if job.is_finished:
+            return
+        time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def bar_of(job: Job) -> Iterator[None]:
+    """A progress bar that follows the job's row, whoever does the job."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_draw, args=[job.pk, stop], daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _draw(job_id: int, stop: threading.Event) -> None:
+    with tqdm(unit="B", unit_scale=True, leave=False) as bar:
+        while not stop.wait(POLL_SECONDS):
+            current = Job.objects.filter(pk=job_id).first()
+            if current is not None:
+                bar.total = current.total
+                bar.set_description(current.message, refresh=False)
+                bar.update(current.done - bar.n)
+        connection.close()

@@ -1,0 +1,37 @@
+"""Import a topic file, or labels for topics, into a track from the command line."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from corpus.errors import Refused
+from corpus.models import Track
+from corpus.topic_services import import_labels, import_topics
+
+
+class Command(BaseCommand):
+    help = (
+        "Import topics (ARQMath's XML, or one JSON object a line) into a draft track; "
+        "with --labels, put labels (CSV or JSON) on its topics."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("track", help="slug of the track")
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--labels", action="store_true", help="the file holds labels, not topics")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        file: Path = options["file"]
+        try:
+            track = Track.objects.get(slug=options["track"])
+            read: dict[str, Any] = {"track": track, "data": file.read_bytes(), "name": file.name}
+            service = import_labels if options["labels"] else import_topics
+            self.stdout.write(str(service(**read)))
+        except Track.DoesNotExist:
+            raise CommandError(f"There is no track {options['track']}.") from None
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal
