@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -31,12 +31,8 @@ MAX_LOSSES = 5
 PROGRESS_SECONDS = 0.5
 
 
-class Handler(Protocol):
-    def __call__(self, progress: "Progress", /, **arguments: Any) -> dict[str, Any]: ...
-
-
-class FailureHook(Protocol):
-    def __call__(self, **arguments: Any) -> None: ...
+Handler = Callable[..., dict[str, Any]]  # (progress, **arguments of the job) -> its result
+FailureHook = Callable[..., None]  # (**arguments of the job)
 
 
 @dataclass(frozen=True)
