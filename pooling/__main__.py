@@ -53,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     pool.add_argument(
         "--runs", type=Path, required=True, metavar="MANIFEST", help="CSV: file,team,tag,kind[,pooled_as]"
     )
-    pool.add_argument("--seed", type=_seed, required=True)
-    pool.add_argument("--depth", type=_depth, action="append", default=[], metavar="KIND=K")
+    pool.add_argument("--seed", type=seed_argument, required=True)
+    pool.add_argument("--depth", type=depth_argument, action="append", default=[], metavar="KIND=K")
     pool.add_argument(
         "--output",
         type=Path,
@@ -71,13 +71,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _seed(text: str) -> int:
+def seed_argument(text: str) -> int:
+    """A seed as an option of a command line."""
     if not text.isascii() or not text.isdigit() or int(text) >= 2**63:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 - 1")
     return int(text)
 
 
-def _depth(text: str) -> tuple[str, int]:
+def depth_argument(text: str) -> tuple[str, int]:
+    """`KIND=K` as an option of a command line."""
     kind, equals, number = text.partition("=")
     if not equals or not number.isascii() or not number.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not KIND=K, such as primary=45")

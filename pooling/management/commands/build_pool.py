@@ -1,0 +1,50 @@
+"""Build a pool from the command line, by the same job as in the browser."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from corpus.errors import Refused
+from corpus.management.commands.import_collection import follow
+from corpus.models import Job, Track, User
+from pooling import pool_services
+from pooling.__main__ import depth_argument, seed_argument
+from pooling.models import Pool
+
+
+class Command(BaseCommand):
+    help = "Build a pool of the runs that stand in a track, to the protocol's depths unless others are given."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("track", help="slug of the track")
+        parser.add_argument("--name", required=True, help="of the pool, new in the track")
+        parser.add_argument("--seed", required=True, type=seed_argument)
+        parser.add_argument("--by", required=True, help="username of the organizer")
+        parser.add_argument("--depth", type=depth_argument, action="append", default=[], metavar="KIND=K")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        track = Track.objects.filter(slug=options["track"]).first()
+        user = User.objects.filter(username=options["by"], is_staff=True).first()
+        if track is None or user is None:
+            missing = f"track {options['track']}" if track is None else f"organizer {options['by']}"
+            raise CommandError(f"There is no {missing}.")
+        try:
+            pool = pool_services.request_pool(
+                track=track,
+                name=options["name"],
+                seed=options["seed"],
+                depth=dict(options["depth"]),
+                by=user,
+            )
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal
+        self._finish(pool)
+
+    def _finish(self, pool: Pool) -> None:
+        assert pool.job is not None
+        follow(pool.job)
+        pool.refresh_from_db()
+        if pool.job.state == Job.State.FAILED:
+            raise CommandError(pool.job.error)
+        self.stdout.write(f"{pool.name}: {pool.statistics['n']:,} units, sha256 {pool.sha256}")

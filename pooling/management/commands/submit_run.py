@@ -1,0 +1,73 @@
+"""Hand in a run for a team from the command line, through the same service as in the browser."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from corpus.errors import Refused
+from corpus.models import Track, User
+from pooling import services
+from pooling.errors import RunRefused
+from pooling.models import Run, Team
+from pooling.services import Declaration
+
+
+class Command(BaseCommand):
+    help = "Submit a run for a team. It is checked exactly as in the browser; a refused run changes nothing."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("track", help="slug of the track")
+        parser.add_argument("team", help="name of the team")
+        parser.add_argument("file", type=Path, help="the run: plain text, gz, xz, or a zip of one file")
+        parser.add_argument("--by", required=True, help="username of who submits")
+        parser.add_argument(
+            "--kind", required=True, help="primary, alternate, baseline, ... as the protocol allows"
+        )
+        parser.add_argument("--tag", default="", help="instead of the tag in the file")
+        parser.add_argument(
+            "--pooled-as", default="", choices=["", "primary", "alternate"], help="baselines only"
+        )
+        parser.add_argument("--manual", action="store_true", help="a person had a part in it")
+        parser.add_argument("--uses", default="both", choices=Run.Uses.values)
+        parser.add_argument("--description", default="")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        track = Track.objects.filter(slug=options["track"]).first()
+        if track is None:
+            raise CommandError(f"There is no track {options['track']}.")
+        team = Team.objects.filter(track=track, name__iexact=options["team"]).first()
+        user = User.objects.filter(username=options["by"]).first()
+        if team is None or user is None:
+            missing = f"team {options['team']}" if team is None else f"user {options['by']}"
+            raise CommandError(f"There is no {missing}.")
+        run = self._submit(track, team, user, options)
+        for warning in run.report["warnings"]:
+            self.stderr.write(f"warning: {warning['message']} ({warning['n']:,})")
+        self.stdout.write(f"{run.tag} is submitted for {team}: {run.n_lines:,} lines, {run.n_topics} topics.")
+
+    def _submit(self, track: Track, team: Team, user: User, options: dict[str, Any]) -> Run:
+        declared = Declaration(
+            kind=options["kind"],
+            tag=options["tag"],
+            pooled_as=options["pooled_as"],
+            is_manual=options["manual"],
+            uses=options["uses"],
+            description=options["description"],
+        )
+        path: Path = options["file"]
+        try:
+            with path.open("rb") as file:
+                return services.submit_run(
+                    track=track, team=team, by=user, file=file, file_name=path.name, declared=declared
+                )
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except RunRefused as refusal:
+            errors = refusal.checked.report.errors
+            raise CommandError(
+                "\n".join(f"{error} Accepted: {error.accepted}" for error in errors)
+            ) from refusal
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal

@@ -1,0 +1,98 @@
+"""The scene of most tests of runs: a track with three topics and a collection, two teams, and people of every part."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+
+from corpus import jobs
+from corpus.models import Track, User
+from pooling import services
+from pooling.models import Run, Team
+from tests.factories import (
+    make_answer,
+    make_assessor,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+from tests.pooling.runs import TOPICS
+
+
+@dataclass
+class Scene:
+    """`ours` and `theirs` are teams of one member each; the stranger is in no team."""
+
+    track: Track
+    ours: Team
+    theirs: Team
+    member: User
+    other: User
+    organizer: User
+    assessor: User
+    stranger: User
+    folder: Path
+    answers: list[str] = field(default_factory=list)
+
+    def files(self) -> list[Path]:
+        """Everything that is stored."""
+        return [path for path in self.folder.rglob("*") if path.is_file()]
+
+    def submit(self, path: Path, **options: Any) -> Run:
+        """Hand a file in for our team as its member."""
+        declared = services.Declaration(
+            **({"kind": "primary"} | {k: options.pop(k) for k in list(options) if k in DECLARED})
+        )
+        options = {"track": self.track, "team": self.ours, "by": self.member} | options
+        with path.open("rb") as file:
+            return services.submit_run(file=file, file_name=path.name, declared=declared, **options)
+
+
+DECLARED = {"kind", "tag", "pooled_as", "is_manual", "uses", "description"}
+
+
+def build_scene(folder: Path) -> Scene:
+    track = make_track("arq", name="ARQ")
+    for code in TOPICS:
+        make_topic(track, code)
+    assert track.collection is not None
+    question = make_document(track.collection, "1")
+    answers = [make_answer(question, str(docno)).docno for docno in range(101, 141)]
+    member, other = make_user("ada"), make_user("bob")
+    ours = services.create_team(track=track, name="Ours", members=[member])
+    theirs = services.create_team(track=track, name="Theirs", members=[other])
+    return Scene(
+        track=track,
+        ours=ours,
+        theirs=theirs,
+        member=member,
+        other=other,
+        organizer=make_organizer("olga"),
+        assessor=make_assessor(track, "jane"),
+        stranger=make_user("sam"),
+        folder=folder,
+        answers=answers,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: LazySettings) -> Path:
+    """Where this test's files are stored."""
+    path = tmp_path / "files"
+    settings.MEDIA_ROOT = path
+    return path
+
+
+@pytest.fixture
+def scene(db: None, folder: Path) -> Scene:
+    return build_scene(folder)
+
+
+@pytest.fixture(autouse=True)
+def no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of these tests are run by the tests; no worker is asked."""
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)

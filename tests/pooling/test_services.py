@@ -1,0 +1,380 @@
+"""Handing runs in, withdrawing them, and making teams: each rule, each refusal, nothing left behind."""
+
+import hashlib
+import io
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from corpus import services as corpus_services
+from corpus.errors import Refused
+from corpus.models import Collection, Track
+from pooling import columns, services
+from pooling.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, TeamRefused, WithdrawalRefused
+from pooling.models import Run, Team
+from pooling.services import Declaration
+from tests.factories import make_assessor, make_track, make_user
+from tests.pooling.conftest import Scene, build_scene
+from tests.pooling.runs import BROKEN, GOOD, Broken, run_bytes
+
+PRIMARY = Declaration(kind="primary")
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good run.tsv"
+    path.write_bytes(GOOD)
+    return path
+
+
+def submit(scene: Scene, data: bytes = GOOD, **options: Any) -> Run:
+    options = {
+        "track": scene.track,
+        "team": scene.ours,
+        "by": scene.member,
+        "file": io.BytesIO(data),
+        "file_name": "run.tsv",
+        "declared": PRIMARY,
+    } | options
+    return services.submit_run(**options)
+
+
+# ---- what is stored
+
+
+def test_submitted_run_keeps_its_bytes_and_its_columns(scene: Scene, good: Path) -> None:
+    run = scene.submit(good, is_manual=True, uses="math", description="How.")
+
+    with run.original.open("rb") as file:
+        assert file.read() == GOOD
+    with run.columns.open("rb") as file:
+        assert columns.load(file).docno.tolist()[:2] == [b"101", b"102"]
+    assert run.sha256 == hashlib.sha256(GOOD).hexdigest()
+    assert (run.tag, run.n_lines, run.n_topics, run.file_name) == ("run-1", 12, 3, "good run.tsv")
+    assert (run.is_manual, run.uses, run.description) == (True, "math", "How.")
+    assert len(scene.files()) == 2
+
+
+def test_stored_names_are_random(scene: Scene, good: Path) -> None:
+    run = scene.submit(good)
+
+    assert "good" not in run.original.name
+    assert len(Path(run.original.name).name) == 32
+
+
+def test_tag_that_is_given_replaces_that_of_the_file(scene: Scene) -> None:
+    assert submit(scene, declared=Declaration(kind="primary", tag="better")).tag == "better"
+
+
+def test_checking_stores_nothing(scene: Scene) -> None:
+    checked = services.check_only(track=scene.track, file=io.BytesIO(GOOD), file_name="run.tsv")
+
+    assert checked.report.is_acceptable
+    assert not Run.objects.exists()
+    assert scene.files() == []
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+def test_broken_file_stores_nothing(scene: Scene, broken: Broken) -> None:
+    with pytest.raises(RunRefused) as refusal:
+        submit(scene, broken.make(), file_name=broken.file_name)
+
+    assert broken.code in [error.code for error in refusal.value.checked.report.errors]
+    assert refusal.value.message
+    assert not Run.objects.exists()
+    assert scene.files() == []
+
+
+def test_failed_transaction_removes_the_files(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(**fields: object) -> Run:
+        raise IntegrityError("no")
+
+    monkeypatch.setattr(Run.objects, "create", fails)
+    with pytest.raises(IntegrityError):
+        submit(scene)
+
+    assert scene.files() == []
+
+
+def test_storage_that_fails_half_way_leaves_no_file(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    save = default_storage._wrapped.save  # type: ignore[attr-defined]
+
+    def once(name: str, content: Any, **options: Any) -> str:
+        if "columns" in name:
+            raise OSError("disk full")
+        return str(save(name, content, **options))
+
+    monkeypatch.setattr(default_storage._wrapped, "save", once)  # type: ignore[attr-defined]
+    with pytest.raises(OSError, match="disk full"):
+        submit(scene)
+
+    assert scene.files() == []
+    assert not Run.objects.exists()
+
+
+# ---- who, when, what
+
+
+def test_stranger_may_not_submit_for_a_team(scene: Scene) -> None:
+    for person in (scene.stranger, scene.other, scene.assessor):
+        with pytest.raises(SubmissionRefused, match="is not a member of Ours"):
+            submit(scene, by=person)
+
+
+def test_organizer_submits_for_any_team(scene: Scene) -> None:
+    run = submit(scene, by=scene.organizer)
+
+    assert (run.team, run.submitted_by) == (scene.ours, scene.organizer)
+
+
+def test_team_of_another_track_is_refused(scene: Scene) -> None:
+    elsewhere = services.create_team(track=make_track(), name="Elsewhere", members=[scene.member])
+
+    with pytest.raises(SubmissionRefused, match="Elsewhere is not a team of ARQ"):
+        submit(scene, team=elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"status": Track.Status.DRAFT}, "it has not been opened yet"),
+        ({"status": Track.Status.CLOSED}, "it is closed"),
+        ({"closes_at": timezone.now() - timedelta(seconds=1)}, "its time ended on"),
+    ],
+)
+def test_track_that_is_not_open_takes_and_gives_back_nothing(
+    scene: Scene, fields: dict[str, Any], why: str
+) -> None:
+    run = submit(scene)
+    Track.objects.filter(pk=scene.track.pk).update(**fields)
+    scene.track.refresh_from_db()
+
+    with pytest.raises(SubmissionRefused, match=why):
+        submit(scene, run_bytes(tag="run-2"))
+    with pytest.raises(WithdrawalRefused, match=why):
+        services.withdraw_run(run=run, by=scene.member)
+
+    assert len(scene.files()) == 2
+
+
+def test_track_closed_during_the_check_takes_no_run(scene: Scene) -> None:
+    stale = Track.objects.get(pk=scene.track.pk)
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.CLOSED)
+
+    with pytest.raises(SubmissionRefused, match="it is closed"):
+        submit(scene, track=stale)
+
+    assert scene.files() == []
+
+
+def test_kind_outside_the_protocol_is_refused(scene: Scene) -> None:
+    with pytest.raises(SubmissionRefused, match="primary, alternate, baseline; got 'phase2'"):
+        submit(scene, declared=Declaration(kind="phase2"))
+
+
+def test_baselines_come_from_organizers(scene: Scene) -> None:
+    baseline = Declaration(kind="baseline", pooled_as="alternate")
+
+    with pytest.raises(SubmissionRefused, match="Baselines are submitted by the organizers"):
+        submit(scene, declared=baseline)
+
+    assert submit(scene, declared=baseline, by=scene.organizer).pooled_as == "alternate"
+
+
+def test_only_a_baseline_is_pooled_as_another_kind(scene: Scene) -> None:
+    with pytest.raises(SubmissionRefused, match="Only a baseline"):
+        submit(scene, declared=Declaration(kind="primary", pooled_as="alternate"))
+
+
+@pytest.mark.parametrize("tag", ["two words", "x" * 101, "tab\there", "\u202edrow"])
+def test_tag_is_one_printable_word(scene: Scene, tag: str) -> None:
+    with pytest.raises(SubmissionRefused, match="A tag is one word"):
+        submit(scene, declared=Declaration(kind="primary", tag=tag))
+
+
+def test_same_bytes_again_name_the_earlier_run(scene: Scene) -> None:
+    first = submit(scene)
+
+    with pytest.raises(SameBytes, match="submitted already, as run-1") as refusal:
+        submit(scene, declared=Declaration(kind="alternate", tag="other"))
+
+    assert refusal.value.earlier == first
+    assert len(scene.files()) == 2
+
+
+def test_two_teams_may_submit_the_same_bytes_under_two_tags(scene: Scene) -> None:
+    submit(scene)
+
+    assert submit(
+        scene, team=scene.theirs, by=scene.other, declared=Declaration(kind="primary", tag="theirs")
+    )
+
+
+def test_tag_is_free_once(scene: Scene) -> None:
+    submit(scene)
+
+    with pytest.raises(TagTaken, match="run-1"):
+        submit(scene, run_bytes(n=3), team=scene.theirs, by=scene.other)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_submissions_at_once_of_one_tag_give_one_run(folder: Path) -> None:
+    scene = build_scene(folder)
+    start = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def hand_in(team: Team, by: Any, n: int) -> None:
+        try:
+            start.wait()
+            submit(scene, run_bytes(n=n), team=team, by=by)
+            outcomes.append("taken")
+        except TagTaken:
+            outcomes.append("refused")
+        finally:
+            connection.close()
+
+    threads = [
+        threading.Thread(target=hand_in, args=[scene.ours, scene.member, 3]),
+        threading.Thread(target=hand_in, args=[scene.theirs, scene.other, 4]),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(outcomes) == ["refused", "taken"]
+    assert Run.objects.count() == 1
+    assert len(scene.files()) == 2
+
+
+def test_database_itself_keeps_tags_apart(scene: Scene) -> None:
+    run = submit(scene)
+    run.pk = None
+    run.sha256 = "0" * 64
+
+    with pytest.raises(IntegrityError, match="run_tag_unique"), transaction.atomic():
+        run.save(force_insert=True)
+
+
+# ---- the collection
+
+
+def test_id_outside_the_collection_is_refused(scene: Scene) -> None:
+    with pytest.raises(RunRefused) as refusal:
+        submit(scene, GOOD.replace(b"\t102\t", b"\t999\t", 1))
+
+    (error,) = refusal.value.checked.report.errors
+    assert (error.code, error.where) == ("unknown-document", "line 2")
+
+
+def test_question_is_no_answer(scene: Scene) -> None:
+    with pytest.raises(RunRefused) as refusal:
+        submit(scene, GOOD.replace(b"\t102\t", b"\t1\t", 1))
+
+    assert [error.code for error in refusal.value.checked.report.errors] == ["wrong-unit"]
+
+
+def test_ids_are_not_looked_up_in_a_collection_that_is_not_loaded(scene: Scene) -> None:
+    assert scene.track.collection is not None
+    scene.track.collection.status = Collection.Status.IMPORTING
+    scene.track.collection.save()
+
+    assert submit(scene, GOOD.replace(b"\t102\t", b"\t999\t", 1))
+
+
+def test_lookup_of_many_ids_takes_few_queries(scene: Scene, django_assert_max_num_queries: Any) -> None:
+    data = run_bytes([f"A.1\td{i}\t{i}\t{-i}\trun-1" for i in range(1, 1001)])
+
+    with django_assert_max_num_queries(4):
+        checked = services.check_only(track=scene.track, file=io.BytesIO(data), file_name="run.tsv")
+
+    assert [error.n for error in checked.report.errors] == [1000]
+
+
+# ---- withdrawal
+
+
+def test_withdrawn_run_is_kept_and_frees_tag_and_bytes(scene: Scene) -> None:
+    run = services.withdraw_run(run=submit(scene), by=scene.member)
+
+    assert (run.status, run.withdrawn_by) == ("withdrawn", scene.member)
+    assert len(scene.files()) == 2
+    assert submit(scene).tag == run.tag
+
+
+def test_run_is_withdrawn_once(scene: Scene) -> None:
+    run = submit(scene)
+    services.withdraw_run(run=run, by=scene.member)
+
+    with pytest.raises(WithdrawalRefused, match="withdrawn already"):
+        services.withdraw_run(run=run, by=scene.member)
+
+
+def test_another_team_cannot_withdraw_a_run(scene: Scene) -> None:
+    run = submit(scene)
+
+    for person in (scene.other, scene.stranger, scene.assessor):
+        with pytest.raises(WithdrawalRefused, match="is not a member"):
+            services.withdraw_run(run=run, by=person)
+
+
+# ---- teams
+
+
+def test_assessor_of_the_track_cannot_be_in_a_team(scene: Scene) -> None:
+    with pytest.raises(TeamRefused, match="jane judges for ARQ"):
+        services.set_members(team=scene.ours, members=[scene.member, scene.assessor])
+    with pytest.raises(TeamRefused):
+        services.create_team(track=scene.track, name="New", members=[scene.assessor])
+
+    assert not Team.objects.filter(name="New").exists()
+    assert list(scene.ours.members.all()) == [scene.member]
+
+
+def test_assessor_of_another_track_can_be_in_a_team(scene: Scene) -> None:
+    person = make_assessor(make_track())
+
+    services.set_members(team=scene.ours, members=[scene.member, person])
+
+    assert scene.ours.members.count() == 2
+
+
+@pytest.mark.parametrize("name", ["ours", " OURS ", "", "  ", "bell\a"])
+def test_name_of_a_team_is_new_and_printable(scene: Scene, name: str) -> None:
+    with pytest.raises(TeamRefused):
+        services.create_team(track=scene.track, name=name)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_becomes_member_and_assessor_at_once(folder: Path) -> None:
+    scene = build_scene(folder)
+    person = make_user("eve")
+    start = threading.Barrier(2)
+    refused: list[str] = []
+
+    def attempt(action: Any) -> None:
+        try:
+            start.wait()
+            action()
+        except Refused as refusal:
+            refused.append(refusal.message)
+        finally:
+            connection.close()
+
+    actions = [
+        lambda: services.set_members(team=scene.ours, members=[person]),
+        lambda: corpus_services.add_assessor(track=scene.track, user=person),
+    ]
+    threads = [threading.Thread(target=attempt, args=[action]) for action in actions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(refused) == 1
