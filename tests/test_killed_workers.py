@@ -1,0 +1,145 @@
+"""A worker that is killed in the middle leaves no half result, and another takes its job up.
+
+The middle is made certain by a lock: the test holds a table that the worker must write, waits until the database
+says that the worker's statement is waiting for it, and kills the worker there, in its transaction.
+"""
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from django.db import connection
+
+from corpus.import_services import sources_of, start_import
+from corpus.models import Collection, Comment, Document, Job, Track
+from pooling.models import Contribution, Pool, PoolEntry, Team
+from pooling.pool_services import request_pool
+from pooling.services import Declaration, submit_run
+from tests.conftest import Factory, wait_until
+from tests.factories import make_collection, make_organizer, make_topic, make_track
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@contextmanager
+def held(table: str) -> Iterator[Callable[[], bool]]:
+    """Hold a table so that nobody can write it; what is given tells whether somebody waits for that."""
+    other = psycopg2.connect(**connection.get_connection_params() | {"cursor_factory": None})
+    try:
+        with other.cursor() as cursor:
+            cursor.execute(f'LOCK TABLE "{table}" IN SHARE MODE')
+
+            def is_waited_for() -> bool:
+                cursor.execute(
+                    "SELECT 1 FROM pg_locks WHERE relation = %s::regclass AND NOT granted", [f'"{table}"']
+                )
+                return cursor.fetchone() is not None
+
+            yield is_waited_for
+    finally:
+        other.close()
+
+
+def kill_while_writing(table: str, worker: Factory, ask: Callable[[], Any]) -> Any:
+    """Ask for a job, kill its worker when it is about to write the table, and return what `ask` gave."""
+    with held(table) as is_waited_for:
+        asked = ask()
+        first = worker()
+        wait_until(is_waited_for, what=f"the worker is about to write {table}")
+        first.kill()
+    return asked
+
+
+def assert_taken_up(job: Job) -> None:
+    job.refresh_from_db()
+    assert (job.state, job.losses, job.attempt) == (Job.State.DONE, 1, 2), job.error
+
+
+def is_done(job: Job) -> bool:
+    job.refresh_from_db()
+    assert job.state != Job.State.FAILED, job.error
+    return job.state == Job.State.DONE
+
+
+def posts(n: int) -> str:
+    row = '<row Id="{0}" PostTypeId="1" Title="Title {0}" Body="&lt;p&gt;Body {0}&lt;/p&gt;" Score="1"/>'
+    return "<posts>\n" + "\n".join(row.format(n + 1) for n in range(n)) + "\n</posts>\n"
+
+
+def comments(n: int) -> str:
+    row = '<row Id="{0}" PostId="{0}" Text="Remark {0}" Score="0"/>'
+    return "<comments>\n" + "\n".join(row.format(n + 1) for n in range(n)) + "\n</comments>\n"
+
+
+def test_import_goes_on_where_the_killed_worker_had_committed(
+    worker: Factory, beat: Factory, tmp_path: Path
+) -> None:
+    (tmp_path / "Posts.xml").write_text(posts(300))
+    (tmp_path / "Comments.xml").write_text(comments(300))
+    collection = make_collection(status=Collection.Status.EMPTY)
+
+    def ask() -> Job:
+        files = sources_of([tmp_path / "Posts.xml", tmp_path / "Comments.xml"])
+        return start_import(collection=collection, sources=files, by=make_organizer())
+
+    job = kill_while_writing("corpus_comment", worker, ask)
+    collection.refresh_from_db()
+    assert collection.status == Collection.Status.IMPORTING, "readers see nothing of it"
+    assert (Document.objects.count(), Comment.objects.count()) == (300, 0)
+
+    beat()
+    worker()
+    wait_until(lambda: is_done(job), seconds=60, what="the import is taken up and done")
+    collection.refresh_from_db()
+    assert_taken_up(job)
+    assert collection.status == Collection.Status.READY
+    assert (Document.objects.count(), Comment.objects.count()) == (300, 300)
+
+
+def track_with_runs() -> Track:
+    track = make_track(collection=None)
+    organizer = make_organizer("runs")
+    team = Team.objects.create(track=track, name="Abacus")
+    for code in ("A.1", "A.2"):
+        make_topic(track, code)
+    for n in range(3):
+        lines = [
+            f"{code}\t{100 * n + rank}\t{rank}\t{-rank}\trun{n}"
+            for code in ("A.1", "A.2")
+            for rank in range(1, 81)
+        ]
+        submit_run(
+            track=track,
+            team=team,
+            by=organizer,
+            file=io.BytesIO("\n".join(lines).encode()),
+            file_name=f"run{n}.tsv",
+            declared=Declaration(kind="primary"),
+        )
+    return track
+
+
+@pytest.mark.parametrize("table", ["pooling_poolentry", "pooling_contribution"])
+def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+    track = track_with_runs()
+
+    def ask() -> Pool:
+        return request_pool(track=track, name="main", seed=7, depth={}, by=make_organizer())
+
+    pool = kill_while_writing(table, worker, ask)
+    pool.refresh_from_db()
+    assert pool.status == Pool.Status.BUILDING
+    assert (PoolEntry.objects.count(), Contribution.objects.count()) == (0, 0)
+
+    beat()
+    worker()
+    assert pool.job is not None
+    wait_until(lambda: is_done(pool.job), seconds=60, what="the pool is taken up and built")
+    pool.refresh_from_db()
+    assert_taken_up(pool.job)
+    assert pool.status == Pool.Status.READY
+    assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 3 * 50
