@@ -1,11 +1,28 @@
 #!/usr/bin/env python
-"""Django's command line for Assay."""
+"""Django's command line for Assay. A command that needs the embedded PostgreSQL starts it if it does not run."""
 
 import os
 import sys
+from contextlib import ExitStack
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
-if __name__ == "__main__":
+from config import embedded, places
+
+WITHOUT_DATABASE = {"help", "check", "collectstatic", "spectacular", "version", "--help", "-h", "--version"}
+
+
+def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    execute_from_command_line(sys.argv)
+    with ExitStack() as stack:
+        if not WITHOUT_DATABASE & set(arguments[1:2] or ["help"]):
+            stack.enter_context(embedded.postgres(places.var()))
+        execute_from_command_line(arguments)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv)
+    except (embedded.ServerError, ImproperlyConfigured) as error:
+        sys.exit(str(error))

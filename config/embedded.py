@@ -321,13 +321,13 @@ class Redis:
 
 
 @contextmanager
-def held(server: Postgres | Redis, locks: Path) -> Iterator[None]:
+def held(server: Postgres | Redis, locks: Path, *, start: bool = True) -> Iterator[None]:
     """Hold a server: started if nobody has, stopped if nobody else holds it any more."""
-    with ExitStack() as stack:
-        with locked(locks.with_suffix(".mutex")):
-            users = stack.enter_context(locked(locks.with_suffix(".users"), shared=True))
-            server.start()
+    with locked(locks.with_suffix(".users"), shared=True) as users:
         try:
+            if start:
+                with locked(locks.with_suffix(".mutex")):
+                    server.start()
             yield
         finally:
             with locked(locks.with_suffix(".mutex")):
@@ -336,25 +336,25 @@ def held(server: Postgres | Redis, locks: Path) -> Iterator[None]:
 
 
 @contextmanager
-def postgres(var: Path) -> Iterator[None]:
+def postgres(var: Path, *, start: bool = True) -> Iterator[None]:
     """Hold the embedded PostgreSQL, unless DATABASE_URL names another."""
     if os.environ.get("DATABASE_URL"):
         yield
         return
     private_folder(var)
     _place_data(var)
-    with held(Postgres(places.data(var)), var / "run" / "postgres"):
+    with held(Postgres(places.data(var)), var / "run" / "postgres", start=start):
         yield
 
 
 @contextmanager
-def redis(var: Path) -> Iterator[None]:
+def redis(var: Path, *, start: bool = True) -> Iterator[None]:
     """Hold the embedded Redis, unless REDIS_URL names another."""
     if os.environ.get("REDIS_URL"):
         yield
         return
     private_folder(var)
-    with held(Redis(var / "redis"), var / "run" / "redis"):
+    with held(Redis(var / "redis"), var / "run" / "redis", start=start):
         yield
 
 

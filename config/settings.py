@@ -102,6 +102,7 @@ STORAGES = {
 FILE_UPLOAD_PERMISSIONS = 0o600
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
+IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import what stands in it, and nothing else
 
 CELERY_BROKER_URL = environment.broker("REDIS_URL", places.broker_url(VAR_DIR))
 # Longer than any task: a message that comes again while its job runs is harmless, but pointless.
@@ -116,13 +117,15 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat" / "schedule")
-CELERY_BEAT_SCHEDULE = {
-    "relaunch-lost-jobs": {"task": "corpus.tasks.relaunch_lost_jobs", "schedule": 10.0},
-    "expire-assignments": {"task": "assessment.tasks.expire_assignments", "schedule": 60.0},
-}
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_BEAT_SCHEDULER = "config.beat:WatchedScheduler"
+BEAT_FILE = VAR_DIR / "run" / "beat"
 JOB_HEARTBEAT_SECONDS = environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
 JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=0.3)
+CELERY_BEAT_SCHEDULE = {
+    "relaunch-lost-jobs": {"task": "corpus.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
+    "expire-assignments": {"task": "assessment.tasks.expire_assignments", "schedule": 60.0},
+}
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

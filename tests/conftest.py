@@ -179,7 +179,7 @@ def beat(process_environment: dict[str, str], redis_url: str, tmp_path: Path) ->
 
     def start(**environment: str) -> Running:
         log = tmp_path / f"beat-{len(started)}.log"
-        command = ["-m", "celery", "-A", "config", "beat", "--schedule", str(tmp_path / "beat-schedule")]
+        command = ["-m", "celery", "-A", "config", "beat"]
         started.append(start_process(command, process_environment | environment, log, "beat"))
         return started[-1]
 

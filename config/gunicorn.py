@@ -1,0 +1,14 @@
+"""How gunicorn serves the pages; `gunicorn -c config/gunicorn.py config.wsgi`. WEB_CONCURRENCY sets the processes."""
+
+import os
+
+workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+worker_class = "gthread"
+threads = 4
+timeout = 120  # an upload of the largest size over a slow line, checked line by line
+graceful_timeout = 20
+keepalive = 5
+max_requests = 5000
+max_requests_jitter = 500
+control_socket_disable = True
+loglevel = "warning"

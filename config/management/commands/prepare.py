@@ -1,0 +1,45 @@
+"""`manage.py prepare`: bring the database, the protocols and the collected static files up to date. Repeat at will."""
+
+import hashlib
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Migrate, load the shipped protocols, collect static files if any changed, and make the demo if asked for."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--demo", action="store_true", help="also make the demo campaign")
+
+    def handle(self, *args: Any, demo: bool, **options: Any) -> None:
+        call_command("migrate", interactive=False, verbosity=0)
+        call_command("load_protocols", stdout=self.stdout)
+        collect_changed()
+        if demo:
+            call_command("demo", stdout=self.stdout)
+
+
+def collect_changed() -> None:
+    """Collect the static files unless they are the ones that were collected last."""
+    root = Path(settings.STATIC_ROOT)
+    stamp = root.with_name(f"{root.name}.sha256")
+    now = fingerprint()
+    if root.is_dir() and stamp.exists() and stamp.read_text() == now:
+        return
+    stamp.unlink(missing_ok=True)
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    stamp.write_text(now)
+
+
+def fingerprint() -> str:
+    """Names, sizes and times of all static files."""
+    files = (storage.path(name) for finder in get_finders() for name, storage in finder.list([".*", "*~"]))
+    state = ((path, Path(path).stat()) for path in sorted(files))
+    lines = (f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in state)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

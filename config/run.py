@@ -1,0 +1,326 @@
+"""`make run`: the embedded servers, then web, worker and beat, all in the foreground.
+
+Ctrl-C (or SIGTERM) stops all of it, and so does the end of any one of them. Each of the three leads a group of its
+own, so that Ctrl-C reaches us alone and we end each once: gunicorn may hang when two signals come together. Whatever
+kills this process itself takes the three along; servers that it leaves behind are found and used by the next start.
+"""
+
+import ctypes
+import fcntl
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config import embedded, environment, places
+from config.celery import app
+
+DEFAULT_PORT = 8000
+PORTS_TO_TRY = 20
+READY_SECONDS = 120.0
+GRACE_SECONDS = 10.0
+KILLED_SECONDS = 2.0
+PR_SET_PDEATHSIG = 1
+WORKER = "assay@localhost"
+
+
+class RunError(Exception):
+    """A start that cannot be, with what to do."""
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+class Stopping:
+    """Whether we were asked to stop. A handler does no more than note it."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._note)
+
+    def _note(self, *_: object) -> None:
+        self.asked = True
+
+
+@dataclass
+class Child:
+    """A process of ours, and the last lines that it said."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    last: deque[str] = field(default_factory=lambda: deque(maxlen=15))
+    rest: bytes = b""
+
+    @property
+    def output(self) -> IO[bytes]:
+        if self.process.stdout is None:
+            raise RunError(f"{self.name} has no output")
+        return self.process.stdout
+
+    def read(self) -> list[str]:
+        """Whole lines that came since."""
+        content = os.read(self.output.fileno(), 65536)
+        *lines, self.rest = (self.rest + content).split(b"\n")
+        said = [line.decode(errors="replace").rstrip() for line in lines]
+        self.last.extend(said)
+        return said
+
+
+def die_with_parent() -> None:
+    """In the child: Linux ends it when we end, however we end."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def start(name: str, *arguments: str, handles: tuple[int, ...] = ()) -> Child:
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=places.ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=handles,
+        start_new_session=True,
+        preexec_fn=die_with_parent,  # noqa: PLW1509  there are no threads here
+    )
+    return Child(name, process)
+
+
+@contextmanager
+def foreground() -> Iterator[None]:
+    """Take the terminal for a process group of our own, so that Ctrl-C asks us, and make hears that all went well."""
+    has_terminal = sys.stdin.isatty() and os.tcgetpgrp(0) == os.getpgrp()
+    if not has_terminal or os.getpgrp() == os.getpid():
+        yield
+        return
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # the shell could not wake us: it knows make, not this group
+    shell = os.getpgrp()
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpgrp())
+    try:
+        yield
+    finally:
+        os.tcsetpgrp(0, shell)
+
+
+@contextmanager
+def only_one(var: Path) -> Iterator[IO[str]]:
+    """The lock of this checkout's `make run`; the file says who holds it. A killed holder holds nothing."""
+    path = embedded.private_folder(var) / "run" / "run.lock"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            raise RunError(f"Assay runs already: {file.read().strip() or 'it is just starting'}.") from error
+        was_killed = file.tell() > 0  # whoever ends in peace leaves the file empty
+        file.truncate(0)
+        if was_killed:
+            time.sleep(KILLED_SECONDS)  # its web process may still be leaving the port
+        yield file
+        file.truncate(0)
+
+
+def listen() -> socket.socket:
+    """The port for pages: PORT, which must be free, or else the first free one from 8000 on.
+
+    We listen ourselves and hand it on, so that nobody can take it in between.
+    """
+    wanted = environment.text("PORT")
+    if wanted and not (wanted.isdigit() and 0 < int(wanted) < 65536):
+        raise RunError(f"PORT is '{wanted}'; use a number from 1 to 65535.")
+    first = int(wanted or DEFAULT_PORT)
+    ports = [first] if wanted else range(first, first + PORTS_TO_TRY)
+    for port in ports:
+        server = _listen(port)
+        if server is not None:
+            if port != first:
+                say(f"Port {first} is busy: taking {port}.")
+            return server
+    raise RunError(f"Port {first} is busy. Stop what uses it, or choose another: make run PORT={first + 1}")
+
+
+def _listen(port: int) -> socket.socket | None:
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        server.bind(("127.0.0.1", port))
+        server.listen(512)
+    except PermissionError as error:
+        server.close()
+        raise RunError(f"Port {port} is for root alone; choose one above 1023: make run PORT=8000") from error
+    except OSError:
+        server.close()
+        return None
+    return server
+
+
+def prepare(stopping: Stopping) -> str:
+    """Migrations, protocols, static files and the demo; what the last two commands said."""
+    arguments = ["manage.py", "prepare"]
+    if environment.boolean("DEMO", default=True):
+        arguments.append("--demo")
+    child = start("prepare", *arguments)
+    said: list[str] = []
+    os.set_blocking(child.output.fileno(), False)
+    while child.process.poll() is None and not stopping.asked:
+        time.sleep(0.05)
+        said += _available(child)
+    if stopping.asked:
+        end([child])
+        return ""
+    said += _available(child)
+    if child.process.returncode:
+        raise RunError("The database could not be prepared:\n" + "\n".join(said[-25:]))
+    return "\n".join(said)
+
+
+def _available(child: Child) -> list[str]:
+    try:
+        return child.read()
+    except BlockingIOError:
+        return []
+
+
+def start_all(server: socket.socket) -> list[Child]:
+    server.set_inheritable(True)
+    handle = server.fileno()
+    # fmt: off
+    return [
+        start("web", "-m", "gunicorn", "-c", "config/gunicorn.py", "--bind", f"fd://{handle}", "config.wsgi",
+              handles=(handle,)),
+        start("worker", "-m", "celery", "-q", "-A", "config", "worker", "-n", WORKER, "--concurrency", "2",
+              "--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+        start("beat", "-m", "celery", "-q", "-A", "config", "beat", "--loglevel", "WARNING"),
+    ]
+    # fmt: on
+
+
+def pages_answer(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
+
+
+def worker_answers() -> bool:
+    return bool(app.control.ping(destination=[WORKER], timeout=0.5))
+
+
+def watch(children: list[Child], stopping: Stopping, is_over: Callable[[], bool]) -> None:
+    """Pass on what the children say until the condition holds, one of them ends, or we are asked to stop."""
+    with selectors.DefaultSelector() as selector:
+        for child in children:
+            selector.register(child.output, selectors.EVENT_READ, child)
+        while not stopping.asked and not is_over():
+            for key, _ in selector.select(timeout=0.2):
+                for line in key.data.read():
+                    say(f"{key.data.name:<7}| {line}")
+            ended = next((child for child in children if child.process.poll() is not None), None)
+            if ended is not None and not stopping.asked:
+                raise RunError(_obituary(ended))
+
+
+def _obituary(child: Child) -> str:
+    os.set_blocking(child.output.fileno(), False)
+    _available(child)
+    last = "\n".join(f"{child.name:<7}| {line}" for line in child.last)
+    return f"{child.name} ended by itself (exit code {child.process.returncode}). Its last lines:\n{last}"
+
+
+def end(children: list[Child]) -> None:
+    """Ask the children to end, and insist. A job cut off here is taken up again at the next start."""
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, 5.0)):
+        running = [child for child in children if child.process.poll() is None]
+        for child in running:
+            if number == signal.SIGKILL:
+                os.killpg(child.process.pid, number)  # its own children, too
+            else:
+                child.process.send_signal(number)
+        limit = time.monotonic() + seconds
+        while any(child.process.poll() is None for child in running) and time.monotonic() < limit:
+            for child in running:
+                os.set_blocking(child.output.fileno(), False)
+                _available(child)  # a full pipe would keep it from ending
+            time.sleep(0.05)
+    for child in children:
+        child.output.close()
+
+
+def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
+    """From a free port to the last goodbye."""
+    with ExitStack() as stack:
+        server = stack.enter_context(listen())
+        port = server.getsockname()[1]
+        address = f"http://localhost:{port}/"
+        lock.write(f"{address} (process {os.getpid()}); press Ctrl-C there to stop it")
+        lock.flush()
+        stack.enter_context(embedded.postgres(var))
+        stack.enter_context(embedded.redis(var))
+        logins = prepare(stopping)
+        if stopping.asked:
+            return
+        children = start_all(server)
+        stack.callback(end, children)
+        say_when_ready(children, stopping, port, f"\nAssay runs at {address}\n{logins}\nPress Ctrl-C to stop it.\n")
+        watch(children, stopping, lambda: False)
+
+
+def say_when_ready(children: list[Child], stopping: Stopping, port: int, message: str) -> None:
+    limit = time.monotonic() + READY_SECONDS
+    watch(children, stopping, lambda: pages_answer(port) or time.monotonic() > limit)
+    watch(children, stopping, lambda: worker_answers() or time.monotonic() > limit)
+    if time.monotonic() > limit:
+        raise RunError(f"Web or worker did not answer within {READY_SECONDS:.0f} seconds.")
+    if not stopping.asked:
+        say(message)
+
+
+def stop_left_over(var: Path) -> int:
+    """Servers that a killed run left: whoever holds them last and lets go stops them."""
+    if (var / "run").is_dir():
+        with embedded.postgres(var, start=False), embedded.redis(var, start=False):
+            pass
+    return 0
+
+
+def main() -> int:
+    var = places.var()
+    if "--stop" in sys.argv[1:]:
+        return stop_left_over(var)
+    stopping = Stopping()
+    try:
+        with foreground(), only_one(var) as lock:
+            serve(stopping, lock, var)
+            if stopping.asked:
+                say("\nAssay has stopped.")
+    except (RunError, embedded.ServerError, ImproperlyConfigured) as error:
+        say(f"\n{error}")
+        return 1
+    except PermissionError as error:
+        say(f"\n{error.filename} is not yours to use. Run Assay as its owner, or remove var/ to begin anew.")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
