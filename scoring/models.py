@@ -1,6 +1,8 @@
 """Qrels in versions, the evaluation of each run against one of them, and the leaderboards that are released."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.urls import reverse
 
 from corpus.models import Job, StoredProtocol, Track, User
@@ -72,15 +74,31 @@ class Leaderboard(models.Model):
     track = models.ForeignKey(Track, models.PROTECT, related_name="leaderboards")
     qrels = models.ForeignKey(Qrels, models.PROTECT, related_name="leaderboards")
     protocol_digest = models.CharField(max_length=64)
+    measures = ArrayField(models.CharField(max_length=50), help_text="In the order of the columns.")
+    average = models.CharField(
+        max_length=10,
+        choices=[("judged", "all topics of the qrels"), ("common", "topics of both the qrels and the run")],
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.SCORING)
     release = models.CharField(max_length=20, choices=Release, default=Release.HIDDEN)
     released_at = models.DateTimeField(null=True, blank=True)
+    released_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="leaderboard")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["qrels"], condition=Q(status="scoring"), name="leaderboard_scoring_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(release="hidden", released_at__isnull=True)
+                | (Q(status="ready", released_at__isnull=False) & ~Q(release="hidden")),
+                name="leaderboard_released_when",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.track} against {self.qrels}"
@@ -103,6 +121,9 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} on {self.leaderboard_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("scoring:evaluation", args=[self.pk])
 
 
 class Score(models.Model):

@@ -1,0 +1,178 @@
+"""What makes qrels: freezing judgments, and taking over an official file. Both give a new version of the track's."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, Max, OuterRef
+
+from assessment.models import Judgment, TopicAssignment
+from corpus.models import Topic, Track, User
+from pooling.models import Pool, PoolEntry
+from pooling.run_checks import ABSENT
+from pooling.units import unit_lookup
+from protocols.schema import Protocol
+from scoring.errors import QrelsRefused
+from scoring.freezing import Conflict, Undecided, Unit, Vote, freeze
+from scoring.models import Qrels, QrelsEntry
+from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
+from scoring.tables import ALL
+
+CHUNK = 5_000
+CONFLICTS_NAMED = 20
+DOCNOS_NAMED = 20
+
+
+@transaction.atomic
+def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = ()) -> Qrels:
+    """Make a version from a pool's current judgments, by the rule of the protocol that the pool was built by.
+
+    `also` names kinds of batch whose judgments count besides main ones and adjudications, where neither is there.
+
+    Raises
+    ------
+    QrelsRefused
+        The pool is not ready, judgments contradict one another, no topic is left, or nothing has changed since
+        another version.
+    """
+    track = _locked(pool.track_id)
+    if pool.status != Pool.Status.READY:
+        raise QrelsRefused(
+            f"The pool “{pool}” is not ready; qrels are frozen from a pool that has been built."
+        )
+    protocol = pool.protocol.parsed
+    try:
+        frozen = freeze(
+            _units(pool), _votes(pool), rules=protocol.qrels, judges=protocol.judging.judges, also=also
+        )
+    except Undecided as undecided:
+        raise QrelsRefused(_said(undecided.conflicts)) from None
+    if not frozen.rows:
+        raise QrelsRefused(
+            f"No topic of the pool “{pool}” has enough judgments yet: {len(frozen.report['dropped'])} topics would "
+            f"be dropped, each with fewer than {max(1, protocol.qrels.min_relevant)} units "
+            f"judged {protocol.qrels.relevant_from} or higher."
+        )
+    qrels = Qrels(
+        track=track, source=Qrels.Source.FROZEN, pool=pool, protocol=pool.protocol, created_by=by, name=name
+    )
+    qrels.report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
+    return _store(qrels, columns_from(frozen.rows))
+
+
+@transaction.atomic
+def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: User, name: str = "") -> Qrels:
+    """Make a version from a file that was read, with a note of what in it is not the track's.
+
+    Raises
+    ------
+    QrelsRefused
+        The track knows none of the topics, or another version has the same judgments.
+    """
+    track = _locked(track.pk)
+    protocol = track.protocol.parsed
+    codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
+    unknown = [code for code in columns.topics.tolist() if code not in codes]
+    if len(unknown) == len(columns.topics):
+        raise QrelsRefused(
+            f"None of the {len(unknown)} topics of the file is a topic of {track}: the first is {unknown[0]}."
+        )
+    qrels = Qrels(
+        track=track, source=Qrels.Source.IMPORTED, protocol=track.protocol, created_by=by, name=name
+    )
+    qrels.report = {
+        "file": file_name,
+        "unknown_topics": unknown,
+        "absent_topics": sorted(codes - set(columns.topics.tolist())),
+        "unknown_documents": _unknown_documents(track, protocol, columns),
+        "other_grades": _other_grades(protocol, columns),
+    }
+    return _store(qrels, columns)
+
+
+def _locked(track_id: int) -> Track:
+    """The track; nobody else numbers a version of its qrels before the transaction ends."""
+    tracks = Track.objects.select_for_update(of=("self",), no_key=True).select_related("protocol")
+    return tracks.get(pk=track_id)
+
+
+def _units(pool: Pool) -> list[Unit]:
+    entries = PoolEntry.objects.filter(pool=pool).values_list("topic__code", "docno")
+    return [Unit(topic, docno) for topic, docno in entries.iterator(chunk_size=CHUNK)]
+
+
+def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
+    """Every current judgment made on the pool. One query: what it sees is of one moment."""
+    assigned = TopicAssignment.objects.filter(
+        batch=OuterRef("batch"), topic=OuterRef("topic"), assessor=OuterRef("assessor"), is_withdrawn=False
+    )
+    judgments = Judgment.objects.filter(batch__pool=pool, is_current=True).annotate(
+        is_assigned=Exists(assigned)
+    )
+    fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
+    rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
+    return [(Unit(topic, docno), Vote(*vote)) for topic, docno, *vote in rows]
+
+
+def _said(conflicts: Sequence[Conflict]) -> str:
+    named = "; ".join(map(str, conflicts[:CONFLICTS_NAMED]))
+    more = f"; and {len(conflicts) - CONFLICTS_NAMED} more" if len(conflicts) > CONFLICTS_NAMED else ""
+    return (
+        f"Judgments do not decide the grade of {len(conflicts)} units. Have them adjudicated first, or withdraw the "
+        f"topic from the assessor whose judgments are not to count: {named}{more}."
+    )
+
+
+def _inputs(pool: Pool) -> dict[str, Any]:
+    """What the qrels can be made again from."""
+    runs = pool.pool_runs.annotate(team=F("run__team__name"), tag=F("run__tag"))
+    return {
+        "pool": pool.name,
+        "pool_sha256": pool.sha256,
+        "seed": pool.seed,
+        "runs": list(runs.order_by("team", "tag", "id").values("team", "tag", "sha256", "depth")),
+    }
+
+
+def _unknown_documents(track: Track, protocol: Protocol, columns: QrelsColumns) -> dict[str, Any] | None:
+    """How many units of the file the collection has not, and the first of them; None where it is not loaded."""
+    lookup = unit_lookup(track, protocol)
+    if lookup is None:
+        return None
+    is_absent = lookup(columns.docno) == ABSENT
+    first = sorted({docno.decode() for docno in columns.docno[is_absent][:DOCNOS_NAMED].tolist()})
+    return {"n": int(is_absent.sum()), "first": first}
+
+
+def _other_grades(protocol: Protocol, columns: QrelsColumns) -> list[int]:
+    """Grades of the file that no judgment by the protocol can give; several judges may have been summed."""
+    scale = {grade.value for grade in protocol.judging.grades}
+    if protocol.qrels.aggregate == "sum":
+        scale = set(range(protocol.judging.judges * max(scale) + 1))
+    return sorted(set(columns.grade.tolist()) - scale)
+
+
+def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
+    """Number and keep a version; the caller holds the track's lock."""
+    if ALL in columns.topics.tolist():
+        raise QrelsRefused(f"A topic cannot be called “{ALL}”: that is how tables of scores name the mean.")
+    versions = Qrels.objects.filter(track=qrels.track)
+    qrels.sha256 = hashlib.sha256(format_qrels(columns)).hexdigest()
+    same = versions.filter(sha256=qrels.sha256).first()
+    if same is not None:
+        raise QrelsRefused(
+            f"These qrels are those of {same}, byte for byte; a new version would be no different."
+        )
+    qrels.version = (versions.aggregate(last=Max("version"))["last"] or 0) + 1
+    qrels.protocol_digest = qrels.protocol.digest
+    qrels.n_topics, qrels.n_judged = len(columns.topics), int((columns.grade >= 0).sum())
+    qrels.save()
+    codes = columns.topics.tolist()
+    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
+    entries = (
+        QrelsEntry(qrels=qrels, topic=codes[topic], docno=docno.decode(), grade=grade)
+        for topic, docno, grade in rows
+    )
+    QrelsEntry.objects.bulk_create(entries, batch_size=CHUNK)
+    return qrels
