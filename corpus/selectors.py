@@ -4,6 +4,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
 from corpus.models import Collection, Job, StoredProtocol, Topic, Track, User
+from corpus.thread_selectors import shown_topic
 
 
 def tracks_for(user: User | AnonymousUser) -> QuerySet[Track]:
@@ -15,20 +16,25 @@ def tracks_for(user: User | AnonymousUser) -> QuerySet[Track]:
 
 
 def collections_for(user: User | AnonymousUser) -> QuerySet[Collection]:
-    """Collections that a person may read.
+    """Collections that a person may read: organizers all of them, others those with something to read.
 
-    A collection of topics' own threads is for organizers and for the assessors of its track, and never for a
-    member of a team of that track; a collection that is searched is for everybody who has logged in.
+    A collection is read by others once a track that searches it is no draft, and by assessors of any track of it.
+    A collection of topics' own threads is for the assessors of its track alone, and never for a member of a team of
+    that track. One that belongs to no track is nobody's but the organizers': it may be meant for topics' threads.
     """
     if not isinstance(user, User):
         return Collection.objects.none()
     if user.is_organizer:
         return Collection.objects.all()
-    open_to_all = Q(topic_tracks__isnull=True)
-    as_assessor = Q(topic_tracks__assessors__user=user)
+    is_searched = Q(topic_tracks__isnull=True) & Q(
+        tracks__status__in=[Track.Status.OPEN, Track.Status.CLOSED]
+    )
+    as_assessor = Q(topic_tracks__assessors__user=user) | Q(
+        topic_tracks__isnull=True, tracks__assessors__user=user
+    )
     as_participant = Collection.objects.filter(topic_tracks__teams__members=user)
-    readable = Collection.objects.filter(open_to_all | as_assessor).exclude(pk__in=as_participant)
-    return readable.distinct()
+    readable = Collection.objects.filter(is_searched | as_assessor, status=Collection.Status.READY)
+    return readable.exclude(pk__in=as_participant).distinct()
 
 
 def is_assessor(user: User | AnonymousUser, track: Track) -> bool:
@@ -43,12 +49,17 @@ def topics_of(track: Track) -> QuerySet[Topic]:
 
 def topic_page(user: User | AnonymousUser, track: Track, topic: Topic) -> dict[str, object]:
     """What a topic's page shows; its own thread only to those who may read the topic collection."""
-    own = None
-    if topic.thread and track.topic_collection is not None:
-        own = collections_for(user).filter(pk=track.topic_collection.pk).first()
-    before = track.topics.filter(code__lt=topic.code).order_by("-code").first()
-    after = track.topics.filter(code__gt=topic.code).first()
-    return {"track": track, "topic": topic, "thread_collection": own, "before": before, "after": after}
+    readable = list(collections_for(user).filter(Q(tracks=track) | Q(topic_tracks=track)))
+    searched = next((one for one in readable if one.pk == track.collection_id), None)
+    own = next((one for one in readable if one.pk == track.topic_collection_id), None)
+    return {
+        "track": track,
+        "topic": topic,
+        "shown": shown_topic(topic, [one for one in (searched, own) if one]),
+        "thread_collection": own if topic.thread else None,
+        "before": track.topics.filter(code__lt=topic.code).order_by("-code").first(),
+        "after": track.topics.filter(code__gt=topic.code).first(),
+    }
 
 
 def protocols() -> QuerySet[StoredProtocol]:

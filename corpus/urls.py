@@ -2,12 +2,16 @@
 
 from django.urls import path
 
-from corpus import track_views
+from corpus import import_urls, track_views, views
 
 app_name = "corpus"
 
 urlpatterns = [
+    *import_urls.urlpatterns,
     path("collections/", track_views.collections, name="collections"),
+    path("collections/<slug:slug>/", views.collection, name="collection"),
+    path("collections/<slug:slug>/find/", views.find, name="find"),
+    path("collections/<slug:slug>/threads/<path:docno>/", views.thread, name="thread"),
     path("tracks/<slug:slug>/", track_views.track, name="track"),
     path("tracks/<slug:slug>/open/", track_views.open_track, name="open_track"),
     path("tracks/<slug:slug>/close/", track_views.close_track, name="close_track"),

@@ -1,0 +1,26 @@
+"""Filters that put stored posts into a page."""
+
+from django import template
+from django.utils.safestring import SafeString, mark_safe
+
+from corpus import links, sanitise
+
+register = template.Library()
+
+
+@register.filter
+def as_body(html: str) -> SafeString:
+    """A stored body or comment. Where no selector has looked its links up, each of them is text."""
+    return html if isinstance(html, SafeString) else mark_safe(links.resolve(html, {}, ()))  # noqa: S308
+
+
+@register.filter
+def as_title(html: str) -> SafeString:
+    """A stored title, with its formulae."""
+    return mark_safe(html)  # noqa: S308 - corpus.sanitise has made it fit for a page
+
+
+@register.filter
+def as_text(html: str) -> str:
+    """A stored title or body as plain text, for <title> and labels."""
+    return sanitise.plain(html)

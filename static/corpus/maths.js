@@ -1,0 +1,282 @@
+// Renders the formulae of a page: KaTeX, then KaTeX in display mode, then MathJax, and where all fail the LaTeX itself.
+// One formula that fails never harms another. `window.assay.renderMaths(root)` renders a fragment that came later.
+(() => {
+  "use strict";
+  const assay = (window.assay ??= {});
+  const MATHJAX = new URL("../vendor/mathjax", document.currentScript.src).href;
+  const BATCH_MS = 10;
+  const NEAR = "1200px";
+  const DEFINES = /\\(?:(?:re|provide)?newcommand|g?def|let|DeclareMathOperator)(?![a-zA-Z])/;
+  const nothing = (context) => { context.consumeArgs(1); return ""; };
+  const BASE = {
+    "\\mbox": "\\text{#1}",
+    "\\href": "#2",
+    "\\class": "#2",
+    "\\cssId": "#2",
+    "\\eqref": "(\\text{#1})",
+    "\\ref": "\\text{#1}",
+    "\\label": nothing,
+    "\\require": nothing,
+    "\\overparen": "\\overgroup{#1}",
+    "\\underparen": "\\undergroup{#1}",
+  };
+
+  const sources = new WeakMap(); // element -> its LaTeX
+  const scopes = new WeakMap(); // post -> the macros that it defines
+  let waiting = []; // elements, in the order of the page
+  let isScheduled = false;
+  let isSource = false; // the page shows LaTeX instead of formulae
+
+  const isBlock = (element) => element.dataset.display === "block";
+  const latexOf = (element) => sources.get(element) ?? element.textContent;
+  const delimited = (element) => (isBlock(element) ? `$$${latexOf(element)}$$` : `$${latexOf(element)}$`);
+
+  // -- KaTeX
+  function macrosFor(element) {
+    const scope = element.closest(".post") ?? document.body;
+    if (scopes.has(scope)) return scopes.get(scope);
+    const macros = { ...BASE };
+    scopes.set(scope, macros);
+    for (const one of scope.querySelectorAll(".math-container")) {
+      const latex = latexOf(one);
+      if (DEFINES.test(latex)) katexNode(latex, false, macros);
+    }
+    return macros;
+  }
+  function katexNode(latex, displayMode, macros) {
+    const box = document.createElement("span");
+    const options = { displayMode, macros, globalGroup: true, throwOnError: true, trust: false, strict: "ignore", maxSize: 50, maxExpand: 1000 };
+    for (const text of [latex, latex.replace(/\\newcommand(?![a-zA-Z])/g, "\\renewcommand")]) {
+      try {
+        window.katex.render(text, box, options);
+        return box.firstChild;
+      } catch (error) {
+        if (!(error instanceof window.katex.ParseError) && !(error instanceof RangeError)) throw error;
+        if (!/redefine/.test(error.message)) return null;
+      }
+    }
+    return null;
+  }
+  function render(element) {
+    if (element.dataset.math) return;
+    const latex = element.textContent;
+    sources.set(element, latex);
+    const macros = macrosFor(element);
+    const node = (!isBlock(element) && katexNode(latex, false, macros)) || katexNode(latex, true, macros);
+    if (node) show(element, node, "katex");
+    else askMathJax(element, latex);
+  }
+  function show(element, node, by) {
+    element.replaceChildren(node);
+    element.dataset.math = by;
+  }
+  function showSource(element, title) {
+    const code = document.createElement("code");
+    code.className = "math-source";
+    code.textContent = delimited(element);
+    if (title) code.title = title;
+    element.replaceChildren(code);
+  }
+  function fail(element) {
+    showSource(element, "This formula could not be rendered; this is its LaTeX.");
+    element.dataset.math = "failed";
+  }
+
+  // -- MathJax: loaded when a formula needs it, from our own files; its MathML is rebuilt node by node
+  let mathJax = null;
+  function loadMathJax() {
+    mathJax ??= new Promise((resolve, reject) => {
+      window.MathJax = {
+        loader: { load: ["input/tex"], paths: { mathjax: MATHJAX } },
+        startup: { typeset: false, pageReady: () => undefined },
+        tex: { packages: { "[-]": ["require", "html", "texhtml"] }, autoload: { html: [], texhtml: [] }, maxMacros: 1000, maxBuffer: 20000 },
+      };
+      const script = document.createElement("script");
+      script.src = `${MATHJAX}/startup.js`;
+      script.onload = () => window.MathJax.startup.promise.then(() => resolve(window.MathJax), reject);
+      script.onerror = () => reject(new Error("MathJax was not found"));
+      document.head.append(script);
+    });
+    return mathJax;
+  }
+  async function askMathJax(element, latex) {
+    element.dataset.math = "waiting";
+    try {
+      const MathJax = await loadMathJax();
+      const prelude = isBlock(element) ? "" : "\\textstyle ";
+      const node = rebuilt(await MathJax.tex2mmlPromise(latex, { display: isBlock(element) || !prelude }), latex, isBlock(element));
+      if (!node) return fail(element);
+      return show(element, node, "mathjax");
+    } catch {
+      return fail(element);
+    } finally {
+      if (isSource) showSource(element);
+      measure([element]);
+    }
+  }
+  const MATHML = "http://www.w3.org/1998/Math/MathML";
+  const ELEMENTS = new Set("math maction menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics".split(" "));
+  const ATTRIBUTES = new Set("accent accentunder columnalign columnlines columnspacing columnspan depth display displaystyle fence form frame height largeop linethickness lspace mathbackground mathcolor mathsize maxsize minsize movablelimits rowalign rowlines rowspacing rowspan rspace scriptlevel separator stretchy symmetric voffset width notation".split(" "));
+  function rebuilt(text, latex, display) {
+    const parsed = new DOMParser().parseFromString(text.replace(/ (?:style|href|class|id)="[^"]*"/g, ""), "text/html");
+    const math = parsed.querySelector("math");
+    if (!math || math.querySelector("merror")) return null;
+    const copy = copied(math);
+    copy.setAttribute("display", display ? "block" : "inline");
+    copy.setAttribute("aria-label", latex);
+    return copy;
+  }
+  function copied(node) {
+    const name = node.localName === "mlabeledtr" ? "mtr" : node.localName;
+    const copy = document.createElementNS(MATHML, ELEMENTS.has(name) ? name : "mrow");
+    for (const { name: key, value } of node.attributes) if (ATTRIBUTES.has(key)) copy.setAttribute(key, value);
+    const variant = node.getAttribute("mathvariant");
+    if (variant === "normal" && name === "mi") copy.setAttribute("mathvariant", "normal");
+    for (const child of node.childNodes) {
+      if (child.nodeType === Node.TEXT_NODE) copy.append(styled(child.data, variant));
+      else if (child.nodeType === Node.ELEMENT_NODE) copy.append(copied(child));
+    }
+    return copy;
+  }
+  // Browsers know no mathvariant but "normal": other alphabets are characters of their own.
+  const ALPHABETS = {
+    "bold": [0x1d400, 0x1d41a, 0x1d7ce], "italic": [0x1d434, 0x1d44e], "bold-italic": [0x1d468, 0x1d482],
+    "script": [0x1d49c, 0x1d4b6], "bold-script": [0x1d4d0, 0x1d4ea], "fraktur": [0x1d504, 0x1d51e],
+    "double-struck": [0x1d538, 0x1d552, 0x1d7d8], "bold-fraktur": [0x1d56c, 0x1d586],
+    "sans-serif": [0x1d5a0, 0x1d5ba, 0x1d7e2], "bold-sans-serif": [0x1d5d4, 0x1d5ee, 0x1d7ec], "monospace": [0x1d670, 0x1d68a, 0x1d7f6],
+  };
+  const ELSEWHERE = { 0x1d455: "ℎ", 0x1d49d: "ℬ", 0x1d4a0: "ℰ", 0x1d4a1: "ℱ", 0x1d4a3: "ℋ", 0x1d4a4: "ℐ", 0x1d4a7: "ℒ", 0x1d4a8: "ℳ", 0x1d4ad: "ℛ", 0x1d4ba: "ℯ", 0x1d4bc: "ℊ", 0x1d4c4: "ℴ", 0x1d506: "ℭ", 0x1d50b: "ℌ", 0x1d50c: "ℑ", 0x1d515: "ℜ", 0x1d51d: "ℨ", 0x1d53a: "ℂ", 0x1d53f: "ℍ", 0x1d545: "ℕ", 0x1d547: "ℙ", 0x1d548: "ℚ", 0x1d549: "ℝ", 0x1d551: "ℤ" };
+  function styled(text, variant) {
+    const alphabet = ALPHABETS[(variant ?? "").replace("-tex-", "").replace("-caligraphic", "script")];
+    if (!alphabet) return text;
+    return text.replace(/[A-Za-z0-9]/g, (letter) => {
+      const kind = letter <= "9" ? 2 : letter <= "Z" ? 0 : 1;
+      if (alphabet[kind] === undefined) return letter;
+      const code = alphabet[kind] + letter.charCodeAt(0) - "Aa0".charCodeAt(kind);
+      return ELSEWHERE[code] ?? String.fromCodePoint(code);
+    });
+  }
+
+  // -- what is wider than its place scrolls in itself, by keyboard too; the page never does
+  function measure(elements) {
+    const wide = elements.map((element) => {
+      const room = element.parentElement?.clientWidth ?? 0;
+      return isBlock(element) ? element.scrollWidth > element.clientWidth : room > 0 && element.getBoundingClientRect().width > room + 1;
+    });
+    elements.forEach((element, i) => {
+      element.classList.toggle("is-wide", wide[i]);
+      if (wide[i]) element.tabIndex = 0;
+      else element.removeAttribute("tabindex");
+    });
+  }
+  let resized = 0;
+  window.addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(() => measure([...document.querySelectorAll(".math-container[data-math]")]), 200);
+  });
+
+  // -- when: what is near the view at once, the rest while the page idles
+  const later = window.requestIdleCallback?.bind(window) ?? ((work) => setTimeout(work, 30));
+  const observer = new IntersectionObserver((entries) => {
+    const near = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    renderAll(near);
+  }, { rootMargin: NEAR });
+  function renderAll(elements) {
+    const todo = elements.filter((element) => !element.dataset.math);
+    for (const element of todo) {
+      observer.unobserve(element);
+      render(element);
+    }
+    measure(todo.filter((element) => element.dataset.math !== "waiting"));
+  }
+  function work() {
+    const end = performance.now() + BATCH_MS;
+    const batch = [];
+    while (waiting.length && performance.now() < end) {
+      const element = waiting.shift();
+      if (element.dataset.math || !element.isConnected) continue;
+      observer.unobserve(element);
+      render(element);
+      batch.push(element);
+    }
+    measure(batch.filter((element) => element.dataset.math !== "waiting"));
+    if (waiting.length) later(work, { timeout: 500 });
+    else finished();
+  }
+  function finished() {
+    isScheduled = false;
+    document.documentElement.dataset.maths = "done";
+    backToTarget();
+  }
+  // A linked answer moves while formulae above it grow: unless the reader has moved, it is shown again.
+  let hasMoved = false;
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) window.addEventListener(kind, () => { hasMoved = true; }, { once: true, passive: true });
+  function backToTarget() {
+    if (!hasMoved) document.querySelector(":target")?.scrollIntoView();
+  }
+
+  assay.renderMaths = (root = document) => {
+    const found = [...root.querySelectorAll(".math-container:not([data-math])")];
+    if (root instanceof Element && root.matches(".math-container:not([data-math])")) found.unshift(root);
+    delete document.documentElement.dataset.maths;
+    const height = window.innerHeight + 200;
+    const isNear = found.map((element) => { const { top, bottom } = element.getBoundingClientRect(); return bottom > -200 && top < height; });
+    renderAll(found.filter((_, i) => isNear[i]));
+    const rest = found.filter((_, i) => !isNear[i]);
+    for (const element of rest) observer.observe(element);
+    waiting = waiting.concat(rest);
+    if (isScheduled) return;
+    isScheduled = true;
+    later(work, { timeout: 500 });
+  };
+
+  // -- the LaTeX is always at hand: a switch for the page, copying, and a double click on one formula
+  function toggle(button) {
+    isSource = !isSource;
+    for (const element of document.querySelectorAll(".math-container")) {
+      if (element.dataset.math === "waiting") continue;
+      if (isSource) { sources.set(element, latexOf(element)); showSource(element); element.dataset.math = "source"; }
+      else { element.textContent = latexOf(element); delete element.dataset.math; }
+    }
+    for (const one of document.querySelectorAll("[data-maths-toggle]")) one.setAttribute("aria-pressed", String(isSource));
+    if (!isSource) assay.renderMaths();
+    button.focus();
+  }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("[data-maths-toggle]");
+    if (button) toggle(button);
+  });
+  document.addEventListener("dblclick", (event) => {
+    const element = event.target.closest?.(".math-container");
+    if (!element) return;
+    const selection = window.getSelection();
+    selection.selectAllChildren(element);
+    document.execCommand("copy");
+    element.classList.add("is-copied");
+    setTimeout(() => element.classList.remove("is-copied"), 900);
+  });
+  document.addEventListener("copy", (event) => {
+    const selection = window.getSelection();
+    if (!selection.rangeCount || event.target.closest?.("input, textarea")) return;
+    const range = selection.getRangeAt(0).cloneRange();
+    const container = (node) => (node instanceof Element ? node : node.parentElement)?.closest(".math-container");
+    const [first, last] = [container(range.startContainer), container(range.endContainer)];
+    if (first) range.setStartBefore(first);
+    if (last) range.setEndAfter(last);
+    const within = [...(range.commonAncestorContainer.querySelectorAll?.(".math-container") ?? [])].filter((one) => range.intersectsNode(one));
+    if (!within.length) return;
+    const copies = range.cloneContents();
+    copies.querySelectorAll(".math-container").forEach((one, i) => { if (within[i]) one.textContent = delimited(within[i]); });
+    const box = document.createElement("div");
+    box.className = "copy-box";
+    box.append(copies);
+    document.body.append(box);
+    event.clipboardData.setData("text/plain", box.innerText);
+    box.remove();
+    event.preventDefault();
+  });
+
+  window.addEventListener("beforeprint", () => renderAll(waiting.splice(0)));
+  document.addEventListener("htmx:afterSwap", (event) => assay.renderMaths(event.target));
+  assay.renderMaths();
+})();
