@@ -4,7 +4,7 @@ A new strategy is a function of the same signature, entered in `STRATEGIES` unde
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +70,7 @@ def with_depth(rules: PoolRules, depth: Mapping[str, int]) -> PoolRules:
             raise PoolError(f"there is no depth for the kind {kind}; use {', '.join(rules.depth)}")
         if k < 0:
             raise PoolError(f"the depth {k} for {kind} is below 0")
-    fields = {name: getattr(rules, name) for name in rules.__dataclass_fields__}
-    return PoolRules(**{**fields, "depth": {**rules.depth, **depth}})
+    return replace(rules, depth={**rules.depth, **depth})
 
 
 def check_strategies(protocol: Protocol) -> None:

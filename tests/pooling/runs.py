@@ -8,6 +8,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 TOPICS = ["A.1", "A.2", "A.3"]
@@ -50,6 +51,7 @@ def zipped(*files: tuple[str, bytes], encrypted: bool = False) -> bytes:
     return bytes(data)
 
 
+@cache
 def gz_bomb(block: bytes, n: int) -> bytes:
     """One block again and again, in gz: some hundred kilobytes that unpack to hundreds of megabytes."""
     packer = zlib.compressobj(9, wbits=31)
@@ -140,7 +142,7 @@ BROKEN: dict[str, Broken] = {
     "gz of a PDF": Broken("not-text", lambda: gzip.compress(b"%PDF-1.7\n"), "run.tsv.gz"),
     "gz bomb": Broken("ratio", lambda: gz_bomb(b"x" * (1 << 20), 600), "run.tsv.gz"),
     "gz bomb of good lines": Broken("too-many-lines", lambda: gz_bomb(LINE * 50_000, 60), "run.tsv.gz"),
-    "gz bomb of line ends": Broken("too-many-lines", lambda: gz_bomb(b"\n" * (1 << 20), 600), "run.tsv.gz"),
+    "gz bomb of line ends": Broken("ratio", lambda: gz_bomb(b"\n" * (1 << 20), 600), "run.tsv.gz"),
     "xz cut off": Broken("damaged", lambda: lzma.compress(GOOD)[:-9], "run.tsv.xz"),
     "xz damaged": Broken("damaged", lambda: lzma.compress(GOOD)[:30] + b"\xff" * 60, "run.tsv.xz"),
     "zip of two": Broken("zip-files", lambda: zipped(("a.tsv", GOOD), ("b.tsv", GOOD)), "run.zip"),

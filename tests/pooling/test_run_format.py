@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pooling.containers import Limits
 from pooling.reports import Report
 from pooling.run_checks import ABSENT, FIT, OTHER_UNIT
 from pooling.run_format import CheckedRun, UnknownForm, check_run
-from protocols.loader import load_protocol, parse_protocol, shipped_text
+from protocols.loader import load_protocol
 from tests.pooling.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
@@ -166,8 +167,7 @@ def test_text_above_the_cap_is_refused() -> None:
 
 
 def test_scores_outside_the_protocols_range_are_refused() -> None:
-    text = shipped_text("arqmath-2020-task1").replace("max_ranks = 1000", "max_ranks = 1000\nmax_score = 9.5")
-    protocol = parse_protocol(text, name="p.toml")
+    protocol = replace(PROTOCOL, runs=replace(PROTOCOL.runs, max_score=9.5))
 
     (error,) = check(GOOD, protocol=protocol).report.errors
 
@@ -188,12 +188,10 @@ def test_ids_are_looked_up_where_the_collection_is_known() -> None:
 
 
 def test_form_without_a_reader_is_refused_by_name() -> None:
-    text = shipped_text("arqmath-2020-task1").replace(
-        'formats = ["arqmath-5", "trec-6"]', 'formats = ["bolt-xml"]'
-    )
+    protocol = replace(PROTOCOL, runs=replace(PROTOCOL.runs, formats=("bolt-xml",)))
 
     with pytest.raises(UnknownForm, match="there is no reader for bolt-xml"):
-        check(GOOD, protocol=parse_protocol(text, name="p.toml"))
+        check(GOOD, protocol=protocol)
 
 
 # ---- files that are taken

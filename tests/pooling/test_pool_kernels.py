@@ -1,0 +1,248 @@
+"""Pools as arrays: union, ranks, order, statistics."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pooling.columns import RunColumns
+from pooling.depth import PooledUnits, top_k
+from pooling.order import MAX_SEED, random_order
+from pooling.pool_files import contributions_tsv, pool_tsv, record
+from pooling.run_format import check_run
+from pooling.statistics import alone, brought, overlap, statistics
+from pooling.strategies import PoolError, PoolInput, build_pool, depths_of
+from protocols.loader import load_protocol
+
+PROTOCOL = load_protocol("arqmath-2020-task1")
+SEVERAL = {"A.1": ["a", "b", "c"], "A.2": ["x", "y"]}
+
+
+def run_of(ranking: dict[str, list[str]]) -> RunColumns:
+    """A run that ranks the documents of each topic in the order given."""
+    lines = [f"{t} Q0 {d} {i} {1000 - i} tag" for t, docs in ranking.items() for i, d in enumerate(docs, 1)]
+    columns = check_run(io.BytesIO("\n".join(lines).encode()), protocol=PROTOCOL, name="run").columns
+    assert columns is not None
+    return columns
+
+
+def entries(units: PooledUnits) -> list[tuple[str, str]]:
+    codes = units.topics.tolist()
+    return [(codes[t], d.decode()) for t, d in zip(units.topic_index, units.docno.tolist(), strict=True)]
+
+
+def plain_pool(
+    runs: list[dict[str, list[str]]], depths: list[int]
+) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """The obvious reference: who brought what at which rank."""
+    pool: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for i, (run, depth) in enumerate(zip(runs, depths, strict=True)):
+        for topic, docs in run.items():
+            for rank, docno in enumerate(docs[:depth], 1):
+                pool.setdefault((topic, docno), []).append((i, rank))
+    return dict(sorted(pool.items(), key=lambda one: (one[0][0].encode(), one[0][1].encode())))
+
+
+DOCNOS = st.lists(
+    st.sampled_from([f"d{i}" for i in range(15)] + ["é", "Z", "9", "10"]), unique=True, min_size=1
+)
+RUNS = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(["A.1", "A.10", "A.2"]), DOCNOS, min_size=1), st.integers(0, 8)
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(RUNS)
+@settings(max_examples=100, deadline=None)
+def test_pool_equals_a_plain_union_of_the_tops(drawn: list[tuple[dict[str, list[str]], int]]) -> None:
+    rankings, depths = [one[0] for one in drawn], [one[1] for one in drawn]
+
+    units = top_k([run_of(ranking) for ranking in rankings], depths)
+
+    expected = plain_pool(rankings, depths)
+    assert entries(units) == list(expected)
+    given_by = [[] for _ in range(len(units))]  # type: ignore[var-annotated]
+    for entry, run, rank in zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True):
+        given_by[entry].append((run, rank))
+    assert given_by == list(expected.values())
+
+
+@given(RUNS, st.integers(0, MAX_SEED))
+@settings(max_examples=50, deadline=None)
+def test_positions_are_a_permutation_within_each_topic(
+    drawn: list[tuple[dict[str, list[str]], int]], seed: int
+) -> None:
+    units = top_k([run_of(one[0]) for one in drawn], [one[1] for one in drawn])
+
+    position = random_order(units, seed)
+
+    for topic, size in enumerate(units.sizes.tolist()):
+        assert sorted(position[units.topic_index == topic].tolist()) == list(range(1, size + 1))
+
+
+def test_order_of_a_topic_does_not_depend_on_other_topics() -> None:
+    one = {"A.2": [f"d{i}" for i in range(50)]}
+    alone_ = top_k([run_of(one)], [50])
+    among = top_k([run_of(one | {"A.1": ["x"], "A.3": ["y", "z"]})], [50])
+
+    position = random_order(among, 7)
+
+    assert random_order(alone_, 7).tolist() == position[among.topic_index == 1].tolist()
+
+
+def test_order_is_the_same_for_ever() -> None:
+    units = top_k([run_of({"A.1": [f"d{i}" for i in range(8)]})], [8])
+
+    assert random_order(units, 2020).tolist() == FIRST_ORDER
+    assert random_order(units, 2021).tolist() != FIRST_ORDER
+
+
+FIRST_ORDER = [4, 8, 2, 5, 6, 7, 3, 1]
+
+
+@pytest.mark.parametrize("seed", [-1, MAX_SEED + 1])
+def test_seed_out_of_range_is_refused(seed: int) -> None:
+    with pytest.raises(ValueError, match="whole number from 0"):
+        random_order(top_k([run_of(SEVERAL)], [2]), seed)
+
+
+def test_depths_must_fit_the_runs() -> None:
+    with pytest.raises(ValueError, match="1 runs"):
+        top_k([run_of(SEVERAL)], [])
+
+
+def inputs() -> list[PoolInput]:
+    return [
+        PoolInput(run_of({"A.1": ["a", "b", "c"], "A.2": ["x"]}), "one", "r1", "primary"),
+        PoolInput(run_of({"A.1": ["b", "d"], "A.2": ["x"]}), "one", "r2", "alternate"),
+        PoolInput(run_of({"A.1": ["b", "e"]}), "two", "r3", "baseline"),
+    ]
+
+
+def test_statistics_count_what_each_run_and_team_brought() -> None:
+    pool = build_pool(inputs(), protocol=PROTOCOL, seed=1)
+
+    found = statistics(pool, inputs())
+
+    assert found["n"] == 6
+    assert found["topics"] == [{"topic": "A.1", "n": 5}, {"topic": "A.2", "n": 1}]
+    assert found["overlap"] == [[4, 2, 1], [2, 3, 1], [1, 1, 2]]
+    assert [(run["n"], run["alone"]) for run in found["runs"]] == [(4, 2), (3, 1), (2, 1)]
+    assert found["teams"] == [{"team": "one", "n": 5, "alone": 4}, {"team": "two", "n": 2, "alone": 1}]
+    assert json.dumps(found)
+
+
+@given(RUNS)
+@settings(max_examples=60, deadline=None)
+def test_overlap_and_unique_units_equal_those_of_plain_sets(
+    drawn: list[tuple[dict[str, list[str]], int]],
+) -> None:
+    units = top_k([run_of(one[0]) for one in drawn], [one[1] for one in drawn])
+    sets = [set(units.entry[units.run == i].tolist()) for i in range(units.n_runs)]
+    group = np.array([i % 2 for i in range(units.n_runs)], dtype=np.int32)
+    halves = [set().union(*sets[side::2]) for side in (0, 1)]
+
+    assert overlap(units).tolist() == [[len(one & two) for two in sets] for one in sets]
+    assert brought(units, group, 2).tolist() == [len(half) for half in halves]
+    assert alone(units, group, 2).tolist() == [len(halves[0] - halves[1]), len(halves[1] - halves[0])]
+
+
+def test_overlap_is_right_when_it_is_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    units = top_k([run_of({"A.1": [f"d{i}" for i in range(k, k + 50)]}) for k in (0, 10, 20)], [50, 50, 50])
+    split = np.array_split
+
+    whole = overlap(units).tolist()
+    monkeypatch.setattr(np, "array_split", lambda array, _n: split(array, 7))
+
+    assert overlap(units).tolist() == whole == [[50, 40, 30], [40, 50, 40], [30, 40, 50]]
+
+
+def test_depth_is_by_kind_and_a_baseline_is_pooled_as_the_protocol_says() -> None:
+    assert depths_of(inputs(), PROTOCOL.pool) == [50, 20, 50]
+    as_alternate = PoolInput(run_of(SEVERAL), "two", "r3", "baseline", pooled_as="alternate")
+    assert depths_of([as_alternate], PROTOCOL.pool, {"alternate": 15}) == [15]
+
+
+def test_same_seed_gives_the_same_bytes() -> None:
+    first, again = (pool_tsv(build_pool(inputs(), protocol=PROTOCOL, seed=5)) for _ in range(2))
+
+    assert first == again
+    assert first != pool_tsv(build_pool(inputs(), protocol=PROTOCOL, seed=6))
+    assert len(first.splitlines()) == 6
+
+
+def test_order_of_the_runs_changes_no_byte_of_the_pool() -> None:
+    forward = pool_tsv(build_pool(inputs(), protocol=PROTOCOL, seed=5))
+
+    assert pool_tsv(build_pool(inputs()[::-1], protocol=PROTOCOL, seed=5)) == forward
+
+
+def test_contributions_name_team_run_and_rank() -> None:
+    lines = contributions_tsv(build_pool(inputs(), protocol=PROTOCOL, seed=5), inputs()).decode().splitlines()
+
+    assert lines[:4] == [
+        "A.1\ta\tone\tr1\t1",
+        "A.1\tb\tone\tr1\t2",
+        "A.1\tb\tone\tr2\t1",
+        "A.1\tb\ttwo\tr3\t1",
+    ]
+
+
+def test_record_says_all_that_a_rebuild_needs() -> None:
+    pool = build_pool(inputs(), protocol=PROTOCOL, seed=5)
+    sources = [{"file": f"{i}.tsv", "sha256": "0" * 64} for i in range(3)]
+
+    said = record(pool, inputs(), protocol=PROTOCOL, seed=5, sha256="f" * 64, sources=sources)
+
+    assert said["protocol"] == {"slug": "arqmath-2020-task1", "sha256": PROTOCOL.digest}
+    assert (said["seed"], said["sha256"]) == (5, "f" * 64)
+    assert said["runs"][1] | {"n": 3} == said["runs"][1]
+    assert said["runs"][1]["depth"] == 20
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"strategy": "distinct-units"}, "pool.strategy: distinct-units is not available; there is top-k"),
+        ({"order": "by-run-votes"}, "pool.order: by-run-votes is not available; there is random"),
+        ({"near_duplicate_overlap": 0.95}, "near-duplicates"),
+    ],
+)
+def test_strategy_that_is_not_there_is_refused_by_name(fields: dict[str, Any], complaint: str) -> None:
+    protocol = replace(PROTOCOL, pool=replace(PROTOCOL.pool, **fields))
+
+    with pytest.raises(PoolError, match=complaint):
+        build_pool(inputs(), protocol=protocol, seed=1)
+
+
+@pytest.mark.parametrize("depth", [{"phase2": 5}, {"primary": -1}, {"primary": 0, "alternate": 0}])
+def test_depths_that_cannot_be_used_are_refused(depth: dict[str, int]) -> None:
+    with pytest.raises(PoolError):
+        build_pool(inputs(), protocol=PROTOCOL, seed=1, depth=depth)
+
+
+def test_real_runs_give_a_known_pool(data: Path) -> None:
+    names = ["prim_Approach0.tsv", "prim_zbMATH-task1-auto-both-P.tsv", "scm_ensemble-task1.tsv.gz"]
+    files = [data / "arqmath" / "runs" / name for name in names]
+    columns = [check_run(file, protocol=PROTOCOL, name=file.name).columns for file in files]
+    rankings = [
+        {
+            code: run.docno[run.offsets[i] : run.offsets[i + 1]].astype(str).tolist()
+            for i, code in enumerate(run.topics.tolist())
+        }
+        for run in columns
+        if run is not None
+    ]
+
+    units = top_k([run for run in columns if run is not None], [50, 50, 20])
+
+    assert entries(units) == list(plain_pool(rankings, [50, 50, 20]))
