@@ -91,7 +91,7 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = environment.text("STATIC_ROOT") or str(VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = VAR_DIR / "files"  # never served by a URL: each file goes through a view that checks who asks
 STORAGES = {

@@ -2,6 +2,7 @@
 
 import hashlib
 from argparse import ArgumentParser
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--demo", action="store_true", help="also make the demo campaign")
+        parser.add_argument("--no-static", action="store_true", help="the static files were collected elsewhere")
 
-    def handle(self, *args: Any, demo: bool, **options: Any) -> None:
+    def handle(self, *args: Any, demo: bool, no_static: bool, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=0)
-        call_command("load_protocols", stdout=self.stdout)
-        collect_changed()
+        call_command("load_protocols", stdout=StringIO())
+        if not no_static:
+            collect_changed()
         if demo:
             call_command("demo", stdout=self.stdout)
 
