@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.forms import BaseModelFormSet, ModelChoiceField, ModelForm
@@ -66,6 +67,13 @@ class TopicAssignmentInline(admin.TabularInline[TopicAssignment, Batch]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TopicAssignment]:
         return super().get_queryset(request).select_related("topic", "assessor")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Without the icons that would edit people and topics from here."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget
+        return field
 
     def get_formset(self, request: HttpRequest, obj: Batch | None = None, **kwargs: Any) -> Any:
         assert obj is not None

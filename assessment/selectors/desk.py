@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
-from django.urls import reverse
 
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
 from assessment.rules import judging_rules, label_of
-from corpus.models import Topic, Track, User
+from corpus.models import Document, Topic, Track, User
+from corpus.thread_selectors import address, shown_document, shown_topic
 from pooling.models import PoolEntry
 from protocols.schema import JudgingRules
 
@@ -151,7 +151,9 @@ def task_page(task: Assignment) -> dict[str, Any]:
         "task": task,
         "batch": task.batch,
         "topic": topic,
-        "document": document,
+        "shown_topic": shown_topic(topic, [one for one in (track.collection, track.topic_collection) if one]),
+        "document": None if document is None else shown_document(document),
+        "document_thread": _document_thread(document),
         "docno": task.entry.docno,
         "layout": rules.layout,
         "choices": choices(rules),
@@ -180,6 +182,13 @@ def _last_other(task: Assignment) -> Judgment | None:
     return own.exclude(assignment=task).select_related("assignment").order_by("-pk").first()
 
 
+def _document_thread(document: Document | None) -> str:
+    """Where the document's thread can be read; empty where it stands alone or is not loaded."""
+    if document is None or document.kind == Document.Kind.DOCUMENT:
+        return ""
+    return address(document.collection, document.thread, document.docno)
+
+
 class OwnJudgment(NamedTuple):
     """An assessor's latest judgment of a task."""
 
@@ -197,7 +206,7 @@ def _topic_thread(track: Track, topic: Topic) -> str:
     """Where the topic's own thread can be read; empty if it has none."""
     if not topic.thread or track.topic_collection is None:
         return ""
-    return reverse("corpus:thread", args=[track.topic_collection.slug, topic.thread])
+    return address(track.topic_collection, topic.thread, topic.thread)
 
 
 def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:

@@ -1,0 +1,568 @@
+"""The pages of the judging room: what each shows, to whom, and what a refused submission keeps."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from assessment import services
+from assessment.models import Assignment, Judgment
+from corpus.models import Track, User
+from pooling.models import PoolEntry
+from tests.assessment.conftest import Scene
+from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
+from tests.factories import (
+    PASSWORD,
+    make_assessor,
+    make_collection,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+JSON = {"HTTP_ACCEPT": "application/json"}
+
+
+def as_user(user: User | None) -> Client:
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def answer(**fields: Any) -> dict[str, Any]:
+    return {
+        "choice": "high",
+        "comment": "",
+        "request_id": str(uuid4()),
+        "seconds": "12",
+        "shown": "0",
+    } | fields
+
+
+# -- the desk
+
+
+def test_desk_shows_each_batch_with_its_counts_and_a_way_to_start(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+
+    page = as_user(scene.ada).get(reverse("assessment:mine"))
+
+    [item] = page.context["desk"]
+    assert (item.judged, item.total, item.is_done) == (1, 6, False)
+    assert [(topic.judged, topic.total) for topic in item.topics] == [(1, 3), (0, 3)]
+    assert "Go on judging" in page.content.decode()
+
+
+def test_desk_offers_to_resume_the_task_that_is_held(scene: Scene) -> None:
+    accept(scene.batch, scene.ada)
+
+    assert "Resume A.1" in as_user(scene.ada).get(reverse("assessment:mine")).content.decode()
+
+
+def test_empty_desk_says_what_will_be_there(scene: Scene) -> None:
+    page = as_user(scene.bob).get(reverse("assessment:mine")).content.decode()
+
+    assert "No batch is open for you. The organizer gives out topics" in page
+
+
+def test_drafts_are_on_no_desk_and_closed_batches_can_be_read(scene: Scene) -> None:
+    make_batch(scene.pool, {scene.ada: [scene.first]}, is_open=False, kind="training")
+    services.close_batch(batch=scene.batch)
+
+    page = as_user(scene.ada).get(reverse("assessment:mine"))
+
+    assert page.context["desk"] == []
+    assert list(page.context["closed"]) == [scene.batch]
+
+
+def test_counts_after_a_topic_was_taken_over_are_what_is_left(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    judge(accept(scene.batch, scene.bob))
+
+    [item] = as_user(scene.bob).get(reverse("assessment:mine")).context["desk"]
+
+    assert (item.judged, item.total) == (1, 2)
+
+
+def test_start_opens_a_task_and_the_end_says_that_all_is_judged(scene: Scene) -> None:
+    client = as_user(scene.ada)
+
+    started = client.post(reverse("assessment:next", args=[scene.batch.pk]))
+    assert started.url == Assignment.objects.get().get_absolute_url()
+    judge_all(scene.batch, scene.ada)
+    ended = client.post(reverse("assessment:next", args=[scene.batch.pk]), follow=True)
+
+    text = " ".join(ended.content.decode().split())
+    assert "You have judged all that is with you in this batch: 6 entries of 2 topics." in text
+
+
+def test_done_page_of_an_unfinished_batch_leads_back_to_it(scene: Scene) -> None:
+    page = as_user(scene.ada).get(reverse("assessment:done", args=[scene.batch.pk])).content.decode()
+
+    assert "Not all is judged yet" in page
+    assert "0 of 6 entries judged" in page
+
+
+def test_a_get_takes_no_task(scene: Scene) -> None:
+    assert as_user(scene.ada).get(reverse("assessment:next", args=[scene.batch.pk])).status_code == 405
+    assert not Assignment.objects.exists()
+
+
+# -- the judging page
+
+
+def test_page_shows_question_answer_choices_and_progress(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+    task = accept(scene.batch, scene.ada)
+
+    page = as_user(scene.ada).get(task.get_absolute_url())
+
+    text = " ".join(page.content.decode().split())
+    assert "Title of A.1" in text
+    assert "Body of A.1." in text
+    assert f"Body of {task.entry.docno}." in text
+    assert "<strong>1</strong> of 3 in A.1, 1 of 6 in all" in text
+    assert [choice.label for choice in page.context["choices"]] == [
+        "High", "Medium", "Low", "Not relevant", "System failure", "Do not know",
+    ]  # fmt: skip
+    assert "Sufficient to answer the complete question on its own." in text
+    assert task.entry.document is not None
+    assert f"threads/{task.entry.document.thread}/#post-{task.entry.docno}" in text
+    assert page["Cache-Control"].count("no-store") == 1
+
+
+def test_page_links_to_the_topics_own_thread_only_if_it_has_one(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = as_user(scene.ada)
+    assert client.get(task.get_absolute_url()).context["topic_thread"] == ""
+
+    Track.objects.filter(pk=scene.track.pk).update(topic_collection=make_collection("later-threads"))
+    scene.first.thread = "77"
+    scene.first.save()
+
+    assert (
+        client.get(task.get_absolute_url()).context["topic_thread"]
+        == "/collections/later-threads/threads/77/"
+    )
+
+
+def test_document_layout_shows_topic_narrative_and_document(db: None) -> None:
+    track = make_track(protocol="trec-adhoc")
+    ada, topic = make_assessor(track), make_topic(track, "301", narrative="<p>What counts here.</p>")
+    assert track.collection is not None
+    document = make_document(
+        track.collection, "FT-1", kind="document", title="A headline", body="<p>News.</p>"
+    )
+    pool = make_pool(track, {})
+    PoolEntry.objects.create(pool=pool, topic=topic, docno="FT-1", document=document, position=0)
+    task = accept(make_batch(pool, {ada: [topic]}), ada)
+
+    page = as_user(ada).get(task.get_absolute_url())
+
+    text = page.content.decode()
+    for part in ("What counts here.", "A headline", "News.", ">Document</span>", ">Topic 301</span>"):
+        assert part in text
+    assert page.context["document_thread"] == ""
+
+
+def test_document_that_is_not_loaded_is_said_to_be_missing(scene: Scene) -> None:
+    pool = make_pool(scene.track, {})
+    PoolEntry.objects.create(pool=pool, topic=scene.first, docno="nowhere", document=None, position=0)
+    task = accept(make_batch(pool, {scene.ada: [scene.first]}), scene.ada)
+
+    page = as_user(scene.ada).get(task.get_absolute_url())
+
+    assert "The text of this document is not in the collection." in page.content.decode()
+
+
+def test_page_tells_nothing_of_runs_and_other_assessors(scene: Scene) -> None:
+    training = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
+    judge(accept(training, scene.bob), "do-not-know", "bob's own remark")
+    team = make_team(scene.track)
+    task = accept(training, scene.ada)
+
+    text = as_user(scene.ada).get(task.get_absolute_url()).content.decode()
+
+    assert "bob" not in text
+    assert team.name not in text
+    assert "checked" not in text
+
+
+def test_page_takes_the_same_queries_in_a_large_pool(db: None) -> None:
+    def queries(n: int) -> int:
+        track = make_track()
+        ada, topic = make_assessor(track), make_topic(track)
+        batch = make_batch(make_pool(track, {topic: n}), {ada: [topic]})
+        judge(accept(batch, ada))
+        client, task = as_user(ada), accept(batch, ada)
+        client.get(task.get_absolute_url())
+        with CaptureQueriesContext(connection) as found:
+            client.get(task.get_absolute_url())
+        return len(found)
+
+    assert queries(3) == queries(40) <= 14
+
+
+# -- submitting
+
+
+def test_plain_form_stores_the_judgment_and_goes_to_the_next_task(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    sent = as_user(scene.ada).post(task.get_absolute_url(), answer(comment="clear"))
+
+    judgment = Judgment.objects.get()
+    assert (judgment.docno, judgment.choice, judgment.comment, judgment.seconds) == (
+        task.entry.docno,
+        "high",
+        "clear",
+        12,
+    )
+    assert sent.url == Assignment.objects.get(status="accepted").get_absolute_url() != task.get_absolute_url()
+
+
+def test_last_judgment_leads_to_the_end(scene: Scene) -> None:
+    batch = make_batch(make_pool(scene.track, {scene.first: 1}), {scene.ada: [scene.first]})
+    task = accept(batch, scene.ada)
+
+    sent = as_user(scene.ada).post(task.get_absolute_url(), answer())
+
+    assert sent.url == reverse("assessment:done", args=[batch.pk])
+
+
+def test_script_gets_what_was_stored_and_where_to_go(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    fields = answer()
+    client = as_user(scene.ada)
+
+    first = client.post(task.get_absolute_url(), fields, **JSON)
+    again = client.post(task.get_absolute_url(), fields, **JSON)
+
+    judgment = Judgment.objects.get()
+    following = Assignment.objects.get(status="accepted").get_absolute_url()
+    assert first.json() == again.json() == {"judgment": judgment.pk, "choice": "high", "next": following}
+
+
+@pytest.mark.parametrize("seconds", ["", "-4", "1e9", "99999999999999999999", "٣", "soon"])
+def test_a_time_that_cannot_be_read_is_no_reason_to_refuse(scene: Scene, seconds: str) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    as_user(scene.ada).post(task.get_absolute_url(), answer(seconds=seconds))
+
+    assert Judgment.objects.get().seconds in {None, 3}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"choice": ""}, "Choose a grade, or one of the other answers."),
+        ({"choice": "excellent"}, "is not a choice of this protocol; use high, medium"),
+        ({"choice": "do-not-know", "comment": "  "}, "“Do not know” needs a comment that says why."),
+        ({"request_id": "x"}, "Enter a valid UUID"),
+    ],
+)
+def test_wrong_form_is_shown_again_with_what_was_entered(
+    scene: Scene, fields: dict[str, str], said: str
+) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = as_user(scene.ada)
+
+    page = client.post(task.get_absolute_url(), answer(comment="kept words") | fields)
+    problem = client.post(task.get_absolute_url(), answer() | fields, **JSON)
+
+    assert (page.status_code, problem.status_code) == (422, 422)
+    assert said in problem.json()["detail"]
+    if "comment" not in fields:
+        assert "kept words" in page.content.decode()
+    assert not Judgment.objects.exists()
+
+
+def test_refused_revision_stays_on_the_page(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    judgment = judge(task, "low")
+    client = as_user(scene.ada)
+    services.close_batch(batch=scene.batch)
+
+    page = client.post(
+        task.get_absolute_url(), answer(choice="high", comment="on reflection", shown=judgment.pk)
+    )
+
+    assert page.status_code == 409
+    text = page.content.decode()
+    assert "is closed: your judgment stands as it was" in text
+    assert "on reflection" in text
+    assert page.context["answer"]["choice"] == "high"
+
+
+def test_revision_of_what_the_page_did_not_show_asks_first(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    standing = judge(task, "low")
+    client = as_user(scene.ada)
+
+    problem = client.post(task.get_absolute_url(), answer(choice="high"), **JSON)
+    page = client.post(task.get_absolute_url(), answer(choice="high"))
+
+    assert problem.status_code == page.status_code == 409
+    assert problem.json()["standing"] == {"judgment": standing.pk, "request_id": str(standing.request_id)}
+    assert page.context["answer"]["shown"] == standing.pk
+    assert Judgment.objects.count() == 1
+
+
+def test_page_sent_twice_with_another_choice_asks_first(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    client, fields = as_user(scene.ada), answer()
+    client.post(task.get_absolute_url(), fields)
+
+    page = client.post(task.get_absolute_url(), fields | {"choice": "low"})
+
+    assert page.status_code == 409
+    assert str(page.context["answer"]["request_id"]) != fields["request_id"]
+    assert Judgment.objects.get().choice == "high"
+
+
+def test_going_back_shows_the_earlier_judgment_and_lets_it_be_changed(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = as_user(scene.ada)
+    client.post(task.get_absolute_url(), answer(choice="low", comment="why"))
+
+    page = client.get(task.get_absolute_url())
+    shown = page.context["answer"]
+    client.post(
+        task.get_absolute_url(), answer(choice="medium", shown=shown["shown"], request_id=shown["request_id"])
+    )
+
+    assert (shown["choice"], shown["comment"]) == ("low", "why")
+    assert "You judged this <strong>Low</strong>" in page.content.decode()
+    assert Judgment.objects.get(is_current=True).choice == "medium"
+
+
+def test_judgment_is_kept_although_there_is_no_next_task(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    services.close_batch(batch=scene.batch)
+
+    page = as_user(scene.ada).post(task.get_absolute_url(), answer(), follow=True)
+
+    assert Judgment.objects.count() == 1
+    assert "Your judgment is saved." in page.content.decode()
+
+
+@pytest.mark.parametrize("how", ["closed", "withdrawn"])
+def test_settled_judgment_is_shown_and_cannot_be_changed(scene: Scene, how: str) -> None:
+    task = accept(scene.batch, scene.ada)
+    judge(task)
+    if how == "closed":
+        services.close_batch(batch=scene.batch)
+    else:
+        services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+
+    page = as_user(scene.ada).get(task.get_absolute_url())
+
+    assert "it stands." in page.context["settled"]
+    assert 'id="submit" disabled' in page.content.decode()
+
+
+# -- without a login
+
+
+def test_script_without_a_login_is_told_to_log_in(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    problem = Client().post(task.get_absolute_url(), answer(), **JSON)
+
+    assert problem.status_code == 401
+    assert problem.json()["login"] == f"/login/?next={reverse('assessment:back')}"
+
+
+def test_plain_form_without_a_login_finds_its_answer_again_after_it(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = Client()
+    sent = client.post(task.get_absolute_url(), answer(choice="low", comment="half a proof"))
+
+    page = client.post(sent.url, {"username": "ada", "password": PASSWORD}, follow=True)
+    again = client.get(task.get_absolute_url())
+
+    assert (page.context["answer"]["choice"], page.context["answer"]["comment"]) == ("low", "half a proof")
+    assert "Check your choice, and submit it." in page.content.decode()
+    assert "choice" not in again.context["answer"]
+    assert not Judgment.objects.exists()
+
+
+def test_answer_kept_for_one_person_is_not_shown_to_another(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = Client()
+    sent = client.post(task.get_absolute_url(), answer(comment="mine"))
+
+    page = client.post(sent.url, {"username": "bob", "password": PASSWORD}, follow=True)
+
+    assert page.status_code == 404
+
+
+def test_visitor_who_only_looks_leaves_nothing_behind(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    sent = Client().get(task.get_absolute_url())
+
+    assert sent.url == f"/login/?next={task.get_absolute_url()}"
+    assert not Session.objects.exists()
+
+
+def test_submission_without_a_csrf_token_is_refused(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(scene.ada)
+
+    assert client.post(task.get_absolute_url(), answer()).status_code == 403
+    assert not Judgment.objects.exists()
+
+
+# -- one's own judgments, guidelines
+
+
+def test_own_judgments_show_each_task_once_as_it_stands(scene: Scene) -> None:
+    first = accept(scene.batch, scene.ada)
+    judge(first, "low")
+    judge(first, "high", "after all")
+    judge(accept(scene.batch, scene.ada), "medium")
+
+    page = as_user(scene.ada).get(reverse("assessment:own_judgments", args=[scene.batch.pk]))
+
+    assert [label for _, label in page.context["rows"]] == ["Medium", "High"]
+    assert "after all" in page.content.decode()
+
+
+def test_own_judgments_are_paged_and_an_empty_list_is_explained(scene: Scene) -> None:
+    client = as_user(scene.ada)
+    address = reverse("assessment:own_judgments", args=[scene.batch.pk])
+    assert "You have judged nothing in this batch yet." in client.get(address).content.decode()
+
+    batch = make_batch(make_pool(scene.track, {scene.first: 51}), {scene.ada: [scene.first]})
+    judge_all(batch, scene.ada)
+
+    page = client.get(reverse("assessment:own_judgments", args=[batch.pk]), {"page": 2})
+    assert len(page.context["rows"]) == 1
+
+
+def test_guidelines_give_every_definition(scene: Scene) -> None:
+    page = as_user(scene.ada).get(reverse("assessment:guidelines", args=[scene.batch.pk]))
+
+    for choice in page.context["choices"]:
+        assert choice.definition in page.content.decode()
+
+
+def test_keys_are_shown_only_to_who_uses_them(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = as_user(scene.ada)
+    assert "<kbd" in client.get(task.get_absolute_url()).content.decode()
+
+    User.objects.filter(pk=scene.ada.pk).update(uses_shortcuts=False)
+
+    text = client.get(task.get_absolute_url()).content.decode()
+    assert "<kbd" not in text
+    assert "data-shortcuts" not in text
+
+
+# -- who sees what
+
+
+@pytest.fixture
+def cast(scene: Scene) -> dict[str, User | None]:
+    participant = make_user("participant")
+    make_team(scene.track, participant)
+    return {
+        "organizer": make_organizer("organizer"),
+        "assessor": scene.ada,
+        "other assessor": scene.bob,
+        "participant": participant,
+        "stranger": make_user("stranger"),
+        "visitor": None,
+    }
+
+
+LOGIN = 302
+STORY: dict[str, tuple[Callable[[Scene, Assignment], str], dict[str, int]]] = {
+    "desk": (
+        lambda scene, task: reverse("assessment:mine"),
+        {"organizer": 200, "assessor": 200, "other assessor": 200, "participant": 200, "stranger": 200},
+    ),
+    "task": (lambda scene, task: task.get_absolute_url(), {"assessor": 200}),
+    "own judgments": (
+        lambda scene, task: reverse("assessment:own_judgments", args=[scene.batch.pk]),
+        {"assessor": 200},
+    ),
+    "done": (lambda scene, task: reverse("assessment:done", args=[scene.batch.pk]), {"assessor": 200}),
+    "guidelines": (
+        lambda scene, task: reverse("assessment:guidelines", args=[scene.batch.pk]),
+        {"assessor": 200, "organizer": 200},
+    ),
+    "judging": (
+        lambda scene, task: reverse("assessment:judging", args=[scene.track.slug]),
+        {"organizer": 200, "assessor": 200, "other assessor": 200, "participant": 403, "stranger": 403},
+    ),
+    "batch": (
+        lambda scene, task: reverse("assessment:batch", args=[scene.batch.pk]),
+        {"organizer": 200, "assessor": 403, "other assessor": 403, "participant": 403, "stranger": 403},
+    ),
+    "csv": (
+        lambda scene, task: reverse("assessment:judgments_csv", args=[scene.batch.pk]),
+        {"organizer": 200, "assessor": 403, "other assessor": 403, "participant": 403, "stranger": 403},
+    ),
+}
+
+
+@pytest.mark.parametrize("page", list(STORY))
+def test_who_sees_a_page(scene: Scene, cast: dict[str, User | None], page: str) -> None:
+    task = accept(scene.batch, scene.ada)
+    address, allowed = STORY[page]
+
+    seen = {name: as_user(user).get(address(scene, task)).status_code for name, user in cast.items()}
+
+    assert seen == {name: allowed.get(name, LOGIN if name == "visitor" else 404) for name in cast}
+
+
+@pytest.mark.parametrize("name", ["organizer", "other assessor", "participant", "stranger", "visitor"])
+def test_nobody_else_submits_or_accepts(scene: Scene, cast: dict[str, User | None], name: str) -> None:
+    task = accept(scene.batch, scene.ada)
+    client = as_user(cast[name])
+
+    submitted = client.post(task.get_absolute_url(), answer())
+    accepted = client.post(reverse("assessment:next", args=[scene.batch.pk]))
+
+    expected = LOGIN if name == "visitor" else 404
+    assert (submitted.status_code, accepted.status_code) == (expected, expected)
+    assert not Judgment.objects.exists()
+    assert Assignment.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["assessor", "other assessor", "participant", "stranger", "visitor"])
+def test_only_organizers_open_and_close(scene: Scene, cast: dict[str, User | None], name: str) -> None:
+    as_user(cast[name]).post(reverse("assessment:close", args=[scene.batch.pk]))
+
+    scene.batch.refresh_from_db()
+    assert scene.batch.status == "open"
+
+
+def test_another_assessors_judgments_are_not_in_ones_own_list(scene: Scene) -> None:
+    training = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
+    judge(accept(training, scene.bob))
+
+    page = as_user(scene.ada).get(reverse("assessment:own_judgments", args=[training.pk]))
+
+    assert page.context["rows"] == []
+
+
+def test_draft_track_is_hidden_from_its_assessors(scene: Scene) -> None:
+    Track.objects.filter(pk=scene.track.pk).update(status="draft")
+
+    assert as_user(scene.ada).get(reverse("assessment:judging", args=[scene.track.slug])).status_code == 404
