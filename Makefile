@@ -10,7 +10,7 @@ setup: ## Install what Assay needs into .venv and static/vendor
 	@sh config/setup.sh
 
 run: setup ## Start Assay with its demo campaign. PORT=8001: another port; DEMO=no: without the demo
-	@PORT="$(PORT)" $(PYTHON) -m config.run
+	@$(PYTHON) -m config.run
 
 lint: setup ## Check style, types, the direction of imports, and the settings of a deployment
 	$(PYTHON) -m ruff check .
