@@ -1,7 +1,44 @@
 """Addresses of the scoring room."""
 
-from django.urls import URLPattern
+from django.urls import path, register_converter
+
+from scoring import views
+
+
+class TableKind:
+    """The ending of a table's file."""
+
+    regex = "tsv|csv"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(TableKind, "table")
 
 app_name = "scoring"
 
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("tracks/<slug:slug>/qrels/", views.qrels_list, name="qrels_list"),
+    path("tracks/<slug:slug>/qrels/freeze/", views.freeze, name="freeze"),
+    path("tracks/<slug:slug>/qrels/import/", views.import_qrels, name="import_qrels"),
+    path("qrels/<int:qrels_id>/", views.qrels, name="qrels"),
+    path("qrels/<int:qrels_id>/qrels.tsv", views.qrels_file, name="qrels_file"),
+    path("qrels/<int:qrels_id>/score/", views.score, name="score"),
+    path("tracks/<slug:slug>/leaderboards/", views.leaderboards, name="leaderboards"),
+    path("leaderboards/<int:board_id>/", views.leaderboard, name="leaderboard"),
+    path(
+        "leaderboards/<int:board_id>/leaderboard.<table:kind>",
+        views.leaderboard_file,
+        name="leaderboard_file",
+    ),
+    path("leaderboards/<int:board_id>/topics.<table:kind>", views.topics_file, name="topics_file"),
+    path("leaderboards/<int:board_id>/release/", views.release, name="release"),
+    path("evaluations/<int:evaluation_id>/", views.evaluation, name="evaluation"),
+    path(
+        "evaluations/<int:evaluation_id>/scores.<table:kind>", views.evaluation_file, name="evaluation_file"
+    ),
+]

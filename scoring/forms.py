@@ -1,0 +1,79 @@
+"""The forms of the scoring room: freezing and importing."""
+
+from typing import Any, cast
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from corpus.models import Track
+from pooling.models import Pool
+from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
+
+MAX_BYTES = 64 << 20
+COMPLAINTS_SHOWN = 20
+
+
+def _bootstrapped(form: forms.BaseForm) -> None:
+    """Give each control its Bootstrap class, and tie it to its help and errors."""
+    for name, field in form.fields.items():
+        kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
+        field.widget.attrs.setdefault("class", kind)
+        field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")
+
+
+def _name() -> forms.CharField:
+    return forms.CharField(max_length=100, required=False, help_text="What this version is, in a few words.")
+
+
+class FreezeForm(forms.Form):
+    """Which pool's judgments become qrels, and whether others than main ones and adjudications count."""
+
+    pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
+    name = _name()
+    dual = forms.BooleanField(
+        required=False,
+        label="Count dual judgments where nobody else has judged",
+        help_text="Usually not: they are there to measure agreement.",
+    )
+    training = forms.BooleanField(
+        required=False,
+        label="Count training judgments where nobody else has judged",
+        help_text="Usually not: assessors were still learning.",
+    )
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY)
+        cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools
+        _bootstrapped(self)
+
+    @property
+    def also(self) -> list[str]:
+        """Kinds of batch that count besides main and adjudication."""
+        return [kind for kind in ("dual", "training") if self.cleaned_data[kind]]
+
+
+class ImportForm(forms.Form):
+    """An official qrels file. Every complaint is shown with its line."""
+
+    file = forms.FileField(help_text="Four columns: topic, 0, docno, grade. UTF-8, at most 64 MB.")
+    name = _name()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _bootstrapped(self)
+
+    def clean_file(self) -> "UploadedFile[Any]":
+        """Read the file; what it holds is in `columns`."""
+        upload: UploadedFile[Any] = self.cleaned_data["file"]
+        if (upload.size or 0) > MAX_BYTES:
+            raise forms.ValidationError(
+                f"The file has {(upload.size or 0) >> 20} MB; at most 64 MB are accepted."
+            )
+        try:
+            self.columns: QrelsColumns = parse_qrels(upload.read())
+        except QrelsError as error:
+            said = [str(complaint) for complaint in error.complaints[:COMPLAINTS_SHOWN]]
+            more = error.n_complaints - len(said)
+            raise forms.ValidationError([*said, f"and {more:,} more complaints"] if more else said) from None
+        return upload

@@ -1,0 +1,174 @@
+"""What makes leaderboards: asking for one, scoring its runs in a job, releasing it."""
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from django.db import transaction
+from django.utils import timezone
+
+from corpus import jobs
+from corpus.models import Track, User
+from pooling.columns import RunColumns, load
+from pooling.models import Run
+from protocols.measure_names import Measure, parse_measures
+from protocols.schema import Average
+from scoring import selectors
+from scoring.errors import LeaderboardRefused
+from scoring.matching import JudgedDocuments
+from scoring.measures import RunScores, score_run
+from scoring.models import Evaluation, Leaderboard, Qrels, Score
+from scoring.protocol_rules import NotComputed, measures_of
+from scoring.tables import score_rows
+
+CHUNK = 5_000
+
+
+@transaction.atomic
+def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
+    """Record a leaderboard of the runs that stand when a worker takes it up, and queue the work.
+
+    Raises
+    ------
+    LeaderboardRefused
+        One is being scored for these qrels already, there is no run to score, or the protocol cannot be followed.
+    """
+    qrels = Qrels.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=qrels.pk)
+    protocol = qrels.track.protocol.parsed
+    if qrels.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
+        raise LeaderboardRefused(
+            f"Runs are being scored against {qrels} at this moment; wait until that is done."
+        )
+    if not selectors.runs_to_score(qrels.track).exists():
+        kinds = ", ".join(protocol.runs.scored_kinds)
+        raise LeaderboardRefused(
+            f"{qrels.track} has no run to score; the protocol scores runs of the kinds {kinds}."
+        )
+    try:
+        measures = measures_of(protocol)
+    except NotComputed as error:
+        raise LeaderboardRefused(f"{error}.") from None
+    board = Leaderboard.objects.create(
+        track=qrels.track,
+        qrels=qrels,
+        protocol_digest=protocol.digest,
+        measures=[str(measure) for measure in measures],
+        average=protocol.scoring.average,
+        created_by=by,
+    )
+    board.job = jobs.request(
+        kind="scoring.score_runs",
+        title=f"Score the runs of {qrels.track} against qrels {qrels}"[:200],
+        arguments={"leaderboard_id": board.pk},
+        by=by,
+        track=qrels.track,
+    )
+    board.save(update_fields=["job"])
+    return board
+
+
+def _scoring_failed(*, leaderboard_id: int) -> None:
+    boards = Leaderboard.objects.filter(pk=leaderboard_id, status=Leaderboard.Status.SCORING)
+    boards.update(status=Leaderboard.Status.FAILED)
+
+
+class _Scored(NamedTuple):
+    run: Run
+    scores: RunScores
+
+
+@jobs.handler("scoring.score_runs", failed=_scoring_failed)
+def score_runs(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
+    """Score every standing run of a scored kind. Stored in one transaction: there is never a half leaderboard.
+
+    Raises
+    ------
+    LeaderboardRefused
+        The stored columns of a run cannot be read.
+    JobLost
+        Another worker has taken the job over.
+    """
+    board = Leaderboard.objects.select_related("track__protocol", "qrels").get(pk=leaderboard_id)
+    judged = JudgedDocuments(selectors.qrels_columns(board.qrels))
+    measures = parse_measures(board.measures)
+    scored = list(_scored(board.track, judged, measures, progress))
+    with progress.storing():
+        board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard_id)
+        if (
+            board.status != Leaderboard.Status.READY
+        ):  # else an attempt stored it, and died before it could say so
+            _store(board, scored, judged, measures)
+    return {"leaderboard": board.pk, "runs": board.evaluations.count()}
+
+
+def _scored(
+    track: Track, judged: JudgedDocuments, measures: list[Measure], progress: jobs.Progress
+) -> Iterator[_Scored]:
+    runs = list(selectors.runs_to_score(track))
+    for n, run in enumerate(runs):
+        progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
+        yield _Scored(run, score_run(_columns(run), judged, measures))
+    progress.update(len(runs), len(runs), "storing")
+
+
+def _columns(run: Run) -> RunColumns:
+    try:
+        with run.columns.open("rb") as stored:
+            return load(cast(BinaryIO, stored))
+    except (OSError, ValueError, KeyError) as error:
+        raise LeaderboardRefused(
+            f"The stored columns of the run {run.tag} cannot be read: {error}."
+        ) from error
+
+
+def _store(
+    board: Leaderboard, scored: list[_Scored], judged: JudgedDocuments, measures: list[Measure]
+) -> None:
+    average = cast(Average, board.average)
+    evaluations = [
+        Evaluation(
+            leaderboard=board,
+            run=run,
+            run_sha256=run.sha256,
+            n_topics=int(scores.averaged(average).sum()),
+            n_missing=scores.n_missing,
+        )
+        for run, scores in scored
+    ]
+    Evaluation.objects.bulk_create(evaluations)
+    rows = (
+        Score(evaluation=evaluation, topic=row.topic, measure=row.measure, value=row.value)
+        for evaluation, (run, scores) in zip(evaluations, scored, strict=True)
+        for row in score_rows(run.tag, scores, judged, measures, average=average, per_topic=True)
+    )
+    Score.objects.bulk_create(rows, batch_size=CHUNK)
+    board.status = Leaderboard.Status.READY
+    board.save(update_fields=["status"])
+
+
+@transaction.atomic
+def release_leaderboard(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
+    """Let a leaderboard be seen: by organizers only (which withdraws a release), by the track's teams, by everybody.
+
+    Asking for the level that it has changes nothing.
+
+    Raises
+    ------
+    LeaderboardRefused
+        It is not scored yet, or there is no such level.
+    """
+    board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard.pk)
+    if level not in Leaderboard.Release.values:
+        raise LeaderboardRefused(
+            f"There is no release level {level!r}; use {', '.join(Leaderboard.Release.values)}."
+        )
+    if level == board.release:
+        return board
+    if board.status != Leaderboard.Status.READY:
+        raise LeaderboardRefused(
+            f"The leaderboard is {board.get_status_display()}; only a finished one is released."
+        )
+    is_hidden = level == Leaderboard.Release.HIDDEN
+    board.release = level
+    board.released_at, board.released_by = (None, None) if is_hidden else (timezone.now(), by)
+    board.save(update_fields=["release", "released_at", "released_by"])
+    return board

@@ -1,0 +1,307 @@
+"""What others may read of qrels, leaderboards and evaluations, and who sees what.
+
+Organizers see everything. A leaderboard that is released to participants is seen by members of the track's teams,
+who open the evaluations of their own runs from it; one that is public is seen by everybody, with all of its
+evaluations. Qrels are seen by whoever sees a leaderboard that stands on them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q, QuerySet
+
+from corpus.models import Track, User
+from corpus.selectors import tracks_for
+from pooling.models import Run, Team
+from protocols.measure_names import parse_measure
+from scoring.charts import topic_chart
+from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
+from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
+from scoring.tables import ALL, HEADER, ScoreRow, shown
+
+Visitor = User | AnonymousUser
+CHUNK = 5_000
+
+
+def is_organizer(user: Visitor) -> bool:
+    return isinstance(user, User) and user.is_organizer
+
+
+def leaderboards_for(user: Visitor) -> QuerySet[Leaderboard]:
+    """Leaderboards that a person may see."""
+    boards = Leaderboard.objects.select_related(
+        "track__protocol", "qrels", "job", "created_by", "released_by"
+    )
+    if is_organizer(user):
+        return boards
+    may_see = Q(release=Leaderboard.Release.PUBLIC)
+    if isinstance(user, User):
+        own_tracks = Team.objects.filter(members=user).values("track")
+        may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
+    return boards.filter(may_see, track__in=tracks_for(user))
+
+
+def leaderboards_of(user: Visitor, track: Track) -> QuerySet[Leaderboard]:
+    """Leaderboards of a track that a person may see, newest first."""
+    return leaderboards_for(user).filter(track=track)
+
+
+def evaluations_for(user: Visitor) -> QuerySet[Evaluation]:
+    """Evaluations whose topics a person may see, one by one."""
+    evaluations = Evaluation.objects.select_related(
+        "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
+    )
+    evaluations = evaluations.defer("run__report")
+    if is_organizer(user):
+        return evaluations
+    may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
+    if isinstance(user, User):
+        may_see |= Q(run__team__in=Team.objects.filter(members=user))
+    return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
+
+
+def qrels_for(user: Visitor) -> QuerySet[Qrels]:
+    """Versions of qrels that a person may see."""
+    versions = Qrels.objects.select_related("track__protocol", "protocol", "pool", "created_by")
+    if is_organizer(user):
+        return versions
+    return versions.filter(pk__in=leaderboards_for(user).order_by().values("qrels"))
+
+
+def qrels_of(user: Visitor, track: Track) -> QuerySet[Qrels]:
+    """Versions of a track's qrels that a person may see, newest first."""
+    return qrels_for(user).filter(track=track)
+
+
+def runs_to_score(track: Track) -> QuerySet[Run]:
+    """Standing runs of the kinds that the protocol scores."""
+    kinds = track.protocol.parsed.runs.scored_kinds
+    runs = (
+        track.runs.filter(status=Run.Status.SUBMITTED, kind__in=kinds).select_related("team").defer("report")
+    )
+    return runs.order_by("team__name", "tag", "id")
+
+
+def qrels_columns(qrels: Qrels) -> QrelsColumns:
+    """A version as arrays."""
+    entries = QrelsEntry.objects.filter(qrels=qrels).values_list("topic", "docno", "grade")
+    rows = entries.iterator(chunk_size=CHUNK)
+    return columns_from((topic.encode(), docno.encode(), grade) for topic, docno, grade in rows)
+
+
+def qrels_tsv(qrels: Qrels) -> bytes:
+    """A version's file; its sha256 is the recorded one."""
+    return format_qrels(qrels_columns(qrels))
+
+
+class TopicCounts(NamedTuple):
+    """How many units of a topic have each grade."""
+
+    topic: str
+    n: int
+    counts: list[int]
+
+
+def qrels_page(user: Visitor, qrels: Qrels) -> dict[str, Any]:
+    """Counts by topic and grade, and the report of how the version was made."""
+    pairs = QrelsEntry.objects.filter(qrels=qrels).order_by().values_list("topic", "grade")
+    counted = Counter(pairs.iterator(chunk_size=CHUNK))
+    grades = sorted({grade for _, grade in counted}, reverse=True)
+    by_topic: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for (topic, grade), n in counted.items():
+        by_topic[topic][grade] = n
+    rows = [
+        TopicCounts(topic, sum(counts.values()), [counts.get(grade, 0) for grade in grades])
+        for topic, counts in sorted(by_topic.items())
+    ]
+    labels = {grade.value: grade.label for grade in qrels.protocol.parsed.judging.grades}
+    return {
+        "track": qrels.track,
+        "qrels": qrels,
+        "grades": [(grade, labels.get(grade, "pooled, no grade" if grade < 0 else "")) for grade in grades],
+        "rows": rows,
+        "n_units": sum(row.n for row in rows),
+        "totals": [sum(row.counts[n] for row in rows) for n in range(len(grades))],
+        "report": _report_for(user, qrels),
+        "leaderboards": leaderboards_for(user).filter(qrels=qrels),
+        "is_organizer": is_organizer(user),
+        "tab": "qrels_list",
+    }
+
+
+def _report_for(user: Visitor, qrels: Qrels) -> dict[str, Any]:
+    """What organizers see of how a version was made; others see which topics were dropped."""
+    if not is_organizer(user):
+        return {
+            key: qrels.report[key]
+            for key in ("dropped", "min_relevant", "relevant_from")
+            if key in qrels.report
+        }
+    labels = {one.key: one.label for one in qrels.protocol.parsed.judging.choices}
+    non_answers = [one | {"label": labels[one["choice"]]} for one in qrels.report.get("non_answers", [])]
+    return {**qrels.report, "non_answers": non_answers}
+
+
+class Cell(NamedTuple):
+    """A mean as the table shows it."""
+
+    text: str
+    is_best: bool
+
+
+class BoardRow(NamedTuple):
+    """A run on a leaderboard."""
+
+    evaluation: Evaluation
+    run: Run
+    values: list[float]
+    cells: list[Cell]
+    is_own: bool
+    may_open: bool
+
+
+class Column(NamedTuple):
+    """A column that the table can be sorted by; `link` asks for it, or for its reverse if it is sorted by now."""
+
+    label: str
+    title: str
+    link: str
+    direction: str
+    is_number: bool
+
+
+def leaderboard_page(user: Visitor, board: Leaderboard, sort: str = "") -> dict[str, Any]:
+    """The rows of a leaderboard in the order asked for. A known number of queries, however many runs there are."""
+    rows, keys = _board_rows(user, board), _sort_keys(board)
+    key = sort.removeprefix("-")
+    if key not in keys:
+        key, sort = board.measures[0], board.measures[0]
+    is_name = key in {"team", "run"}
+    rows.sort(key=keys[key], reverse=sort.startswith("-") == is_name)
+    return {
+        "track": board.track,
+        "board": board,
+        "rows": rows,
+        "columns": _columns_of(board, key, sort),
+        "n_own": sum(row.is_own for row in rows),
+        "is_organizer": is_organizer(user),
+        "tab": "leaderboards",
+    }
+
+
+def _board_rows(user: Visitor, board: Leaderboard) -> list[BoardRow]:
+    """Rows by team and tag; equal values keep that order whatever the table is sorted by."""
+    evaluations = (
+        Evaluation.objects.filter(leaderboard=board).select_related("run__team").defer("run__report")
+    )
+    means: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    found = Score.objects.filter(evaluation__leaderboard=board, topic=ALL)
+    for evaluation_id, measure, value in found.values_list("evaluation_id", "measure", "value"):
+        means[evaluation_id][measure] = value
+    own = (
+        set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
+        if user.pk
+        else set()
+    )
+    sees_all = is_organizer(user) or board.release == Leaderboard.Release.PUBLIC
+    best = [shown(max((one[measure] for one in means.values()), default=0.0)) for measure in board.measures]
+    rows = []
+    for evaluation in sorted(evaluations, key=lambda one: (one.run.team.name, one.run.tag, one.pk)):
+        values = [means[evaluation.pk][measure] for measure in board.measures]
+        cells = [Cell(shown(value), shown(value) == top) for value, top in zip(values, best, strict=True)]
+        is_own = evaluation.run.team_id in own
+        rows.append(BoardRow(evaluation, evaluation.run, values, cells, is_own, sees_all or is_own))
+    return rows
+
+
+def _sort_keys(board: Leaderboard) -> dict[str, Any]:
+    keys: dict[str, Any] = {
+        "team": lambda row: row.run.team.name.casefold(),
+        "run": lambda row: row.run.tag.casefold(),
+        "missing": lambda row: row.evaluation.n_missing,
+    }
+    for n, measure in enumerate(board.measures):
+        keys[measure] = lambda row, n=n: row.values[n]
+    return keys
+
+
+def _columns_of(board: Leaderboard, key: str, sort: str) -> list[Column]:
+    """Team, run, each measure, missing topics."""
+    titles = {measure: parse_measure(measure).title for measure in board.measures}
+    labels = {"team": "Team", "run": "Run"} | {one: one for one in board.measures} | {"missing": "Missing"}
+    columns = []
+    for name, label in labels.items():
+        is_sorted, is_reversed = name == key, sort.startswith("-")
+        link = f"-{name}" if is_sorted and not is_reversed else name
+        is_ascending = (name in {"team", "run"}) != is_reversed
+        direction = ("ascending" if is_ascending else "descending") if is_sorted else ""
+        title = titles.get(name, "topics of the qrels that the run has not" if name == "missing" else "")
+        columns.append(Column(label, title, link, direction, name not in {"team", "run"}))
+    return columns
+
+
+def leaderboard_table(user: Visitor, board: Leaderboard) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the leaderboard as a file, by the first measure."""
+    header = ["team", "run", "kind", "manual", "uses", "topics", "missing", *board.measures]
+    page = leaderboard_page(user, board)
+    return header, [[*_run_cells(row), *(cell.text for cell in row.cells)] for row in page["rows"]]
+
+
+def _run_cells(row: BoardRow) -> list[str]:
+    run, evaluation = row.run, row.evaluation
+    manual = "manual" if run.is_manual else "automatic"
+    counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
+    return [_one_word(run.team.name), _one_word(run.tag), run.kind, manual, run.uses, *counts]
+
+
+def _one_word(name: str) -> str:
+    """A name without the white space that would break a line or a column."""
+    return " ".join(name.split())
+
+
+def topic_table(evaluations: QuerySet[Evaluation]) -> tuple[Sequence[str], Iterator[tuple[str, ...]]]:
+    """Header and rows of the values of evaluations, topic by topic and then the means, as the command prints them."""
+    measures = {one.pk: one.leaderboard.measures for one in evaluations}
+    names = {one.pk: _one_word(one.run.tag) for one in evaluations}
+    found = Score.objects.filter(evaluation__in=measures).values_list(
+        "evaluation_id", "topic", "measure", "value"
+    )
+    ordered = sorted(
+        found.iterator(chunk_size=CHUNK),
+        key=lambda row: (names[row[0]], row[0], row[1] == ALL, row[1], measures[row[0]].index(row[2])),
+    )
+    return HEADER, (
+        ScoreRow(names[pk], topic, measure, value).cells() for pk, topic, measure, value in ordered
+    )
+
+
+def evaluation_page(user: Visitor, evaluation: Evaluation, measure: str = "") -> dict[str, Any]:
+    """The values of a run, topic by topic, and the chart of one measure."""
+    board = evaluation.leaderboard
+    measures = board.measures
+    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for topic, name, value in Score.objects.filter(evaluation=evaluation).values_list(
+        "topic", "measure", "value"
+    ):
+        values[topic][name] = value
+    means = values.pop(ALL)
+    topics = sorted(values)
+    charted = measure if measure in measures else measures[0]
+    known = set(board.track.topics.values_list("code", flat=True))
+    return {
+        "track": board.track,
+        "board": board,
+        "evaluation": evaluation,
+        "run": evaluation.run,
+        "measures": [(name, parse_measure(name).title) for name in measures],
+        "rows": [
+            (topic, topic in known, [shown(values[topic][name]) for name in measures]) for topic in topics
+        ],
+        "means": [shown(means[name]) for name in measures],
+        "charted": charted,
+        "chart": topic_chart([(topic, values[topic][charted]) for topic in topics], means[charted]),
+        "is_organizer": is_organizer(user),
+        "tab": "leaderboards",
+    }
