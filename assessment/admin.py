@@ -185,7 +185,7 @@ class BatchAdmin(admin.ModelAdmin[Batch]):
     def share_view(self, request: HttpRequest, batch_id: int) -> HttpResponse:
         """Share a batch's topics evenly. Organizers."""
         batch = get_object_or_404(self.get_queryset(request), pk=batch_id)
-        form = ShareForm(request.POST or None, batch=batch)
+        form = ShareForm(request.POST if request.method == "POST" else None, batch=batch)
         if request.method == "POST" and form.is_valid():
             given = services.share_topics(batch=batch, assessors=list(form.cleaned_data["assessors"]))
             messages.success(request, f"Topics given: {len(given)}.")

@@ -1,0 +1,282 @@
+"""Batches made and managed in the admin; judgments read and exported there, never changed."""
+
+import csv
+import io
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from assessment import services
+from assessment.models import Batch, Judgment, TopicAssignment
+from corpus.models import User
+from pooling.models import Pool
+from tests.assessment.conftest import Scene
+from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
+from tests.factories import make_assessor, make_organizer, make_topic, make_track
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(scene: Scene) -> Client:
+    client = Client()
+    client.force_login(make_organizer("olga"))
+    return client
+
+
+def rows(
+    *given: tuple[TopicAssignment | None, dict[str, object]], name: str, minutes: int = 120
+) -> dict[str, object]:
+    """The change form's fields, with the inline rows."""
+    old = [one for one, _ in given if one is not None]
+    data: dict[str, object] = {
+        "name": name,
+        "minutes_allotted": minutes,
+        "topic_assignments-TOTAL_FORMS": len(given),
+        "topic_assignments-INITIAL_FORMS": len(old),
+        "topic_assignments-MIN_NUM_FORMS": 0,
+        "topic_assignments-MAX_NUM_FORMS": 1000,
+    }
+    for n, (one, fields) in enumerate(given):
+        data[f"topic_assignments-{n}-id"] = one.pk if one else ""
+        for field, value in fields.items():
+            data[f"topic_assignments-{n}-{field}"] = value
+    return data
+
+
+def test_batch_is_made_as_a_draft_and_leads_to_its_topics(scene: Scene, organizer: Client) -> None:
+    fields = {"pool": scene.pool.pk, "name": "Round 2", "kind": "dual", "minutes_allotted": 45}
+
+    sent = organizer.post(reverse("admin:assessment_batch_add"), fields)
+
+    batch = Batch.objects.get(name="Round 2")
+    assert sent.url == reverse("admin:assessment_batch_change", args=[batch.pk])
+    assert (batch.kind, batch.status, batch.minutes_allotted) == ("dual", "draft", 45)
+    assert batch.created_by == User.objects.get(username="olga")
+
+
+def test_only_pools_that_are_ready_are_offered(scene: Scene, organizer: Client) -> None:
+    building = make_pool(scene.track, {}, status=Pool.Status.BUILDING)
+
+    page = organizer.get(reverse("admin:assessment_batch_add"))
+
+    offered = page.context["adminform"].form.fields["pool"].queryset
+    assert scene.pool in offered
+    assert building not in offered
+    assert f"{scene.track}: {scene.pool}" in page.content.decode()
+
+
+def test_taken_name_is_said_at_the_form(scene: Scene, organizer: Client) -> None:
+    fields = {"pool": scene.pool.pk, "name": scene.batch.name, "kind": "main", "minutes_allotted": 45}
+
+    page = organizer.post(reverse("admin:assessment_batch_add"), fields)
+
+    assert page.status_code == 200
+    assert "already exists" in page.content.decode()
+
+
+def test_topics_are_given_and_withdrawn_in_rows(scene: Scene, organizer: Client) -> None:
+    first, second = TopicAssignment.objects.filter(batch=scene.batch).order_by("topic__code")
+    data = rows((first, {"is_withdrawn": "on"}), (second, {}), name="Renamed", minutes=30)
+
+    organizer.post(reverse("admin:assessment_batch_change", args=[scene.batch.pk]), data)
+    given = {"topic": scene.first.pk, "assessor": scene.bob.pk}
+    organizer.post(
+        reverse("admin:assessment_batch_change", args=[scene.batch.pk]),
+        rows((first, {"is_withdrawn": "on"}), (second, {}), (None, given), name="Renamed", minutes=30),
+    )
+
+    held = TopicAssignment.objects.filter(batch=scene.batch, is_withdrawn=False).values_list(
+        "topic", "assessor"
+    )
+    assert set(held) == {(scene.first.pk, scene.bob.pk), (scene.second.pk, scene.ada.pk)}
+    scene.batch.refresh_from_db()
+    assert (scene.batch.name, scene.batch.minutes_allotted) == ("Renamed", 30)
+
+
+def test_withdrawn_topic_is_given_back_in_its_row(scene: Scene, organizer: Client) -> None:
+    given = services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    second = TopicAssignment.objects.get(batch=scene.batch, topic=scene.second)
+
+    organizer.post(
+        reverse("admin:assessment_batch_change", args=[scene.batch.pk]),
+        rows((given, {}), (second, {}), name=scene.batch.name),
+    )
+
+    given.refresh_from_db()
+    assert not given.is_withdrawn
+
+
+def test_refused_row_is_said_and_changes_nothing(scene: Scene, organizer: Client) -> None:
+    first, second = TopicAssignment.objects.filter(batch=scene.batch).order_by("topic__code")
+    data = rows(
+        (first, {}),
+        (second, {}),
+        (None, {"topic": scene.first.pk, "assessor": scene.bob.pk}),
+        name=scene.batch.name,
+    )
+
+    page = organizer.post(reverse("admin:assessment_batch_change", args=[scene.batch.pk]), data, follow=True)
+
+    assert "Topic A.1 is with ada in this batch already" in page.content.decode()
+    assert TopicAssignment.objects.filter(batch=scene.batch).count() == 2
+
+
+def test_people_of_other_tracks_and_team_members_are_not_taken(scene: Scene, organizer: Client) -> None:
+    elsewhere = make_assessor(make_track())
+    make_team(scene.track, scene.bob)
+    batch = services.create_batch(pool=scene.pool, name="Third", by=None)
+    address = reverse("admin:assessment_batch_change", args=[batch.pk])
+
+    for person, said in ((elsewhere, "Select a valid choice"), (scene.bob, "is a member of the team")):
+        page = organizer.post(
+            address, rows((None, {"topic": scene.first.pk, "assessor": person.pk}), name="Third")
+        )
+        assert said in page.content.decode()
+
+    assert not batch.topic_assignments.exists()
+
+
+def test_only_topics_of_the_pool_and_assessors_of_the_track_are_offered(
+    scene: Scene, organizer: Client
+) -> None:
+    make_topic(scene.track, "A.9")
+    elsewhere = make_assessor(make_track(), "elsewhere")
+
+    page = organizer.get(reverse("admin:assessment_batch_change", args=[scene.batch.pk]))
+
+    form = page.context["inline_admin_formsets"][0].formset.empty_form
+    assert [topic.code for topic in form.fields["topic"].queryset] == ["A.1", "A.2"]
+    assert elsewhere not in form.fields["assessor"].queryset
+
+
+def test_topics_are_shared_on_a_page_of_their_own(scene: Scene, organizer: Client) -> None:
+    batch = services.create_batch(pool=scene.pool, name="Shared", by=None)
+    address = reverse("admin:assessment_batch_share", args=[batch.pk])
+    assert "ada" in organizer.get(address).content.decode()
+
+    organizer.post(address, {"assessors": [scene.ada.pk, scene.bob.pk]})
+
+    assert {given.assessor for given in batch.topic_assignments.all()} == {scene.ada, scene.bob}
+
+
+def test_sharing_asks_for_somebody_to_share_with(scene: Scene, organizer: Client) -> None:
+    page = organizer.post(reverse("admin:assessment_batch_share", args=[scene.batch.pk]), {})
+
+    assert "This field is required." in page.content.decode()
+
+
+def test_sharing_in_a_track_without_assessors_says_what_to_do(organizer: Client) -> None:
+    track = make_track()
+    batch = services.create_batch(pool=make_pool(track, {make_topic(track): 1}), name="Nobody", by=None)
+
+    page = organizer.get(reverse("admin:assessment_batch_share", args=[batch.pk]))
+
+    assert "has no assessors" in page.content.decode()
+
+
+def test_batches_are_opened_and_closed_by_actions_that_say_what_was_refused(
+    scene: Scene, organizer: Client
+) -> None:
+    empty = services.create_batch(pool=scene.pool, name="Empty", by=None)
+    address = reverse("admin:assessment_batch_changelist")
+
+    closed = organizer.post(
+        address, {"action": "close_batches", "_selected_action": [scene.batch.pk, empty.pk]}, follow=True
+    )
+    opened = organizer.post(
+        address, {"action": "open_batches", "_selected_action": [scene.batch.pk, empty.pk]}, follow=True
+    )
+
+    assert "Closed: 1." in closed.content.decode()
+    assert "Opened: 1." in opened.content.decode()
+    assert "gives no topic to anybody" in opened.content.decode()
+    scene.batch.refresh_from_db()
+    assert scene.batch.status == "open"
+
+
+@pytest.mark.parametrize("model", ["assignment", "judgment"])
+def test_tasks_and_judgments_are_read_only(scene: Scene, organizer: Client, model: str) -> None:
+    judgment = judge(accept(scene.batch, scene.ada))
+    pk = judgment.pk if model == "judgment" else judgment.assignment_id
+
+    assert organizer.get(reverse(f"admin:assessment_{model}_changelist")).status_code == 200
+    assert organizer.get(reverse(f"admin:assessment_{model}_change", args=[pk])).status_code == 200
+    assert organizer.get(reverse(f"admin:assessment_{model}_add")).status_code == 403
+    assert (
+        organizer.post(reverse(f"admin:assessment_{model}_change", args=[pk]), {"choice": "low"}).status_code
+        == 403
+    )
+    assert (
+        organizer.post(reverse(f"admin:assessment_{model}_delete", args=[pk]), {"post": "yes"}).status_code
+        == 403
+    )
+    assert Judgment.objects.get().choice == "high"
+
+
+def test_batches_are_never_deleted(scene: Scene, organizer: Client) -> None:
+    address = reverse("admin:assessment_batch_delete", args=[scene.batch.pk])
+
+    assert organizer.post(address, {"post": "yes"}).status_code == 403
+    assert Batch.objects.filter(pk=scene.batch.pk).exists()
+
+
+@pytest.mark.parametrize("who", ["assessor", "participant"])
+def test_the_admin_is_for_organizers(scene: Scene, who: str) -> None:
+    client = Client()
+    client.force_login(scene.ada if who == "assessor" else scene.bob)
+
+    for name in ("batch_changelist", "judgment_changelist", "assignment_changelist"):
+        assert client.get(reverse(f"admin:assessment_{name}")).status_code == 302
+    share = reverse("admin:assessment_batch_share", args=[scene.batch.pk])
+    assert client.post(share, {"assessors": [scene.ada.pk]}).status_code == 302
+
+
+def test_list_of_judgments_takes_the_same_queries_however_many_there_are(
+    scene: Scene, organizer: Client
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as found:
+            organizer.get(reverse("admin:assessment_judgment_changelist"))
+        return len(found)
+
+    judge(accept(scene.batch, scene.ada))
+    few = queries()
+    judge_all(scene.batch, scene.ada)
+
+    assert queries() == few
+
+
+def test_selected_judgments_are_exported_with_harmless_cells(scene: Scene, organizer: Client) -> None:
+    judgments = [
+        judge(accept(scene.batch, scene.ada), "do-not-know", comment)
+        for comment in ('=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "zwölf, “drei”\nand more")
+    ]
+    data = {"action": "export_csv", "_selected_action": [judgment.pk for judgment in judgments]}
+
+    response = organizer.post(reverse("admin:assessment_judgment_changelist"), data)
+
+    text = b"".join(response).decode("utf-8-sig")
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [line["comment"] for line in lines] == [
+        "'=HYPERLINK(\"http://x\")", "'+1", "'-1", "'@SUM(A1)", "zwölf, “drei”\nand more",
+    ]  # fmt: skip
+    assert {(line["choice"], line["grade"], line["assessor"]) for line in lines} == {
+        ("do-not-know", "", "ada")
+    }
+
+
+def test_batch_exports_every_judgment_replaced_ones_too(scene: Scene, organizer: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+    judge(task, "low")
+    judge(task, "high")
+    other = make_batch(scene.pool, {scene.bob: [scene.first]}, kind="training")
+    judge(accept(other, scene.bob))
+
+    response = organizer.get(reverse("assessment:judgments_csv", args=[scene.batch.pk]))
+
+    lines = list(csv.DictReader(io.StringIO(b"".join(response).decode("utf-8-sig"))))
+    assert [(line["choice"], line["is_current"]) for line in lines] == [("low", "False"), ("high", "True")]

@@ -1,0 +1,152 @@
+"""What organizers see of judging: counts that add up, medians, what is late or left over."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from assessment import selectors, services
+from assessment.models import Assignment
+from tests.assessment.conftest import Scene
+from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool
+from tests.factories import make_organizer, make_topic, make_track
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(scene: Scene) -> Client:
+    client = Client()
+    client.force_login(make_organizer())
+    return client
+
+
+def test_progress_counts_by_assessor_and_topic(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    for seconds in (10, 30):
+        services.submit_judgment(assignment=task, choice="low", request_id=uuid4(), seconds=seconds)
+        task = accept(scene.batch, scene.ada)
+
+    [progress] = selectors.track_progress(scene.track)
+
+    assert (progress.judged, progress.total, progress.n_topics, progress.median_seconds) == (2, 6, 2, 20.0)
+    assert [(share.given.topic.code, share.judged, share.total) for share in progress.shares] == [
+        ("A.1", 2, 3),
+        ("A.2", 0, 3),
+    ]
+    assert (progress.n_open, progress.n_overdue) == (1, 0)
+
+
+def test_progress_of_a_topic_that_changed_hands_adds_up_to_its_entries(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    judge_all(scene.batch, scene.bob)
+
+    page = selectors.batch_page(scene.batch)
+
+    assert (page["progress"].judged, page["progress"].total) == (3, 6)
+    assert [(row.assessor.username, row.judged, row.total) for row in page["by_assessor"]] == [
+        ("ada", 1, 4),
+        ("bob", 2, 2),
+    ]
+
+
+def test_revisions_are_counted_once(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    judge(task, "low")
+    judge(task, "high")
+
+    page = selectors.batch_page(scene.batch)
+
+    counts = {row.label: row.n for row in page["choice_counts"]}
+    assert counts == {
+        "High": 1,
+        "Medium": 0,
+        "Low": 0,
+        "Not relevant": 0,
+        "System failure": 0,
+        "Do not know": 0,
+    }
+    assert page["progress"].judged == 1
+
+
+def test_overdue_tasks_are_counted_whether_expired_or_not(scene: Scene) -> None:
+    other = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
+    accept(other, scene.ada)
+    accept(other, scene.bob)
+    past = timezone.now() - timedelta(minutes=1)
+    Assignment.objects.filter(assessor=scene.ada).update(expires_at=past, status="expired")
+    Assignment.objects.filter(assessor=scene.bob).update(expires_at=past)
+
+    progress = {one.batch: one for one in selectors.track_progress(scene.track)}[other]
+
+    assert (progress.n_open, progress.n_overdue) == (0, 2)
+
+
+def test_late_kept_and_unassigned_are_said(scene: Scene, organizer: Client) -> None:
+    topics = [make_topic(scene.track, f"C.{n}") for n in range(2)]
+    batch = make_batch(make_pool(scene.track, dict.fromkeys(topics, 2)), {scene.ada: topics[:1]})
+    late = accept(batch, scene.ada)
+    services.reassign_topic(batch=batch, topic=topics[0], giver=scene.ada, taker=scene.bob)
+    judge(accept(batch, scene.bob), "do-not-know", "not my field")
+    services.close_batch(batch=batch)
+    judge(late)
+
+    text = organizer.get(reverse("assessment:batch", args=[batch.pk])).content.decode()
+
+    assert "1 judgment came after the batch was closed" in text
+    assert "1 judgment kept beside, not counted" in text
+    assert "Nobody has 1 topic of the pool: C.1." in text
+    assert "not my field" in text
+
+
+def test_page_of_a_batch_without_topics_says_what_comes_next(scene: Scene, organizer: Client) -> None:
+    batch = services.create_batch(pool=scene.pool, name="New", by=None)
+
+    text = organizer.get(reverse("assessment:batch", args=[batch.pk])).content.decode()
+
+    assert "No topic of this batch is with anybody yet." in text
+
+
+def test_judging_page_explains_an_empty_track(organizer: Client) -> None:
+    track = make_track()
+
+    text = organizer.get(reverse("assessment:judging", args=[track.slug])).content.decode()
+
+    assert "Here stand the batches of the track" in text
+
+
+def test_judging_page_takes_the_same_queries_for_many_batches(scene: Scene, organizer: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as found:
+            organizer.get(reverse("assessment:judging", args=[scene.track.slug]))
+        return len(found)
+
+    queries()
+    one = queries()
+    for _ in range(4):
+        judge(accept(make_batch(scene.pool, {scene.bob: [scene.first]}, kind="training"), scene.bob))
+
+    assert queries() == one
+
+
+def test_batch_is_opened_and_closed_on_its_page(scene: Scene, organizer: Client) -> None:
+    organizer.post(reverse("assessment:close", args=[scene.batch.pk]))
+    scene.batch.refresh_from_db()
+    assert scene.batch.status == "closed"
+
+    organizer.post(reverse("assessment:open", args=[scene.batch.pk]))
+    scene.batch.refresh_from_db()
+    assert scene.batch.status == "open"
+
+
+def test_refused_opening_is_a_page_that_says_why(scene: Scene, organizer: Client) -> None:
+    page = organizer.post(reverse("assessment:open", args=[scene.batch.pk]))
+
+    assert page.status_code == 409
+    assert "it cannot be opened" in page.content.decode()
