@@ -9,7 +9,17 @@ from django.db.models import QuerySet
 from corpus.models import Collection, Import, Job
 
 # in the order in which people think of them
-KINDS_OF_COUNTS = ["topics", "questions", "answers", "documents", "comments", "links", "users", "tags", "votes"]
+KINDS_OF_COUNTS = [
+    "topics",
+    "questions",
+    "answers",
+    "documents",
+    "comments",
+    "links",
+    "users",
+    "tags",
+    "votes",
+]
 MAX_OFFERED = 500
 
 

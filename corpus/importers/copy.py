@@ -155,7 +155,7 @@ def _store_table(
     skipped: dict[str, int],
 ) -> None:
     values = {"collection": collection_id}
-    cursor.execute(f"CREATE TEMP TABLE stage_{table} ({staging.columns}) ON COMMIT DROP")
+    cursor.execute(f"CREATE TEMP TABLE stage_{table} ({staging.columns})")
     cursor.copy_expert(f"COPY stage_{table} FROM STDIN", io.BytesIO(lines))
     if staging.orphans:
         cursor.execute(staging.orphans, values)
@@ -166,6 +166,7 @@ def _store_table(
     if staging.taken:
         cursor.execute(f"SELECT {_number(table)} FROM stage_{table}")  # noqa: S608 - our own names
         counts[staging.taken] = int(cursor.fetchone()[0]) - skipped.get(staging.reason, 0)
+    cursor.execute(f"DROP TABLE stage_{table}")
 
 
 def _number(table: str) -> str:

@@ -109,7 +109,9 @@ def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _of_element(topic: "etree._Element") -> dict[str, Any]:
-    texts = {str(child.tag): "".join(map(str, child.itertext())) for child in topic if isinstance(child.tag, str)}
+    texts = {
+        str(child.tag): "".join(map(str, child.itertext())) for child in topic if isinstance(child.tag, str)
+    }
     return {
         "code": topic.get("number"),
         "title": texts.get("Title"),

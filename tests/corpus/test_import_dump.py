@@ -1,0 +1,176 @@
+"""Chunks of dump files: whole rows, bounded memory, and the place where a file breaks."""
+
+import gzip
+import io
+import lzma
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from corpus.importers.dump import CHUNK, MAX_ROW, Broken, Reader
+from corpus.importers.sources import BadFile, form_of, unpacked
+from tests.corpus.dumps import HEAD, dump, many_posts, question, row
+
+
+def pieces(data: str | bytes, *, position: int = 0, size: int = CHUNK) -> list[bytes]:
+    content = data.encode() if isinstance(data, str) else data
+    return [chunk.data for chunk in Reader(io.BytesIO(content), "Posts.xml", position=position, size=size)]
+
+
+def test_chunks_together_are_all_rows() -> None:
+    text = many_posts(300)
+
+    joined = b"".join(pieces(text, size=5000))
+
+    assert joined.strip() == text.encode().partition(b"<posts>")[2].rpartition(b"</posts>")[0].strip()
+    assert joined.count(b"<row") == 300
+
+
+def test_work_taken_up_at_any_chunk_gives_the_same_chunks() -> None:
+    content = many_posts(600).encode()
+    first = Reader(io.BytesIO(content), "Posts.xml", size=30_000)
+    whole = list(first)
+
+    for number, chunk in enumerate(whole):
+        again = Reader(io.BytesIO(content), "Posts.xml", position=chunk.end, size=30_000)
+        assert list(again) == whole[number + 1 :]
+        assert again.sha256 == first.sha256
+
+
+def test_chunks_know_their_first_line() -> None:
+    content = many_posts(600).encode()
+
+    for chunk in Reader(io.BytesIO(content), "Posts.xml", size=30_000):
+        assert chunk.line == content[: chunk.start].count(b"\n") + 1
+
+
+@pytest.mark.parametrize("size", [1000, 70_000, CHUNK])
+def test_cut_off_file_is_refused_with_its_last_line(size: int) -> None:
+    content = many_posts(150).encode()[:-200]
+
+    with pytest.raises(
+        Broken, match=r"Posts.xml, line [\d,]+ \(byte \d[\d,]*\): .*ends without </posts>"
+    ) as refusal:
+        pieces(content, size=size)
+
+    assert f"line {content.count(chr(10).encode()) + 1:,} " in refusal.value.message
+
+
+def test_text_behind_the_end_is_refused() -> None:
+    with pytest.raises(Broken):
+        pieces(dump("posts", question(1)) + "more")
+
+
+def test_empty_root_has_no_rows() -> None:
+    assert b"".join(pieces(f"{HEAD}<posts/>\n")) == b""
+    assert b"".join(pieces(f"{HEAD}<posts></posts>")) == b""
+
+
+def test_row_too_long_is_left_out_without_holding_it() -> None:
+    huge = row(Id=2, PostTypeId=1, Body="x" * 40_000_000)
+    content = io.BytesIO(dump("posts", question(1), huge, question(3)).encode())
+    del huge
+
+    tracemalloc.start()
+    chunks = list(Reader(content, "Posts.xml"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert sum(chunk.n_too_long for chunk in chunks) == 1
+    assert b"".join(chunk.data for chunk in chunks).count(b"<row") == 2
+    assert peak < 3 * MAX_ROW
+
+
+def test_line_too_long_is_left_out() -> None:
+    content = b'{"docno": "1"}\n{"docno": "' + b"2" * 12_000_000 + b'"}\n{"docno": "3"}\n'
+
+    chunks = list(Reader(io.BytesIO(content), "d.jsonl"))
+
+    assert sum(chunk.n_too_long for chunk in chunks) == 1
+    assert b"".join(chunk.data for chunk in chunks).split() == [b'{"docno":', b'"1"}', b'{"docno":', b'"3"}']
+
+
+@pytest.mark.parametrize(
+    ("head", "form"),
+    [
+        (f"{HEAD}<posts>\n", "posts"),
+        ('<?xml version="1.0" ?>\n<posts>\n', "posts"),
+        ("<!-- by hand -->\n<comments>", "comments"),
+        ("<postlinks/>", "postlinks"),
+        ('<?xml version="1.0"?><Topics>', "topics"),
+        ('\ufeff \n{"docno": "1"}', "jsonl"),
+    ],
+)
+def test_form_is_told_from_the_content(head: str, form: str) -> None:
+    assert form_of(head.encode(), "x").name == form
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("<posts>".encode("utf-16"), "UTF-16"),
+        (b'<?xml version="1.0" encoding="iso-8859-1"?><posts>', "iso-8859-1"),
+        (b'<!DOCTYPE posts [<!ENTITY a "b">]><posts>', "DOCTYPE"),
+        (b"%PDF-1.7 ...", "%PDF"),
+        (b"", "begins with ''"),
+        (b"Id,Body\n1,x\n", "neither XML nor"),
+    ],
+)
+def test_other_content_is_refused_by_what_it_is(head: bytes, said: str) -> None:
+    with pytest.raises(BadFile) as refusal:
+        form_of(head, "upload")
+
+    assert said in refusal.value.message
+
+
+def zipped(*names: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, dump("posts", question(1)))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        gzip.compress(dump("posts", question(1)).encode()),
+        lzma.compress(dump("posts", question(1)).encode()),
+        zipped("a"),
+    ],
+)
+def test_packed_files_are_read(packed: bytes) -> None:
+    content = unpacked(io.BytesIO(packed), "Posts.gz")
+
+    assert b"".join(chunk.data for chunk in Reader(content, "Posts.gz")).count(b"<row") == 1
+
+
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [
+        (gzip.compress(many_posts(300).encode())[:-500], "cannot be unpacked"),
+        (b"\x1f\x8bnot gzip", "cannot be unpacked"),
+        (b"\xfd7zXZ\x00nothing", "cannot be unpacked"),
+        (b"PK\x03\x04nothing", "cannot be unpacked"),
+        (zipped("a", "b"), "zip of 2 files"),
+        (b"7z\xbc\xaf\x27\x1c....", "7z archive"),
+    ],
+)
+def test_broken_packing_is_refused(packed: bytes, said: str) -> None:
+    with pytest.raises(BadFile) as refusal:
+        list(Reader(unpacked(io.BytesIO(packed), "Posts.gz"), "Posts.gz"))
+
+    assert said in refusal.value.message
+
+
+def test_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.gz"
+    with gzip.open(bomb, "wb") as file:
+        file.write(b"<posts>\n")
+        for _ in range(300):
+            file.write(b" " * 1_000_000)
+
+    with bomb.open("rb") as file, pytest.raises(BadFile, match="unpacks to more than"):
+        list(Reader(unpacked(file, "bomb.gz"), "bomb.gz"))

@@ -1,0 +1,473 @@
+"""Imports as jobs: what they bring, that they may be repeated, broken off and killed, and who sees what meanwhile."""
+
+import gzip
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from corpus import import_services, jobs
+from corpus.import_services import ImportRefused, start_import
+from corpus.importers.sources import BadFile
+from corpus.models import Author, Collection, Comment, Document, DocumentLink, Import, Job, Tag, VoteCount
+from corpus.selectors import collections_for
+from tests.conftest import wait_until
+from tests.corpus.dumps import answer, dump, many_posts, plain_rows, question, row, write
+from tests.factories import make_collection, make_organizer, make_track, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def empty(slug: str = "posts") -> Collection:
+    """A collection to import into; a track that is open searches it."""
+    collection = make_collection(slug, status=Collection.Status.EMPTY)
+    make_track(collection=collection)
+    return collection
+
+
+def imported(collection: Collection, *paths: Path) -> Job:
+    """An import that has run to its end, good or bad."""
+    job = start_import(collection=collection, sources=import_services.sources_of(paths), by=None)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    collection.refresh_from_db()
+    return job
+
+
+def state_of(collection: Collection) -> dict[str, list[Any]]:
+    """Every row of a collection, without the numbers that the database gives."""
+    documents = Document.objects.filter(collection=collection).order_by("docno")
+    fields = [field.name for field in Document._meta.fields if field.name not in {"id", "collection"}]
+    comments = Comment.objects.filter(document__collection=collection).order_by("code")
+    links = DocumentLink.objects.filter(source__collection=collection)
+    votes = VoteCount.objects.filter(document__collection=collection)
+    return {
+        "documents": list(documents.values_list(*fields)),
+        "comments": list(comments.values_list("document__docno", "code", "text", "score", "author_code")),
+        "links": sorted(links.values_list("source__docno", "target__docno", "kind")),
+        "votes": sorted(votes.values_list("document__docno", "vote_type", "n", "n_counting")),
+        "users": sorted(
+            Author.objects.filter(collection=collection).values_list("code", "name", "reputation")
+        ),
+        "tags": sorted(Tag.objects.filter(collection=collection).values_list("name", "n")),
+    }
+
+
+def small_dump(folder: Path) -> Path:
+    """A dump of every file, with something to skip in each."""
+    posts = [
+        question(1, AcceptedAnswerId=3),
+        answer(2, 1),
+        answer(3, 1),
+        question(4),
+        row(Id=5, PostTypeId=4),
+    ]
+    comments = [row(Id=1, PostId=2, Text="Why?"), row(Id=2, PostId=99, Text="gone")]
+    links = [
+        row(Id=1, PostId=1, RelatedPostId=4, LinkTypeId=3),
+        row(Id=2, PostId=1, RelatedPostId=77, LinkTypeId=1),
+    ]
+    votes = [row(Id=n, PostId=[1, 1, 2, 50][n], VoteTypeId=2) for n in range(4)]
+    write(folder, "Posts.xml", dump("posts", *posts))
+    write(folder, "Comments.xml", dump("comments", *comments))
+    write(folder, "PostLinks.xml", dump("postlinks", *links))
+    write(folder, "Votes.xml", dump("votes", *votes))
+    write(folder, "Users.xml", dump("users", row(Id=-1, DisplayName="Community", Reputation=1)))
+    write(folder, "Tags.xml", dump("tags", row(Id=1, TagName="a", Count=2), row(Id=2, Count=1)))
+    write(folder, "Badges.xml", dump("badges", row(Id=1)))
+    return folder
+
+
+def test_folder_goes_in_whole_and_says_what_it_skipped(tmp_path: Path) -> None:
+    collection = empty()
+
+    job = imported(collection, small_dump(tmp_path))
+
+    assert job.state == Job.State.DONE, job.error
+    assert collection.status == Collection.Status.READY
+    assert collection.counts == job.result["counts"]
+    expected = {
+        "questions": 2,
+        "answers": 2,
+        "documents": 0,
+        "comments": 1,
+        "links": 1,
+        "users": 1,
+        "tags": 1,
+    }
+    assert collection.counts == expected | {"votes": 3}
+    assert job.result["skipped"] == {
+        "a post that is no question or answer: a tag wiki excerpt": 1,
+        "a comment on a post that is not in the collection": 1,
+        "a link from or to a post that is not in the collection": 1,
+        "a vote on a post that is not in the collection": 1,
+        "TagName is missing": 1,
+    }
+    names = [file.name for file in job.imports.order_by("id")]
+    assert names == ["Posts.xml", "Users.xml", "Tags.xml", "Comments.xml", "PostLinks.xml", "Votes.xml"]
+    accepted = Document.objects.filter(collection=collection, is_accepted=True)
+    assert [answer.docno for answer in accepted] == ["3"]
+
+
+def test_importing_again_changes_nothing(tmp_path: Path) -> None:
+    collection, folder = empty(), small_dump(tmp_path)
+    first = imported(collection, folder)
+    before, ids = state_of(collection), set(Document.objects.values_list("pk", flat=True))
+
+    again = imported(collection, folder)
+
+    assert state_of(collection) == before
+    assert set(Document.objects.values_list("pk", flat=True)) == ids
+    assert again.result == first.result
+    counts = [{file.name: file.counts for file in job.imports.all()} for job in (first, again)]
+    assert counts[0] == counts[1]
+
+
+def test_importing_again_brings_rows_up_to_date(tmp_path: Path) -> None:
+    collection = empty()
+    imported(collection, small_dump(tmp_path))
+    changed = write(tmp_path, "Posts.xml", dump("posts", question(1, Title="New", AcceptedAnswerId=2)))
+
+    imported(collection, changed)
+
+    assert Document.objects.get(collection=collection, docno="1").title == "New"
+    accepted = Document.objects.filter(collection=collection, is_accepted=True)
+    assert [answer.docno for answer in accepted] == ["2"]
+    assert collection.counts["answers"] == 2
+
+
+def test_one_collection_leaves_another_alone(tmp_path: Path) -> None:
+    folder = small_dump(tmp_path)
+    one, other = empty("one"), empty("other")
+    imported(one, folder)
+    before = state_of(one)
+
+    imported(other, folder)
+    imported(other, write(tmp_path, "Posts.xml", dump("posts", question(1, Title="Theirs"))))
+
+    assert state_of(one) == before
+
+
+def test_files_may_come_one_by_one(tmp_path: Path) -> None:
+    folder = small_dump(tmp_path)
+    together, apart = empty("together"), empty("apart")
+    imported(together, folder)
+
+    for name in ("Posts.xml", "Comments.xml", "PostLinks.xml", "Votes.xml", "Users.xml", "Tags.xml"):
+        imported(apart, folder / name)
+
+    assert state_of(apart) == state_of(together)
+    assert apart.counts == together.counts
+
+
+def test_answers_without_their_question_are_kept_and_counted(tmp_path: Path) -> None:
+    collection = empty()
+
+    job = imported(
+        collection, write(tmp_path, "Posts.xml", dump("posts", question(1), answer(2, 1), answer(3, 99)))
+    )
+
+    assert job.result["answers_without_question"] == 1
+    assert collection.counts["answers"] == 2
+
+
+def test_packed_json_documents_go_in(tmp_path: Path) -> None:
+    lines = [
+        {"docno": "d1", "text": "one", "comments": [{"id": "c", "text": "so"}]},
+        {"docno": "d2"},
+        {"text": "no"},
+    ]
+    content = "\n".join(json.dumps(line) for line in lines)
+    collection = empty()
+
+    job = imported(collection, write(tmp_path, "d.jsonl.gz", gzip.compress(content.encode())))
+
+    assert (collection.counts["documents"], collection.counts["comments"]) == (2, 1)
+    assert job.result["skipped"] == {"docno is missing": 1}
+
+
+def test_while_a_first_import_runs_only_organizers_see_the_collection(tmp_path: Path) -> None:
+    collection = empty()
+
+    start_import(collection=collection, sources=import_services.sources_of([small_dump(tmp_path)]), by=None)
+
+    assert not collections_for(make_user()).exists()
+    assert collections_for(make_organizer()).exists()
+
+
+def test_collection_in_sight_stays_so_while_more_is_imported(tmp_path: Path) -> None:
+    collection, folder = empty(), small_dump(tmp_path)
+    imported(collection, folder)
+
+    start_import(collection=collection, sources=import_services.sources_of([folder]), by=None)
+
+    assert collections_for(make_user()).exists()
+
+
+@pytest.mark.parametrize("n", [2, 12_000])
+def test_cut_off_file_fails_with_its_line_and_stays_out_of_sight(tmp_path: Path, n: int) -> None:
+    path = write(tmp_path, "Posts.xml", many_posts(n)[:-20])
+    collection = empty()
+
+    job = imported(collection, path)
+
+    assert job.state == Job.State.FAILED
+    assert f"Posts.xml, line {path.read_text().count(chr(10)) + 1:,} (byte " in job.error
+    assert collection.status == Collection.Status.INCOMPLETE
+    assert not collections_for(make_user()).exists()
+
+
+def test_row_that_breaks_a_large_file_is_named_by_its_line(tmp_path: Path) -> None:
+    text = many_posts(12_000).replace('Id="9001"', 'Id="9001" Id="9002"')
+
+    job = imported(empty(), write(tmp_path, "Posts.xml", text))
+
+    assert job.state == Job.State.FAILED
+    assert "line 9,003 " in job.error
+    assert "redefined" in job.error
+
+
+def test_collection_whose_file_was_mended_comes_in_sight(tmp_path: Path) -> None:
+    collection = empty()
+    imported(collection, write(tmp_path, "Posts.xml", many_posts(300)[:-20]))
+
+    job = imported(collection, write(tmp_path, "Posts.xml", many_posts(300)))
+
+    assert (job.state, collection.status) == (Job.State.DONE, Collection.Status.READY)
+    assert Document.objects.filter(collection=collection).count() == 300
+
+
+def test_failed_import_leaves_a_collection_in_sight_as_it_was(tmp_path: Path) -> None:
+    collection, folder = empty(), small_dump(tmp_path)
+    imported(collection, folder)
+    before = state_of(collection)
+    votes = write(folder, "Votes.xml", dump("votes", row(Id=1, PostId=4, VoteTypeId=2))[:-3])
+
+    job = imported(collection, votes)
+
+    assert job.state == Job.State.FAILED
+    assert collection.status == Collection.Status.READY
+    assert state_of(collection) == before
+
+
+def test_votes_of_a_failed_import_are_never_counted(tmp_path: Path) -> None:
+    collection, folder = empty(), small_dump(tmp_path)
+    imported(collection, folder)
+    before = state_of(collection)
+    more = "".join(row(Id=n, PostId=4, VoteTypeId=3) for n in range(40_000))
+    imported(collection, write(tmp_path, "broken.xml", dump("votes", more)[:-3]))
+
+    imported(collection, folder / "Votes.xml")
+
+    assert state_of(collection) == before
+
+
+def test_file_without_any_document_makes_no_collection_ready(tmp_path: Path) -> None:
+    collection = empty()
+
+    job = imported(collection, write(tmp_path, "Posts.xml", dump("posts", row(Id=1, PostTypeId=5))))
+
+    assert job.state == Job.State.DONE
+    assert collection.status == Collection.Status.EMPTY
+
+
+def test_second_import_waits_for_the_first(tmp_path: Path) -> None:
+    collection = empty()
+    sources = import_services.sources_of([small_dump(tmp_path)])
+    start_import(collection=collection, sources=sources, by=None)
+
+    with pytest.raises(ImportRefused, match="under way"):
+        start_import(collection=collection, sources=sources, by=None)
+
+    assert Job.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("notes.txt", "hello", "neither XML nor"),
+        ("Badges.xml", "<badges></badges>", "<badges>, which is not imported"),
+        ("evil.xml", '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><posts/>', "DOCTYPE"),
+        ("empty.xml", "", "neither XML nor"),
+    ],
+)
+def test_file_of_another_form_is_refused_at_once(tmp_path: Path, name: str, content: str, said: str) -> None:
+    collection = empty()
+
+    with pytest.raises((ImportRefused, BadFile)) as refusal:
+        imported(collection, write(tmp_path, name, content))
+
+    assert said in refusal.value.message
+    assert not Job.objects.exists()
+    assert not Import.objects.exists()
+    collection.refresh_from_db()
+    assert collection.status == Collection.Status.EMPTY
+
+
+def test_missing_file_is_refused_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(ImportRefused, match=r"nothing\.xml"):
+        import_services.sources_of([tmp_path / "nothing.xml"])
+
+
+def test_file_that_changed_before_its_job_began_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "Posts.xml", many_posts(3))
+    job = start_import(collection=empty(), sources=import_services.sources_of([path]), by=None)
+    write(tmp_path, "Posts.xml", many_posts(30))
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert "has changed" in job.error
+
+
+def test_file_that_is_gone_is_a_failure_with_its_name(tmp_path: Path) -> None:
+    path = write(tmp_path, "Posts.xml", many_posts(3))
+    job = start_import(collection=empty(), sources=import_services.sources_of([path]), by=None)
+    path.unlink()
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert job.error == "Posts.xml cannot be opened: No such file or directory."
+
+
+def test_upload_is_imported_and_then_discarded(django_capture_on_commit_callbacks: Any) -> None:
+    upload = ContentFile(dump("posts", question(1)).encode(), name="Posts.xml")
+    collection = empty()
+    job = import_services.import_upload(collection=collection, file=upload, by=None)
+    (file,) = job.imports.all()
+    stored = file.location.removeprefix(import_services.UPLOAD)
+    assert default_storage.exists(stored)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        jobs.run(job.pk)
+
+    collection.refresh_from_db()
+    assert collection.status == Collection.Status.READY
+    assert not default_storage.exists(stored)
+
+
+def test_refused_upload_is_not_kept(tmp_path: Path) -> None:
+    before = set(default_storage.listdir(".")[0]) and set(default_storage.listdir("imports")[1])
+
+    with pytest.raises(ImportRefused):
+        import_services.import_upload(
+            collection=empty(), file=ContentFile(b"%PDF", name="Posts.xml"), by=None
+        )
+
+    after = set(default_storage.listdir(".")[0]) and set(default_storage.listdir("imports")[1])
+    assert after == before
+
+
+def test_old_import_is_not_tried_again_after_a_newer_one(tmp_path: Path) -> None:
+    collection = empty()
+    failed = imported(collection, write(tmp_path, "Posts.xml", many_posts(3)[:-4]))
+    imported(collection, write(tmp_path, "More.xml", many_posts(3)))
+
+    jobs.retry(job=failed)
+    jobs.run(failed.pk)
+
+    failed.refresh_from_db()
+    assert "Another import" in failed.error
+
+
+def test_sha256_is_that_of_the_file(tmp_path: Path) -> None:
+    import hashlib
+
+    path = write(tmp_path, "Posts.xml", many_posts(300))
+
+    job = imported(empty(), path)
+
+    assert job.imports.get().sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_real_dump_of_a_site_has_the_counts_of_a_plain_reading(data: Path) -> None:
+    folder = data / "stackexchange" / "conlang_meta"
+    collection = empty()
+
+    job = imported(collection, folder)
+
+    posts = plain_rows(folder / "Posts.xml")
+    kinds = Counter(post["PostTypeId"] for post in posts)
+    ids = {post["Id"] for post in posts if post["PostTypeId"] in {"1", "2"}}
+    comments = [comment for comment in plain_rows(folder / "Comments.xml") if comment["PostId"] in ids]
+    links = {
+        (link["PostId"], link["RelatedPostId"], link["LinkTypeId"])
+        for link in plain_rows(folder / "PostLinks.xml")
+        if {link["PostId"], link["RelatedPostId"]} <= ids
+    }
+    all_votes = plain_rows(folder / "Votes.xml")
+    votes = Counter((vote["PostId"], int(vote["VoteTypeId"])) for vote in all_votes if vote["PostId"] in ids)
+    assert collection.counts == {
+        "questions": kinds["1"],
+        "answers": kinds["2"],
+        "documents": 0,
+        "comments": len(comments),
+        "links": len(links),
+        "users": len(plain_rows(folder / "Users.xml")),
+        "tags": len(plain_rows(folder / "Tags.xml")),
+        "votes": votes.total(),
+    }
+    stored = VoteCount.objects.values_list("document__docno", "vote_type", "n")
+    assert {(docno, kind): n for docno, kind, n in stored} == votes
+    assert sum(job.result["skipped"].values()) == (len(posts) - len(ids) + len(all_votes) - votes.total())
+    accepted = {post["AcceptedAnswerId"] for post in posts if "AcceptedAnswerId" in post} & ids
+    assert set(Document.objects.filter(is_accepted=True).values_list("docno", flat=True)) == accepted
+    for post in posts:
+        if post["PostTypeId"] in {"1", "2"}:
+            document = Document.objects.get(docno=post["Id"])
+            assert document.thread == post.get("ParentId", post["Id"])
+            assert document.score == int(post["Score"])
+            assert document.author_code == post.get("OwnerUserId", "")
+            assert document.published_at is not None
+            assert document.published_at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:23] == post["CreationDate"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_worker_killed_in_the_middle_leaves_a_whole_import(
+    process_environment: dict[str, str],
+    worker: Callable[..., Any],
+    beat: Callable[..., Any],
+    tmp_path: Path,
+    seed: int,
+) -> None:
+    folder = small_dump(tmp_path)
+    write(folder, "Posts.xml", many_posts(24_000))
+    uninterrupted, killed = empty("uninterrupted"), empty("killed")
+    imported(uninterrupted, folder)
+    victim = worker()
+    job = start_import(collection=killed, sources=import_services.sources_of([folder]), by=None)
+    jobs.nudge(job.pk)
+    posts = job.imports.get(name="Posts.xml")
+    until = random.Random(seed).randrange(posts.size // 2)
+
+    wait_until(lambda: Import.objects.get(pk=posts.pk).position > until, what="the import gets on")
+    victim.kill()
+    posts.refresh_from_db()
+    in_between = Document.objects.filter(collection=killed).count()
+    is_seen = collections_for(make_user()).filter(slug="killed").exists()
+    worker()
+    beat()
+    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, what="the import is taken up again")
+
+    assert not posts.is_complete
+    assert 0 < in_between < 24_000
+    assert in_between == sum(posts.counts.values())
+    assert not is_seen
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.losses) == (Job.State.DONE, 2, 1)
+    assert state_of(killed) == state_of(uninterrupted)
+    files = [
+        {
+            file.name: (file.counts, file.skipped, file.sha256)
+            for file in Import.objects.filter(collection=collection)
+        }
+        for collection in (killed, uninterrupted)
+    ]
+    assert files[0] == files[1]
