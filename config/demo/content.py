@@ -2,7 +2,7 @@
 
 The content stands in TOML files in this folder, because that can be read and changed by hand; `README.md` describes
 their form. `write_dump` turns threads into the six XML files of a Stack Exchange dump, in the site's own form, and
-`write_topics` into an ARQMath topic file with its labels, so that the demo enters by the same door as real data.
+`topic_file` into an ARQMath topic file, so that the demo enters by the same door as real data.
 The same content gives the same bytes.
 """
 
@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from html import escape
 from pathlib import Path
@@ -63,7 +63,7 @@ class Post:
     comments: tuple[Comment, ...] = ()
     links: tuple[Link, ...] = ()
     topic: str = ""
-    labels: Mapping[str, str] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def collection() -> list[Post]:
@@ -237,16 +237,25 @@ def _tag_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
         yield {"Id": str(number), "TagName": tag, "Count": str(n)}
 
 
-def write_topics(posts: Iterable[Post], path: Path) -> Path:
-    """Write the questions that became topics as an ARQMath topic file."""
+def topic_file(posts: Iterable[Post]) -> bytes:
+    """The questions that became topics, as an ARQMath topic file that names each one's own thread."""
     root = etree.Element("Topics")
     ids = iter(range(1, 1_000_000))
-    for post in posts:
-        if post.topic:
-            topic = etree.SubElement(root, "Topic", number=post.topic)
-            etree.SubElement(topic, "Title").text = mark_formulae(post.title, ids)
-            etree.SubElement(topic, "Question").text = html_of(post.body, ids)
-            etree.SubElement(topic, "Tags").text = ",".join(post.tags)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True))
-    return path
+    for post in _topics(posts):
+        topic = etree.SubElement(root, "Topic", number=post.topic, post_id=str(post.id))
+        etree.SubElement(topic, "Title").text = mark_formulae(post.title, ids)
+        etree.SubElement(topic, "Question").text = html_of(post.body, ids)
+        etree.SubElement(topic, "Tags").text = ",".join(post.tags)
+    return etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
+
+
+def label_file(posts: Iterable[Post]) -> bytes:
+    """The topics' labels, as the CSV file that goes with a topic file."""
+    topics = list(_topics(posts))
+    names = sorted({name for post in topics for name in post.labels})
+    lines = [["topic", *names], *([post.topic, *(post.labels[name] for name in names)] for post in topics)]
+    return "".join(",".join(line) + "\n" for line in lines).encode()
+
+
+def _topics(posts: Iterable[Post]) -> Iterator[Post]:
+    return (post for post in posts if post.topic)

@@ -155,8 +155,8 @@ def test_labels_are_those_of_the_protocol() -> None:
     allowed = parse_protocol(shipped_text("arqmath-2021-task1"), name="arqmath-2021-task1").topics.labels
     topics = [post for year in make_runs.YEARS for post in content.topic_threads(year) if post.topic]
 
-    assert all(set(post.labels or {}) == set(allowed) for post in topics)
-    assert all(value in allowed[key] for post in topics for key, value in (post.labels or {}).items())
+    assert all(set(post.labels) == set(allowed) for post in topics)
+    assert all(value in allowed[key] for post in topics for key, value in post.labels.items())
 
 
 @pytest.mark.parametrize("year", make_runs.YEARS)
@@ -193,10 +193,10 @@ def test_votes_of_a_post_add_up_to_its_score(tmp_path: Path, collection: list[co
     assert {post.id: totals[post.id] for post in collection} == {post.id: post.score for post in collection}
 
 
-def test_formulae_of_a_topic_file_are_numbered_through(tmp_path: Path) -> None:
-    path = content.write_topics(content.topic_threads(2026), tmp_path / "topics.xml")
+def test_formulae_of_a_topic_file_are_numbered_through() -> None:
+    file = content.topic_file(content.topic_threads(2026))
 
-    text = unescape(path.read_text(encoding="utf-8"))
+    text = unescape(file.decode())
     numbers = [int(number) for number in re.findall(r'<span class="math-container" id="q_(\d+)">', text)]
 
     assert len(numbers) >= 15

@@ -1,0 +1,277 @@
+"""The steps of the demo, each through the service that the pages use, and each done once.
+
+A step looks whether its result is there before it makes it, so that a demo that was killed goes on where it ended. The
+judgments of the year in progress come last, and judgments are never taken away: once they are all there, the demo is
+complete, and whatever people then do with it is left as they want it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import connection
+
+from assessment.models import Batch
+from assessment.services import assign_topics, close_batch, create_batch, open_batch
+from config.demo import content, judging, make_runs, people
+from corpus import import_services, jobs, services
+from corpus.errors import Refused
+from corpus.models import Collection, Job, StoredProtocol, Topic, Track
+from corpus.topic_services import import_labels, import_topics
+from pooling.models import Pool, Run, Team
+from pooling.pool_services import request_pool
+from pooling.services import Declaration, create_team, submit_run
+from scoring.leaderboard_services import release_leaderboard, request_leaderboard
+from scoring.models import Leaderboard, Qrels
+from scoring.qrels_services import freeze_qrels
+
+COLLECTION = "maths"
+PROTOCOL = "arqmath-2021-task1"
+POOL = "Main pool"
+BATCH = "Main round"
+DUAL_BATCH = "Second opinion"
+LICENCE = "Written for Assay; under its terms"
+WAIT_SECONDS = 120
+LOCK = 0x44454D4F  # any number, if every demo takes the same
+
+Say = Callable[[str], None]
+
+
+class DemoRefused(Refused):
+    """A step of the demo that did not end well."""
+
+    title = "The demo could not be made"
+
+
+@dataclass(frozen=True)
+class Year:
+    """One track. `given` says who judges what, `given_twice` what they judge of another's afterwards; `judged` how much
+    of a topic is judged, where that is not all of it."""
+
+    year: int
+    description: str
+    seed: int
+    given: judging.Given
+    judged: judging.Judged
+    given_twice: judging.Given
+    is_over: bool
+
+    @property
+    def slug(self) -> str:
+        return f"demo-{self.year}"
+
+
+LAST = Year(
+    year=2025,
+    description="The demo's first year is over: all is judged, the qrels are frozen, the leaderboard is public.",
+    seed=2025,
+    given={"ada": ("A.101", "A.104"), "emmy": ("A.102", "A.105"), "sofia": ("A.103", "A.106")},
+    judged={},
+    given_twice={"ada": ("A.103",)},
+    is_over=True,
+)
+THIS = Year(
+    year=2026,
+    description="The demo's second year is under way: runs are taken, and half of the pool is judged.",
+    seed=2026,
+    given={"ada": ("A.201", "A.204", "A.207"), "emmy": ("A.202", "A.205"), "sofia": ("A.203", "A.206")},
+    judged={"A.204": 0, "A.205": 0.5, "A.206": 0, "A.207": 0},
+    given_twice={},
+    is_over=False,
+)
+
+
+def make(*, password: str, say: Say) -> bool:
+    """Make what is missing of the demo; False if nothing was. Two that are started at once work one after the other.
+
+    Raises
+    ------
+    NameTaken
+        One of the logins belongs to somebody else.
+    DemoRefused
+        A job failed, or a worker has held it for too long.
+    """
+    with _alone():
+        if is_complete():
+            return False
+        cast, is_new = people.make_people(password)
+        if is_new:
+            say(f"made the logins, with the password {password}")  # at once: nothing else keeps it
+        services.load_shipped_protocols()
+        say("importing the collection")
+        collection = _collection(COLLECTION, content.HOST, content.collection(), cast)
+        for year in (LAST, THIS):
+            say(f"making the track {year.slug}")
+            _make_year(year, collection, cast)
+    return True
+
+
+def is_complete() -> bool:
+    """Whether the last step was done, ever."""
+    batch = Batch.objects.filter(pool__track__slug=THIS.slug, name=BATCH).first()
+    return batch is not None and judging.is_done(batch, THIS.given, THIS.judged)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """A lock that PostgreSQL takes back when the process dies."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+
+
+def _make_year(year: Year, collection: Collection, cast: people.People) -> None:
+    track = _track(year, collection, cast)
+    _runs(year, track, cast)
+    pool = _pool(year, track, cast)
+    batch = _batch(pool, BATCH, Batch.Kind.MAIN, year.given, cast)
+    if batch.status == Batch.Status.OPEN:
+        judging.judge(batch, year.given, year.judged)
+    if year.is_over:
+        _end(year, pool, batch, cast)
+
+
+def finish(job: Job) -> None:
+    """Do a job here, or wait for the worker that has it."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    while not job.is_finished and time.monotonic() < deadline:
+        time.sleep(0.2)
+        jobs.run(job.pk)
+        job.refresh_from_db()
+    if not job.is_finished:
+        raise DemoRefused(f"“{job.title}” has not ended within {WAIT_SECONDS} seconds. Is its worker alive?")
+    if job.state == Job.State.FAILED:
+        raise DemoRefused(f"“{job.title}” failed. {job.error}")
+
+
+def _collection(slug: str, name: str, posts: list[content.Post], cast: people.People) -> Collection:
+    found = Collection.objects.filter(slug=slug).first()
+    collection = found or import_services.create_collection(
+        slug=slug, name=name, hosts=[content.HOST], licence=LICENCE
+    )
+    if collection.status == Collection.Status.READY:
+        return collection
+    job = import_services.unfinished_import(collection) or _start_import(collection, posts, cast)
+    finish(job)
+    collection.refresh_from_db()
+    return collection
+
+
+def _start_import(collection: Collection, posts: list[content.Post], cast: people.People) -> Job:
+    """By way of the storage, so that a worker on any machine can read the files."""
+    with TemporaryDirectory() as folder:
+        files = content.write_dump(posts, Path(folder))
+        sources = [import_services.Source(_upload(path, collection.slug), path.name) for path in files]
+    return import_services.start_import(collection=collection, sources=sources, by=cast.organizer)
+
+
+def _upload(path: Path, slug: str) -> str:
+    name = f"imports/{slug}/{path.name}"
+    default_storage.delete(name)  # of a demo that was killed before it asked for the import
+    with path.open("rb") as file:
+        return import_services.UPLOAD + default_storage.save(name, File(file))
+
+
+def _track(year: Year, collection: Collection, cast: people.People) -> Track:
+    posts = content.topic_threads(year.year)
+    threads = _collection(
+        f"{COLLECTION}-topics-{year.year}", f"{content.HOST}: topics of {year.year}", posts, cast
+    )
+    track, _ = Track.objects.get_or_create(
+        slug=year.slug,
+        defaults={
+            "name": f"Demo {year.year}",
+            "description": year.description,
+            "protocol": StoredProtocol.objects.get(slug=PROTOCOL),
+            "collection": collection,
+            "topic_collection": threads,
+        },
+    )
+    if track.status == Track.Status.DRAFT:
+        import_topics(track=track, data=content.topic_file(posts), name=f"topics-{year.year}.xml")
+        import_labels(track=track, data=content.label_file(posts), name=f"labels-{year.year}.csv")
+        for assessor in cast.assessors:
+            services.add_assessor(track=track, user=assessor)
+        track = services.open_track(track=track)
+    return track
+
+
+def _runs(year: Year, track: Track, cast: people.People) -> None:
+    submitters = {user.username: user for user in cast.members}
+    member_of = {team: submitters[username] for username, team in people.MEMBERS.items()}
+    for system in make_runs.SYSTEMS:
+        if Run.objects.filter(track=track, tag=system.tag).exists():
+            continue
+        member = member_of.get(system.team)
+        team = Team.objects.filter(track=track, name=system.team).first() or create_team(
+            track=track, name=system.team, members=[member] if member else []
+        )
+        path = make_runs.path_of(system, year.year)
+        with path.open("rb") as file:
+            submit_run(
+                track=track,
+                team=team,
+                by=member or cast.organizer,
+                file=file,
+                file_name=path.name,
+                declared=Declaration(
+                    kind=system.kind,
+                    is_manual=system.is_manual,
+                    uses=system.uses,
+                    description=system.description,
+                ),
+            )
+
+
+def _pool(year: Year, track: Track, cast: people.People) -> Pool:
+    found = Pool.objects.filter(track=track, name=POOL).first()
+    pool = found or request_pool(track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer)
+    if pool.status != Pool.Status.READY and pool.job is not None:
+        finish(pool.job)
+        pool.refresh_from_db()
+    return pool
+
+
+def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.People) -> Batch:
+    found = Batch.objects.filter(pool=pool, name=name).first()
+    batch = found or create_batch(pool=pool, name=name, kind=kind, by=cast.organizer)
+    if batch.status == Batch.Status.DRAFT:
+        has = set(batch.topic_assignments.values_list("topic__code", flat=True))
+        for assessor in cast.assessors:
+            codes = set(given.get(assessor.username, ())) - has
+            topics = Topic.objects.filter(track=pool.track, code__in=codes)
+            assign_topics(batch=batch, assessor=assessor, topics=topics)
+        batch = open_batch(batch=batch)
+    return batch
+
+
+def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
+    """The second round, the end of the judging, the qrels, the scores."""
+    dual = _batch(pool, DUAL_BATCH, Batch.Kind.DUAL, year.given_twice, cast)
+    if dual.status == Batch.Status.OPEN:
+        judging.judge(dual, year.given_twice, {})
+    for batch in (main, dual):
+        if batch.status == Batch.Status.OPEN:
+            close_batch(batch=batch)
+    if pool.track.status == Track.Status.OPEN:
+        services.close_track(track=pool.track)
+    _score(pool, cast)
+
+
+def _score(pool: Pool, cast: people.People) -> None:
+    qrels = Qrels.objects.filter(pool=pool).first() or freeze_qrels(pool=pool, by=cast.organizer)
+    board = qrels.leaderboards.first() or request_leaderboard(qrels=qrels, by=cast.organizer)
+    if board.job is not None:
+        finish(board.job)
+    release_leaderboard(leaderboard=board, level=Leaderboard.Release.PUBLIC, by=cast.organizer)

@@ -1,0 +1,227 @@
+"""`manage.py demo`: what it makes, that it may be repeated, and that it survives being killed."""
+
+import time
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from assessment.models import Batch, Judgment, TopicAssignment
+from config.demo import campaign, content, judging, make_runs, people
+from corpus import jobs
+from corpus.errors import Refused
+from corpus.models import Collection, Document, Import, Job, Topic, Track, User
+from pooling.models import Pool, PoolEntry, Run, Team
+from pooling.services import withdraw_run
+from scoring.leaderboard_services import release_leaderboard
+from scoring.models import Leaderboard, Qrels, Score
+from tests.conftest import start_process, wait_until
+
+SECOND_START_SECONDS = 1.0
+
+
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@jobs.handler("tests.demo.fails")
+def _fails(progress: jobs.Progress, /) -> dict[str, Any]:
+    raise Refused("It is a Friday.")
+
+
+def demo(**options: str) -> str:
+    out = StringIO()
+    call_command("demo", stdout=out, **options)
+    return out.getvalue()
+
+
+def all_rows() -> dict[str, list[dict[str, Any]]]:
+    """Every row of our apps, to see that nothing has changed."""
+    models = [
+        model
+        for label in ("corpus", "pooling", "assessment", "scoring")
+        for model in apps.get_app_config(label).get_models()
+    ]
+    return {model._meta.label: list(model._default_manager.order_by("pk").values()) for model in models}
+
+
+def log_in(username: str, password: str) -> bool:
+    return Client().login(username=username, password=password)
+
+
+def judged_by_topic(slug: str) -> dict[str, tuple[int, int]]:
+    """Topic -> (judged in the main round, size of the pool)."""
+    track = Track.objects.get(slug=slug)
+    return {
+        topic.code: (
+            Judgment.objects.filter(topic=topic, batch__name=campaign.BATCH, is_current=True).count(),
+            PoolEntry.objects.filter(topic=topic).count(),
+        )
+        for topic in Topic.objects.filter(track=track)
+    }
+
+
+def test_demo_makes_one_track_that_is_over_and_one_under_way(transactional_db: None) -> None:
+    demo(password="for-this-test")
+
+    assert all(log_in(username, "for-this-test") for username in people.USERNAMES)
+    assert User.objects.get(username=people.ORGANIZER).is_organizer
+    assert Document.objects.filter(collection__slug=campaign.COLLECTION).count() >= 80
+    assert set(Collection.objects.values_list("status", flat=True)) == {Collection.Status.READY}
+    assert all(topic.thread and topic.labels for topic in Topic.objects.all())
+    assert set(Job.objects.values_list("state", flat=True)) == {Job.State.DONE}
+    over, under_way = Track.objects.get(slug="demo-2025"), Track.objects.get(slug="demo-2026")
+    for track in (over, under_way):
+        assert track.topics.count() >= 6
+        assert Run.objects.filter(track=track).count() == 5
+        assert Team.objects.filter(track=track).count() == 3
+        assert set(track.assessors.values_list("user__username", flat=True)) == set(people.ASSESSORS)
+        assert set(
+            TopicAssignment.objects.filter(batch__pool__track=track).values_list(
+                "assessor__username", flat=True
+            )
+        ) == set(people.ASSESSORS)
+    assert over.status == Track.Status.CLOSED
+    assert all(judged == size for judged, size in judged_by_topic("demo-2025").values())
+    assert under_way.status == Track.Status.OPEN
+    shares = {code: judged / size for code, (judged, size) in judged_by_topic("demo-2026").items()}
+    assert [code for code, share in shares.items() if share == 1] == ["A.201", "A.202", "A.203"]
+    assert [code for code, share in shares.items() if 0 < share < 1] == ["A.205"]
+    check_qrels(over)
+    check_leaderboard(over)
+    check_runs()
+
+
+def check_qrels(track: Track) -> None:
+    qrels = Qrels.objects.get(track=track)
+
+    assert set(qrels.entries.values_list("topic", flat=True)) == {"A.101", "A.102", "A.103", "A.104", "A.105"}
+    assert not qrels.entries.filter(topic="A.102", docno="1073").exists()  # a system failure is no grade
+    assert qrels.entries.get(topic="A.103", docno="1072").grade == 2  # the second opinion does not count
+    truth = content.truth()
+    graded = {(entry.topic, entry.docno): entry.grade for entry in qrels.entries.all()}
+    assert {key: grade for key, grade in graded.items() if grade >= 2} == {
+        key: grade for key, grade in truth.items() if grade >= 2 and key in graded
+    }
+
+
+def check_leaderboard(track: Track) -> None:
+    board = Leaderboard.objects.get(track=track)
+    means = Score.objects.filter(evaluation__leaderboard=board, topic="all")
+
+    assert board.release == Leaderboard.Release.PUBLIC
+    assert board.status == Leaderboard.Status.READY
+    for measure in ("nDCG'", "AP(rel=2)'"):
+        ranked = (
+            means.filter(measure=measure).order_by("-value").values_list("evaluation__run__tag", flat=True)
+        )
+        assert list(ranked) == [system.tag for system in make_runs.SYSTEMS], measure
+
+
+def check_runs() -> None:
+    reports = {run.tag: run.report for run in Run.objects.filter(track__slug="demo-2025")}
+
+    assert all(not report["errors"] for report in reports.values())
+    assert [tag for tag, report in reports.items() if report["warnings"]] == ["lemma-manual"]
+    assert len(reports["lemma-manual"]["warnings"]) >= 2  # ties, and a topic without an answer
+
+
+def test_remarks_and_opinions_are_of_pooled_answers(transactional_db: None) -> None:
+    named = {*judging.REMARKS, *((topic, docno) for _, topic, docno in judging.OPINIONS)}
+
+    ranked = {
+        tuple(line.split("\t")[:2])
+        for year in make_runs.YEARS
+        for system in make_runs.SYSTEMS
+        for line in make_runs.path_of(system, year).read_text(encoding="utf-8").splitlines()
+    }
+
+    assert named <= ranked
+
+
+def test_second_demo_changes_nothing_and_is_quick_whatever_people_did_meanwhile(
+    transactional_db: None,
+) -> None:
+    demo()
+    withdraw_run(
+        run=Run.objects.get(track__slug="demo-2026", tag="abacus-text"), by=User.objects.get(username="pat")
+    )
+    organizer = User.objects.get(username=people.ORGANIZER)
+    release_leaderboard(leaderboard=Leaderboard.objects.get(), level=Leaderboard.Release.HIDDEN, by=organizer)
+    before = all_rows()
+
+    started = time.perf_counter()
+    said = demo()
+
+    assert time.perf_counter() - started < SECOND_START_SECONDS
+    assert "nothing was changed" in said
+    assert all_rows() == before
+
+
+def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
+    process_environment: dict[str, str], tmp_path: Path
+) -> None:
+    moments = {
+        "import": lambda: Import.objects.filter(position__gt=0).exists(),
+        "runs": lambda: Run.objects.count() >= 2,
+        "judging": lambda: Batch.objects.filter(status=Batch.Status.OPEN).exists(),
+    }
+
+    for moment, is_reached in moments.items():
+        running = start_process(["manage.py", "demo"], process_environment, tmp_path / f"{moment}.log")
+        wait_until(is_reached, seconds=60, what=running.output)
+        running.kill()
+        assert not campaign.is_complete(), moment
+    last = start_process(["manage.py", "demo"], process_environment, tmp_path / "last.log")
+
+    assert last.process.wait(timeout=120) == 0, last.output()
+    assert campaign.is_complete()
+    assert Run.objects.count() == 2 * len(make_runs.SYSTEMS)
+    assert Pool.objects.count() == 2
+    assert Batch.objects.count() == 3
+    assert all(judged == size for judged, size in judged_by_topic("demo-2025").values())
+    assert Judgment.objects.filter(replaces__isnull=False).count() == 0
+    assert Leaderboard.objects.get().release == Leaderboard.Release.PUBLIC
+
+
+def test_logins_of_other_people_are_not_taken_over(db: None) -> None:
+    User.objects.create_user("ada", email="ada@university.example", password="hers")
+
+    with pytest.raises(CommandError, match="user ada who is not of the demo"):
+        demo()
+
+    assert log_in("ada", "hers")
+    assert User.objects.count() == 1
+
+
+def test_password_is_well_known_only_with_the_embedded_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://db.example/assay")
+    assert people.password_for_new() != people.password_for_new()
+    assert people.PASSWORD not in " ".join(people.lines())
+
+    monkeypatch.setenv("DATABASE_URL", "")
+    assert people.password_for_new() == people.PASSWORD
+    assert people.PASSWORD in " ".join(people.lines())
+
+
+def test_failed_job_ends_the_demo_with_its_reason(transactional_db: None) -> None:
+    job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None)
+
+    with pytest.raises(campaign.DemoRefused, match=r"Try.* failed\. It is a Friday\."):
+        campaign.finish(job)
+
+
+def test_job_that_a_worker_holds_is_not_waited_for_without_end(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None)
+    jobs._claim(job.pk)
+    monkeypatch.setattr(campaign, "WAIT_SECONDS", 0.3)
+
+    with pytest.raises(campaign.DemoRefused, match="has not ended within"):
+        campaign.finish(job)
