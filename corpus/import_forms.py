@@ -49,6 +49,8 @@ class ImportForm(forms.Form):
         super().__init__(*args, **kwargs)
         offered = [(path, path) for path in import_selectors.offered_paths()]
         cast("forms.ChoiceField", self.fields["path"]).choices = [("", "nothing"), *offered]
+        if import_selectors.import_dir() is None:
+            del self.fields["path"]
         bootstrapped(self)
 
     def clean_path(self) -> Path | None:

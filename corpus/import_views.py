@@ -48,14 +48,13 @@ def start_import(request: AuthenticatedRequest) -> HttpResponse:
             return redirect("corpus:import", _start(request, form.cleaned_data).pk)
         except Refused as refusal:
             form.add_error(None, refusal.message)
-    context = {"form": form, "has_import_dir": import_selectors.import_dir() is not None}
-    return render(request, "corpus/import_start.html", context)
+    return render(request, "corpus/import_start.html", {"form": form})
 
 
 def _start(request: AuthenticatedRequest, data: dict[str, Any]) -> Job:
     new = {key: data[key] for key in ("slug", "name", "licence")} | {"hosts": data["hosts"].split()}
     return import_services.import_for(
-        collection=data["collection"], new=new, upload=data["upload"], path=data["path"], by=request.user
+        collection=data["collection"], new=new, upload=data["upload"], path=data.get("path"), by=request.user
     )
 
 

@@ -1,0 +1,225 @@
+"""Topic files and label files: what is read, what is refused, and how a topic finds its own thread."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from corpus.errors import Refused
+from corpus.importers.topics import comparable, read_labels, read_topics
+from corpus.models import Import, Topic, Track
+from corpus.topic_services import TopicsRefused, import_labels, import_topics
+from tests.factories import make_collection, make_document, make_topic, make_track
+
+XML = '<?xml version="1.0" ?>\n<Topics>\n%s</Topics>'
+TOPIC = """<Topic number="{code}">
+<Title>{title}</Title>
+<Question>&lt;p&gt;Why is &lt;span class="math-container" id="q_1"&gt;$x$&lt;/span&gt;?&lt;/p&gt;</Question>
+<Tags>limits,real-analysis</Tags></Topic>
+"""
+FORMULA = (
+    '<Topic number="B.1"><Formula_Id>q_1</Formula_Id><Latex>x &lt; 2</Latex>'
+    "<Title>t</Title><Question>q</Question></Topic>"
+)
+
+
+def xml(*codes: str, title: str = "A title") -> bytes:
+    return (XML % "".join(TOPIC.format(code=code, title=title) for code in codes)).encode()
+
+
+def draft(**fields: Any) -> Track:
+    return make_track(status=Track.Status.DRAFT, **fields)
+
+
+def test_topic_of_arqmath_is_read() -> None:
+    (topic,) = read_topics(xml("A.1"), "topics.xml")
+
+    assert (topic.code, topic.title, topic.tags) == ("A.1", "A title", ("limits", "real-analysis"))
+    assert 'data-formula-id="q_1"' in topic.body
+
+
+def test_formula_topic_is_read() -> None:
+    (topic,) = read_topics((XML % FORMULA).encode(), "topics.xml")
+
+    assert (topic.formula_id, topic.latex) == ("q_1", "x < 2")
+
+
+def test_json_topics_are_read() -> None:
+    lines = [
+        {"code": "T.1", "text": "a <b>", "tags": ["x"], "labels": {"category": "proof"}},
+        {"code": "T.2"},
+    ]
+
+    first, second = read_topics("\n".join(map(json.dumps, lines)).encode(), "topics.jsonl")
+
+    assert first.body.startswith("<p>a &lt;b&gt;")
+    assert (first.labels, second.body) == ({"category": "proof"}, "")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (xml("A.1", "A.2", "A.1"), "topic A.1 stands in line 3 already"),
+        (xml("A 1"), "without white space"),
+        (xml(""), "without white space"),
+        (XML.replace("%s", "").encode(), "there is no topic in it"),
+        (xml("A.1")[:-3], "not well-formed XML"),
+        (b"<posts></posts>", "<posts>"),
+        (b"Query,Text", "neither XML nor"),
+        (b'{"code": "A.1"}\n{"code": ', "line 2: not a JSON object"),
+        (b'{"code": "A.1"}\n[]{', "line 2: not a JSON object"),
+        (b'{"code": "A.1", "tags": "x"}', "line 1: tags is not a list"),
+        (b'{"code": "A.1", "labels": {"a": 1}}', "labels is not an object of strings"),
+        (b'{"code": "A.1\\u0000"}', "NUL"),
+        ("<Topics>".encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_faulty_topic_file_is_refused_whole(content: bytes, said: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        read_topics(content, "topics.xml")
+
+    assert said in refusal.value.message
+
+
+def test_entities_are_never_expanded(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    external = f'<!DOCTYPE Topics [<!ENTITY x SYSTEM "file://{secret}">]>'
+    laughs = '<!DOCTYPE Topics [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+
+    for doctype in (external, laughs, f"<!--{'-' * 70_000 + ' '}-->{external}".replace("--" * 10, "")):
+        content = doctype + xml("A.1", title="&x;").decode().partition("?>\n")[2]
+        with pytest.raises(Refused) as refusal:
+            read_topics(content.encode(), "topics.xml")
+        assert "secret" not in refusal.value.message
+
+
+@pytest.mark.parametrize("name", ["2020-task1", "2021-task1", "2020-task2", "2021-task2"])
+def test_real_topics_are_all_read(data: Path, name: str) -> None:
+    path = data / "arqmath" / "topics" / f"topics.arqmath-{name}-origin.xml"
+
+    topics = read_topics(path.read_bytes(), path.name)
+
+    plain = etree.parse(path).getroot().findall("Topic")
+    assert [topic.code for topic in topics] == [element.get("number") for element in plain]
+    assert [",".join(topic.tags) for topic in topics] == [element.findtext("Tags") for element in plain]
+    assert all(topic.title and topic.body for topic in topics)
+    assert all(bool(topic.latex) == name.endswith("2") for topic in topics)
+    spans = sum((element.findtext("Question") or "").count("math-container") for element in plain)
+    # In each file one span is empty, or stands within another.
+    assert sum(topic.body.count('class="math-container"') for topic in topics) == spans - 1
+
+
+@pytest.mark.django_db
+def test_topics_go_into_a_draft_and_again_without_doubles() -> None:
+    track = draft()
+
+    first = import_topics(track=track, data=xml("A.1", "A.2"), name="topics.xml")
+    again = import_topics(track=track, data=xml("A.2", "A.3", title="New"), name="topics.xml")
+
+    assert (first.n_new, again.n_new, again.n_changed) == (2, 1, 1)
+    assert list(track.topics.values_list("code", "title")) == [
+        ("A.1", "A title"),
+        ("A.2", "New"),
+        ("A.3", "New"),
+    ]
+    assert import_topics(track=track, data=xml("A.1"), name="topics.xml").n_unchanged == 1
+    assert Import.objects.filter(track=track, format="topics").count() == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("status", [Track.Status.OPEN, Track.Status.CLOSED])
+def test_topics_do_not_change_once_runs_may_rest_on_them(status: Track.Status) -> None:
+    track = make_track(status=status)
+    make_topic(track, "A.1", title="As it was")
+
+    with pytest.raises(TopicsRefused):
+        import_topics(track=track, data=xml("A.1", "A.2"), name="topics.xml")
+
+    assert list(track.topics.values_list("title", flat=True)) == ["As it was"]
+
+
+@pytest.mark.django_db
+def test_formulae_are_no_topics_of_a_track_of_answers() -> None:
+    with pytest.raises(TopicsRefused, match=r"B\.1 is a formula"):
+        import_topics(track=draft(), data=(XML % FORMULA).encode(), name="topics.xml")
+
+    assert not Topic.objects.exists()
+
+
+@pytest.mark.django_db
+def test_topic_finds_its_thread_by_attribute_then_by_its_title() -> None:
+    threads = make_collection("later-questions")
+    title = 'Is <span class="math-container" data-display="inline">x</span> &lt; 2?'
+    for docno, given in (("11", "Named"), ("12", title), ("13", "Twice"), ("14", "Twice")):
+        make_document(threads, docno, title=given)
+    rows = [
+        {"code": "A.1", "title": "Something else", "thread": "11"},
+        {"code": "A.2", "title": "Is  $x$ < 2?"},
+        {"code": "A.3", "title": "Twice"},
+        {"code": "A.4", "title": "Named", "thread": "99"},
+    ]
+    track = draft(topic_collection=threads)
+
+    report = import_topics(track=track, data="\n".join(map(json.dumps, rows)).encode(), name="t.jsonl")
+
+    assert dict(track.topics.values_list("code", "thread")) == {
+        "A.1": "11",
+        "A.2": "12",
+        "A.3": "",
+        "A.4": "",
+    }
+    assert report.unmatched == ["A.3", "A.4"]
+    assert "1 found their own thread by their title" in str(report)
+
+
+def test_titles_compare_by_their_words_and_latex() -> None:
+    marked = '<span class="math-container" data-formula-id="q_1" data-display="block">a &lt; b</span> holds'
+
+    assert comparable(marked) == comparable("$$a &lt; b$$  Holds") == "a < b holds"
+
+
+@pytest.mark.django_db
+def test_labels_of_csv_go_onto_the_topics() -> None:
+    track = make_track()
+    for code in ("A.1", "A.2"):
+        make_topic(track, code, labels={"difficulty": "easy"})
+    content = "\ufeffTopic,Category,Difficulty,Assessor\r\nA.1,Proof,hard,2\r\n".encode()
+
+    report = import_labels(track=track, data=content, name="labels.csv")
+
+    labels = dict(track.topics.values_list("code", "labels"))
+    assert labels == {"A.1": {"category": "proof", "difficulty": "hard"}, "A.2": {"difficulty": "easy"}}
+    assert report.ignored == ("Assessor",)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"A.9": {"category": "proof"}}', "there is no topic A.9"),
+        ('{"A.1": {"category": "poem"}}', "use computation, concept, proof"),
+        ('{"A.1": {"length": "9"}}', "none of its columns is a label"),
+        ('{"A.1": "proof"}', "must give an object"),
+        ('{"A.1": ', "not JSON"),
+        ("topic,category\nA.1,proof,hard\n", "line 2: expected 2 columns, got 3"),
+        ("topic\nA.1\n", "needs a head line"),
+        ("", "needs a head line"),
+    ],
+)
+def test_faulty_labels_change_nothing(content: str, said: str) -> None:
+    track = make_track()
+    make_topic(track, "A.1")
+
+    with pytest.raises(Refused) as refusal:
+        import_labels(track=track, data=content.encode(), name="labels")
+
+    assert said in refusal.value.message
+    assert track.topics.get().labels == {}
+
+
+def test_labels_in_latin_1_are_refused() -> None:
+    with pytest.raises(Refused, match="not UTF-8"):
+        read_labels("topic,category\nÉ,x\n".encode("latin-1"), "labels.csv")
