@@ -1,0 +1,148 @@
+"""The scene of most tests of scoring: a track with a pool of three topics, two teams, people of every part."""
+
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+
+from assessment import services as judging
+from assessment.models import Batch
+from corpus import jobs
+from corpus.models import Topic, Track, User
+from pooling import services
+from pooling.models import Pool, PoolEntry, Run, Team
+from scoring.leaderboard_services import release_leaderboard, request_leaderboard
+from scoring.models import Leaderboard, Qrels
+from scoring.qrels_format import parse_qrels
+from scoring.qrels_services import import_qrels
+from tests.assessment.make import judge, make_batch
+from tests.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+
+UNITS = ["10", "9", "é"]  # pooled for every topic
+QRELS = b"A.1 0 10 3\nA.1 0 9 0\nA.10 0 10 2\nA.10 0 9 1\nA.2 0 10 0\nA.2 0 \xc3\xa9 2\n"
+
+
+@dataclass
+class Scene:
+    """`ours` has the good run and `theirs` the poor one; Ada and Bob judge; the stranger has no part."""
+
+    track: Track
+    topics: dict[str, Topic]
+    pool: Pool
+    ours: Team
+    theirs: Team
+    member: User
+    other: User
+    organizer: User
+    ada: User
+    bob: User
+    stranger: User
+
+    def submit(self, team: Team, tag: str, ranking: str, kind: str = "primary") -> Run:
+        """A run with one ranking for all topics; docnos parted by blanks."""
+        lines = [
+            f"{code}\t{docno}\t{rank}\t{100 - rank}\t{tag}\n"
+            for code in self.topics
+            for rank, docno in enumerate(ranking.split(), 1)
+        ]
+        return self.submit_lines(team, tag, lines, kind)
+
+    def submit_lines(self, team: Team, tag: str, lines: list[str], kind: str = "primary") -> Run:
+        return services.submit_run(
+            track=self.track,
+            team=team,
+            by=self.organizer,
+            file=BytesIO("".join(lines).encode()),
+            file_name=f"{tag}.tsv",
+            declared=services.Declaration(kind=kind),
+        )
+
+    def batch(self, given: dict[User, list[str]], kind: str = Batch.Kind.MAIN) -> Batch:
+        return make_batch(
+            self.pool, {user: [self.topics[c] for c in codes] for user, codes in given.items()}, kind=kind
+        )
+
+    def judge(self, batch: Batch, assessor: User, *choices: str) -> None:
+        """Submit these choices, one for each next task: topics by code, units in the order of `UNITS`."""
+        for choice in choices:
+            task = judging.accept_next(batch=batch, assessor=assessor)
+            assert task is not None
+            judge(task, choice, comment="why")
+
+    def judged(self, *choices: str) -> Batch:
+        """A main batch that Ada judges, all three topics."""
+        batch = self.batch({self.ada: list(self.topics)})
+        self.judge(batch, self.ada, *choices)
+        return batch
+
+    def qrels(self, text: bytes = QRELS, name: str = "") -> Qrels:
+        columns = parse_qrels(text)
+        return import_qrels(
+            track=self.track, columns=columns, file_name="q.txt", by=self.organizer, name=name
+        )
+
+    def leaderboard(self, qrels: Qrels | None = None, release: str = "") -> Leaderboard:
+        """Scored by a job that this process runs."""
+        board = request_leaderboard(qrels=qrels or self.qrels(), by=self.organizer)
+        assert board.job is not None
+        jobs.run(board.job.pk)
+        if release:
+            release_leaderboard(leaderboard=board, level=release, by=self.organizer)
+        board.refresh_from_db()
+        return board
+
+
+def build_scene(protocol: str = "arqmath-2020-task1") -> Scene:
+    track = make_track("arq", protocol=protocol, name="ARQ", collection=None)
+    topics = {code: make_topic(track, code) for code in ("A.1", "A.10", "A.2")}
+    organizer, member, other = make_organizer("olga"), make_user("mia"), make_user("otto")
+    pool = Pool.objects.create(
+        track=track,
+        name="Pool 1",
+        protocol=track.protocol,
+        protocol_digest=track.protocol.digest,
+        seed=7,
+        sha256="f" * 64,
+        status=Pool.Status.READY,
+        created_by=organizer,
+    )
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, topic=topic, docno=docno, position=position)
+        for topic in topics.values()
+        for position, docno in enumerate(UNITS)
+    )
+    return Scene(
+        track=track,
+        topics=topics,
+        pool=pool,
+        ours=services.create_team(track=track, name="Ours", members=[member]),
+        theirs=services.create_team(track=track, name="Theirs", members=[other]),
+        member=member,
+        other=other,
+        organizer=organizer,
+        ada=make_assessor(track, "ada"),
+        bob=make_assessor(track, "bob"),
+        stranger=make_user("sam"),
+    )
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Path) -> None:
+    """Jobs are run by the tests, no worker is asked; files go into this test's own folder."""
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    settings.MEDIA_ROOT = tmp_path / "files"
+
+
+@pytest.fixture
+def scene(db: None) -> Scene:
+    return build_scene()
+
+
+@pytest.fixture
+def scored(scene: Scene) -> Scene:
+    """The scene with a good run of ours and a poor baseline of theirs."""
+    scene.submit(scene.ours, "good", "10 é 9")
+    scene.submit(scene.theirs, "poor", "x 9 10", kind="baseline")
+    return scene

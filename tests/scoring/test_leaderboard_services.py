@@ -1,0 +1,206 @@
+from pathlib import Path
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from corpus import jobs
+from corpus.models import Job
+from pooling import services as runs
+from pooling.models import Run
+from scoring.errors import LeaderboardRefused
+from scoring.leaderboard_services import release_leaderboard, request_leaderboard, score_runs
+from scoring.models import Evaluation, Leaderboard, Score
+from scoring.tables import ALL
+from tests.scoring.conftest import Scene
+from tests.scoring.files import KNOWN, real_qrels
+
+MEASURES = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"]
+
+
+def means(board: Leaderboard) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for evaluation in board.evaluations.select_related("run"):
+        values = dict(evaluation.scores.filter(topic=ALL).values_list("measure", "value"))
+        found[evaluation.run.tag] = [f"{values[measure]:.4f}" for measure in board.measures]
+    return found
+
+
+def test_every_standing_run_is_scored(scored: Scene) -> None:
+    withdrawn = scored.submit(scored.ours, "old", "9 10")
+    runs.withdraw_run(run=withdrawn, by=scored.organizer)
+
+    board = scored.leaderboard()
+
+    assert board.status == Leaderboard.Status.READY
+    assert board.measures == MEASURES
+    assert set(means(board)) == {"good", "poor"}
+    assert means(board)["good"][2] == "0.1000"
+
+
+def test_an_evaluation_says_what_was_averaged_and_which_bytes_were_scored(scored: Scene) -> None:
+    part = scored.submit_lines(scored.ours, "part", ["A.1 10 1 5 part\n"])
+
+    board = scored.leaderboard()
+
+    evaluation = board.evaluations.get(run=part)
+    assert (evaluation.n_topics, evaluation.n_missing, evaluation.run_sha256) == (3, 2, part.sha256)
+    assert evaluation.scores.filter(measure="judged@10").count() == 4
+    assert evaluation.scores.get(measure="judged@10", topic=ALL).value == pytest.approx(1 / 3)
+
+
+def test_the_job_tells_how_far_it_is_and_what_it_did(scored: Scene) -> None:
+    board = scored.leaderboard()
+
+    assert board.job is not None
+    assert board.job.state == Job.State.DONE
+    assert board.job.result == {"leaderboard": board.pk, "runs": 2}
+
+
+def test_a_leaderboard_needs_a_run(scene: Scene) -> None:
+    with pytest.raises(LeaderboardRefused, match="ARQ has no run to score"):
+        request_leaderboard(qrels=scene.qrels(), by=scene.organizer)
+
+
+def test_one_leaderboard_at_a_time_is_scored_for_a_version(scored: Scene) -> None:
+    qrels = scored.qrels()
+    request_leaderboard(qrels=qrels, by=scored.organizer)
+
+    with pytest.raises(LeaderboardRefused, match="are being scored against version 1 at this moment"):
+        request_leaderboard(qrels=qrels, by=scored.organizer)
+
+
+def test_runs_are_scored_again_into_a_leaderboard_of_its_own(scored: Scene) -> None:
+    first = scored.leaderboard()
+    scored.submit(scored.ours, "late", "é 10")
+
+    second = scored.leaderboard(first.qrels)
+
+    assert set(means(first)) == {"good", "poor"}
+    assert set(means(second)) == {"good", "poor", "late"}
+
+
+def test_a_protocol_that_cannot_be_scored_is_refused(scored: Scene) -> None:
+    qrels = scored.qrels()
+    stored = scored.track.protocol
+    stored.text = stored.text.replace("[scoring]", "[scoring]\ncollapse_instances = true")
+    stored.save()
+
+    with pytest.raises(LeaderboardRefused, match=r"scoring\.collapse_instances"):
+        request_leaderboard(qrels=qrels, by=scored.organizer)
+
+
+def test_a_lost_file_fails_the_job_with_a_reason_and_stores_nothing(scored: Scene) -> None:
+    run = Run.objects.get(tag="poor")
+    run.columns.storage.delete(run.columns.name)
+
+    board = scored.leaderboard()
+
+    assert board.status == Leaderboard.Status.FAILED
+    assert board.job is not None
+    assert "The stored columns of the run poor cannot be read" in board.job.error
+    assert not Evaluation.objects.exists()
+
+
+def test_a_failed_job_that_is_tried_again_makes_the_leaderboard(scored: Scene) -> None:
+    run = Run.objects.get(tag="poor")
+    content = run.columns.read()
+    run.columns.storage.delete(run.columns.name)
+    board = scored.leaderboard()
+    assert board.job is not None
+    run.columns.storage.save(run.columns.name, runs.ContentFile(content))
+
+    jobs.retry(job=board.job)
+    jobs.run(board.job.pk)
+
+    board.refresh_from_db()
+    assert board.status == Leaderboard.Status.READY
+    assert set(means(board)) == {"good", "poor"}
+
+
+def take(job: Job) -> jobs.Progress:
+    """A worker's hold of a job, without the worker."""
+    job.state, job.attempt = Job.State.RUNNING, job.attempt + 1
+    job.save()
+    return jobs.Progress(job.pk, job.attempt)
+
+
+def test_work_done_twice_is_stored_once(scored: Scene) -> None:
+    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+    assert board.job is not None
+    score_runs(take(board.job), leaderboard_id=board.pk)
+    n_scores = Score.objects.count()
+
+    result = score_runs(take(board.job), leaderboard_id=board.pk)
+
+    assert result == {"leaderboard": board.pk, "runs": 2}
+    assert (Evaluation.objects.count(), Score.objects.count()) == (2, n_scores)
+
+
+def test_a_worker_that_lost_the_job_stores_nothing(scored: Scene) -> None:
+    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+    assert board.job is not None
+    lost = take(board.job)
+    take(board.job)
+
+    with pytest.raises(jobs.JobLost):
+        score_runs(lost, leaderboard_id=board.pk)
+
+    board.refresh_from_db()
+    assert board.status == Leaderboard.Status.SCORING
+    assert not Evaluation.objects.exists()
+
+
+def test_a_leaderboard_is_hidden_until_released_and_after_its_withdrawal(scored: Scene) -> None:
+    board = scored.leaderboard()
+    assert (board.release, board.released_at, board.released_by) == ("hidden", None, None)
+
+    released = release_leaderboard(leaderboard=board, level="participants", by=scored.organizer)
+    assert released.released_at is not None
+    assert released.released_by == scored.organizer
+
+    hidden = release_leaderboard(leaderboard=board, level="hidden", by=scored.organizer)
+    assert (hidden.release, hidden.released_at, hidden.released_by) == ("hidden", None, None)
+
+
+def test_a_release_that_is_asked_for_twice_keeps_its_time(scored: Scene) -> None:
+    board = scored.leaderboard(release="public")
+
+    again = release_leaderboard(leaderboard=board, level="public", by=scored.organizer)
+
+    assert again.released_at == board.released_at
+
+
+def test_an_unfinished_leaderboard_is_not_released(scored: Scene) -> None:
+    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+
+    with pytest.raises(LeaderboardRefused, match="only a finished one is released"):
+        release_leaderboard(leaderboard=board, level="public", by=scored.organizer)
+
+
+def test_there_is_no_other_level(scored: Scene) -> None:
+    with pytest.raises(LeaderboardRefused, match="use hidden, participants, public"):
+        release_leaderboard(leaderboard=scored.leaderboard(), level="press", by=scored.organizer)
+
+
+def test_the_database_keeps_an_unfinished_leaderboard_hidden(scored: Scene) -> None:
+    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+
+    with pytest.raises(IntegrityError, match="leaderboard_released_when"), transaction.atomic():
+        Leaderboard.objects.filter(pk=board.pk).update(release="public")
+
+
+def test_real_runs_have_their_published_values_through_the_database(scene: Scene, data: Path) -> None:
+    for code in {f"A.{n}" for n in range(1, 101)} - set(scene.topics):
+        scene.track.topics.create(code=code)
+    stored = scene.track.protocol
+    stored.text = stored.text.replace('average = "judged"', 'average = "common"')
+    stored.save()
+    for name in KNOWN:
+        with (data / "arqmath" / "runs" / name).open("rb") as file:
+            declared = runs.Declaration(kind="primary", tag=name)
+            options = {"track": scene.track, "team": scene.ours, "by": scene.organizer, "file_name": name}
+            runs.submit_run(file=file, declared=declared, **options)
+
+    board = scene.leaderboard(scene.qrels(real_qrels(data).read_bytes()))
+
+    assert {name: tuple(values[:3]) for name, values in means(board).items()} == KNOWN

@@ -1,0 +1,318 @@
+import hashlib
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from assessment import services as judging
+from assessment.models import Batch
+from pooling.models import Pool
+from protocols.schema import QrelsRules
+from scoring import selectors
+from scoring.errors import QrelsRefused
+from scoring.freezing import Undecided, Unit, Vote, freeze
+from scoring.models import Qrels, QrelsEntry
+from scoring.qrels_format import parse_qrels
+from scoring.qrels_services import freeze_qrels, import_qrels
+from tests.factories import make_answer, make_collection, make_document, make_track
+from tests.scoring.conftest import Scene, build_scene
+
+NINE = ["high", "low", "not-relevant", "medium", "medium", "low", "high", "high", "not-relevant"]
+
+
+def lines(qrels: Qrels) -> list[str]:
+    return selectors.qrels_tsv(qrels).decode().splitlines()
+
+
+def grade_of(qrels: Qrels, topic: str, docno: str) -> int | None:
+    return (
+        QrelsEntry.objects.filter(qrels=qrels, topic=topic, docno=docno)
+        .values_list("grade", flat=True)
+        .first()
+    )
+
+
+def test_judgments_become_grades_in_the_order_of_bytes(scene: Scene) -> None:
+    scene.judged(*NINE)
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer, name="first")
+
+    assert lines(qrels) == [
+        "A.1\t0\t10\t3",
+        "A.1\t0\t9\t1",
+        "A.1\t0\té\t0",
+        "A.10\t0\t10\t2",
+        "A.10\t0\t9\t2",
+        "A.10\t0\té\t1",
+        "A.2\t0\t10\t3",
+        "A.2\t0\t9\t3",
+        "A.2\t0\té\t0",
+    ]
+    assert (qrels.version, qrels.n_topics, qrels.n_judged, qrels.name) == (1, 3, 9, "first")
+
+
+def test_the_export_has_the_recorded_sha256_every_time(scene: Scene) -> None:
+    scene.judged(*NINE)
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    for _ in range(2):
+        assert hashlib.sha256(selectors.qrels_tsv(qrels)).hexdigest() == qrels.sha256
+
+
+def test_a_version_records_what_it_was_made_from(scene: Scene) -> None:
+    scene.judged(*NINE)
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert qrels.protocol_digest == scene.track.protocol.digest
+    assert qrels.report["inputs"] == {"pool": "Pool 1", "pool_sha256": "f" * 64, "seed": 7, "runs": []}
+
+
+def test_non_answers_never_become_grades_and_are_named(scene: Scene) -> None:
+    scene.judged("high", "system-failure", "do-not-know")
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert lines(qrels) == ["A.1\t0\t10\t3"]
+    assert qrels.report["non_answers"] == [
+        {"topic": "A.1", "docno": "9", "choice": "system-failure"},
+        {"topic": "A.1", "docno": "é", "choice": "do-not-know"},
+    ]
+
+
+def test_unjudged_units_are_counted_and_named(scene: Scene) -> None:
+    scene.judged("high", "low")
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert qrels.report["unjudged"]["n"] == 7
+    assert qrels.report["unjudged"]["topics"] == {"A.1": 1, "A.10": 3, "A.2": 3}
+    assert qrels.report["unjudged"]["first"][0] == ["A.1", "é"]
+    assert [one["topic"] for one in qrels.report["dropped"]] == ["A.10", "A.2"]
+
+
+def test_topics_with_too_few_relevant_units_are_dropped_and_named(db: None) -> None:
+    scene = build_scene("arqmath-2021-task1")
+    scene.judged("high", "medium", "low", "high", "low", "low", "low", "low", "low")
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert {line.split("\t")[0] for line in lines(qrels)} == {"A.1"}
+    assert qrels.report["dropped"] == [
+        {"topic": "A.10", "judged": 3, "relevant": 1},
+        {"topic": "A.2", "judged": 3, "relevant": 0},
+    ]
+
+
+def test_a_revision_counts_and_what_it_replaced_does_not(scene: Scene) -> None:
+    batch = scene.judged(*NINE)
+    judgment = batch.judgments.get(docno="10", topic=scene.topics["A.1"])
+    judging.submit_judgment(
+        assignment=judgment.assignment, choice="low", request_id="6a5f3c9e-8d5f-4a53-9d6e-0a57a86f1f00"
+    )
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert grade_of(qrels, "A.1", "10") == 1
+
+
+def test_an_adjudication_counts_before_a_main_judgment(scene: Scene) -> None:
+    scene.judged(*NINE)
+    scene.judge(scene.batch({scene.bob: ["A.1"]}, Batch.Kind.ADJUDICATION), scene.bob, "low", "low", "low")
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert grade_of(qrels, "A.1", "10") == 1
+    assert qrels.report["decided"] == {"by adjudication": 3}
+
+
+@pytest.mark.parametrize("kind", [Batch.Kind.TRAINING, Batch.Kind.DUAL])
+def test_training_and_dual_judgments_count_only_if_asked_for(scene: Scene, kind: str) -> None:
+    scene.judged("high")
+    scene.judge(scene.batch({scene.bob: ["A.1"]}, kind), scene.bob, "low", "low", "low")
+
+    without = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    asked_for = freeze_qrels(pool=scene.pool, by=scene.organizer, also=[kind])
+
+    assert lines(without) == ["A.1\t0\t10\t3"]
+    assert without.report["left_out"] == {kind: 3}
+    assert lines(asked_for) == ["A.1\t0\t10\t3", "A.1\t0\t9\t1", "A.1\t0\té\t1"]
+
+
+def test_what_was_judged_before_a_topic_changed_hands_stays_judged(scene: Scene) -> None:
+    batch = scene.judged("high")
+    judging.reassign_topic(batch=batch, topic=scene.topics["A.1"], giver=scene.ada, taker=scene.bob)
+    scene.judge(batch, scene.bob, "low", "low")
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert lines(qrels) == ["A.1\t0\t10\t3", "A.1\t0\t9\t1", "A.1\t0\té\t1"]
+
+
+def test_assessors_who_contradict_one_another_are_refused_with_the_units(scene: Scene) -> None:
+    scene.judge(scene.batch({scene.ada: ["A.1"]}), scene.ada, "high", "low")
+    scene.judge(scene.batch({scene.bob: ["A.1"]}), scene.bob, "low", "low")
+
+    with pytest.raises(QrelsRefused) as refusal:
+        freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert "do not decide the grade of 1 units" in refusal.value.message
+    assert "10 of topic A.1 (ada: high, bob: low)" in refusal.value.message
+    assert not Qrels.objects.exists()
+
+
+def test_of_two_main_judgments_that_of_the_assessor_with_the_topic_counts(scene: Scene) -> None:
+    batch = scene.batch({scene.ada: ["A.1"]})
+    scene.judge(batch, scene.ada, "high")
+    scene.judge(scene.batch({scene.bob: ["A.1"]}), scene.bob, "low")
+    judging.withdraw_topic(batch=batch, assessor=scene.ada, topic=scene.topics["A.1"])
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert lines(qrels) == ["A.1\t0\t10\t1"]
+    assert qrels.report["decided"] == {"by the assessor assigned now": 1}
+
+
+def test_nothing_is_frozen_without_judgments(scene: Scene) -> None:
+    with pytest.raises(QrelsRefused, match="No topic of the pool “Pool 1” has enough judgments yet"):
+        freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+
+def test_a_pool_that_is_not_ready_is_refused(scene: Scene) -> None:
+    Pool.objects.filter(pk=scene.pool.pk).update(status=Pool.Status.BUILDING)
+    scene.pool.refresh_from_db()
+
+    with pytest.raises(QrelsRefused, match="is not ready"):
+        freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+
+def test_the_same_judgments_make_no_second_version(scene: Scene) -> None:
+    scene.judged(*NINE)
+    freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    with pytest.raises(QrelsRefused, match="are those of version 1, byte for byte"):
+        freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert Qrels.objects.count() == 1
+
+
+def test_versions_are_numbered_by_track(scene: Scene) -> None:
+    scene.judged(*NINE)
+
+    first = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    second = scene.qrels()
+
+    assert (first.version, second.version) == (1, 2)
+    assert (first.source, second.source) == ("frozen", "imported")
+
+
+def test_the_database_keeps_versions_and_units_apart(scene: Scene) -> None:
+    qrels = scene.qrels()
+    entry = QrelsEntry.objects.filter(qrels=qrels).first()
+    assert entry is not None
+
+    for row in (qrels, entry):
+        row.pk = None
+        with pytest.raises(IntegrityError), transaction.atomic():
+            row.save(force_insert=True)
+
+
+def test_an_official_file_keeps_a_note_of_what_is_not_the_tracks(scene: Scene) -> None:
+    text = b"A.1 0 10 3\nA.1 0 x -1\nA.99 0 10 7\n"
+
+    qrels = scene.qrels(text, name="official")
+
+    assert qrels.report == {
+        "file": "q.txt",
+        "unknown_topics": ["A.99"],
+        "absent_topics": ["A.10", "A.2"],
+        "unknown_documents": None,
+        "other_grades": [-1, 7],
+    }
+    assert lines(qrels) == ["A.1\t0\t10\t3", "A.1\t0\tx\t-1", "A.99\t0\t10\t7"]
+    assert (qrels.n_topics, qrels.n_judged) == (2, 2)
+
+
+def test_documents_that_the_collection_has_not_are_counted(db: None) -> None:
+    scene = build_scene()
+    collection = make_collection("posts")
+    question = make_document(collection, "1")
+    make_answer(question, "10")
+    scene.track.collection = collection
+    scene.track.save()
+
+    qrels = scene.qrels()
+
+    assert qrels.report["unknown_documents"] == {"n": 3, "first": ["9", "é"]}
+
+
+def test_a_file_of_another_track_is_refused(scene: Scene) -> None:
+    with pytest.raises(
+        QrelsRefused, match=r"None of the 1 topics of the file is a topic of ARQ: the first is B\.1"
+    ):
+        scene.qrels(b"B.1 0 10 3\n")
+
+
+def test_a_topic_is_never_called_as_the_mean_is(scene: Scene) -> None:
+    with pytest.raises(QrelsRefused, match="cannot be called “all”"):
+        scene.qrels(b"A.1 0 10 3\nall 0 10 3\n")
+
+
+def test_another_track_numbers_its_own_versions(scene: Scene) -> None:
+    other = make_track("other")
+    other.topics.create(code="A.1")
+    scene.qrels()
+
+    qrels = import_qrels(track=other, columns=parse_qrels(b"A.1 0 1 1\n"), file_name="q", by=scene.organizer)
+
+    assert qrels.version == 1
+
+
+UNIT = Unit("A.1", "10")
+
+
+def vote(
+    grade: int | None, *, kind: str = "main", is_assigned: bool = True, assessor: str = "ada"
+) -> tuple[Unit, Vote]:
+    return UNIT, Vote(kind, is_assigned, assessor, str(grade), grade)
+
+
+def frozen_grade(rules: QrelsRules, judges: int, *votes: tuple[Unit, Vote]) -> int | None:
+    rows = freeze([UNIT], votes, rules=rules, judges=judges).rows
+    return rows[0][2] if rows else None
+
+
+def test_the_highest_judgment_counts_where_the_protocol_says_maximum() -> None:
+    rules = QrelsRules(aggregate="maximum")
+
+    assert frozen_grade(rules, 1, vote(1), vote(3, assessor="bob"), vote(None, assessor="cy")) == 3
+    assert frozen_grade(rules, 1, vote(None)) is None
+    assert frozen_grade(rules, 1, vote(3), vote(0, kind="adjudication")) == 0
+
+
+def test_judgments_are_summed_where_the_protocol_says_so() -> None:
+    rules = QrelsRules(aggregate="sum")
+
+    assert frozen_grade(rules, 2, vote(1), vote(2, assessor="bob")) == 3
+    assert frozen_grade(rules, 2, vote(1)) is None
+    assert frozen_grade(rules, 2, vote(1), vote(None, assessor="bob")) is None
+    taken_over = vote(0, assessor="cy", is_assigned=False)
+    assert frozen_grade(rules, 2, vote(1), vote(2, assessor="bob"), taken_over) == 3
+
+
+@pytest.mark.parametrize(
+    ("votes", "reason"),
+    [
+        ([vote(1), vote(2), vote(3)], "3 judgments, but 2 are summed"),
+        ([vote(1), vote(2, kind="adjudication")], "adjudicated, but its grade is the sum of 2 judgments"),
+    ],
+)
+def test_a_sum_that_cannot_be_told_is_refused(votes: list[tuple[Unit, Vote]], reason: str) -> None:
+    with pytest.raises(Undecided) as refusal:
+        freeze([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
+
+    assert refusal.value.conflicts[0].reason == reason
+
+
+def test_two_of_one_mind_are_no_conflict() -> None:
+    assert frozen_grade(QrelsRules(aggregate="single"), 1, vote(2), vote(2, assessor="bob")) == 2
