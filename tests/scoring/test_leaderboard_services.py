@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
 
 from corpus import jobs
@@ -103,11 +104,12 @@ def test_a_lost_file_fails_the_job_with_a_reason_and_stores_nothing(scored: Scen
 
 def test_a_failed_job_that_is_tried_again_makes_the_leaderboard(scored: Scene) -> None:
     run = Run.objects.get(tag="poor")
-    content = run.columns.read()
+    with run.columns.open("rb") as stored:
+        content = stored.read()
     run.columns.storage.delete(run.columns.name)
     board = scored.leaderboard()
     assert board.job is not None
-    run.columns.storage.save(run.columns.name, runs.ContentFile(content))
+    run.columns.storage.save(run.columns.name, ContentFile(content))
 
     jobs.retry(job=board.job)
     jobs.run(board.job.pk)

@@ -1,0 +1,365 @@
+import csv
+import hashlib
+from io import StringIO
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from corpus import jobs
+from corpus.models import Track
+from pooling import services as runs
+from scoring.models import Evaluation, Leaderboard, Qrels
+from tests.scoring.conftest import QRELS, Scene
+from tests.scoring.test_qrels_services import NINE
+
+CAST = ["organizer", "ada", "member", "other", "stranger", "visitor"]
+
+
+def client_of(scene: Scene, part: str) -> Client:
+    client = Client()
+    if part != "visitor":
+        client.force_login(getattr(scene, part))
+    return client
+
+
+def text_of(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def statuses(scene: Scene, address: str) -> dict[str, int]:
+    return {part: client_of(scene, part).get(address).status_code for part in CAST}
+
+
+def seen_by(*parts: str) -> dict[str, int]:
+    return {part: 200 if part in parts else 404 for part in CAST}
+
+
+def addresses(board: Leaderboard, tag: str) -> dict[str, list[str]]:
+    """Pages and files of a leaderboard, of its qrels, and of one of its runs."""
+    evaluation = board.evaluations.get(run__tag=tag)
+    return {
+        "board": [
+            board.get_absolute_url(),
+            *(
+                reverse(f"scoring:{name}", args=[board.pk, kind])
+                for name in ("leaderboard_file", "topics_file")
+                for kind in ("tsv", "csv")
+            ),
+            board.qrels.get_absolute_url(),
+            reverse("scoring:qrels_file", args=[board.qrels_id]),
+        ],
+        "evaluation": [
+            evaluation.get_absolute_url(),
+            *(reverse("scoring:evaluation_file", args=[evaluation.pk, kind]) for kind in ("tsv", "csv")),
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("release", "board_is_for", "good_is_for"),
+    [
+        ("", ["organizer"], ["organizer"]),
+        ("participants", ["organizer", "member", "other"], ["organizer", "member"]),
+        ("public", CAST, CAST),
+    ],
+)
+def test_who_sees_what_at_each_level_of_release(
+    scored: Scene, release: str, board_is_for: list[str], good_is_for: list[str]
+) -> None:
+    found = addresses(scored.leaderboard(release=release), "good")
+
+    for address in found["board"]:
+        assert statuses(scored, address) == seen_by(*board_is_for), address
+    for address in found["evaluation"]:
+        assert statuses(scored, address) == seen_by(*good_is_for), address
+
+
+def test_a_withdrawn_release_is_seen_by_organizers_alone(scored: Scene) -> None:
+    board = scored.leaderboard(release="public")
+    client_of(scored, "organizer").post(reverse("scoring:release", args=[board.pk]), {"level": "hidden"})
+
+    for address in addresses(board, "good")["board"]:
+        assert statuses(scored, address) == seen_by("organizer")
+
+
+def test_nothing_of_a_draft_track_is_seen_even_if_public(scored: Scene) -> None:
+    board = scored.leaderboard(release="public")
+    Track.objects.update(status=Track.Status.DRAFT)
+
+    assert statuses(scored, board.get_absolute_url()) == seen_by("organizer")
+    assert statuses(scored, reverse("scoring:leaderboards", args=["arq"])) == seen_by("organizer")
+
+
+def test_lists_are_open_and_show_what_each_may_see(scored: Scene) -> None:
+    board = scored.leaderboard(release="participants")
+
+    for name, link in (
+        ("leaderboards", board.get_absolute_url()),
+        ("qrels_list", board.qrels.get_absolute_url()),
+    ):
+        address = reverse(f"scoring:{name}", args=["arq"])
+        assert {part: link in text_of(client_of(scored, part), address) for part in CAST} == {
+            part: part in {"organizer", "member", "other"} for part in CAST
+        }
+
+
+@pytest.mark.parametrize("name", ["freeze", "import_qrels"])
+def test_forms_are_for_organizers(scene: Scene, name: str) -> None:
+    found = statuses(scene, reverse(f"scoring:{name}", args=["arq"]))
+
+    assert found == {"organizer": 200, "visitor": 302} | dict.fromkeys(
+        ["ada", "member", "other", "stranger"], 403
+    )
+
+
+@pytest.mark.parametrize("part", CAST[1:])
+def test_only_organizers_score_and_release(scored: Scene, part: str) -> None:
+    board = scored.leaderboard(release="public")
+    client = client_of(scored, part)
+
+    answers = [
+        client.post(reverse("scoring:score", args=[board.qrels_id])).status_code,
+        client.post(reverse("scoring:release", args=[board.pk]), {"level": "hidden"}).status_code,
+    ]
+
+    assert answers == [302 if part == "visitor" else 403] * 2
+    assert Leaderboard.objects.get().release == "public"
+
+
+@pytest.mark.parametrize("name", ["score", "release"])
+def test_nothing_changes_by_a_get(scored: Scene, name: str) -> None:
+    board = scored.leaderboard()
+    pk = board.qrels_id if name == "score" else board.pk
+
+    assert client_of(scored, "organizer").get(reverse(f"scoring:{name}", args=[pk])).status_code == 405
+
+
+def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
+    scored.judged(*NINE)
+    client = client_of(scored, "organizer")
+
+    frozen = client.post(
+        reverse("scoring:freeze", args=["arq"]), {"pool": scored.pool.pk, "name": "first"}, follow=True
+    )
+    asked = client.post(reverse("scoring:score", args=[Qrels.objects.get().pk]), follow=True)
+
+    assert "Qrels version 1: first" in frozen.content.decode()
+    assert "The runs are being scored" in asked.content.decode()
+    board = Leaderboard.objects.get()
+    assert board.job is not None
+
+    jobs.run(board.job.pk)
+    released = client.post(
+        reverse("scoring:release", args=[board.pk]), {"level": "participants"}, follow=True
+    )
+
+    assert "now seen by: the track" in released.content.decode()
+    assert "Your runs are marked" in text_of(client_of(scored, "member"), board.get_absolute_url())
+
+
+def test_a_refusal_to_freeze_is_shown_on_the_form(scene: Scene) -> None:
+    response = client_of(scene, "organizer").post(
+        reverse("scoring:freeze", args=["arq"]), {"pool": scene.pool.pk}
+    )
+
+    assert response.status_code == 200
+    assert "has enough judgments yet" in response.content.decode()
+
+
+def test_a_pool_of_another_track_is_no_choice(scene: Scene) -> None:
+    scene.pool.track = Track.objects.create(slug="other", name="Other", protocol=scene.track.protocol)
+    scene.pool.save()
+
+    response = client_of(scene, "organizer").post(
+        reverse("scoring:freeze", args=["arq"]), {"pool": scene.pool.pk}
+    )
+
+    assert "There is no pool that is ready" in response.content.decode()
+
+
+def upload(scene: Scene, content: bytes, **data: str) -> str:
+    file = SimpleUploadedFile("official.txt", content)
+    address = reverse("scoring:import_qrels", args=["arq"])
+    response = client_of(scene, "organizer").post(address, {"file": file, **data}, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_an_official_file_is_imported(scene: Scene) -> None:
+    page = upload(scene, QRELS, name="official")
+
+    assert "Qrels version 1: official" in page
+    assert "official.txt" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "complaints"),
+    [
+        (
+            b"A.1 0 10 3\nA.1 0 10 3\nA.1 0 9\n",
+            ["line 2: document 10 of topic A.1", "line 3: expected 4 columns"],
+        ),
+        (b"%PDF-1.7 \x00\xff", ["line 1: expected 4 columns"]),
+        (b"\xff\xfeA\x00", ["the file is UTF-16"]),
+        (b"x\n" * 50, ["line 20: expected 4 columns", "and 30 more complaints"]),
+        (b"B.1 0 10 3\n", ["None of the 1 topics of the file is a topic of ARQ"]),
+        (b"A.1 0 <script>alert(1)</script> x\n", ["grade &#x27;x&#x27; is no whole number"]),
+    ],
+)
+def test_a_broken_file_is_an_answer_with_line_numbers(
+    scene: Scene, content: bytes, complaints: list[str]
+) -> None:
+    page = upload(scene, content)
+
+    for complaint in complaints:
+        assert complaint in page
+    assert "<script>alert" not in page
+    assert not Qrels.objects.exists()
+
+
+def test_an_empty_file_is_refused(scene: Scene) -> None:
+    assert "The submitted file is empty" in upload(scene, b"")
+
+
+def test_a_refusal_to_score_is_a_409_page(scene: Scene) -> None:
+    qrels = scene.qrels()
+
+    response = client_of(scene, "organizer").post(reverse("scoring:score", args=[qrels.pk]))
+
+    assert response.status_code == 409
+    assert "ARQ has no run to score" in response.content.decode()
+
+
+def test_the_exported_qrels_are_the_recorded_bytes(scored: Scene) -> None:
+    board = scored.leaderboard(release="participants")
+
+    response = client_of(scored, "member").get(reverse("scoring:qrels_file", args=[board.qrels_id]))
+
+    assert hashlib.sha256(response.content).hexdigest() == board.qrels.sha256
+    assert response["Content-Disposition"] == 'attachment; filename="qrels.arq.v1.tsv"'
+
+
+def rows_of(response_text: str, delimiter: str) -> list[dict[str, str]]:
+    return list(
+        csv.DictReader(
+            StringIO(response_text),
+            delimiter=delimiter,
+            quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL,
+        )
+    )
+
+
+def test_a_leaderboard_as_a_file_has_what_the_page_has(scored: Scene) -> None:
+    board = scored.leaderboard(release="public")
+    address = reverse("scoring:leaderboard_file", args=[board.pk, "tsv"])
+
+    rows = rows_of(text_of(client_of(scored, "visitor"), address), "\t")
+
+    assert [(row["team"], row["run"], row["kind"], row["manual"]) for row in rows] == [
+        ("Ours", "good", "primary", "automatic"),
+        ("Theirs", "poor", "baseline", "automatic"),
+    ]
+    assert list(rows[0])[-5:] == board.measures
+    assert (rows[0]["topics"], rows[0]["missing"], rows[0]["judged@10"]) == ("3", "0", "0.6667")
+
+
+def test_a_spreadsheet_gets_no_formula_and_a_tsv_the_name_itself(scored: Scene) -> None:
+    scored.submit(runs.create_team(track=scored.track, name="=cmd|' /C calc'!A0"), "evil", "10")
+    board = scored.leaderboard(release="public")
+    client = client_of(scored, "visitor")
+
+    as_csv = rows_of(text_of(client, reverse("scoring:leaderboard_file", args=[board.pk, "csv"])), ",")
+    as_tsv = rows_of(text_of(client, reverse("scoring:leaderboard_file", args=[board.pk, "tsv"])), "\t")
+
+    assert "'=cmd|' /C calc'!A0" in {row["team"] for row in as_csv}
+    assert "=cmd|' /C calc'!A0" in {row["team"] for row in as_tsv}
+
+
+def test_a_team_downloads_its_own_runs_topic_by_topic(scored: Scene) -> None:
+    board = scored.leaderboard(release="participants")
+    address = reverse("scoring:topics_file", args=[board.pk, "tsv"])
+
+    assert {row["run"] for row in rows_of(text_of(client_of(scored, "member"), address), "\t")} == {"good"}
+    assert {row["run"] for row in rows_of(text_of(client_of(scored, "organizer"), address), "\t")} == {
+        "good",
+        "poor",
+    }
+
+
+def test_an_evaluation_shows_every_topic_and_a_chart_of_the_measure_asked_for(scored: Scene) -> None:
+    evaluation = Evaluation.objects.get(leaderboard=scored.leaderboard(release="public"), run__tag="good")
+
+    page = text_of(client_of(scored, "visitor"), evaluation.get_absolute_url() + "?measure=judged%4010")
+
+    assert page.count("<rect ") == 3
+    assert "judged@10 of each topic, and their mean 0.6667" in page
+    assert all(f">{code}</a></th>" in page for code in scored.topics)
+
+
+def test_pages_say_who_does_what_next_while_there_is_nothing(scene: Scene) -> None:
+    board_list, qrels_list = (
+        reverse(f"scoring:{name}", args=["arq"]) for name in ("leaderboards", "qrels_list")
+    )
+
+    assert "Freeze the judgments of a pool" in text_of(client_of(scene, "organizer"), qrels_list)
+    assert "The organizers release them" in text_of(client_of(scene, "member"), qrels_list)
+    assert "score the runs against a version" in text_of(client_of(scene, "organizer"), board_list)
+    assert "No leaderboard has been released yet" in text_of(client_of(scene, "member"), board_list)
+    assert "Members of a team log in" in text_of(client_of(scene, "visitor"), board_list)
+
+
+def test_how_qrels_were_made_is_told_to_organizers_and_what_was_dropped_to_all(scored: Scene) -> None:
+    scored.judged("high", "system-failure")
+    client_of(scored, "organizer").post(reverse("scoring:freeze", args=["arq"]), {"pool": scored.pool.pk})
+    board = scored.leaderboard(Qrels.objects.get(), release="public")
+
+    for part, sees_all in (("organizer", True), ("visitor", False)):
+        page = text_of(client_of(scored, part), board.qrels.get_absolute_url())
+        assert "Topics dropped" in page
+        assert ("System failure" in page) == sees_all
+        assert ("Unjudged units by topic" in page) == sees_all
+
+
+def test_a_failed_leaderboard_says_why_and_what_to_do(scored: Scene) -> None:
+    run = scored.ours.runs.get()
+    run.columns.storage.delete(run.columns.name)
+
+    page = text_of(client_of(scored, "organizer"), scored.leaderboard().get_absolute_url())
+
+    assert "The stored columns of the run good cannot be read" in page
+    assert "score the runs again" in page
+
+
+def test_hostile_names_are_text(scored: Scene) -> None:
+    team = runs.create_team(track=scored.track, name="<img src=x onerror=alert(1)>")
+    scored.submit(team, "<script>alert(1)</script>", "10")
+    board = scored.leaderboard(release="public")
+    evaluation = board.evaluations.get(run__team=team)
+
+    for address in (board.get_absolute_url(), evaluation.get_absolute_url()):
+        page = text_of(client_of(scored, "visitor"), address)
+        assert "<img src=x" not in page
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert(1)" in page
+
+
+@pytest.mark.parametrize("model", ["qrels", "leaderboard", "evaluation"])
+def test_the_admin_is_to_look_at(scored: Scene, model: str) -> None:
+    board = scored.leaderboard()
+    pk = {
+        "qrels": board.qrels_id,
+        "leaderboard": board.pk,
+        "evaluation": board.evaluations.get(run__tag="good").pk,
+    }[model]
+    client = client_of(scored, "organizer")
+
+    assert client.get(reverse(f"admin:scoring_{model}_changelist")).status_code == 200
+    assert client.get(reverse(f"admin:scoring_{model}_change", args=[pk])).status_code == 200
+    assert (
+        client.post(reverse(f"admin:scoring_{model}_delete", args=[pk]), {"post": "yes"}).status_code == 403
+    )
+    assert client.get(reverse(f"admin:scoring_{model}_add")).status_code == 403
