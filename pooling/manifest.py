@@ -50,7 +50,10 @@ def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
         reader.fieldnames = header
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
-        raise ManifestError(f"{path.name}: line {reader.line_num}: {error}") from None
+        line = min(
+            reader.line_num + 1, text.count("\n") + 1
+        )  # the reader counts the lines that it got through
+        raise ManifestError(f"{path.name}: line {line}: {error}") from None
     complaints: list[str] = []
     runs = [run for line, row in rows if (run := _run(row, line, path, protocol, complaints))]
     _check_tags(runs, path.name, complaints)

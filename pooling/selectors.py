@@ -14,7 +14,7 @@ from pooling.run_rows import FORMS
 from pooling.units import has_units
 
 CHUNK = 5_000  # rows of a download that are held at a time
-BAR, GAP, HEIGHT, MARGIN = 8, 3, 160, 40  # of a chart, in user units
+GAP, HEIGHT, MARGIN, WIDTH = 3, 160, 40, 900  # of a chart, in user units
 
 
 def teams_of(user: User | AnonymousUser, track: Track) -> QuerySet[Team]:
@@ -79,14 +79,17 @@ class Bar(NamedTuple):
     label: str
     n: int
     x: int
+    middle: int
     y: float
     height: float
 
 
 class Chart(NamedTuple):
-    """A bar chart that the server has laid out; `top` is the value at its upper edge."""
+    """A bar chart that the server has laid out; `top` is the value at its upper edge, `bar` the width of a bar."""
 
     bars: list[Bar]
+    bar: int
+    is_labelled: bool
     width: int
     height: int
     left: int
@@ -105,11 +108,14 @@ def size_chart(sizes: Sequence[tuple[str, int]]) -> Chart:
     """The number of units of each topic as bars."""
     top = max((n for _, n in sizes), default=0)
     base = HEIGHT + 10
+    bar = max(8, min(48, WIDTH // max(1, len(sizes)) - GAP))
     bars = []
     for i, (label, n) in enumerate(sizes):
         height = HEIGHT * n / top if top else 0
-        bars.append(Bar(label, n, MARGIN + i * (BAR + GAP), round(base - height, 2), round(height, 2)))
-    return Chart(bars, MARGIN + len(sizes) * (BAR + GAP), base + 20, MARGIN, base, top)
+        x = MARGIN + i * (bar + GAP)
+        bars.append(Bar(label, n, x, x + bar // 2, round(base - height, 2), round(height, 2)))
+    is_labelled = all(7 * len(label) < bar for label, _ in sizes)
+    return Chart(bars, bar, is_labelled, MARGIN + len(sizes) * (bar + GAP), base + 24, MARGIN, base, top)
 
 
 def overlap_rows(

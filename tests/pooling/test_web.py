@@ -1,0 +1,548 @@
+"""The pages of runs and pools: who sees what, what a refused upload shows, and that hostile text stays text."""
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from corpus import jobs
+from corpus.models import Track
+from pooling import pool_services, services
+from pooling.forms import RunForm, bytes_of
+from pooling.models import Pool, Run
+from pooling.urls import urlpatterns
+from tests.factories import make_user
+from tests.pooling.conftest import Scene
+from tests.pooling.runs import BROKEN, GOOD, Broken, run_bytes
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}"
+
+
+@pytest.fixture
+def run(scene: Scene) -> Run:
+    return services.submit_run(
+        track=scene.track,
+        team=scene.ours,
+        by=scene.member,
+        file=io.BytesIO(GOOD),
+        file_name="run.tsv",
+        declared=services.Declaration(kind="primary"),
+    )
+
+
+@pytest.fixture
+def pool(scene: Scene, run: Run) -> Pool:
+    made = pool_services.request_pool(
+        track=scene.track, name="Pool 1", seed=7, depth={"primary": 2}, by=scene.organizer
+    )
+    assert made.job is not None
+    jobs.run(made.job.pk)
+    made.refresh_from_db()
+    return made
+
+
+@pytest.fixture
+def as_() -> Callable[[Any], Client]:
+    """A browser of a person; None is a visitor."""
+
+    def browser(user: Any) -> Client:
+        client = Client()
+        if user is not None:
+            client.force_login(user)
+        return client
+
+    return browser
+
+
+def upload(client: Client, scene: Scene, data: bytes, *, name: str = "run.tsv", **fields: Any) -> Any:
+    form = {
+        "team": scene.ours.pk,
+        "kind": "primary",
+        "tag": "",
+        "made": "automatic",
+        "uses": "both",
+        "description": "",
+        "action": "submit",
+        "file": SimpleUploadedFile(name, data),
+    } | fields
+    headers = {"HX-Request": "true"} if fields.pop("htmx", False) else {}
+    form.pop("htmx", None)
+    return client.post(reverse("pooling:submit", args=[scene.track.slug]), form, headers=headers)
+
+
+# ---- who sees what
+
+LOGIN, OK, NONE, FORBIDDEN = 302, 200, 404, 403
+STORY = {
+    # address: organizer, member of the team, member of another team, assessor, stranger, visitor
+    "runs": (OK, OK, OK, FORBIDDEN, OK, LOGIN),
+    "submit": (OK, OK, OK, FORBIDDEN, FORBIDDEN, LOGIN),
+    "run": (OK, OK, NONE, NONE, NONE, LOGIN),
+    "run_file": (OK, OK, NONE, NONE, NONE, LOGIN),
+    "withdraw": (OK, OK, NONE, NONE, NONE, LOGIN),
+    "pools": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "new_pool": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_file": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_contributions": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_record": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+}
+
+
+def test_story_tells_of_every_address() -> None:
+    assert set(STORY) == {pattern.name for pattern in urlpatterns}
+
+
+@pytest.mark.parametrize("name", STORY)
+def test_each_person_sees_their_part(name: str, scene: Scene, run: Run, pool: Pool, as_: Any) -> None:
+    argument: Any = run.pk if name in {"run", "run_file", "withdraw"} else pool.pk
+    if name in {"runs", "submit", "pools", "new_pool"}:
+        argument = scene.track.slug
+    address = reverse(f"pooling:{name}", args=[argument])
+    people = [scene.organizer, scene.member, scene.other, scene.assessor, scene.stranger, None]
+
+    responses = [as_(person).get(address) for person in people]
+
+    assert tuple(response.status_code for response in responses) == STORY[name]
+    for response in responses:
+        response.close()
+
+
+@pytest.mark.parametrize("name", ["withdraw", "new_pool", "submit"])
+def test_nobody_changes_what_is_not_theirs(name: str, scene: Scene, run: Run, as_: Any) -> None:
+    address = reverse(f"pooling:{name}", args=[run.pk if name == "withdraw" else scene.track.slug])
+
+    for person in (scene.assessor, scene.stranger, None):
+        assert as_(person).post(address).status_code in {NONE, FORBIDDEN, LOGIN}
+
+    run.refresh_from_db()
+    assert run.status == "submitted"
+    assert not Pool.objects.exists()
+
+
+def test_team_sees_its_runs_alone(scene: Scene, run: Run, as_: Any) -> None:
+    services.submit_run(
+        track=scene.track,
+        team=scene.theirs,
+        by=scene.other,
+        file=io.BytesIO(run_bytes(tag="secret-run")),
+        file_name="run.tsv",
+        declared=services.Declaration(kind="primary"),
+    )
+    address = reverse("pooling:runs", args=[scene.track.slug])
+
+    ours, all_of_them = (
+        as_(person).get(address).content.decode() for person in (scene.member, scene.organizer)
+    )
+
+    assert "run-1" in ours
+    assert "secret-run" not in ours
+    assert "secret-run" in all_of_them
+
+
+def test_withdrawn_run_is_seen_by_organizers_alone(scene: Scene, run: Run, as_: Any) -> None:
+    services.withdraw_run(run=run, by=scene.member)
+    address = reverse("pooling:run", args=[run.pk])
+
+    assert as_(scene.member).get(address).status_code == NONE
+    assert "Withdrawn" in as_(scene.organizer).get(address).content.decode()
+
+
+def test_draft_track_is_hidden_from_its_teams(scene: Scene, run: Run, as_: Any) -> None:
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.DRAFT)
+
+    for name, argument in (("runs", scene.track.slug), ("run", run.pk), ("run_file", run.pk)):
+        assert as_(scene.member).get(reverse(f"pooling:{name}", args=[argument])).status_code == NONE
+
+
+def test_person_without_a_team_reads_whom_to_ask(scene: Scene, as_: Any) -> None:
+    page = as_(scene.stranger).get(reverse("pooling:runs", args=[scene.track.slug])).content.decode()
+
+    assert "You are in no team of this track" in page
+    assert "organizers" in page
+
+
+# ---- uploads
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+def test_broken_upload_gets_a_report_and_stores_nothing(scene: Scene, as_: Any, broken: Broken) -> None:
+    response = upload(as_(scene.member), scene, broken.make(), name=broken.file_name)
+
+    page = response.content.decode()
+    assert response.status_code == 200
+    if broken.code == "empty" and not broken.make():
+        assert "The submitted file is empty" in page
+    else:
+        assert "was not taken" in page
+        assert "What is accepted" in page
+    assert not Run.objects.exists()
+    assert scene.files() == []
+
+
+def test_refused_upload_keeps_what_was_typed(scene: Scene, as_: Any) -> None:
+    response = upload(
+        as_(scene.member), scene, b"no run", description="my long words", tag="mine", kind="alternate"
+    )
+
+    page = response.content.decode()
+    assert "my long words" in page
+    assert 'value="mine"' in page
+    assert '<option value="alternate" selected' in page
+
+
+def test_report_alone_comes_back_to_htmx(scene: Scene, as_: Any) -> None:
+    page = upload(as_(scene.member), scene, b"no run", htmx=True).content.decode()
+
+    assert "expected 5 or 6 columns, got 2" in page
+    assert "<html" not in page
+
+
+def test_good_upload_leads_to_its_page(scene: Scene, as_: Any) -> None:
+    response = upload(as_(scene.member), scene, GOOD)
+
+    run = Run.objects.get()
+    assert (response.status_code, response["Location"]) == (302, f"/runs/{run.pk}/")
+
+
+def test_good_upload_by_htmx_leads_to_its_page(scene: Scene, as_: Any) -> None:
+    response = upload(as_(scene.member), scene, GOOD, htmx=True)
+
+    assert response["HX-Redirect"] == f"/runs/{Run.objects.get().pk}/"
+
+
+def test_check_only_stores_nothing(scene: Scene, as_: Any) -> None:
+    page = upload(as_(scene.member), scene, GOOD, action="check").content.decode()
+
+    assert "would be taken" in page
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("action", ["check", "submit"])
+def test_same_bytes_again_are_named(scene: Scene, run: Run, as_: Any, action: str) -> None:
+    page = upload(as_(scene.member), scene, GOOD, action=action, tag="other").content.decode()
+
+    assert "The same file was submitted already, as run-1" in page
+    assert Run.objects.count() == 1
+
+
+def test_repaired_file_is_offered_and_downloaded(scene: Scene, as_: Any) -> None:
+    data = GOOD.replace(b"\n", b"\r\n")
+
+    page = upload(as_(scene.member), scene, data, action="check").content.decode()
+    response = upload(as_(scene.member), scene, data, action="repair")
+
+    assert "Download the repaired file" in page
+    assert "attachment" in response["Content-Disposition"]
+    assert response.content.startswith(b"A.1\t101\t1\t9.875\trun-1\n")
+    assert not Run.objects.exists()
+
+
+def test_file_that_cannot_be_repaired_says_so(scene: Scene, as_: Any) -> None:
+    page = upload(as_(scene.member), scene, BROKEN["score NaN"].make(), action="repair").content.decode()
+
+    assert "nothing in this file that can be repaired" in page
+
+
+def test_team_of_others_cannot_be_chosen(scene: Scene, as_: Any) -> None:
+    page = upload(as_(scene.member), scene, GOOD, team=scene.theirs.pk).content.decode()
+
+    assert "Select a valid choice" in page
+    assert not Run.objects.exists()
+
+
+def test_baseline_is_offered_to_organizers_alone(scene: Scene, as_: Any) -> None:
+    address = reverse("pooling:submit", args=[scene.track.slug])
+
+    assert "baseline" not in as_(scene.member).get(address).content.decode()
+    assert "baseline" in as_(scene.organizer).get(address).content.decode()
+
+
+def test_closed_track_keeps_the_form_shut(scene: Scene, as_: Any) -> None:
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.CLOSED)
+
+    page = upload(as_(scene.member), scene, GOOD).content.decode()
+
+    assert "takes no runs: it is closed" in page
+    assert not Run.objects.exists()
+
+
+def test_large_upload_is_a_file_on_disk_not_in_memory(scene: Scene) -> None:
+    large = TemporaryUploadedFile("run.tsv", "text/plain", 3 << 20, None)
+    form = RunForm({}, {"file": large}, track=scene.track, user=scene.member)
+
+    assert bytes_of(form.files["file"]) is large.file
+    large.close()
+
+
+def test_csrf_token_is_needed(scene: Scene) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(scene.member)
+
+    assert upload(client, scene, GOOD).status_code == FORBIDDEN
+    assert not Run.objects.exists()
+
+
+# ---- pages of runs
+
+
+def test_original_comes_back_byte_for_byte(scene: Scene, as_: Any) -> None:
+    data = b"\xef\xbb\xbf" + GOOD.replace(b"\n", b"\r\n")
+    upload(as_(scene.member), scene, data)
+
+    response = as_(scene.member).get(reverse("pooling:run_file", args=[Run.objects.get().pk]))
+
+    assert b"".join(response.streaming_content) == data
+    assert response["Content-Type"] == "application/octet-stream"
+    assert response["Content-Disposition"] == 'attachment; filename="run.tsv"'
+
+
+def test_withdrawal_asks_first(scene: Scene, run: Run, as_: Any) -> None:
+    client = as_(scene.member)
+    address = reverse("pooling:withdraw", args=[run.pk])
+
+    asked = client.get(address)
+    run.refresh_from_db()
+    assert (asked.status_code, run.status) == (OK, "submitted")
+    client.post(address)
+
+    run.refresh_from_db()
+    assert run.status == "withdrawn"
+
+
+def test_withdrawal_after_the_close_is_a_conflict(scene: Scene, run: Run, as_: Any) -> None:
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.CLOSED)
+
+    response = as_(scene.member).post(reverse("pooling:withdraw", args=[run.pk]))
+
+    assert response.status_code == 409
+    assert "Runs of ARQ stand as they are: it is closed." in response.content.decode()
+
+
+def test_run_page_shows_its_warnings(scene: Scene, as_: Any) -> None:
+    upload(as_(scene.member), scene, GOOD.replace(b"\n", b"\r\n"))
+
+    page = as_(scene.member).get(f"/runs/{Run.objects.get().pk}/").content.decode()
+
+    assert "lines end with CR LF" in page
+
+
+def test_runs_page_takes_few_queries(scene: Scene, as_: Any, django_assert_max_num_queries: Any) -> None:
+    for i in range(6):
+        services.submit_run(
+            track=scene.track,
+            team=scene.ours,
+            by=scene.member,
+            file=io.BytesIO(run_bytes(tag=f"run-{i}")),
+            file_name="run.tsv",
+            declared=services.Declaration(kind="primary"),
+        )
+    client = as_(scene.organizer)
+
+    with django_assert_max_num_queries(14):
+        client.get(reverse("pooling:runs", args=[scene.track.slug]))
+
+
+# ---- pages of pools
+
+
+def test_pool_is_asked_for_in_the_browser(scene: Scene, run: Run, as_: Any) -> None:
+    form = {"name": "Mine", "seed": "11", "depth_primary": "3", "depth_alternate": "0"}
+
+    response = as_(scene.organizer).post(reverse("pooling:new_pool", args=[scene.track.slug]), form)
+
+    made = Pool.objects.get()
+    assert response["Location"] == f"/pools/{made.pk}/"
+    assert (made.seed, made.depth, made.status) == (11, {"primary": 3, "alternate": 0}, "building")
+
+
+def test_pool_form_says_why_it_refuses(scene: Scene, as_: Any) -> None:
+    form = {"name": "Mine", "seed": "11", "depth_primary": "3", "depth_alternate": "0"}
+
+    page = (
+        as_(scene.organizer).post(reverse("pooling:new_pool", args=[scene.track.slug]), form).content.decode()
+    )
+
+    assert "has no run that would be pooled" in page
+    assert 'value="11"' in page
+
+
+def test_pool_downloads_are_the_files_of_the_command(scene: Scene, pool: Pool, as_: Any) -> None:
+    client = as_(scene.organizer)
+
+    tsv = b"".join(client.get(f"/pools/{pool.pk}/pool.tsv").streaming_content)
+    given = b"".join(client.get(f"/pools/{pool.pk}/contributions.tsv").streaming_content)
+    record = json.loads(client.get(f"/pools/{pool.pk}/record.json").content)
+
+    assert sorted(line.split(b"\t")[1] for line in tsv.splitlines()) == [b"101"] * 3 + [b"102"] * 3
+    assert given.splitlines()[0] == b"A.1\t101\tOurs\trun-1\t1"
+    assert (record["seed"], record["sha256"], record["n"]) == (7, pool.sha256, 6)
+    assert record["runs"][0]["sha256"] == Run.objects.get().sha256
+
+
+def test_pool_page_shows_sizes_overlap_and_contributions(scene: Scene, pool: Pool, as_: Any) -> None:
+    page = as_(scene.organizer).get(f"/pools/{pool.pk}/").content.decode()
+
+    for words in ("Size by topic", "Overlap between runs", "What each team brought", pool.sha256, "<svg"):
+        assert words in page
+
+
+def test_pool_that_is_not_ready_has_no_files(scene: Scene, run: Run, as_: Any) -> None:
+    waiting = pool_services.request_pool(track=scene.track, name="P", seed=1, depth={}, by=scene.organizer)
+
+    assert as_(scene.organizer).get(f"/pools/{waiting.pk}/").status_code == OK
+    assert as_(scene.organizer).get(f"/pools/{waiting.pk}/pool.tsv").status_code == NONE
+
+
+def test_empty_states_say_what_comes_next(scene: Scene, as_: Any) -> None:
+    runs = as_(scene.organizer).get(reverse("pooling:runs", args=[scene.track.slug])).content.decode()
+    pools = as_(scene.organizer).get(reverse("pooling:pools", args=[scene.track.slug])).content.decode()
+
+    assert "No team has submitted a run yet" in runs
+    assert "There is no pool yet" in pools
+
+
+# ---- hostile text
+
+
+def test_hostile_text_stays_text_on_every_page(scene: Scene, as_: Any) -> None:
+    team = services.create_team(track=scene.track, name=HOSTILE[:90], members=[scene.member])
+    hostile_tag = HOSTILE.replace(" ", "/")[:90]
+    made = services.submit_run(
+        track=scene.track,
+        team=team,
+        by=scene.member,
+        file=io.BytesIO(run_bytes(tag=hostile_tag).replace(b"\n", b"\r\n")),
+        file_name=f"{HOSTILE}.tsv",
+        declared=services.Declaration(kind="primary", description=HOSTILE),
+    )
+    built = pool_services.request_pool(track=scene.track, name=HOSTILE, seed=7, depth={}, by=scene.organizer)
+    assert built.job is not None
+    client = as_(scene.organizer)
+    addresses = [
+        reverse("pooling:runs", args=[scene.track.slug]),
+        reverse("pooling:submit", args=[scene.track.slug]),
+        reverse("pooling:new_pool", args=[scene.track.slug]),
+        reverse("pooling:pools", args=[scene.track.slug]),
+        f"/runs/{made.pk}/",
+        f"/runs/{made.pk}/withdraw/",
+        f"/pools/{built.pk}/",
+        "/admin/pooling/run/",
+        f"/admin/pooling/run/{made.pk}/change/",
+        f"/admin/pooling/team/{team.pk}/change/",
+        "/admin/pooling/pool/",
+    ]
+
+    pages = [client.get(address).content.decode() for address in addresses]
+    jobs.run(built.job.pk)
+    pages.append(client.get(f"/pools/{built.pk}/").content.decode())
+    pages.append(upload(client, scene, f"A.1 {HOSTILE}\n".encode()).content.decode())
+    pages.append(upload(client, scene, run_bytes(), tag=hostile_tag, name=f"{HOSTILE}.tsv").content.decode())
+
+    for page in pages:
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+
+
+def test_hostile_lines_are_shown_escaped(scene: Scene, as_: Any) -> None:
+    page = upload(as_(scene.member), scene, b"A.1 <script>alert(1)</script>\n").content.decode()
+
+    assert "A.1 &lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+# ---- the admin
+
+
+def admin_form(scene: Scene, data: bytes, **fields: Any) -> dict[str, Any]:
+    form = {"team": scene.ours.pk, "kind": "baseline", "pooled_as": "alternate", "uses": "text", "tag": ""}
+    return form | {"description": "", "file": SimpleUploadedFile("run.tsv", data)} | fields
+
+
+def test_organizer_uploads_a_run_for_a_team_in_the_admin(scene: Scene, as_: Any) -> None:
+    response = as_(scene.organizer).post("/admin/pooling/run/add/", admin_form(scene, GOOD))
+
+    run = Run.objects.get()
+    assert response.status_code == 302
+    assert (run.team, run.kind, run.pooled_as, run.submitted_by) == (
+        scene.ours,
+        "baseline",
+        "alternate",
+        scene.organizer,
+    )
+    with run.original.open("rb") as file:
+        assert file.read() == GOOD
+
+
+def test_admin_shows_the_report_of_a_refused_run(scene: Scene, as_: Any) -> None:
+    response = as_(scene.organizer).post(
+        "/admin/pooling/run/add/", admin_form(scene, BROKEN["score NaN"].make())
+    )
+
+    assert "line 2: score “NaN” is not a finite number" in response.content.decode()
+    assert not Run.objects.exists()
+    assert scene.files() == []
+
+
+def test_admin_names_a_tag_that_is_taken(scene: Scene, run: Run, as_: Any) -> None:
+    response = as_(scene.organizer).post("/admin/pooling/run/add/", admin_form(scene, run_bytes(n=2)))
+
+    assert "There is a run with the tag run-1" in response.content.decode()
+
+
+def test_runs_are_not_edited_or_deleted_in_the_admin(scene: Scene, run: Run, as_: Any) -> None:
+    client = as_(scene.organizer)
+
+    assert client.post(f"/admin/pooling/run/{run.pk}/change/", {"tag": "x"}).status_code == FORBIDDEN
+    assert client.post(f"/admin/pooling/run/{run.pk}/delete/", {"post": "yes"}).status_code == FORBIDDEN
+    run.refresh_from_db()
+    assert run.tag == "run-1"
+
+
+def test_team_is_made_in_the_admin(scene: Scene, as_: Any) -> None:
+    form = {"track": scene.track.pk, "name": "New", "members": [scene.stranger.pk]}
+
+    response = as_(scene.organizer).post("/admin/pooling/team/add/", form)
+
+    assert response.status_code == 302
+    assert list(scene.track.teams.get(name="New").members.all()) == [scene.stranger]
+
+
+def test_admin_keeps_assessors_out_of_teams(scene: Scene, as_: Any) -> None:
+    form = {"track": scene.track.pk, "name": "New", "members": [scene.assessor.pk]}
+
+    page = as_(scene.organizer).post("/admin/pooling/team/add/", form).content.decode()
+    change = as_(scene.organizer).post(
+        f"/admin/pooling/team/{scene.ours.pk}/change/", {"name": "Ours", "members": [scene.assessor.pk]}
+    )
+
+    assert "jane judges for ARQ" in page
+    assert "jane judges for ARQ" in change.content.decode()
+    assert not scene.track.teams.filter(name="New").exists()
+
+
+def test_team_is_renamed_and_changed_in_the_admin(scene: Scene, as_: Any) -> None:
+    person = make_user("eve")
+
+    response = as_(scene.organizer).post(
+        f"/admin/pooling/team/{scene.ours.pk}/change/",
+        {"name": "Renamed", "members": [scene.member.pk, person.pk]},
+    )
+
+    scene.ours.refresh_from_db()
+    assert response.status_code == 302
+    assert (scene.ours.name, scene.ours.members.count()) == ("Renamed", 2)
+
+
+def test_admin_lists_take_few_queries(
+    scene: Scene, run: Run, pool: Pool, as_: Any, django_assert_max_num_queries: Any
+) -> None:
+    client = as_(scene.organizer)
+
+    for name in ("run", "team", "pool"):
+        with django_assert_max_num_queries(12):
+            assert client.get(f"/admin/pooling/{name}/").status_code == OK
