@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "node_modules"
 VENDOR = ROOT / "static" / "vendor"
 
-# (files in node_modules, folder in static/vendor)
+# Which files of node_modules, and the folder of static/vendor that they go to.
 FILES = [
     ("bootstrap/dist/css/bootstrap.min.css", "bootstrap"),
     ("bootstrap/dist/css/bootstrap.min.css.map", "bootstrap"),

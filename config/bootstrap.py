@@ -26,11 +26,11 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STATE = VENV / "assay-setup.json"
 CHROMIUM_PACKAGE = "@sparticuz/chromium@153.0.0"
-PIP_WHEEL = (
+PIP_URL = (
     "https://files.pythonhosted.org/packages/07/25/"
-    "ee8c38ae72d66b844ce8eb9711ba905dba21ca1a8a0c960057c41cd23337/pip-26.3-py3-none-any.whl",
-    "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13",
+    "ee8c38ae72d66b844ce8eb9711ba905dba21ca1a8a0c960057c41cd23337/pip-26.3-py3-none-any.whl"
 )
+PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
 
 
 class SetupError(Exception):
@@ -42,7 +42,7 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def run(command: Sequence[str | Path], *, hint: str, environment: dict[str, str] | None = None) -> None:
+def run(command: Sequence[object], *, hint: str, environment: dict[str, str] | None = None) -> None:
     """Run a command quietly; when it fails, show its last lines and the hint."""
     try:
         done = subprocess.run(
@@ -61,9 +61,11 @@ def run(command: Sequence[str | Path], *, hint: str, environment: dict[str, str]
         raise SetupError(f"`{' '.join(str(word) for word in command[:6])}` failed:\n{last}\n{hint}")
 
 
-def works(command: Sequence[str | Path]) -> bool:
+def works(command: Sequence[object]) -> bool:
     try:
-        return subprocess.run([str(word) for word in command], check=False, capture_output=True).returncode == 0
+        return (
+            subprocess.run([str(word) for word in command], check=False, capture_output=True).returncode == 0
+        )
     except OSError:
         return False
 
@@ -109,24 +111,33 @@ def make_environment() -> None:
     if works([interpreter, "-c", "import ensurepip, venv"]):
         run([interpreter, "-m", "venv", VENV], hint="Is the disk full, or the folder not yours?")
     else:  # Debian and Ubuntu keep this part of Python in a package of its own
-        run([interpreter, "-m", "venv", "--without-pip", VENV], hint="Install python3-venv, then call make again.")
+        run(
+            [interpreter, "-m", "venv", "--without-pip", VENV],
+            hint="Install python3-venv, then call make again.",
+        )
         install_pip()
     remember("place", str(ROOT))
 
 
 def install_pip() -> None:
     """pip's own wheel installs itself; its hash is checked first."""
-    url, expected = PIP_WHEEL
     try:
-        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  the address is the constant above
+        with urllib.request.urlopen(PIP_URL, timeout=60) as answer:
             content = answer.read()
     except urllib.error.URLError as error:
-        raise SetupError(f"pip cannot be fetched ({error.reason}). Install python3-venv, then call make again.") from error
-    if hashlib.sha256(content).hexdigest() != expected:
-        raise SetupError(f"{url} is not the file that it was. Install python3-venv, then call make again.")
-    wheel = VENV / url.rpartition("/")[2]
+        raise SetupError(
+            f"pip cannot be fetched ({error.reason}). Install python3-venv, then call make again."
+        ) from error
+    if hashlib.sha256(content).hexdigest() != PIP_SHA256:
+        raise SetupError(
+            f"{PIP_URL} is not the file that it was. Install python3-venv, then call make again."
+        )
+    wheel = VENV / PIP_URL.rpartition("/")[2]
     wheel.write_bytes(content)
-    run([PYTHON, wheel / "pip", "install", "--no-index", wheel], hint="Install python3-venv, then call make again.")
+    run(
+        [PYTHON, wheel / "pip", "install", "--no-index", wheel],
+        hint="Install python3-venv, then call make again.",
+    )
     wheel.unlink()
 
 
@@ -156,7 +167,11 @@ def node_environment() -> dict[str, str]:
 def npm(arguments: Sequence[str], *, hint: str) -> None:
     environment = node_environment()
     program = shutil.which("npm", path=environment.get("PATH", os.environ.get("PATH")))
-    run([program or "npm", *arguments, "--no-audit", "--no-fund", "--loglevel=error"], hint=hint, environment=environment)
+    run(
+        [program or "npm", *arguments, "--no-audit", "--no-fund", "--loglevel=error"],
+        hint=hint,
+        environment=environment,
+    )
 
 
 def install_front_end() -> None:
@@ -189,7 +204,11 @@ def _browser_of_apt() -> None:
         raise SetupError("apt-get may not be used here.")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     run([*root, "apt-get", "update", "-qq"], hint="", environment=quiet)
-    run([*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"], hint="", environment=quiet)
+    run(
+        [*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
+        hint="",
+        environment=quiet,
+    )
 
 
 def _browser_of_playwright() -> None:
@@ -229,7 +248,9 @@ def _browser_of_npm() -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make setup", description="Install what Assay needs into .venv and static/vendor.")
+    parser = argparse.ArgumentParser(
+        prog="make setup", description="Install what Assay needs into .venv and static/vendor."
+    )
     parser.add_argument("--browser", action="store_true", help="also a Chromium for the tests")
     wants_browser = parser.parse_args().browser
     with (ROOT / ".setup.lock").open("w") as lock:

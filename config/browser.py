@@ -13,7 +13,10 @@ def find() -> str | None:
     """A Chromium that starts: named by CHROMIUM, of the machine, or put into the virtual environment by set-up."""
     named = [os.environ[name] for name in ("CHROMIUM",) if os.environ.get(name)]
     installed = [path for name in NAMES if (path := shutil.which(name))]
-    ours = [str(path) for path in sorted(BROWSERS.glob("**/chrome")) + sorted(BROWSERS.glob("**/chrome-headless-shell"))]
+    ours = [
+        str(path)
+        for path in sorted(BROWSERS.glob("**/chrome")) + sorted(BROWSERS.glob("**/chrome-headless-shell"))
+    ]
     return next((path for path in named + installed + ours if starts(path)), None)
 
 

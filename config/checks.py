@@ -43,7 +43,9 @@ def jobs(**_: Any) -> list[CheckMessage]:
 
 def content_security_policy(**_: Any) -> list[CheckMessage]:
     directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
-    unsafe = sorted(f"{name} {value}" for name, values in directives.items() for value in UNSAFE & set(values))
+    unsafe = sorted(
+        f"{name} {value}" for name, values in directives.items() for value in UNSAFE & set(values)
+    )
     if not unsafe:
         return []
     return [Error(f"CONTENT_SECURITY_POLICY allows {', '.join(unsafe)}.", id="assay.E004")]
@@ -52,7 +54,9 @@ def content_security_policy(**_: Any) -> list[CheckMessage]:
 def front_end(**_: Any) -> list[CheckMessage]:
     if (Path(settings.BASE_DIR) / "static" / "vendor" / "bootstrap").is_dir():
         return []
-    return [Warning("static/vendor is missing: pages have no style.", hint="Run `make setup`.", id="assay.W005")]
+    return [
+        Warning("static/vendor is missing: pages have no style.", hint="Run `make setup`.", id="assay.W005")
+    ]
 
 
 def https(**_: Any) -> list[CheckMessage]:

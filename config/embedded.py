@@ -4,8 +4,8 @@ Whoever needs the servers holds them (`with embedded.servers(var)`): a shared fi
 process, so that the last holder stops them and a killed one leaves no trace. The wheel's own starter is not used: as
 root it opens every folder above the data to everybody.
 
-PostgreSQL refuses to be root. Under root it runs as the system account `assay-postgres`, which must be able to enter the folder
-of the data and of the programs: the data go to /var/lib/assay, and the programs too where the checkout is closed.
+PostgreSQL refuses to be root. Under root it runs as the system account `assay-postgres`, which must be able to enter
+the folders of its data and of its programs: the data go to /var/lib/assay, the programs too from a closed checkout.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,7 +31,12 @@ OUTSIDE = Path("/var/lib/assay")
 ADMINISTRATOR = "postgres"
 START_SECONDS = 60.0
 DURABLE = {"shared_buffers": "256MB", "max_wal_size": "2GB", "wal_compression": "on"}
-THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "128MB"}
+THROWAWAY = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "128MB",
+}
 
 
 class ServerError(Exception):
@@ -65,7 +70,15 @@ def account(data: Path) -> Account:
 
 
 def _new_account() -> pwd.struct_passwd:
-    command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT]
+    command = [
+        "useradd",
+        "--system",
+        "--user-group",
+        "--no-create-home",
+        "--shell",
+        "/usr/sbin/nologin",
+        ACCOUNT,
+    ]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -96,29 +109,44 @@ def binaries(who: Account) -> Path:
         )
     if can_enter(found / "bin", who):
         return found / "bin"
-    return _copied(found) / "bin"
+    return _copied(found)
 
 
 def _copied(found: Path) -> Path:
-    """A copy in /var/lib/assay, made once for each build of the programs."""
+    """A copy in /var/lib/assay, made once for each build; the wheel's libraries lie beside its package."""
+    package = found.parent
     postgres = found / "bin" / "postgres"
     stamp = f"{postgres.stat().st_size}-{int(postgres.stat().st_mtime)}-{found}"
     copy = OUTSIDE / f"postgresql-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
-    OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
+    make_outside()
     with locked(OUTSIDE / ".copy.lock"):
         if not copy.exists():
             half = copy.with_suffix(".new")
             shutil.rmtree(half, ignore_errors=True)
-            shutil.copytree(found, half, symlinks=True)
+            for part in package.parent.glob(f"{package.name}*"):
+                if part.suffix in {"", ".libs"}:
+                    shutil.copytree(part, half / part.name, symlinks=True)
             _open_to_read(half)
             half.rename(copy)
-    return copy
+    return copy / package.name / "pginstall" / "bin"
+
+
+def make_outside() -> None:
+    OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
+    OUTSIDE.chmod(0o755)  # whatever the umask
 
 
 def _open_to_read(folder: Path) -> None:
     for path in [folder, *folder.rglob("*")]:
         if not path.is_symlink():
-            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() or path.parent.name == "bin" else 0o444))
+            mode = path.stat().st_mode
+            path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
+
+
+def _dead_process() -> int:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
 
 
 @contextmanager
@@ -189,9 +217,19 @@ class Postgres:
         if not (self.data / "PG_VERSION").exists():
             self._create()
         private_folder(self.sockets, self.account)
-        self._forget_stale_pid()
+        self._forget_stale_pids()
         self._keep_log_short()
-        self._run("pg_ctl", "start", "-w", "-t", f"{START_SECONDS:.0f}", "-l", str(self.log), "-o", self._arguments())
+        self._run(
+            "pg_ctl",
+            "start",
+            "-w",
+            "-t",
+            f"{START_SECONDS:.0f}",
+            "-l",
+            str(self.log),
+            "-o",
+            self._arguments(),
+        )
         self._ensure_database()
 
     def stop(self) -> None:
@@ -214,17 +252,25 @@ class Postgres:
         half.rename(self.data)
 
     def _arguments(self) -> str:
-        given = {"listen_addresses": "", "unix_socket_directories": str(self.sockets), "port": "5432", **self.options}
+        given = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.sockets),
+            "port": "5432",
+            **self.options,
+        }
         return " ".join(f"-c {name}='{value}'" for name, value in given.items())
 
-    def _forget_stale_pid(self) -> None:
-        """A pid file from before a crash may name a process of another kind that got its number since."""
-        file = self.data / "postmaster.pid"
-        if not file.exists():
-            return
-        command = Path("/proc") / file.read_text().split("\n", 1)[0].strip() / "cmdline"
-        if command.exists() and os.fsencode(self.data) not in command.read_bytes():
-            file.unlink()
+    def _forget_stale_pids(self) -> None:
+        """Locks from before a crash may name a process of another kind that got the number since, or a zombie.
+
+        The number alone is replaced, by one that is surely dead: what else the file says lets PostgreSQL see
+        whether some process of the old server still writes.
+        """
+        for file in (self.data / "postmaster.pid", self.sockets / ".s.PGSQL.5432.lock"):
+            number, _, rest = file.read_text().partition("\n") if file.exists() else ("", "", "")
+            command = Path("/proc") / number.strip() / "cmdline"
+            if number and command.exists() and os.fsencode(self.data) not in command.read_bytes():
+                file.write_text(f"{_dead_process()}\n{rest}")
 
     def _keep_log_short(self) -> None:
         if self.log.exists() and self.log.stat().st_size > 10_000_000:
@@ -306,7 +352,9 @@ class Redis:
 
     def _complaint(self, done: subprocess.CompletedProcess[bytes]) -> str:
         log = self.log.read_text(errors="replace") if self.log.exists() else ""
-        return "\n".join([*(done.stdout + done.stderr).decode(errors="replace").splitlines(), *log.splitlines()][-8:])
+        return "\n".join(
+            [*(done.stdout + done.stderr).decode(errors="replace").splitlines(), *log.splitlines()][-8:]
+        )
 
     def stop(self) -> None:
         """Ask it to end, and wait until it has."""
@@ -371,8 +419,7 @@ def _place_data(var: Path) -> None:
         return
     name = hashlib.sha256(os.fsencode(link)).hexdigest()[:12]
     outside = OUTSIDE / name / "postgres"
-    OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
-    OUTSIDE.chmod(0o755)
+    make_outside()
     private_folder(outside.parent, account(outside))
     _set_aside(outside)
     (outside.parent / "checkout").write_text(str(link))
@@ -383,7 +430,9 @@ def _check_owner(link: Path) -> None:
     """A copied checkout would share the data of the one that it was copied from; a moved one takes its data along."""
     note = link.resolve().parent / "checkout"
     if not note.exists():
-        raise ServerError(f"The data that {link} points to ({link.resolve()}) are gone. Remove {link.parent} to begin anew.")
+        raise ServerError(
+            f"The data that {link} points to ({link.resolve()}) are gone. Remove {link.parent} to begin anew."
+        )
     first = Path(note.read_text())
     if first == link:
         return

@@ -91,7 +91,9 @@ def secret(name: str, file: Path) -> str:
     try:
         return _kept_secret(file)
     except OSError as error:
-        raise ImproperlyConfigured(f"{name} is not set, and {file} cannot be used: {error.strerror}.") from error
+        raise ImproperlyConfigured(
+            f"{name} is not set, and {file} cannot be used: {error.strerror}."
+        ) from error
 
 
 def _kept_secret(file: Path) -> str:
@@ -109,7 +111,7 @@ def _kept_secret(file: Path) -> str:
     return file.read_text().strip()
 
 
-def queue_folders(folder: Path) -> dict[str, str]:
+def queue_folders(folder: Path) -> dict[str, str | int]:
     """The folders of Celery's queue without a broker; the transport wants them to exist."""
     messages, control = folder / "messages", folder / "control"
     for each in (messages, control):

@@ -1,4 +1,7 @@
-"""Health checks of containers: `python config/health.py web` or `beat`. Standard library only, so that it costs little."""
+"""Health checks of containers: `python config/health.py web` or `beat`.
+
+Standard library only: a check every few seconds must cost little.
+"""
 
 import os
 import sys

@@ -24,7 +24,7 @@ def var() -> Path:
 
 
 def data(var: Path) -> Path:
-    """PostgreSQL's files. Under root `var/postgres` is a link to a folder outside, because the server may not be root."""
+    """PostgreSQL's files. Under root, which it may not be, `var/postgres` is a link to a folder outside."""
     return (var / "postgres").resolve()
 
 

@@ -110,7 +110,9 @@ def foreground() -> Iterator[None]:
         yield
         return
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # the shell could not wake us: it knows make, not this group
+    signal.signal(
+        signal.SIGTSTP, signal.SIG_IGN
+    )  # the shell could not wake us: it knows make, not this group
     shell = os.getpgrp()
     os.setpgid(0, 0)
     os.tcsetpgrp(0, os.getpgrp())
@@ -276,12 +278,18 @@ def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
         lock.flush()
         stack.enter_context(embedded.postgres(var))
         stack.enter_context(embedded.redis(var))
+        if places.data(var) != var / "postgres":
+            say(
+                f"PostgreSQL may not be root: it runs as another account, with its data in {places.data(var)}."
+            )
         logins = prepare(stopping)
         if stopping.asked:
             return
         children = start_all(server)
         stack.callback(end, children)
-        say_when_ready(children, stopping, port, f"\nAssay runs at {address}\n{logins}\nPress Ctrl-C to stop it.\n")
+        say_when_ready(
+            children, stopping, port, f"\nAssay runs at {address}\n{logins}\nPress Ctrl-C to stop it.\n"
+        )
         watch(children, stopping, lambda: False)
 
 

@@ -108,7 +108,7 @@ CELERY_BROKER_URL = environment.broker("REDIS_URL", places.broker_url(VAR_DIR))
 # Longer than any task: a message that comes again while its job runs is harmless, but pointless.
 VISIBILITY_SECONDS = 12 * 3600
 if CELERY_BROKER_URL.startswith("filesystem:"):
-    CELERY_BROKER_TRANSPORT_OPTIONS = environment.queue_folders(VAR_DIR / "queue")
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str | int] = environment.queue_folders(VAR_DIR / "queue")
 else:
     CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": VISIBILITY_SECONDS}
 CELERY_TASK_IGNORE_RESULT = True

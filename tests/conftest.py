@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 
 import django
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    sync_playwright,
+)
 
 from config import browser as chromium
 from config import embedded, places
@@ -39,7 +47,9 @@ if not os.environ.get("DATABASE_URL"):
     os.environ["DATABASE_URL"] = places.database_url(_folder / "postgres")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
-del os.environ["DJANGO_SETTINGS_MODULE"]  # or the processes of pytest-xdist would read settings before they get here
+del os.environ[
+    "DJANGO_SETTINGS_MODULE"
+]  # or the processes of pytest-xdist would read settings before they get here
 
 
 def pytest_unconfigure() -> None:
@@ -64,14 +74,14 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def data() -> Iterator[Path]:
+def data() -> Path:
     """Skips without the real files; with CI=true their absence is a failure."""
     folder = shared_data()
     if not folder.is_dir():
         if os.environ.get("CI") == "true":
             pytest.fail(f"the real test data is not at {folder}; set ASSAY_SHARED")
         pytest.skip(f"the real test data is not at {folder}; set ASSAY_SHARED")
-    yield folder
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -202,7 +212,10 @@ class Watch:
 
     def _request(self, request: Request) -> None:
         address = urlsplit(request.url)
-        if address.scheme not in {"data", "blob", "about"} and address.hostname not in {"localhost", "127.0.0.1"}:
+        if address.scheme not in {"data", "blob", "about"} and address.hostname not in {
+            "localhost",
+            "127.0.0.1",
+        }:
             self.complaints.append(f"request to another host: {request.url}")
 
     def _response(self, response: Response) -> None:

@@ -17,7 +17,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--demo", action="store_true", help="also make the demo campaign")
-        parser.add_argument("--no-static", action="store_true", help="the static files were collected elsewhere")
+        parser.add_argument(
+            "--no-static", action="store_true", help="the static files were collected elsewhere"
+        )
 
     def handle(self, *args: Any, demo: bool, no_static: bool, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=0)

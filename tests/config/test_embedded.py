@@ -1,0 +1,219 @@
+"""The embedded servers: started once, stopped by the last holder, and sound after any kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from config import embedded, places
+from tests.conftest import wait_until
+
+
+@pytest.fixture
+def var(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A `var/` of its own, whose servers are stopped and whose data outside are removed at the end."""
+    monkeypatch.delenv("DATABASE_URL")
+    monkeypatch.delenv("REDIS_URL")
+    folder = tmp_path_factory.mktemp("var")
+    monkeypatch.setattr(embedded, "OUTSIDE", Path(f"/tmp/assay-outside-{os.getpid()}"))
+    yield folder
+    with embedded.postgres(folder, start=False), embedded.redis(folder, start=False):
+        pass
+    subprocess.run(["rm", "-rf", str(embedded.OUTSIDE)], check=True)
+
+
+def answer(var: Path, query: str) -> object:
+    connection = psycopg2.connect(places.database_url(places.data(var)))
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        found = cursor.fetchone() if cursor.description else None
+    connection.close()
+    return found[0] if found else None
+
+
+def test_the_application_is_no_superuser_of_its_database(var: Path) -> None:
+    with embedded.postgres(var):
+        assert answer(var, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user") is False
+        assert (
+            answer(var, "SELECT datlocale FROM pg_database WHERE datname = current_database()") == "C.UTF-8"
+        )
+
+
+def test_the_last_holder_stops_the_servers_and_the_data_stay(var: Path) -> None:
+    with embedded.postgres(var):
+        answer(var, "CREATE TABLE kept AS SELECT 42 AS n")
+        with embedded.postgres(var):
+            pass
+        assert answer(var, "SELECT n FROM kept") == 42
+
+    assert not embedded.Postgres(places.data(var)).is_running
+
+    with embedded.postgres(var):
+        assert answer(var, "SELECT n FROM kept") == 42
+
+
+def test_a_half_made_database_is_made_anew(var: Path) -> None:
+    with embedded.postgres(var, start=False):
+        data = places.data(var)
+    half = data.with_name("postgres.new")
+    half.mkdir(parents=True)
+    (half / "PG_VERSION").write_text("18\n")
+
+    with embedded.postgres(var):
+        assert answer(var, "SELECT 1") == 1
+    assert not half.exists()
+
+
+def test_a_pid_file_that_names_another_process_is_no_obstacle(var: Path) -> None:
+    with embedded.postgres(var):
+        pass
+    (places.data(var) / "postmaster.pid").write_text(f"{os.getpid()}\n{places.data(var)}\n0\n5432\n\n\n\n\n")
+
+    with embedded.postgres(var):
+        assert answer(var, "SELECT 1") == 1
+
+
+def test_servers_that_a_killed_holder_left_are_taken_over(var: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from config import embedded\n"
+        f"embedded.OUTSIDE = Path({str(embedded.OUTSIDE)!r}); var = Path({str(var)!r})\n"
+        "with embedded.postgres(var), embedded.redis(var): print('up', flush=True); time.sleep(60)\n"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=places.ROOT)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"up\n"
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    holder.stdout.close()
+
+    started = time.monotonic()
+    with embedded.postgres(var), embedded.redis(var):
+        assert time.monotonic() - started < 1
+        assert answer(var, "SELECT 1") == 1
+        assert embedded.Redis(var / "redis").is_running
+    assert not embedded.Redis(var / "redis").is_running
+
+
+def test_postgres_after_its_own_sudden_death_comes_back(var: Path) -> None:
+    with embedded.postgres(var):
+        answer(var, "CREATE TABLE kept AS SELECT 7 AS n")
+        pid = int((places.data(var) / "postmaster.pid").read_text().split("\n")[0])
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not embedded.Postgres(places.data(var)).is_running)
+
+    with embedded.postgres(var):
+        assert answer(var, "SELECT n FROM kept") == 7
+
+
+def test_a_server_named_by_the_environment_is_left_alone(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://elsewhere/assay")
+    monkeypatch.setenv("REDIS_URL", "redis://elsewhere/0")
+
+    with embedded.postgres(var), embedded.redis(var):
+        pass
+
+    assert list(var.iterdir()) == []
+    monkeypatch.delenv("DATABASE_URL")
+    monkeypatch.delenv("REDIS_URL")
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (tmp_path / "link").symlink_to(target)
+
+    with pytest.raises(embedded.ServerError, match="Remove it, or run as that user"):
+        embedded.private_folder(tmp_path / "link")
+
+
+def test_a_missing_wheel_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(places, "postgres_binaries", lambda: None)
+
+    with pytest.raises(embedded.ServerError, match=r"run `make setup`, or set DATABASE_URL"):
+        embedded.Postgres(tmp_path / "postgres")
+
+
+def test_what_initdb_complains_of_is_shown(var: Path) -> None:
+    with embedded.postgres(var, start=False):
+        server = embedded.Postgres(places.data(var))
+
+    with pytest.raises(embedded.ServerError, match=r"initdb in .* failed"):
+        server._run("initdb", "--encoding=KLINGON", "-U", "postgres", folder=server.data.with_name("klingon"))
+
+
+def test_without_redis_nothing_is_started(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "redis_binary", lambda: None)
+
+    with embedded.redis(var):
+        assert not embedded.Redis(var / "redis").is_running
+
+
+def test_redis_that_cannot_start_says_why(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = var / "redis-server"
+    broken.write_text("#!/bin/sh\necho out of memory >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(places, "redis_binary", lambda: broken)
+
+    with pytest.raises(embedded.ServerError, match=r"did not start\.\nout of memory"), embedded.redis(var):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps the data outside the checkout")
+class TestUnderRoot:
+    def test_the_data_lie_where_the_account_can_enter(self, var: Path) -> None:
+        with embedded.postgres(var):
+            assert (var / "postgres").is_symlink()
+            assert places.data(var).stat().st_uid != 0
+        assert var.stat().st_mode & 0o077 == 0
+
+    def test_programs_in_a_closed_folder_are_copied_out(
+        self, var: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(embedded, "can_enter", lambda folder, who: False)
+
+        with embedded.postgres(var):
+            assert answer(var, "SELECT 1") == 1
+
+        assert list(embedded.OUTSIDE.glob("postgresql-*"))
+
+    def test_removing_var_begins_anew_and_sets_the_old_data_aside(self, var: Path) -> None:
+        with embedded.postgres(var):
+            answer(var, "CREATE TABLE old AS SELECT 1 AS n")
+        (var / "postgres").unlink()
+
+        with embedded.postgres(var):
+            assert answer(var, "SELECT to_regclass('old')") is None
+
+        assert places.data(var).with_name("postgres.old").is_dir()
+
+    def test_a_copied_checkout_does_not_share_the_database(self, var: Path, tmp_path: Path) -> None:
+        with embedded.postgres(var):
+            pass
+        (tmp_path / "postgres").symlink_to(places.data(var))
+
+        with pytest.raises(embedded.ServerError, match="is a copy"), embedded.postgres(tmp_path):
+            pass
+
+    def test_a_moved_checkout_takes_its_data_along(self, var: Path, tmp_path: Path) -> None:
+        with embedded.postgres(var):
+            answer(var, "CREATE TABLE kept AS SELECT 5 AS n")
+        (tmp_path / "postgres").symlink_to(places.data(var))
+        (var / "postgres").unlink()
+
+        with embedded.postgres(tmp_path):
+            assert answer(tmp_path, "SELECT n FROM kept") == 5
+
+    def test_data_that_are_gone_are_named(self, var: Path) -> None:
+        (var / "postgres").symlink_to("/nowhere/postgres")
+
+        with pytest.raises(embedded.ServerError, match="are gone"), embedded.postgres(var):
+            pass
+
+        (var / "postgres").unlink()

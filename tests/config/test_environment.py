@@ -1,0 +1,120 @@
+"""Settings come from the environment; what cannot be used is named."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import environment
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("true", True), ("1", True), ("No", False), ("off", False), ("", False)]
+)
+def test_a_boolean_is_read(monkeypatch: pytest.MonkeyPatch, given: str, expected: bool) -> None:
+    monkeypatch.setenv("HTTPS", given)
+
+    assert environment.boolean("HTTPS") is expected
+
+
+def test_a_misspelt_boolean_is_not_taken_for_false(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS", "ture")
+
+    with pytest.raises(ImproperlyConfigured, match="HTTPS is 'ture'; use true or false"):
+        environment.boolean("HTTPS")
+
+
+@pytest.mark.parametrize("given", ["ten", "nan", "inf", "-1", "0.01"])
+def test_a_number_out_of_range_is_named(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("JOB_HEARTBEAT_SECONDS", given)
+
+    with pytest.raises(
+        ImproperlyConfigured, match=f"JOB_HEARTBEAT_SECONDS is '{given}'; use a number from 0.1 up"
+    ):
+        environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
+
+
+def test_a_number_unset_is_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOB_HEARTBEAT_SECONDS", "")
+
+    assert environment.number("JOB_HEARTBEAT_SECONDS", 5) == 5
+
+
+def test_words_lie_between_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", " assay.example.org, ,www.example.org ")
+
+    assert environment.words("ALLOWED_HOSTS") == ["assay.example.org", "www.example.org"]
+
+
+def test_an_origin_without_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://a.example.org,b.example.org")
+
+    with pytest.raises(ImproperlyConfigured, match=r"CSRF_TRUSTED_ORIGINS holds 'b\.example\.org'"):
+        environment.origins("CSRF_TRUSTED_ORIGINS")
+
+
+def test_an_unknown_level_is_named_with_those_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "LOUD")
+
+    with pytest.raises(ImproperlyConfigured, match="LOG_LEVEL is 'LOUD'; use one of INFO, ERROR"):
+        environment.one_of("LOG_LEVEL", ["INFO", "ERROR"], "INFO")
+
+
+def test_another_database_than_postgresql_is_refused_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "mysql://me:hush@db/assay")
+
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL begins with 'mysql'") as refusal:
+        environment.database("DATABASE_URL", "")
+
+    assert "hush" not in str(refusal.value)
+
+
+def test_a_database_address_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://assay@db:port/assay")
+
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not an address"):
+        environment.database("DATABASE_URL", "")
+
+
+def test_another_broker_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", "amqp://rabbit")
+
+    with pytest.raises(ImproperlyConfigured, match="REDIS_URL begins with 'amqp'"):
+        environment.broker("REDIS_URL", "")
+
+
+def test_a_secret_is_made_once_for_the_owner_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    file = tmp_path / "var" / "secret_key"
+
+    first = environment.secret("SECRET_KEY", file)
+
+    assert len(first) > 50
+    assert environment.secret("SECRET_KEY", file) == first
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_secret_of_the_environment_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SECRET_KEY", "from the environment")
+
+    assert environment.secret("SECRET_KEY", tmp_path / "key") == "from the environment"
+    assert not (tmp_path / "key").exists()
+
+
+def test_a_secret_that_cannot_be_kept_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    (tmp_path / "var").write_text("a file where a folder should be")
+
+    with pytest.raises(ImproperlyConfigured, match=r"SECRET_KEY is not set, and .* cannot be used"):
+        environment.secret("SECRET_KEY", tmp_path / "var" / "secret_key")
+
+
+def test_the_queue_without_a_broker_has_its_folders(tmp_path: Path) -> None:
+    folders = environment.queue_folders(tmp_path)
+
+    assert folders["data_folder_in"] == folders["data_folder_out"]
+    assert all(Path(str(folder)).is_dir() for folder in folders.values())

@@ -1,0 +1,42 @@
+"""The health checks of containers."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config import health
+
+
+def test_pages_that_answer_are_healthy(live_server: Any) -> None:
+    assert health.web(port=live_server.thread.port) == ""
+
+
+def test_pages_that_do_not_answer_are_not(unused_port: int) -> None:
+    assert "do not answer" in health.web(port=unused_port)
+
+
+@pytest.fixture
+def unused_port() -> int:
+    import socket
+
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return int(server.getsockname()[1])
+
+
+def test_a_beat_is_healthy_while_its_clock_goes(tmp_path: Path) -> None:
+    file = tmp_path / "beat"
+
+    assert health.beat(file, 0) == "the beat has not begun"
+
+    file.touch()
+    os.utime(file, (1000, 1000))
+
+    assert health.beat(file, 1030) == ""
+    assert "silent for 500 seconds" in health.beat(file, 1500)
+
+
+def test_an_unknown_service_gets_the_usage() -> None:
+    assert "usage" in health.main(["database"])

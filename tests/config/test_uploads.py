@@ -1,0 +1,39 @@
+"""Bodies that are too large are refused before anything reads them."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from corpus.models import User
+
+pytestmark = pytest.mark.django_db
+
+
+def post(client: Client, size: int) -> Any:
+    """A request that declares a size; its body would be read only by whoever takes it."""
+    return client.generic(
+        "POST", "/login/", b"", CONTENT_LENGTH=str(size), **{"wsgi.input": BytesIO(b"x" * 100)}
+    )
+
+
+def test_a_stranger_may_send_a_form_but_no_file(client: Client) -> None:
+    response = post(client, 2 * 1024 * 1024)
+
+    assert response.status_code == 413
+    assert "larger than 1 MB" in response.content.decode()
+
+
+def test_whoever_has_logged_in_may_send_up_to_the_limit(client: Client, settings: Any) -> None:
+    client.force_login(User.objects.create(username="pat"))
+    settings.UPLOAD_MAX_BYTES = 3 * 1024 * 1024
+
+    assert post(client, 2 * 1024 * 1024).status_code != 413
+    assert post(client, 4 * 1024 * 1024).status_code == 413
+
+
+def test_a_length_that_is_no_number_counts_as_none(client: Client) -> None:
+    response = client.generic("POST", "/login/", b"", CONTENT_LENGTH="many")
+
+    assert response.status_code != 413
