@@ -9,8 +9,8 @@
 Each takes any string whatever (formulae as `$...$`, `$$...$$`, `\\(...\\)`, `\\[...\\]`, `\\begin{align}...`, or
 marked as `<span class="math-container" id="12">x^2</span>` with or without dollars) and returns HTML to be stored
 and later put into a page as it is, after `corpus.links.resolve`. None of them raises, whatever the input is; all are
-pure, so that an importer may call them in several processes (threads do not help). Cleaning a clean body, comment or
-title again changes nothing.
+pure, so that an importer may call them in several processes (threads do not help). Cleaning a clean body or title
+again changes nothing; nor a clean comment, unless it was HTML that held Markdown.
 
 What comes out holds only elements of `TAGS`, without an attribute but these:
 
@@ -35,6 +35,8 @@ from html import escape, unescape
 import nh3
 
 from corpus import latex, links
+
+Door = Callable[[str], str]
 
 # fmt: off
 TAGS = frozenset({
@@ -105,7 +107,7 @@ _NO_TAG = re.compile(rf"<(?=/?[a-z])(?!/?(?:{_ELEMENT})[\s/>])", re.IGNORECASE)
 _TOKEN = re.compile(  # begins with one set of characters: searched for three times as fast
     rf"""[<$\\{latex.CUT}{latex.BARE}](?:
           (?<=<)(?:
-              (?P<tag>[a-z0-9]+)(?P<attributes>(?:\ [a-z-]+="[^"]*")+)>
+              (?P<tag>[a-z0-9]+)(?P<attributes>(?:\ [a-z-]+="[^"]*")+|(?<=img))>
             | (?P<verbatim>pre|code)>
             | (?P<close>/?)h(?P<level>[1-3])>
           )
@@ -123,9 +125,7 @@ _ALONE = re.compile(r"\s*[.,;]?\s*</p>")
 _CLASSES = frozenset({"dollar", "image-placeholder"})
 _DOLLAR = '<span class="dollar">$</span>'
 _SHOWN_FORMULA = re.compile(r'<span class="math-container"[^>]*>([^<]*)</span>')
-_CLOSES = re.compile(
-    r"</(?:a|b|i|em|strong|code|p|span|div|blockquote|kbd|sub|sup|s|u|strike|del)\s*>", re.IGNORECASE
-)
+_HAS_TAGS = re.compile(rf"</(?:{'|'.join(sorted(TAGS))}|h[1-3])\s*>|<[bh]r\s*/?>", re.IGNORECASE)
 _ASIDE = re.compile(f"{latex.ASIDE}(\\d+){latex.END}")
 
 
@@ -149,9 +149,9 @@ def clean_text(text: str) -> str:
 
 
 def clean_comment(text: str) -> str:
-    """A comment, in the site's small Markdown; or in HTML, which it is taken for when it closes an element."""
+    """A comment, in the site's small Markdown; or in HTML, if it has tags of HTML outside code."""
     text, formulae = latex.cut(_fit(text))
-    if _CLOSES.search(text):
+    if _HAS_TAGS.search(_CODE.sub("", text)):
         return _Scan(_clean(text), formulae).run()
     return _Markdown(formulae).run(text)
 
@@ -199,6 +199,8 @@ def _clean(html: str) -> str:
 
 def _parsed(html: str) -> str:
     clean = _CLEANER.clean(html)
+    if "&nbsp;" in clean:
+        clean = clean.replace("&nbsp;", "\u00a0")
     return clean.replace("<pre>\n", "<pre>\n\n") if "<pre>\n" in clean else clean  # parsers drop the first
 
 
@@ -351,9 +353,10 @@ _EMPHASES = (
     (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])"), r"<em>\1</em>"),
     (re.compile(r"(?<![\w_])_(?=\S)([^_\n]+?)(?<=\S)_(?![\w_])"), r"<em>\1</em>"),
 )
+_IN_URL = r"(?:&amp;|[^\s()<>&\ufdd0-\ufdef]|\([^\s()<>&\ufdd0-\ufdef]*\))"
 _LINK = re.compile(
-    r"""\[(?P<text>[^\[\]\n]{1,500})\]\(\s*(?P<href>(?:https?:)?//(?:[^\s()<>]|\([^\s()<>]*\))+)(?:\s+"[^"\n]*")?\s*\)
-        | (?<![\w/])(?P<bare>https?://(?:[^\s()<>\ufdd0-\ufdef]|\([^\s()<>]*\))*[^\s()<>.,;:!?'"\ufdd0-\ufdef])""",
+    rf"""\[(?P<text>[^\[\]\n]{{1,500}})\]\(\s*(?P<href>(?:https?:)?//{_IN_URL}+)(?:\s+"[^"\n]*")?\s*\)
+        | (?<![\w/])(?P<bare>https?://{_IN_URL}+(?<![.,;:!?'"]))""",
     re.VERBOSE,
 )
 

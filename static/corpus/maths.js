@@ -7,6 +7,7 @@
   const BATCH_MS = 10;
   const NEAR = "1200px";
   const DEFINES = /\\(?:(?:re|provide)?newcommand|g?def|let|DeclareMathOperator)(?![a-zA-Z])/;
+  const ONLY_DEFINES = new RegExp(`^\\s*${DEFINES.source}`);
   const nothing = (context) => { context.consumeArgs(1); return ""; };
   const BASE = {
     "\\mbox": "\\text{#1}",
@@ -17,13 +18,16 @@
     "\\ref": "\\text{#1}",
     "\\label": nothing,
     "\\require": nothing,
+    "\\DeclareMathOperator": "\\@ifstar\\assayNamedLimits\\assayNamed",
+    "\\assayNamed": "\\gdef#1{\\operatorname{#2}}",
+    "\\assayNamedLimits": "\\gdef#1{\\operatorname*{#2}}",
     "\\overparen": "\\overgroup{#1}",
     "\\underparen": "\\undergroup{#1}",
   };
 
   const sources = new WeakMap(); // element -> its LaTeX
   const scopes = new WeakMap(); // post -> the macros that it defines
-  let waiting = []; // elements, in the order of the page
+  let waiting = []; // elements, the next one last
   let isScheduled = false;
   let isSource = false; // the page shows LaTeX instead of formulae
 
@@ -32,8 +36,9 @@
   const delimited = (element) => (isBlock(element) ? `$$${latexOf(element)}$$` : `$${latexOf(element)}$`);
 
   // -- KaTeX
+  const scopeOf = (element) => element.closest(".post") ?? document.body;
   function macrosFor(element) {
-    const scope = element.closest(".post") ?? document.body;
+    const scope = scopeOf(element);
     if (scopes.has(scope)) return scopes.get(scope);
     const macros = { ...BASE };
     scopes.set(scope, macros);
@@ -43,13 +48,28 @@
     }
     return macros;
   }
+  // KaTeX writes the style of some delimiters as an attribute, which the Content-Security-Policy forbids; through the
+  // object model it allows it. The replacement stands only while KaTeX builds.
+  const { setAttribute } = Element.prototype;
+  function setStyled(name, value) {
+    if (name === "style") this.style.cssText = value;
+    else setAttribute.call(this, name, value);
+  }
+  function built(latex, box, options) {
+    Element.prototype.setAttribute = setStyled;
+    try {
+      window.katex.render(latex, box, options);
+    } finally {
+      Element.prototype.setAttribute = setAttribute;
+    }
+    return box.firstChild;
+  }
   function katexNode(latex, displayMode, macros) {
     const box = document.createElement("span");
     const options = { displayMode, macros, globalGroup: true, throwOnError: true, trust: false, strict: "ignore", maxSize: 50, maxExpand: 1000 };
     for (const text of [latex, latex.replace(/\\newcommand(?![a-zA-Z])/g, "\\renewcommand")]) {
       try {
-        window.katex.render(text, box, options);
-        return box.firstChild;
+        return built(text, box, options);
       } catch (error) {
         if (!(error instanceof window.katex.ParseError) && !(error instanceof RangeError)) throw error;
         if (!/redefine/.test(error.message)) return null;
@@ -87,9 +107,9 @@
   function loadMathJax() {
     mathJax ??= new Promise((resolve, reject) => {
       window.MathJax = {
-        loader: { load: ["input/tex"], paths: { mathjax: MATHJAX } },
+        loader: { load: ["input/tex", "[tex]/begingroup"], paths: { mathjax: MATHJAX } },
         startup: { typeset: false, pageReady: () => undefined },
-        tex: { packages: { "[-]": ["require", "html", "texhtml"] }, autoload: { html: [], texhtml: [] }, maxMacros: 1000, maxBuffer: 20000 },
+        tex: { packages: { "[-]": ["require", "html", "texhtml"], "[+]": ["begingroup"] }, autoload: { html: [], texhtml: [] }, maxMacros: 1000, maxBuffer: 20000 },
       };
       const script = document.createElement("script");
       script.src = `${MATHJAX}/startup.js`;
@@ -101,10 +121,10 @@
   }
   async function askMathJax(element, latex) {
     element.dataset.math = "waiting";
+    const display = isBlock(element);
     try {
       const MathJax = await loadMathJax();
-      const prelude = isBlock(element) ? "" : "\\textstyle ";
-      const node = rebuilt(await MathJax.tex2mmlPromise(latex, { display: isBlock(element) || !prelude }), latex, isBlock(element));
+      const node = rebuilt(await MathJax.tex2mmlPromise(grouped(element, latex), { display }), latex, display);
       if (!node) return fail(element);
       return show(element, node, "mathjax");
     } catch {
@@ -113,6 +133,11 @@
       if (isSource) showSource(element);
       measure([element]);
     }
+  }
+  // What a post defines is known to the formulae behind it, and to no other post's.
+  function grouped(element, latex) {
+    const others = [...scopeOf(element).querySelectorAll(".math-container")].filter((one) => one !== element).map(latexOf);
+    return ["\\begingroup", ...others.filter((one) => ONLY_DEFINES.test(one)), latex, "\\endgroup"].join(" ");
   }
   const MATHML = "http://www.w3.org/1998/Math/MathML";
   const ELEMENTS = new Set("math maction menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics".split(" "));
@@ -175,32 +200,26 @@
     resized = setTimeout(() => measure([...document.querySelectorAll(".math-container[data-math]")]), 200);
   });
 
-  // -- when: what is near the view at once, the rest while the page idles
+  // -- when: what comes near the view at once, the rest while the page idles. Only what is near is measured, so that
+  // a long page is not laid out again and again.
   const later = window.requestIdleCallback?.bind(window) ?? ((work) => setTimeout(work, 30));
   const observer = new IntersectionObserver((entries) => {
-    const near = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
-    renderAll(near);
+    renderNear(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target));
   }, { rootMargin: NEAR });
-  function renderAll(elements) {
-    const todo = elements.filter((element) => !element.dataset.math);
-    for (const element of todo) {
+  function renderNear(elements) {
+    for (const element of elements) {
       observer.unobserve(element);
       render(element);
     }
-    measure(todo.filter((element) => element.dataset.math !== "waiting"));
+    measure(elements.filter((element) => element.dataset.math !== "waiting"));
   }
-  function work() {
-    const end = performance.now() + BATCH_MS;
-    const batch = [];
+  function work(deadline) {
+    const end = performance.now() + Math.max(BATCH_MS, Math.min(40, deadline?.timeRemaining?.() ?? 0));
     while (waiting.length && performance.now() < end) {
-      const element = waiting.shift();
-      if (element.dataset.math || !element.isConnected) continue;
-      observer.unobserve(element);
-      render(element);
-      batch.push(element);
+      const element = waiting.pop();
+      if (element.isConnected) render(element);
     }
-    measure(batch.filter((element) => element.dataset.math !== "waiting"));
-    if (waiting.length) later(work, { timeout: 500 });
+    if (waiting.length) later(work, { timeout: 100 });
     else finished();
   }
   function finished() {
@@ -221,10 +240,10 @@
     delete document.documentElement.dataset.maths;
     const height = window.innerHeight + 200;
     const isNear = found.map((element) => { const { top, bottom } = element.getBoundingClientRect(); return bottom > -200 && top < height; });
-    renderAll(found.filter((_, i) => isNear[i]));
+    renderNear(found.filter((_, i) => isNear[i]));
     const rest = found.filter((_, i) => !isNear[i]);
     for (const element of rest) observer.observe(element);
-    waiting = waiting.concat(rest);
+    waiting = rest.reverse().concat(waiting); // taken from the end
     if (isScheduled) return;
     isScheduled = true;
     later(work, { timeout: 500 });
@@ -276,7 +295,7 @@
     event.preventDefault();
   });
 
-  window.addEventListener("beforeprint", () => renderAll(waiting.splice(0)));
+  window.addEventListener("beforeprint", () => waiting.splice(0).forEach(render));
   document.addEventListener("htmx:afterSwap", (event) => assay.renderMaths(event.target));
   assay.renderMaths();
 })();
