@@ -51,6 +51,8 @@ class ImportForm(forms.Form):
         cast("forms.ChoiceField", self.fields["path"]).choices = [("", "nothing"), *offered]
         if import_selectors.import_dir() is None:
             del self.fields["path"]
+        for name in {"collection", "slug", "upload", "path"} & set(self.fields):
+            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # so the page calls none optional
         bootstrapped(self)
 
     def clean_path(self) -> Path | None:

@@ -27,13 +27,14 @@ class FileRow(NamedTuple):
     """A file of an import, as its page shows it."""
 
     file: Import
-    counts: list[tuple[str, int]]
+    counts: list[str]
     skipped: list[tuple[str, int]]
 
 
-def in_order(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """Words and numbers for a page; what is nought is left out."""
-    return [(word, counts[word]) for word in KINDS_OF_COUNTS if counts.get(word)]
+def in_words(counts: dict[str, int]) -> list[str]:
+    """Counts as people say them, such as `3 questions`; what is nought is left out."""
+    given = [(counts[word], word) for word in KINDS_OF_COUNTS if counts.get(word)]
+    return [f"{n:,} {word.removesuffix('s') if n == 1 else word}" for n, word in given]
 
 
 def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
@@ -47,7 +48,7 @@ def file_rows(job: Job) -> list[FileRow]:
     """The files of an import, with what each brought and what was skipped and why."""
     return [
         FileRow(
-            file, in_order(file.counts), sorted(file.skipped.items(), key=lambda item: (-item[1], item[0]))
+            file, in_words(file.counts), sorted(file.skipped.items(), key=lambda item: (-item[1], item[0]))
         )
         for file in job.imports.order_by("id")
     ]
@@ -59,7 +60,7 @@ def import_page(job: Job) -> dict[str, object]:
         "job": job,
         "collection": job.collection,
         "rows": file_rows(job),
-        "totals": in_order(job.result.get("counts", {})),
+        "totals": in_words(job.result.get("counts", {})),
         "n_orphans": job.result.get("answers_without_question", 0),
     }
 

@@ -19,7 +19,7 @@ from django.db.models import Count, Sum
 
 from corpus import jobs
 from corpus.errors import Refused
-from corpus.import_selectors import import_dir
+from corpus.import_selectors import import_dir, in_words
 from corpus.importers import copy
 from corpus.importers.batch import Packed
 from corpus.importers.dump import Chunk, Reader
@@ -308,7 +308,7 @@ def _store(progress: jobs.Progress, file: Import, chunk: Chunk, batch: Packed) -
 
 
 def _said(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n:,} {word}" for word, n in counts.items()) or "nothing yet"
+    return ", ".join(in_words(dict(counts))) or "nothing yet"
 
 
 def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:

@@ -33,7 +33,9 @@ class TopicReport:
 
     def __str__(self) -> str:
         n = self.n_new + self.n_changed + self.n_unchanged
-        parts = [f"{n} topics: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} as before"]
+        parts = [
+            f"{n} topic{'s' * (n != 1)}: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} as before"
+        ]
         parts += [f"{matched} found their own thread {how}" for how, matched in self.matched.items()]
         if self.unmatched:
             parts.append(f"no thread was found for {', '.join(self.unmatched)}")
@@ -193,7 +195,7 @@ class LabelReport:
 
     def __str__(self) -> str:
         ignored = f"; left out, for they are no labels: {', '.join(self.ignored)}" if self.ignored else ""
-        return f"{self.n_topics} topics have their labels{ignored}."
+        return f"{self.n_topics} topic{'s' * (self.n_topics != 1)} labelled{ignored}."
 
 
 @transaction.atomic

@@ -34,9 +34,9 @@ def test_command_makes_the_collection_and_says_what_came_of_it(tmp_path: Path) -
     collection = Collection.objects.get(slug="maths")
     assert (collection.name, collection.hosts) == ("Maths", ["math.stackexchange.com"])
     assert collection.status == Collection.Status.READY
-    assert "Posts.xml: 1 questions, 1 answers" in said
+    assert "Posts.xml: 1 question, 1 answer" in said
     assert "skipped 1: a post that is no question or answer: a tag wiki excerpt" in said
-    assert "Maths now holds 1 questions, 1 answers." in said
+    assert "Maths now holds 1 question, 1 answer." in said
 
 
 def test_refused_import_leaves_no_collection(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_topics_by_command(tmp_path: Path) -> None:
     topics = write(tmp_path, "t.jsonl", '{"code": "T.1", "title": "x"}\n')
     labels = write(tmp_path, "l.json", '{"T.1": {"Category": "Proof"}}')
 
-    assert "1 topics: 1 new" in called("import_topics", track.slug, topics)
-    assert "1 topics have their labels." in called("import_topics", track.slug, labels, "--labels")
+    assert "1 topic: 1 new" in called("import_topics", track.slug, topics)
+    assert "1 topic labelled." in called("import_topics", track.slug, labels, "--labels")
     assert track.topics.get().labels == {"category": "proof"}
 
 

@@ -50,7 +50,7 @@ def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) ->
     collection = Collection.objects.get(slug="maths")
     assert collection.hosts == ["math.stackexchange.com", "meta.example.org"]
     assert collection.status == Collection.Status.READY
-    assert "1 questions, 1 answers" in page
+    assert "1 question, 1 answer" in page
     assert "1: a post that is no question or answer: a tag wiki" in page
 
 
@@ -176,8 +176,8 @@ def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
     labels = upload(b"topic,category\nA.1,proof\n", "l.csv")
     second = organizer.post(address, {"holds": "labels", "upload": labels}, follow=True)
 
-    assert "1 topics: 1 new" in first.content.decode()
-    assert "1 topics have their labels" in second.content.decode()
+    assert "1 topic: 1 new" in first.content.decode()
+    assert "1 topic labelled" in second.content.decode()
     assert track.topics.get().labels == {"category": "proof"}
 
 

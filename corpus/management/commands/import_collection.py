@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from corpus import import_services, jobs
 from corpus.errors import Refused
-from corpus.import_selectors import in_order
+from corpus.import_selectors import in_words
 from corpus.models import Collection, Job
 
 POLL_SECONDS = 0.5
@@ -72,7 +72,7 @@ class Command(BaseCommand):
 
 
 def worded(counts: dict[str, int]) -> str:
-    return ", ".join(f"{n:,} {word}" for word, n in in_order(counts))
+    return ", ".join(in_words(counts))
 
 
 def follow(job: Job) -> None:

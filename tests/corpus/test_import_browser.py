@@ -1,0 +1,41 @@
+"""An organizer imports a file in a real browser, a real worker does it, and the page follows."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from corpus.models import Collection, Document
+from tests.corpus.dumps import many_posts, write
+from tests.factories import PASSWORD, make_organizer
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_organizer_uploads_a_dump_and_sees_it_come_in(
+    live_server: Any, browser_page: Page, worker: Callable[..., Any], tmp_path: Path, width: int
+) -> None:
+    path = write(tmp_path, "Posts.xml", many_posts(3000))
+    make_organizer("olga")
+    worker()
+    page = browser_page
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{live_server.url}/imports/new/")
+    page.fill("[name=username]", "olga")
+    page.fill("[name=password]", PASSWORD)
+    page.press("[name=password]", "Enter")
+
+    page.click("#import-form button")
+    expect(page.get_by_text("A new collection needs a short name.")).to_be_visible()
+    page.fill("[name=slug]", "maths")
+    page.set_input_files("[name=upload]", path)
+    page.click("#import-form button")
+
+    expect(page.get_by_text("1,000 questions, 2,000 answers.")).to_be_visible(timeout=30_000)
+    expect(page.locator(".job")).to_contain_text("done")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert Collection.objects.get().status == Collection.Status.READY
+    assert Document.objects.count() == 3000
