@@ -31,10 +31,14 @@ class FileRow(NamedTuple):
     skipped: list[tuple[str, int]]
 
 
+def in_order(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """Words and numbers for a page; what is nought is left out."""
+    return [(word, counts[word]) for word in KINDS_OF_COUNTS if counts.get(word)]
+
+
 def in_words(counts: dict[str, int]) -> list[str]:
-    """Counts as people say them, such as `3 questions`; what is nought is left out."""
-    given = [(counts[word], word) for word in KINDS_OF_COUNTS if counts.get(word)]
-    return [f"{n:,} {word.removesuffix('s') if n == 1 else word}" for n, word in given]
+    """Counts as people say them, such as `3 questions`."""
+    return [f"{n:,} {word.removesuffix('s') if n == 1 else word}" for word, n in in_order(counts)]
 
 
 def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
