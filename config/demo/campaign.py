@@ -39,7 +39,7 @@ LICENCE = "Written for Assay; under its terms"
 WAIT_SECONDS = 120
 LOCK = 0x44454D4F  # any number, if every demo takes the same
 
-Say = Callable[[str], None]
+Say = Callable[[str, bool], None]  # a step, and whether it must be read
 
 
 class DemoRefused(Refused):
@@ -100,13 +100,13 @@ def make(*, password: str, say: Say) -> bool:
         if is_complete():
             return False
         cast, is_new = people.make_people(password)
-        if is_new:
-            say(f"made the logins, with the password {password}")  # at once: nothing else keeps it
+        if is_new:  # at once, because nothing else keeps a password that was drawn
+            say(f"made the logins, with the password {password}", password != people.PASSWORD)
         services.load_shipped_protocols()
-        say("importing the collection")
+        say("importing the collection", False)
         collection = _collection(COLLECTION, content.HOST, content.collection(), cast)
         for year in (LAST, THIS):
-            say(f"making the track {year.slug}")
+            say(f"making the track {year.slug}", False)
             _make_year(year, collection, cast)
     return True
 

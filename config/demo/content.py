@@ -25,7 +25,7 @@ LINK_TYPES = {"related": "1", "duplicate": "3"}
 ACCEPTED, UP, DOWN = "1", "2", "3"  # VoteTypeId
 
 _FORMULA = re.compile(
-    r"\$\$.+?\$\$|\$[^$]+\$|\\begin\{(align\*?|equation\*?|gather\*?)\}.+?\\end\{\1\}", re.DOTALL
+    r"\$\$.+?\$\$|\$[^$]+\$|\\begin\{(align\*?|equation\*?|gather\*?|multline\*?)\}.+?\\end\{\1\}", re.DOTALL
 )
 _CODE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
 _BLOCK = re.compile(

@@ -17,7 +17,7 @@ from corpus import links, sanitise
 from protocols.loader import parse_protocol, shipped_text
 
 KATEX = ROOT / "node_modules/katex/dist/katex.js"
-ONLY_MATHJAX = r"\bbox"
+ONLY_MATHJAX = r"\begin{multline}"
 SET_FORMULAE = r"""
 const katex = require(process.argv[1]);
 const failed = JSON.parse(require("fs").readFileSync(0, "utf8")).filter(([latex, displayMode]) => {

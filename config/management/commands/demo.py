@@ -26,6 +26,8 @@ class Command(BaseCommand):
         state = "is ready" if is_new else "is there already; nothing was changed"
         self.stdout.write("\n".join([f"The demo campaign {state}.", *people.lines()]))
 
-    def say(self, step: str) -> None:
-        self.stdout.write(f"Demo: {step}")
-        self.stdout.flush()
+    def say(self, step: str, is_needed: bool) -> None:
+        """What happens, for somebody who watches; what is needed later, in any case."""
+        if is_needed or self.stdout.isatty():
+            self.stdout.write(f"Demo: {step}")
+            self.stdout.flush()
