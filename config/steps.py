@@ -45,7 +45,9 @@ def _before_runs(track: Track) -> list[Step]:
             reverse("corpus:imports"),
             collection is not None and collection.status == collection.Status.READY,
         ),
-        Step("Topics", _n(n_topics, "topic"), reverse("corpus:imports"), n_topics > 0),
+        Step(
+            "Topics", _n(n_topics, "topic"), reverse("corpus:import_topics", args=[track.slug]), n_topics > 0
+        ),
         Step("Assessors", _n(n_assessors, "person", "people"), in_admin, n_assessors > 0),
         Step("Teams", _n(n_teams, "team"), reverse("admin:pooling_team_changelist"), n_teams > 0),
         Step(
