@@ -15,7 +15,7 @@ COPY --from=front-end /assay/node_modules node_modules
 RUN python config/assets.py && rm -rf node_modules \
     && useradd --system --user-group --no-create-home assay \
     && STATIC_ROOT=/assay/collected SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0 \
-    && mkdir -p /var/lib/assay && chown assay:assay /var/lib/assay
+    && mkdir -p /var/lib/assay && chown -R assay:assay /var/lib/assay
 ENV STATIC_ROOT=/assay/collected
 USER assay
 VOLUME /var/lib/assay

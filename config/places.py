@@ -48,6 +48,11 @@ def broker_url(var: Path) -> str:
     return f"redis+socket://{redis_socket(var / 'redis')}"
 
 
+def worker_file(var: Path) -> Path:
+    """Holds the process number of the worker that was ready last."""
+    return var / "run" / "worker"
+
+
 def redis_socket(folder: Path) -> Path:
     return sockets(folder) / "redis.sock"
 

@@ -26,7 +26,6 @@ from typing import IO
 from django.core.exceptions import ImproperlyConfigured
 
 from config import embedded, environment, places
-from config.celery import app
 
 DEFAULT_PORT = 8000
 PORTS_TO_TRY = 20
@@ -224,8 +223,9 @@ def pages_answer(port: int) -> bool:
         return False
 
 
-def worker_answers() -> bool:
-    return bool(app.control.ping(destination=[WORKER], timeout=0.5))
+def worker_is_ready(worker: Child, var: Path) -> bool:
+    file = places.worker_file(var)
+    return file.exists() and file.read_text() == str(worker.process.pid)
 
 
 def watch(children: list[Child], stopping: Stopping, is_over: Callable[[], bool]) -> None:
@@ -294,9 +294,10 @@ def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
 
 
 def say_when_ready(children: list[Child], stopping: Stopping, port: int, message: str) -> None:
+    _, worker, _ = children
     limit = time.monotonic() + READY_SECONDS
     watch(children, stopping, lambda: pages_answer(port) or time.monotonic() > limit)
-    watch(children, stopping, lambda: worker_answers() or time.monotonic() > limit)
+    watch(children, stopping, lambda: worker_is_ready(worker, places.var()) or time.monotonic() > limit)
     if time.monotonic() > limit:
         raise RunError(f"Web or worker did not answer within {READY_SECONDS:.0f} seconds.")
     if not stopping.asked:

