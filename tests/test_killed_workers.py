@@ -19,6 +19,10 @@ from corpus.models import Collection, Comment, Document, Job, Track
 from pooling.models import Contribution, Pool, PoolEntry, Team
 from pooling.pool_services import request_pool
 from pooling.services import Declaration, submit_run
+from scoring.leaderboard_services import request_leaderboard
+from scoring.models import Evaluation, Leaderboard, Score
+from scoring.qrels_format import parse_qrels
+from scoring.qrels_services import import_qrels
 from tests.conftest import Factory, wait_until
 from tests.factories import make_collection, make_organizer, make_topic, make_track
 
@@ -143,3 +147,29 @@ def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, 
     assert_taken_up(pool.job)
     assert pool.status == Pool.Status.READY
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 3 * 50
+
+
+@pytest.mark.parametrize("table", ["scoring_evaluation", "scoring_score"])
+def test_runs_are_scored_whole_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+    track = track_with_runs()
+    organizer = make_organizer()
+    judged = parse_qrels(b"A.1 0 1 3\nA.1 0 102 2\nA.2 0 203 1\n")
+    qrels = import_qrels(track=track, columns=judged, file_name="qrels.txt", by=organizer)
+
+    def ask() -> Leaderboard:
+        return request_leaderboard(qrels=qrels, by=organizer)
+
+    board = kill_while_writing(table, worker, ask)
+    board.refresh_from_db()
+    assert board.status == Leaderboard.Status.SCORING
+    assert (Evaluation.objects.count(), Score.objects.count()) == (0, 0)
+
+    beat()
+    worker()
+    assert board.job is not None
+    wait_until(lambda: is_done(board.job), seconds=60, what="scoring is taken up and done")
+    board.refresh_from_db()
+    assert_taken_up(board.job)
+    assert board.status == Leaderboard.Status.READY
+    assert board.evaluations.count() == 3
+    assert Score.objects.count() == 3 * len(board.measures) * (len({"A.1", "A.2"}) + 1)

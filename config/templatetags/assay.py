@@ -47,7 +47,7 @@ def _pages(user: User | AnonymousUser, track: Track) -> list[tuple[str, str]]:
         ("Runs", "pooling:runs", user.is_authenticated and not judges),
         ("Pools", "pooling:pools", is_organizer),
         ("Judging", "assessment:judging", is_organizer or judges),
-        ("Qrels", "scoring:qrels_list", is_organizer),
+        ("Qrels", "scoring:qrels_list", True),
         ("Leaderboard", "scoring:leaderboards", True),
     ]
     return [(label, name) for label, name, is_wanted in wanted if is_wanted]

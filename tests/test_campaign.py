@@ -1,0 +1,353 @@
+"""One real campaign, walked through in the browser by its four people: real topics, real pages, real runs.
+
+A real worker does the long work. The assessor judges as ARQMath's own assessors did, so that what comes out can be
+compared with the official qrels and with pytrec_eval.
+"""
+
+import gzip
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import pytrec_eval
+from playwright.sync_api import Page, expect
+
+from corpus.models import Collection, Track, User
+from corpus.services import load_shipped_protocols
+from tests.conftest import Factory
+from tests.factories import PASSWORD, make_organizer, make_user
+from tests.math_se_pages import read_dump
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+TOPICS = ("A.19", "A.60", "A.75")
+WORDS = {3: "High", 2: "Medium", 1: "Low", 0: "Not relevant"}
+RUNS = {
+    "ensemble": "scm_ensemble-task1.tsv.gz",
+    "alpha05": "prim_MathDowsers-task1-alpha05noReRank-auto-both-A.tsv",
+}
+SHOTS = os.environ.get("ASSAY_SCREENSHOTS")
+
+Qrels = dict[str, dict[str, int]]
+
+
+class Campaign(NamedTuple):
+    """What the test brings along: files to upload, and what the assessors of 2020 said."""
+
+    dump: list[Path]
+    topics: Path
+    runs: dict[str, Path]
+    broken: Path
+    judged: Qrels
+
+
+@pytest.fixture
+def campaign(data: Path, tmp_path: Path) -> Campaign:
+    """Three topics of 2020 with the judged answers whose pages are at hand, and real runs cut down to these."""
+    arqmath = data / "arqmath"
+    official: Qrels = defaultdict(dict)
+    for line in (arqmath / "qrels/qrels.arqmath-2020-task1.txt").read_text().splitlines():
+        topic, _, docno, grade = line.split()
+        if topic in TOPICS:
+            official[topic][docno] = int(grade)
+    ranked = {tag: _ranked(arqmath / "runs" / name) for tag, name in RUNS.items()}
+    wanted = {docno for lines in ranked.values() for _, docno, *_ in lines}
+    dump = read_dump(arqmath / "math_se_pages.tar.xz", wanted)
+    answers = {docno for docno, row in dump.posts.items() if row["PostTypeId"] == "2"}
+    runs = {tag: _cut_down(lines, tmp_path / f"{tag}.tsv", tag, answers) for tag, lines in ranked.items()}
+    broken = tmp_path / "broken.tsv"
+    broken.write_text(runs["ensemble"].read_text() + "A.19\t1\t2\nA.99\t5\t6\tnan\tensemble\n")
+    return Campaign(
+        dump.write(tmp_path / "dump"),
+        arqmath / "topics/topics.arqmath-2020-task1-origin.xml",
+        runs,
+        broken,
+        official,
+    )
+
+
+def _ranked(source: Path) -> list[tuple[str, str, str, str]]:
+    """Topic, docno, rank and score of the three topics' lines of a real run of five or six columns."""
+    text = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
+    rows = [line.split() for line in text.decode().splitlines()]
+    return [(row[0], row[-4], row[-3], row[-2]) for row in rows if row[0] in TOPICS]
+
+
+def _cut_down(lines: list[tuple[str, str, str, str]], target: Path, tag: str, answers: "set[str]") -> Path:
+    """The lines that name an answer of the collection, as a run of five columns."""
+    kept = ["\t".join((*line, tag)) for line in lines if line[1] in answers]
+    target.write_text("\n".join(kept) + "\n")
+    return target
+
+
+class Person:
+    """Somebody at a browser of their own."""
+
+    def __init__(self, page: Page, site: str, user: User) -> None:
+        self.page, self.site = page, site
+        self.go("/login/")
+        page.get_by_label("User name").fill(user.username)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("main").get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("button", name="Log out")).to_be_visible()
+
+    def go(self, address: str) -> int:
+        answer = self.page.goto(self.site + address)
+        assert answer is not None
+        return answer.status
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).first.click()
+
+    def shot(self, name: str) -> None:
+        if SHOTS:
+            self.page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
+
+
+def import_posts(organizer: Person, files: list[Path]) -> None:
+    """The dump's files, one after the other, as a browser uploads them; a worker reads each."""
+    page = organizer.page
+    for n, file in enumerate(files):
+        organizer.go("/imports/new/")
+        if n == 0:
+            page.get_by_label("Short name").fill("math-se")
+            page.get_by_label("Name", exact=False).nth(1).fill("Math Stack Exchange pages")
+            page.get_by_label("Hosts").fill("math.stackexchange.com")
+        else:
+            page.get_by_label("Collection").select_option(label="Math Stack Exchange pages")
+        page.get_by_label("A file").set_input_files(file)
+        organizer.press("Import")
+        expect(page.locator(".badge.status-done")).to_be_visible(timeout=60_000)
+        organizer.shot(f"import-{n}")
+
+
+def make_track(organizer: Person, topics: Path, judge: User) -> None:
+    """The track in the admin, its topics on the import page, then opened."""
+    page = organizer.page
+    organizer.go("/admin/corpus/track/add/")
+    page.get_by_label("Name:").fill("Answers 2020")
+    for label, text in (("Protocol", "arqmath-2020-task1"), ("Collection", "Math Stack Exchange pages")):
+        choose(page, f"#id_{label.lower()}", text)
+    choose(page, "#id_assessors-0-user", judge.username)
+    organizer.shot("admin-track")
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    organizer.go("/tracks/answers-2020/import-topics/")
+    page.get_by_label("File", exact=True).set_input_files(topics)
+    page.locator("main form button.btn-primary").click()
+    organizer.go("/tracks/answers-2020/topics/")
+    expect(page.get_by_text("98 topics")).to_be_visible()
+    organizer.shot("topics")
+    organizer.go("/tracks/answers-2020/")
+    organizer.press("Open for runs")
+    expect(page.get_by_text("open for runs").first).to_be_visible()
+    organizer.shot("track")
+
+
+def choose(page: Page, select: str, text: str) -> None:
+    """Pick an entry of one of the admin's searching lists."""
+    page.locator(f"{select} + .select2").click()
+    page.locator(".select2-dropdown .select2-search__field").fill(text)
+    page.locator(".select2-results__option", has_text=text).first.click()
+
+
+def make_team(organizer: Person, member: User) -> None:
+    organizer.go("/admin/pooling/team/add/")
+    choose(organizer.page, "#id_track", "Answers 2020")
+    organizer.page.get_by_label("Name:").fill("Abacus")
+    organizer.page.locator("#id_members + .select2").click()
+    organizer.page.keyboard.type(member.username)
+    organizer.page.locator(".select2-results__option", has_text=member.username).first.click()
+    organizer.page.get_by_role("button", name="Save", exact=True).first.click()
+    expect(organizer.page.get_by_text("was added successfully")).to_be_visible()
+
+
+def submit_runs(participant: Person, campaign: Campaign) -> None:
+    """A broken file first: it is refused with its lines. Then the runs."""
+    page = participant.page
+    participant.go("/tracks/answers-2020/runs/submit/")
+    page.get_by_label("File").set_input_files(campaign.broken)
+    participant.press("Submit")
+    report = page.locator("#submission")
+    expect(report).to_contain_text("3")
+    n_good = len(campaign.runs["ensemble"].read_text().splitlines())
+    expect(report).to_contain_text(f"line {n_good + 1}")
+    participant.shot("refused")
+    participant.go("/tracks/answers-2020/runs/")
+    expect(page.locator("tbody tr")).to_have_count(0)
+    for tag, file in campaign.runs.items():
+        participant.go("/tracks/answers-2020/runs/submit/")
+        page.get_by_label("File").set_input_files(file)
+        participant.press("Submit")
+        page.wait_for_url(re.compile(r"/runs/\d+/$"))
+        expect(page.get_by_role("heading", level=1)).to_contain_text(tag)
+        participant.shot(f"run-{tag}")
+
+
+def build_pool(organizer: Person) -> None:
+    page = organizer.page
+    organizer.go("/tracks/answers-2020/pools/new/")
+    page.get_by_label("Name").fill("main pool")
+    page.get_by_label("Seed").fill("2020")
+    organizer.press("Build")
+    expect(page.get_by_text("ready").first).to_be_visible(timeout=60_000)
+    organizer.shot("pool")
+
+
+def give_out_topics(organizer: Person) -> None:
+    page = organizer.page
+    organizer.go("/admin/assessment/batch/add/")
+    page.get_by_label("Pool:").select_option(index=1)
+    page.get_by_label("Name:").fill("Round one")
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    page.get_by_role("link", name="Share topics evenly").click()
+    organizer.shot("admin-share")
+    page.locator(
+        "#content form input[type=submit], #content form button[type=submit], #content form button"
+    ).last.click()
+    organizer.go("/tracks/answers-2020/judging/")
+    page.get_by_role("link", name="Round one").first.click()
+    organizer.press("Open")
+    expect(page.get_by_text("open").first).to_be_visible()
+    organizer.shot("batch")
+
+
+def judge_everything(assessor: Person, judged: Qrels) -> int:
+    """Choose, with the mouse, what the official qrels say; answers that nobody judged then are not known now."""
+    page, n = assessor.page, 0
+    assessor.go("/judge/")
+    assessor.shot("desk")
+    assessor.press("Start judging")
+    while "/assignments/" in page.url:
+        address = page.url
+        topic, docno = (page.locator("main").get_attribute("data-label") or "").split(", ")
+        grade = judged[topic].get(docno)
+        if n == 0:
+            expect(page.locator(".katex").first).to_be_visible()
+            assessor.shot("judging")
+        if grade is None:
+            page.get_by_text("Do not know", exact=True).click()
+            page.get_by_label("Comment").fill("Nobody judged this in 2020.")
+        else:
+            page.get_by_text(WORDS[grade], exact=True).click()
+        page.locator("#submit").click()
+        page.wait_for_url(lambda url, old=address: url != old)
+        n += 1
+    expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
+    assessor.shot("all-judged")
+    return n
+
+
+def freeze_and_score(organizer: Person) -> None:
+    page = organizer.page
+    organizer.go("/tracks/answers-2020/qrels/freeze/")
+    organizer.press("Freeze")
+    expect(page.get_by_role("heading", name="version 1")).to_be_visible()
+    organizer.shot("qrels")
+    page.get_by_role("button", name="Score").click()
+    expect(page.get_by_role("button", name="Release to the teams")).to_be_visible(timeout=60_000)
+    organizer.shot("leaderboard-hidden")
+
+
+def download(person: Person, address: str) -> str:
+    answer = person.page.request.get(person.site + address)
+    assert answer.ok, address
+    return answer.text()
+
+
+def read_qrels(text: str) -> Qrels:
+    found: Qrels = defaultdict(dict)
+    for line in text.splitlines():
+        topic, _, docno, grade = line.split()
+        found[topic][docno] = int(grade)
+    return dict(found)
+
+
+def test_campaign_from_import_to_leaderboard(
+    campaign: Campaign, live_server: object, new_page: Callable[..., Page], worker: Factory, beat: Factory
+) -> None:
+    site = str(live_server)
+    people = {name: make_user(name) for name in ("ada", "pat", "lee")}
+    organizer = Person(new_page(), site, make_organizer("olga"))
+    load_shipped_protocols()
+    worker()
+    beat()
+
+    import_posts(organizer, campaign.dump)
+    collection = Collection.objects.get()
+    assert collection.status == Collection.Status.READY
+    make_track(organizer, campaign.topics, people["ada"])
+    make_team(organizer, people["pat"])
+
+    participant = Person(new_page(), site, people["pat"])
+    submit_runs(participant, campaign)
+    build_pool(organizer)
+    give_out_topics(organizer)
+
+    assessor = Person(new_page(), site, people["ada"])
+    n_judged = judge_everything(assessor, campaign.judged)
+    assert assessor.go("/tracks/answers-2020/runs/") == 403, "who judges does not see who found what"
+
+    freeze_and_score(organizer)
+    track = Track.objects.get()
+    board = track.leaderboards.get()
+    assert participant.go(board.get_absolute_url()) == 404, "not released yet"
+    organizer.press("Release to the teams")
+    assert participant.go(board.get_absolute_url()) == 200
+    participant.shot("leaderboard")
+    stranger = Person(new_page(), site, people["lee"])
+    assert stranger.go(board.get_absolute_url()) == 404, "released to the teams alone"
+
+    frozen = read_qrels(download(organizer, f"/qrels/{board.qrels_id}/qrels.tsv"))
+    pooled = _pooled(campaign)
+    expected = {
+        topic: {docno: grade for docno, grade in campaign.judged[topic].items() if docno in pooled[topic]}
+        for topic in TOPICS
+    }
+    assert frozen == expected, "the official judgments of what was pooled, and nothing else"
+    assert n_judged == sum(map(len, pooled.values()))
+    assert _scores(download(participant, f"/leaderboards/{board.pk}/topics.tsv")) == _reference(
+        campaign, frozen
+    )
+
+
+def _pooled(campaign: Campaign) -> dict[str, set[str]]:
+    """What a plain reading of the rule pools: the top 50 of each primary run, of which no topic has as many."""
+    pooled: dict[str, set[str]] = defaultdict(set)
+    for file in campaign.runs.values():
+        for line in file.read_text().splitlines():
+            topic, docno, *_ = line.split("\t")
+            pooled[topic].add(docno)
+    return dict(pooled)
+
+
+Scores = dict[tuple[str, str, str], str]
+NAMES = {"nDCG'": "ndcg", "AP(rel=2)'": "map", "P(rel=2)@10'": "P_10"}
+
+
+def _scores(table: str) -> Scores:
+    """(run, topic, measure) -> value, of what the leaderboard's file says topic by topic."""
+    rows = [line.split("\t") for line in table.splitlines()[1:]]
+    return {(run, topic, measure): value for run, topic, measure, value in rows if measure in NAMES}
+
+
+def _reference(campaign: Campaign, qrels: Qrels) -> Scores:
+    """The same from pytrec_eval, on runs without unjudged documents."""
+    graded = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg"})
+    binary = pytrec_eval.RelevanceEvaluator(qrels, {"map", "P_10"}, relevance_level=2)
+    found: Scores = {}
+    for tag, file in campaign.runs.items():
+        run: dict[str, dict[str, float]] = {topic: {} for topic in qrels}
+        for line in file.read_text().splitlines():
+            topic, docno, _, score, _ = line.split("\t")
+            if docno in qrels.get(topic, {}):
+                run[topic][docno] = float(score)
+        by_topic = {topic: graded.evaluate(run)[topic] | binary.evaluate(run)[topic] for topic in qrels}
+        for measure, name in NAMES.items():
+            values = {topic: scores[name] for topic, scores in by_topic.items()}
+            found |= {(tag, topic, measure): f"{value:.4f}" for topic, value in values.items()}
+            found[tag, "all", measure] = f"{sum(values.values()) / len(values):.4f}"
+    return found
