@@ -19,6 +19,7 @@ from pooling.reports import Tally
 MAX_DOCNO = 400  # bytes
 MAX_NAME = 100  # bytes of a topic's code or a tag
 NARROW = 64  # the fast reader declines wider words
+SHORT = 15  # characters of a score whose digits are exact as a double
 RANK = re.compile(rb"[+-]?[0-9]{1,9}")
 SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
@@ -27,6 +28,7 @@ INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\x
 
 _BLANK = np.zeros(256, dtype=np.bool_)
 _BLANK[list(b"\t\n\v\f\r ")] = True
+_POWERS_OF_TEN = np.array([10.0**power for power in range(SHORT + 1)])
 _SCORE_CHARACTER = np.zeros(256, dtype=np.bool_)
 _SCORE_CHARACTER[list(b"0123456789+-.eE\0")] = True
 
@@ -92,7 +94,7 @@ def read_regular(first: int, chunk: bytes, form: Form) -> Rows | None:
         return found
 
     rank = _whole_numbers(words(form.rank), lengths[:, form.rank])
-    score = _decimals(words(form.score))
+    score = _decimals(words(form.score), lengths[:, form.score])
     tag = words(form.tag)
     if rank is None or score is None or not (tag == tag[0]).all():
         return None
@@ -149,8 +151,11 @@ def _whole_numbers(words: NDArray[np.uint8], lengths: NDArray[np.intp]) -> NDArr
     return value
 
 
-def _decimals(words: NDArray[np.uint8]) -> NDArray[np.float64] | None:
+def _decimals(words: NDArray[np.uint8], lengths: NDArray[np.intp]) -> NDArray[np.float64] | None:
     """Finite decimal numbers, rounded as Python's float() rounds; None if a word is anything else."""
+    short = _short_decimals(words, lengths) if words.shape[1] <= SHORT else None
+    if short is not None:
+        return short
     if not _SCORE_CHARACTER[words].all():
         return None
     try:
@@ -158,6 +163,34 @@ def _decimals(words: NDArray[np.uint8]) -> NDArray[np.float64] | None:
     except ValueError:
         return None
     return value if np.isfinite(value).all() else None
+
+
+def _short_decimals(words: NDArray[np.uint8], lengths: NDArray[np.intp]) -> NDArray[np.float64] | None:
+    """Numbers such as 12.25 and -3, of fifteen digits at most; None if a word is anything else.
+
+    Digits and power of ten are both exact as doubles, so that their quotient is rounded once, and rightly.
+    """
+    digits = np.zeros(len(words), dtype=np.int64)
+    places = np.zeros(len(words), dtype=np.int64)  # digits behind the point
+    n_points = np.zeros(len(words), dtype=np.int64)
+    is_negative = words[:, 0] == 45
+    for place in range(words.shape[1]):
+        character = words[:, place]
+        is_digit = (character - np.uint8(48)) <= 9
+        is_point = character == 46
+        is_other = ~is_digit & ~is_point & (place < lengths)
+        if place == 0:
+            is_other &= ~is_negative
+        if is_other.any():
+            return None
+        digits = np.where(is_digit, digits * 10 + (character - np.uint8(48)), digits)
+        places += is_digit & (n_points > 0)
+        n_points += is_point
+    if (n_points > 1).any() or (lengths - n_points - is_negative < 1).any():
+        return None
+    value = digits / _POWERS_OF_TEN[places]
+    result: NDArray[np.float64] = np.where(is_negative, -value, value)
+    return result
 
 
 def _by_change(topic: NDArray[np.bytes_]) -> tuple[list[bytes], NDArray[np.int32]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import F, Func, IntegerField, QuerySet
 
 from corpus.models import Track, User
 from corpus.selectors import tracks_for
@@ -48,8 +48,10 @@ def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
 
 
 def runs_of(user: User | AnonymousUser, track: Track) -> QuerySet[Run]:
-    """Runs of one track that a person may see, those that stand first."""
-    return runs_for(user).filter(track=track).order_by("status", "team__name", "tag", "id").defer("report")
+    """Runs of one track that a person may see, those that stand first; `n_warnings` counts their sorts of warning."""
+    n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
+    runs = runs_for(user).filter(track=track).annotate(n_warnings=n_warnings)
+    return runs.order_by("status", "team__name", "tag", "id").defer("report")
 
 
 def report_of(run: Run) -> Report:

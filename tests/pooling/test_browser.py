@@ -1,0 +1,139 @@
+"""A run on its way in, in a real browser: check, read the report, take the repaired file, submit, withdraw."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from corpus import jobs
+from corpus.models import User
+from pooling import pool_services
+from pooling.models import Run
+from tests.factories import PASSWORD
+from tests.pooling.conftest import Scene
+from tests.pooling.runs import BROKEN, GOOD, run_bytes
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+NARROW = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
+
+
+@pytest.fixture
+def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens a page as a person."""
+    return lambda user, **options: log_in(new_page(base_url=live_server.url, **options), user)
+
+
+def log_in(page: Page, user: User) -> Page:
+    page.goto("/login/")
+    page.fill("[name=username]", user.username)
+    page.fill("[name=password]", PASSWORD)
+    page.press("[name=password]", "Enter")
+    page.wait_for_url("**/")
+    return page
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "bad.tsv").write_bytes(BROKEN["score NaN"].make())
+    (tmp_path / "windows.tsv").write_bytes(GOOD.replace(b"\n", b"\r\n"))
+    return tmp_path
+
+
+def test_run_goes_in_after_a_report_and_out_again(
+    scene: Scene, enter: Callable[..., Page], files: Path
+) -> None:
+    page = enter(scene.member)
+    page.goto("/tracks/arq/runs/")
+    page.click("text=Submit a run")
+
+    page.set_input_files("#id_file", files / "bad.tsv")
+    expect(page.locator("#id_tag")).to_have_value("run-1")
+    page.fill("#id_description", "my long words")
+    page.click("button:has-text('Submit')")
+    expect(page.locator("#submission")).to_contain_text("score “NaN” is not a finite number")
+    expect(page.locator("#id_description")).to_have_value("my long words")
+    assert page.evaluate("document.getElementById('id_file').files[0].name") == "bad.tsv"
+    assert not Run.objects.exists()
+
+    page.set_input_files("#id_file", files / "windows.tsv")
+    page.click("text=Check only")
+    expect(page.locator("#submission")).to_contain_text("windows.tsv would be taken")
+    with page.expect_download() as download:
+        page.click("text=Download the repaired file")
+    assert Path(download.value.path()).read_bytes().startswith(b"A.1\t101\t1\t9.875\trun-1\n")
+
+    page.click("button:has-text('Submit')")
+    page.wait_for_url("**/runs/*/")
+    expect(page.locator("h1")).to_have_text("run-1")
+    page.click("text=Withdraw…")
+    page.click("text=Withdraw the run")
+    page.wait_for_url("**/tracks/arq/runs/")
+    assert Run.objects.get().status == "withdrawn"
+
+
+def test_upload_that_fails_on_the_way_says_so(
+    scene: Scene,
+    live_server: Any,
+    _chromium: Browser,  # noqa: PT019 - its value is used
+    files: Path,
+) -> None:
+    context = _chromium.new_context(
+        base_url=live_server.url
+    )  # unwatched: htmx itself logs the failure as an error
+    page = log_in(context.new_page(), scene.member)
+    page.goto("/tracks/arq/runs/submit/")
+    page.set_input_files("#id_file", files / "windows.tsv")
+
+    page.route("**/runs/submit/", lambda route: route.fulfill(status=413, body="too large"))
+    page.click("text=Check only")
+
+    expect(page.locator("#submission")).to_contain_text("The file is larger than this site takes")
+    context.close()
+
+
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide and light", "narrow and dark"])
+def test_pages_are_accessible_and_do_not_overflow(
+    scene: Scene, enter: Callable[..., Page], files: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    for i in range(4):
+        path = tmp_path / f"{i}.tsv"
+        path.write_bytes(
+            run_bytes(n=6, first=100 + i, tag=f"a-system-with-a-rather-long-name-{i}").replace(b"\n", b"\r\n")
+        )
+        run = scene.submit(path)
+    pool = pool_services.request_pool(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
+    assert pool.job is not None
+    page = enter(scene.organizer, **options)
+
+    page.goto(f"/pools/{pool.pk}/")
+    expect(page.locator(".job")).to_contain_text("Waiting for a worker")
+    check_page(page)
+    jobs.run(pool.job.pk)
+    expect(page.locator("text=Overlap between runs").first).to_be_visible()  # the page reloads by itself
+    for address in (
+        f"/pools/{pool.pk}/",
+        "/tracks/arq/pools/",
+        "/tracks/arq/pools/new/",
+        "/tracks/arq/runs/",
+        f"/runs/{run.pk}/",
+        f"/runs/{run.pk}/withdraw/",
+        "/tracks/arq/runs/submit/",
+    ):
+        page.goto(address)
+        check_page(page)
+    page.set_input_files("#id_file", files / "bad.tsv")
+    page.click("text=Check only")
+    expect(page.locator("#submission .complaints").first).to_be_visible()
+    check_page(page)
+
+
+def check_page(page: Page) -> None:
+    """No violation that axe can find, and nothing wider than the window."""
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+    assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
+    width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert width <= 0, f"{page.url} is {width} pixels too wide"
