@@ -93,6 +93,7 @@ class BatchAdmin(admin.ModelAdmin[Batch]):
     actions = ["open_batches", "close_batches"]
     change_form_template = "admin/assessment/batch/change_form.html"
     save_on_top = True
+    view_on_site = False  # the button “Progress, open and close” leads there
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Batch]:
         return super().get_queryset(request).select_related("pool__track", "pool__protocol")

@@ -108,3 +108,4 @@ class ShareForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
         field.queryset = assessors_of(batch.pool.track)
+        field.initial = [assessor.pk for assessor in field.queryset]

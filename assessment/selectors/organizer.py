@@ -158,6 +158,7 @@ def batch_page(batch: Batch) -> dict[str, Any]:
     return {
         "batch": batch,
         "track": batch.pool.track,
+        "tab": "judging",
         "progress": whole,
         "by_assessor": _by_assessor(whole),
         "unassigned": _unassigned(whole),

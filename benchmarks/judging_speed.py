@@ -1,0 +1,243 @@
+"""Judgments a second: Assay under gunicorn and an embedded PostgreSQL of its own, assessors without think time.
+
+    python benchmarks/judging_speed.py [--load PATH/judging_load.py] [--workers 1 8] [--seconds 30] [--open 4000]
+
+The load generator is not part of Assay: it is found in `bench/` of the folder that ASSAY_SHARED names, or of
+`../shared`. Beside our figures stand those published for Turkle on a machine of two cores: gunicorn with two
+workers, a batch of 2,000 tasks of 15.5 kB, medians of three runs of 30 s. Ours run in the shape of the first line
+of that table; run it on a machine that does nothing else.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from uuid import uuid4
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from config import embedded, places  # noqa: E402
+
+PASSWORD = "worker-pass-1"
+PEOPLE = 8
+TURKLE = """Turkle, published (2 cores, 2 gunicorn workers, 2,000 tasks of 15.5 kB, no think time)
+  PostgreSQL  1 / 8 assessors    5.3 /  5.6 judgments/s   accept p50 151 / 345 ms   cycle p50 183 / 1347 ms
+  SQLite      1 / 8 assessors   30.9 / 26.8 judgments/s   accept p50  12 /  52 ms   cycle p50  31 /  228 ms
+  MariaDB     1 / 8 assessors   27.3 / 40.7 judgments/s   accept p50  15 /  52 ms   cycle p50  35 /  191 ms
+  accept on PostgreSQL at 200 / 2,000 / 10,000 open tasks: p50 19 / 151 / 716 ms"""
+
+
+def main() -> None:
+    arguments = read_arguments()
+    with tempfile.TemporaryDirectory(prefix="assay-judging-") as folder:
+        var = Path(folder)
+        var.chmod(0o711)
+        server = embedded.Postgres(var / "postgres")
+        server.start()
+        try:
+            prepare(var)
+            print(TURKLE)
+            print("Assay, measured now (the submission takes the next task in the same request)")
+            measure_pages(arguments, var)
+            measure_accept()
+        finally:
+            server.stop()
+
+
+def read_arguments() -> argparse.Namespace:
+    shared = Path(os.environ.get("ASSAY_SHARED", ROOT.parent / "shared"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--load", type=Path, default=shared / "bench" / "judging_load.py")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--open", type=int, default=4000, help="entries of the batch")
+    arguments = parser.parse_args()
+    if not arguments.load.is_file():
+        parser.error(f"no load generator at {arguments.load}; name it with --load")
+    return arguments
+
+
+def prepare(var: Path) -> None:
+    """Settings, tables, static files."""
+    os.environ |= {
+        "ASSAY_VAR": str(var),
+        "DATABASE_URL": places.database_url(var / "postgres"),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRET_KEY": uuid4().hex * 2,
+        "LOG_LEVEL": "ERROR",
+    }
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def make_batch(n: int, n_people: int = PEOPLE) -> int:
+    """A batch of n entries, shared by some assessors, each with a topic of their own; documents of 15.5 kB."""
+    from assessment import services
+    from corpus.models import Collection, Document
+    from pooling.models import PoolEntry
+
+    pool, people, topics = make_pool(n_people)
+    text = "<p>" + "An answer of many words, none of which is short of the point. " * 250 + "</p>"
+    collection = Collection.objects.get(pk=pool.track.collection_id)
+    documents = [
+        Document(
+            collection=collection,
+            docno=f"{pool.pk}-{i}",
+            thread=f"{pool.pk}-{i}",
+            kind="answer",
+            body=text[:15_500],
+        )
+        for i in range(n)
+    ]
+    Document.objects.bulk_create(documents, batch_size=500)
+    entries = [
+        PoolEntry(
+            pool=pool,
+            topic=topics[i % n_people],
+            docno=document.docno,
+            document=document,
+            position=i // n_people,
+        )
+        for i, document in enumerate(documents)
+    ]
+    PoolEntry.objects.bulk_create(entries, batch_size=2000)
+    batch = services.create_batch(pool=pool, name="Load", by=None)
+    for person, topic in zip(people, topics, strict=True):
+        services.assign_topics(batch=batch, assessor=person, topics=[topic])
+    services.open_batch(batch=batch)
+    return batch.pk
+
+
+def make_pool(n_people: int):  # type: ignore[no-untyped-def]
+    """A track of its own with so many assessors and topics."""
+    from corpus.models import Assessor, Collection, StoredProtocol, Topic, Track, User
+    from pooling.models import Pool
+    from protocols.loader import load_protocol, shipped_text
+
+    slug = "arqmath-2020-task1"
+    protocol, _ = StoredProtocol.objects.get_or_create(
+        slug=slug, defaults={"text": shipped_text(slug), "digest": load_protocol(slug).digest}
+    )
+    name = f"load-{uuid4().hex[:8]}"
+    collection = Collection.objects.create(slug=name, name=name, status="ready")
+    track = Track.objects.create(
+        slug=name, name=name, protocol=protocol, collection=collection, status="open"
+    )
+    people = []
+    for i in range(n_people):
+        person, is_new = User.objects.get_or_create(username=f"worker{i + 1:02d}")
+        if is_new:
+            person.set_password(PASSWORD)
+            person.save()
+        Assessor.objects.create(track=track, user=person)
+        people.append(person)
+    topics = [
+        Topic.objects.create(track=track, code=f"A.{i}", title="A topic", body="<p>A question.</p>")
+        for i in range(n_people)
+    ]
+    pool = Pool.objects.create(
+        track=track,
+        name=name,
+        protocol=protocol,
+        protocol_digest=protocol.digest,
+        seed=1,
+        status="ready",
+        created_by=people[0],
+    )
+    return pool, people, topics
+
+
+def measure_pages(arguments: argparse.Namespace, var: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "-c",
+        "config/gunicorn.py",
+        "-b",
+        f"127.0.0.1:{port}",
+        "config.wsgi",
+    ]
+    web = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    base = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(f"{base}/health/")
+        for workers in arguments.workers:
+            print_load(arguments, var, base, workers)
+    finally:
+        os.killpg(web.pid, signal.SIGTERM)
+        web.wait()
+
+
+def wait_for(address: str) -> None:
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(address, timeout=2).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit(f"{address} does not answer")
+
+
+def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int) -> None:
+    report = var / "load.json"
+    flow = f"{ROOT / 'benchmarks' / 'judging_flow.py'}:Assay"
+    # fmt: off
+    command = [sys.executable, str(arguments.load), "--base", base, "--batch", str(make_batch(arguments.open, workers)),
+               "--workers", str(workers), "--seconds", str(arguments.seconds), "--flow", flow,
+               "--password", PASSWORD, "--json", str(report)]
+    # fmt: on
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    load = json.loads(report.read_text())
+    ms = {kind: f"p50 {times['p50']:.0f} p95 {times['p95']:.0f} ms" for kind, times in load["ms"].items()}
+    print(
+        f"  {workers} assessors: {load['per_second']:.1f} judgments/s   submit and accept {ms['submit']}   "
+        f"page {ms['task_page']}   cycle {ms['cycle']}   errors {load['errors'] or 'none'}"
+    )
+
+
+def measure_accept() -> None:
+    """The service alone, in this process: 200 tasks accepted and submitted in batches of three sizes."""
+    from assessment import services
+    from assessment.models import Batch
+    from corpus.models import User
+
+    person = User.objects.get(username="worker01")
+    for n in (200, 2_000, 10_000):
+        batch = Batch.objects.select_related("pool__track", "pool__protocol").get(pk=make_batch(n))
+        accepts, submits = [], []
+        for _ in range(min(200, n // PEOPLE)):
+            start = time.perf_counter()
+            task = services.accept_next(batch=batch, assessor=person)
+            accepts.append(time.perf_counter() - start)
+            assert task is not None
+            task.batch = batch
+            start = time.perf_counter()
+            services.submit_judgment(assignment=task, choice="high", request_id=uuid4())
+            submits.append(time.perf_counter() - start)
+        print(
+            f"  the services alone, {n:6,} open: accept p50 {1e3 * statistics.median(accepts):.1f} ms, "
+            f"submit p50 {1e3 * statistics.median(submits):.1f} ms"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,559 @@
+"""The judging page in a real Chromium: keys, and that nothing is lost whatever network, session or hand does."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Page, Route, expect
+
+from assessment import services
+from assessment.models import Assignment, Judgment
+from corpus import sanitise
+from corpus.models import Document, Topic, User
+from tests.assessment.conftest import Scene, build_scene
+from tests.assessment.make import accept, judge
+from tests.conftest import wait_until
+from tests.factories import PASSWORD
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+NewPage = Callable[..., Page]
+FORMULA = '<span class="math-container" id="q_1">\\sum_{n=1}^\\infty \\frac{1}{n^2}</span>'
+
+
+@pytest.fixture
+def live_scene(transactional_db: None) -> Scene:
+    return build_scene()
+
+
+def log_in(page: Page, base: str, user: User) -> None:
+    page.goto(f"{base}/login/")
+    page.locator("[name=username]").fill(user.username)
+    page.locator("[name=password]").fill(PASSWORD)
+    page.locator("main").get_by_role("button", name="Log in").click()
+    page.wait_for_url(lambda url: "/login/" not in url)
+
+
+@pytest.fixture
+def desk(live_scene: Scene, live_server: Any, new_page: NewPage) -> Callable[..., Page]:
+    """Opens Ada's judging page: `desk()`; keywords go to Playwright's context."""
+
+    def open_page(**options: Any) -> Page:
+        page = new_page(**options)
+        log_in(page, live_server.url, live_scene.ada)
+        page.goto(f"{live_server.url}/judge/")
+        page.get_by_role("button", name="judging").click()
+        return ready(page)
+
+    return open_page
+
+
+def ready(page: Page) -> Page:
+    page.wait_for_selector("#judgment")
+    page.wait_for_selector("html[data-maths=done]", state="attached")
+    return page
+
+
+def state(page: Page) -> Any:
+    return page.locator("#state")
+
+
+def left(page: Page, address: str) -> None:
+    """Wait until the page has gone on from a task."""
+    page.wait_for_url(lambda url: url != address)
+
+
+def stored() -> list[str]:
+    return list(Judgment.objects.order_by("pk").values_list("choice", flat=True))
+
+
+# -- judging
+
+
+def test_everything_is_judged_with_the_keyboard_alone(desk: Callable[..., Page]) -> None:
+    page = desk()
+
+    for key in "321032":
+        address = page.url
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        left(page, address)
+        if "/assignments/" in page.url:
+            ready(page)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
+    assert stored() == ["high", "medium", "low", "not-relevant", "high", "medium"]
+    assert all(seconds is not None for seconds in Judgment.objects.values_list("seconds", flat=True))
+
+
+def test_double_click_on_submit_stores_one_judgment(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+
+    page.get_by_text("Medium", exact=True).click()
+    page.locator("#submit").dblclick()
+    left(page, address)
+
+    assert stored() == ["medium"]
+    assert Assignment.objects.count() == 2
+
+
+def test_keys_with_modifiers_and_typing_choose_nothing(desk: Callable[..., Page]) -> None:
+    page = desk()
+
+    for key in ("Control+2", "Alt+2", "Meta+2"):
+        page.locator("#document-panel").press(key)
+    page.get_by_label("Comment").press_sequentially("103u\n2")
+
+    expect(page.locator("input[name=choice]:checked")).to_have_count(0)
+    expect(page.get_by_label("Comment")).to_have_value("103u\n2")
+    assert stored() == []
+
+
+def test_keys_can_be_switched_off(live_scene: Scene, desk: Callable[..., Page]) -> None:
+    User.objects.filter(pk=live_scene.ada.pk).update(uses_shortcuts=False)
+    page = desk()
+
+    page.keyboard.press("3")
+    expect(page.locator("input[name=choice]:checked")).to_have_count(0)
+
+    address = page.url
+    page.get_by_role("radio", name="High").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowRight")
+    page.locator("#submit").press("Enter")
+    left(page, address)
+    assert stored() == ["medium"]
+
+
+def test_submit_without_a_choice_says_what_is_missing(desk: Callable[..., Page]) -> None:
+    page = desk()
+
+    page.keyboard.press("Enter")
+
+    expect(state(page)).to_have_text("Choose a grade, or one of the other answers.")
+    assert stored() == []
+
+
+def test_a_non_answer_asks_for_its_comment(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+
+    page.get_by_text("Do not know", exact=True).click()
+    expect(page.locator("#comment-state")).to_have_text("required: say why")
+    page.locator("#submit").click()
+    expect(state(page)).to_have_text("“Do not know” needs a comment that says why.")
+    expect(page.get_by_label("Comment")).to_be_focused()
+    assert stored() == []
+
+    page.keyboard.type("beyond me")
+    page.locator("#submit").click()
+    left(page, address)
+    assert list(Judgment.objects.values_list("choice", "comment")) == [("do-not-know", "beyond me")]
+
+
+def test_definition_of_the_choice_is_shown(desk: Callable[..., Page]) -> None:
+    page = desk()
+
+    page.keyboard.press("3")
+
+    expect(page.locator("#meaning")).to_have_text("Sufficient to answer the complete question on its own.")
+
+
+def test_back_shows_the_earlier_judgment_and_lets_it_be_changed(desk: Callable[..., Page]) -> None:
+    page = desk()
+    first = page.url
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    left(page, first)
+    second = ready(page).url
+
+    page.go_back()
+    page.wait_for_url(first)
+    ready(page)
+    expect(page.get_by_role("radio", name="Low")).to_be_checked()
+    expect(page.get_by_text("You judged this Low at")).to_be_visible()
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    page.wait_for_url(second)
+
+    assert stored() == ["low", "high"]
+    assert Judgment.objects.get(is_current=True).choice == "high"
+
+
+def test_form_works_without_scripts(live_scene: Scene, live_server: Any, new_page: NewPage) -> None:
+    task = accept(live_scene.batch, live_scene.ada)
+    page = new_page(java_script_enabled=False)
+    log_in(page, live_server.url, live_scene.ada)
+    page.goto(f"{live_server.url}/judge/")
+    page.get_by_role("button", name="Resume A.1").click()
+    assert page.url.endswith(task.get_absolute_url())
+
+    page.get_by_text("System failure", exact=True).click()
+    page.locator("#submit").click()
+    expect(state(page)).to_have_text("“System failure” needs a comment that says why.")
+    page.get_by_label("Comment").fill("no formulae")
+    page.locator("#submit").click()
+    page.wait_for_url(lambda url: not url.endswith(task.get_absolute_url()))
+
+    assert stored() == ["system-failure"]
+
+
+# -- nothing is lost
+
+
+def test_judgment_made_offline_is_saved_when_the_network_is_back(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("Not saved yet: no connection.")
+    assert (page.url, stored()) == (address, [])
+    page.context.set_offline(False)
+    left(page, address)
+
+    assert stored() == ["medium"]
+
+
+def test_judgment_left_unsent_in_a_closed_tab_is_saved_by_the_next_page(
+    desk: Callable[..., Page], live_server: Any
+) -> None:
+    page = desk()
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("Not saved yet")
+    context = page.context
+    page.close()
+
+    context.set_offline(False)
+    context.new_page().goto(f"{live_server.url}/judge/")
+
+    wait_until(lambda: stored() == ["medium"], what="the desk sends what was left")
+
+
+def test_reload_while_offline_work_waits_submits_it(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    page.route(
+        "**/assignments/*/",
+        lambda route: route.abort() if route.request.method == "POST" else route.fallback(),
+    )
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("Not saved yet")
+
+    page.unroute("**/assignments/*/")
+    page.reload()
+    left(page, address)
+
+    assert stored() == ["low"]
+
+
+def test_answer_of_the_server_that_is_lost_stores_nothing_twice(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    lost: list[str] = []
+
+    def lose_first(route: Route) -> None:
+        if route.request.method != "POST" or lost:
+            route.fallback()
+            return
+        lost.append(route.request.url)
+        route.fetch()
+        route.abort()
+
+    page.route("**/assignments/*/", lose_first)
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    left(page, address)
+
+    assert (len(lost), stored()) == (1, ["high"])
+
+
+def test_choice_changed_after_a_lost_answer_revises_what_was_stored(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    lost: list[str] = []
+
+    def lose_first(route: Route) -> None:
+        if route.request.method != "POST" or lost:
+            route.fallback()
+            return
+        lost.append(route.request.url)
+        route.fetch()
+        route.abort()
+
+    page.route("**/assignments/*/", lose_first)
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("Not saved yet")
+    page.keyboard.press("1")
+    page.locator("#submit").click()
+    left(page, address)
+
+    assert stored() == ["high", "low"]
+    assert Judgment.objects.get(is_current=True).choice == "low"
+
+
+def test_server_error_keeps_the_judgment_and_tries_again(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    failed: list[str] = []
+
+    def fail_first(route: Route) -> None:
+        if route.request.method != "POST" or failed:
+            route.fallback()
+            return
+        failed.append(route.request.url)
+        route.fulfill(status=500, body="broken")
+
+    page.route("**/assignments/*/", fail_first)
+    page.keyboard.press("0")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("Not saved yet: the server had a problem.")
+    left(page, address)
+
+    assert stored() == ["not-relevant"]
+
+
+def test_expired_session_keeps_the_choice_and_saves_it_after_a_login_in_another_tab(
+    desk: Callable[..., Page], live_scene: Scene
+) -> None:
+    page = desk()
+    address = page.url
+    Session.objects.all().delete()
+
+    page.keyboard.press("u")
+    page.keyboard.type("needs topology")
+    page.locator("#submit").click()
+    expect(state(page)).to_contain_text("Not saved: you are logged out.")
+    with page.context.expect_page() as opened:
+        state(page).get_by_role("link", name="Log in in a new tab").click()
+    tab = opened.value
+    tab.locator("[name=username]").fill(live_scene.ada.username)
+    tab.locator("[name=password]").fill(PASSWORD)
+    tab.locator("main").get_by_role("button", name="Log in").click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("You are logged in again")
+    page.bring_to_front()
+    left(page, address)
+
+    assert list(Judgment.objects.values_list("choice", "comment")) == [("do-not-know", "needs topology")]
+
+
+def test_changed_csrf_token_is_renewed_without_the_assessor_noticing(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    page.context.clear_cookies(name="csrftoken")
+
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    left(page, address)
+
+    assert stored() == ["high"]
+
+
+def test_choice_and_comment_not_submitted_yet_are_there_after_a_reload(desk: Callable[..., Page]) -> None:
+    page = desk()
+    page.keyboard.press("2")
+    page.get_by_label("Comment").fill("a draft")
+
+    page.reload()
+    ready(page)
+
+    expect(page.get_by_role("radio", name="Medium")).to_be_checked()
+    expect(page.get_by_label("Comment")).to_have_value("a draft")
+    expect(state(page)).to_contain_text("It is not submitted yet.")
+    assert stored() == []
+
+
+def test_draft_is_forgotten_once_it_is_submitted(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    left(page, address)
+    ready(page)
+
+    kept = page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('assay.'))")
+
+    assert kept == []
+
+
+def test_task_judged_in_another_window_asks_before_it_is_changed(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    judge(Assignment.objects.get(), "low")
+
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("You judged this “Low” in another window")
+    expect(page.get_by_role("radio", name="High")).to_be_checked()
+    assert stored() == ["low"]
+    page.keyboard.press("Enter")
+    left(page, address)
+
+    assert stored() == ["low", "high"]
+
+
+def test_batch_closed_meanwhile_keeps_the_first_submission(
+    desk: Callable[..., Page], live_scene: Scene
+) -> None:
+    page = desk()
+    services.close_batch(batch=live_scene.batch)
+
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/judge/")
+
+    expect(page.get_by_text("Your judgment is saved.")).to_be_visible()
+    assert stored() == ["high"]
+
+
+def test_refused_revision_says_why_and_keeps_the_choice(desk: Callable[..., Page], live_scene: Scene) -> None:
+    page = desk()
+    first = page.url
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    left(page, first)
+    page.goto(first)
+    ready(page)
+    services.close_batch(batch=live_scene.batch)
+
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+
+    expect(state(page)).to_contain_text("is closed: your judgment stands as it was")
+    expect(page.get_by_role("radio", name="High")).to_be_checked()
+    assert stored() == ["low"]
+
+
+def test_unsent_work_of_one_person_is_not_sent_by_another_on_the_same_computer(
+    desk: Callable[..., Page], live_scene: Scene, live_server: Any
+) -> None:
+    page = desk()
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(state(page)).to_contain_text("Not saved yet")
+    context = page.context
+    page.close()
+    context.set_offline(False)
+    context.clear_cookies()
+
+    other = context.new_page()
+    log_in(other, live_server.url, live_scene.bob)
+    other.goto(f"{live_server.url}/judge/")
+    other.wait_for_load_state("networkidle")
+    assert stored() == []
+    expect(other.locator("#outbox")).to_be_hidden()
+
+    context.clear_cookies()
+    log_in(other, live_server.url, live_scene.ada)
+    other.goto(f"{live_server.url}/judge/")
+    wait_until(lambda: stored() == ["medium"], what="it is sent when Ada is back")
+
+
+# -- how it looks
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_are_accessible(
+    desk: Callable[..., Page], live_server: Any, live_scene: Scene, width: int, scheme: str
+) -> None:
+    page = desk(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page.keyboard.press("u")
+    pages = [page.url, f"{live_server.url}/judge/"]
+    pages += [
+        f"{live_server.url}/judge/batches/{live_scene.batch.pk}/{name}/"
+        for name in ("judgments", "guidelines", "done")
+    ]
+
+    for address in pages:
+        if page.url != address:
+            page.goto(address)
+        results = Axe().run(page)
+        assert results.violations_count == 0, f"{address}\n{results.generate_report()}"
+
+
+def test_wide_page_scrolls_its_panels_not_itself(desk: Callable[..., Page]) -> None:
+    Document.objects.update(body="<p>A long answer.</p>" * 200)
+    page = desk(viewport={"width": 1280, "height": 800})
+
+    page.keyboard.press("End")
+
+    page.wait_for_function("document.getElementById('document-panel').scrollTop > 0")
+    assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
+    expect(page.locator("#submit")).to_be_in_viewport(ratio=1)
+
+
+def test_narrow_page_keeps_the_bar_at_its_foot_and_never_scrolls_sideways(desk: Callable[..., Page]) -> None:
+    Document.objects.update(body="<p>A long answer.</p>" * 100 + f"<pre><code>{'x' * 400}</code></pre>")
+    page = desk(viewport={"width": 320, "height": 700})
+    submit = page.locator("#submit")
+
+    expect(submit).to_be_in_viewport(ratio=1)
+    top = submit.bounding_box()
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight / 2)")
+    page.wait_for_function("window.scrollY > 0")
+
+    expect(submit).to_be_in_viewport(ratio=1)
+    assert submit.bounding_box() == top
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.get_by_text("Not relevant", exact=True).click()
+    submit.click()
+    wait_until(lambda: stored() == ["not-relevant"])
+
+
+def test_bar_stays_in_its_place_whatever_is_chosen_and_said(desk: Callable[..., Page]) -> None:
+    page = desk(viewport={"width": 1280, "height": 800})
+    boxes = [page.locator("#submit").bounding_box()]
+
+    for act in (
+        lambda: page.keyboard.press("3"),
+        lambda: page.keyboard.press("x"),
+        lambda: page.locator("#submit").click(),
+    ):
+        act()
+        boxes.append(page.locator("#submit").bounding_box())
+
+    expect(state(page)).not_to_be_empty()
+    assert boxes == boxes[:1] * 4
+
+
+def test_formulae_are_rendered_in_question_and_answer(live_scene: Scene, desk: Callable[..., Page]) -> None:
+    Topic.objects.update(body=f"<p>{FORMULA}</p>", title=f"On {FORMULA}")
+    Document.objects.update(body=f"<p>{FORMULA}</p>")
+
+    page = desk()
+
+    expect(page.locator("#topic-panel .katex")).to_have_count(2)
+    expect(page.locator("#document-panel .katex")).to_have_count(1)
+
+
+def test_hostile_posts_and_comments_stay_harmless(
+    live_scene: Scene, desk: Callable[..., Page], live_server: Any
+) -> None:
+    attack = (
+        "<script>window.hit = 1</script><img src=x onerror='window.hit = 2'><svg onload='window.hit = 3'></svg>"
+        "<a href='javascript:window.hit = 4'>click</a><iframe src='https://evil.example/'></iframe>"
+        "<style>body { display: none }</style><form action='https://evil.example/'><button>Submit</button></form>"
+    )
+    clean = sanitise.clean_body(attack)
+    Document.objects.update(body=clean)
+    Topic.objects.update(body=clean, title=sanitise.clean_title(attack))
+    task = accept(live_scene.batch, live_scene.ada)
+    judge(task, "do-not-know", attack)
+
+    page = desk()
+    expect(page.locator("#submit")).to_be_visible()
+    expect(page.get_by_role("button", name="Submit")).to_have_count(1)
+    page.goto(f"{live_server.url}/judge/batches/{live_scene.batch.pk}/judgments/")
+    expect(page.get_by_text("<script>window.hit = 1</script>")).to_be_visible()
+
+    assert page.evaluate("window.hit") is None
