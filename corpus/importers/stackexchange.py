@@ -29,6 +29,7 @@ _CHARACTERS = (
     range(0x10000, 0x110000),
 )
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
+_ONLY_ROWS = "only rows may stand here, no text, comment, CDATA section or declaration"
 _OTHER_POSTS = {
     "3": "an orphaned tag wiki",
     "4": "a tag wiki excerpt",
@@ -58,9 +59,6 @@ def convert(data: bytes, form: str) -> Batch:
 
 
 def _rows(data: bytes, batch: Batch) -> Iterator[Row]:
-    for mark in (b"<!", b"<?"):
-        if (at := data.find(mark)) >= 0:
-            raise Malformed.at(data, at, "only rows may stand here, no comment, CDATA section or declaration")
     for element in _elements(data, batch):
         if element.tag == "row":
             yield element.attrib  # type: ignore[misc]
@@ -70,9 +68,10 @@ def _rows(data: bytes, batch: Batch) -> Iterator[Row]:
 
 def _elements(data: bytes, batch: Batch) -> "Iterable[etree._Element]":
     try:
-        return _parse(data)
+        root = _parse(data)
     except etree.XMLSyntaxError:
         return _one_by_one(data, batch)
+    return root if _has_elements_only(root) else _one_by_one(data, batch)
 
 
 def _parse(data: bytes) -> "etree._Element":
@@ -80,16 +79,30 @@ def _parse(data: bytes) -> "etree._Element":
     return etree.fromstring(b"<rows>%b</rows>" % data, parser)
 
 
+def _has_elements_only(root: "etree._Element") -> bool:
+    """Whether nothing else stands there: a comment or a CDATA section might hold what looks like a row."""
+    tails = (element.tail for element in root)
+    is_blank = not any(text and not text.isspace() for text in (root.text, *tails))
+    return is_blank and all(isinstance(element.tag, str) for element in root)
+
+
 def _one_by_one(data: bytes, batch: Batch) -> "Iterator[etree._Element]":
-    """The rows of a chunk that is not well-formed, up to the one that breaks it."""
+    """The rows of a chunk in which something is amiss, up to the one that breaks it."""
+    for mark in (b"<!", b"<?"):
+        if (at := data.find(mark)) >= 0:
+            raise Malformed.at(data, at, _ONLY_ROWS)
     offset = 0
     for piece in _ROW.split(data):
         try:
-            yield from _single(piece)
+            root = _single(piece)
         except Unusable as reason:
             batch.skipped[str(reason)] += 1
         except etree.XMLSyntaxError as fault:
             raise Malformed.at(data, offset, f"not well-formed XML: {_PLACE.sub('', fault.msg)}") from None
+        else:
+            if not _has_elements_only(root):
+                raise Malformed.at(data, offset, _ONLY_ROWS)
+            yield from root
         offset += len(piece)
 
 
@@ -141,7 +154,7 @@ def _post(row: Row, batch: Batch) -> None:
         docno,
         "question" if is_question else "answer",
         docno if is_question else _id(row, "ParentId"),
-        clean_title(limited(row.get("Title", ""), "Title")),
+        clean_title(limited(row["Title"], "Title")) if "Title" in row else "",
         clean_body(limited(row.get("Body", ""), "Body")),
         array(_TAG.findall(row.get("Tags", ""))),
         integer(row.get("Score"), "Score"),

@@ -164,6 +164,15 @@ def test_broken_xml_is_refused_at_its_line(broken: bytes) -> None:
     assert fault.value.offset == (text.index(b"<row") if broken.startswith(b"</") else text.index(broken))
 
 
+def test_text_between_rows_is_refused_at_the_row_before() -> None:
+    text = question(1) + question(2) + "stray" + question(3)
+
+    with pytest.raises(Malformed, match="only rows may stand here") as fault:
+        stackexchange.convert(text.encode(), "posts")
+
+    assert fault.value.n_lines == 1
+
+
 def test_element_that_is_no_row_is_counted() -> None:
     assert reasons("<note>x</note>" + question(1)) == {"an element <note> that is no row": 1}
 
