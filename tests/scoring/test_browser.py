@@ -1,0 +1,82 @@
+"""The scoring pages in a real Chromium: readable, operable by keyboard, and no wider than a telephone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
+
+from scoring.leaderboard_services import request_leaderboard
+from scoring.qrels_services import freeze_qrels
+from tests.factories import PASSWORD
+from tests.scoring.conftest import Scene
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SCREENS: list[dict[str, Any]] = [
+    {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    {"viewport": {"width": 360, "height": 780}, "color_scheme": "light"},
+    {"viewport": {"width": 360, "height": 780}, "color_scheme": "dark"},
+]
+
+
+def log_in(page: Page, base: str, username: str) -> None:
+    page.goto(f"{base}/login/")
+    page.fill("[name=username]", username)
+    page.fill("[name=password]", PASSWORD)
+    page.click("main button")
+    page.wait_for_url(f"{base}/")
+
+
+def faults(page: Page) -> list[str]:
+    """What axe finds, and how far the page is wider than its window."""
+    found = [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(page).response["violations"]]
+    excess = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return found + ([f"{excess} px too wide"] if excess > 0 else [])
+
+
+@pytest.mark.parametrize(
+    "screen", SCREENS, ids=lambda one: f"{one['viewport']['width']}-{one['color_scheme']}"
+)
+def test_every_page_is_accessible_on_every_screen(
+    scored: Scene, live_server: LiveServer, new_page: Callable[..., Page], screen: dict[str, Any]
+) -> None:
+    scored.submit(scored.ours, "a-run-with-a-rather-long-name-made-of-many-words", "10 9")
+    scored.judged("high", "medium", "system-failure", "low")
+    frozen = freeze_qrels(pool=scored.pool, by=scored.organizer, name="after the first round")
+    board = scored.leaderboard(release="participants")
+    running = request_leaderboard(qrels=frozen, by=scored.organizer)
+    evaluation = board.evaluations.get(run__tag="good")
+    track = "/tracks/arq"
+    everybody = [f"{track}/leaderboards/", board.get_absolute_url(), evaluation.get_absolute_url()]
+    everybody += [f"{track}/qrels/", board.qrels.get_absolute_url()]
+    organizers = [frozen.get_absolute_url(), running.get_absolute_url()]
+    organizers += [f"{track}/qrels/freeze/", f"{track}/qrels/import/"]
+
+    found = {}
+    for person, addresses in (("olga", everybody + organizers), ("mia", everybody)):
+        page = new_page(**screen)
+        log_in(page, live_server.url, person)
+        for address in addresses:
+            page.goto(live_server.url + address)
+            found[person, address] = faults(page)
+
+    assert {where: said for where, said in found.items() if said} == {}
+
+
+def test_the_leaderboard_is_sorted_by_keyboard(
+    scored: Scene, live_server: LiveServer, browser_page: Page
+) -> None:
+    board = scored.leaderboard(release="public")
+    browser_page.goto(live_server.url + board.get_absolute_url())
+    runs = browser_page.locator(".board tbody th")
+    assert runs.all_inner_texts() == ["good", "poor baseline"]
+
+    browser_page.get_by_role("link", name="nDCG'").focus()
+    browser_page.keyboard.press("Enter")
+    browser_page.wait_for_url("**?sort=**")
+
+    assert runs.all_inner_texts() == ["poor baseline", "good"]
+    assert browser_page.locator("[aria-sort=ascending]").inner_text().startswith("nDCG'")
