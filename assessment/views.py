@@ -87,11 +87,10 @@ def _wants_json(request: HttpRequest) -> bool:
 def assignment(request: AuthenticatedRequest, assignment_id: int) -> HttpResponse:
     """The judging page. The assessor who took the task only."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=assignment_id)
-    rules = judging_rules(task.batch.pool.protocol)
     if request.method == "POST":
+        rules = judging_rules(task.batch.pool.protocol)
         return _submit(request, task, JudgmentForm(request.POST, rules=rules))
-    answer = first_answer(selectors.previous_judgment(task, rules)) | _kept(request, task)
-    return _task_page(request, task, JudgmentForm(initial=answer, rules=rules))
+    return _task_page(request, task, _kept(request, task))
 
 
 def _kept(request: AuthenticatedRequest, task: Assignment) -> dict[str, Any]:
@@ -140,9 +139,8 @@ def _not_saved(
     """What was wrong: as JSON for the page's script, or the page again with what was entered."""
     elsewhere = refusal.judgment if isinstance(refusal, JudgedElsewhere) else None
     if not _wants_json(request):
-        answer = {name: request.POST.get(name, "") for name in ("choice", "comment")}
-        previous = selectors.previous_judgment(task, form.rules)
-        return _task_page(request, task, form, first_answer(previous) | answer, status=status)
+        answer = {name: request.POST.get(name, "") for name in KEPT_FIELDS}
+        return _task_page(request, task, answer, form=form, status=status)
     problem: dict[str, Any] = {
         "title": refusal.title if refusal else "Not saved",
         "detail": " ".join(str(message) for errors in form.errors.values() for message in errors),
@@ -156,12 +154,14 @@ def _not_saved(
 def _task_page(
     request: AuthenticatedRequest,
     task: Assignment,
-    form: JudgmentForm,
-    answer: dict[str, Any] | None = None,
+    answer: dict[str, Any],
     *,
+    form: JudgmentForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    context = selectors.task_page(task) | {"form": form, "answer": answer or form.initial}
+    """The page with what stands, and over it what was entered and is not stored."""
+    context = selectors.task_page(task, request.user)
+    context |= {"form": form, "answer": first_answer(context["previous"]) | answer}
     return render(request, "assessment/assignment.html", context, status=status)
 
 

@@ -115,6 +115,7 @@ def tasks_of(user: User) -> QuerySet[Assignment]:
         "entry__topic",
         "entry__document__collection",
         "batch__pool__protocol",
+        "batch__pool__track__collection",
         "batch__pool__track__topic_collection",
     )
 
@@ -142,11 +143,11 @@ def choices(rules: JudgingRules) -> list[Choice]:
     return grades + others
 
 
-def task_page(task: Assignment) -> dict[str, Any]:
-    """What the judging page shows of a task."""
+def task_page(task: Assignment, user: User) -> dict[str, Any]:
+    """What the judging page shows of a task to the person who took it."""
     rules = judging_rules(task.batch.pool.protocol)
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
-    topics = progress(task.batch, task.assessor)
+    topics = progress(task.batch, user)
     return {
         "task": task,
         "batch": task.batch,
@@ -157,7 +158,7 @@ def task_page(task: Assignment) -> dict[str, Any]:
         "docno": task.entry.docno,
         "layout": rules.layout,
         "choices": choices(rules),
-        "previous": previous_judgment(task, rules),
+        "previous": _previous(task, rules),
         "topic_progress": next((one for one in topics if one.topic.pk == topic.pk), None),
         "judged": sum(one.judged for one in topics),
         "total": sum(one.total for one in topics),
@@ -196,7 +197,7 @@ class OwnJudgment(NamedTuple):
     label: str
 
 
-def previous_judgment(task: Assignment, rules: JudgingRules) -> OwnJudgment | None:
+def _previous(task: Assignment, rules: JudgingRules) -> OwnJudgment | None:
     """What the assessor last submitted for the task."""
     judgment = task.judgments.order_by("pk").last()
     return None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
