@@ -1,0 +1,101 @@
+"""Real runs and the official qrels of 2020, handed in through the web, score what is known of them."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from corpus import jobs
+from corpus.models import Track
+from corpus.topic_services import import_topics
+from pooling.models import Run
+from pooling.services import create_team
+from scoring.models import Leaderboard
+from tests.factories import make_organizer, make_track
+from tests.scoring.files import KNOWN, KNOWN_OVER_ALL_JUDGED
+
+pytestmark = pytest.mark.django_db
+
+MEASURES = ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'")
+
+
+@pytest.fixture
+def scored(
+    data: Path, client: Client, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Leaderboard:
+    """The leaderboard of all these runs, made as an organizer makes it at the browser."""
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    arqmath = data / "arqmath"
+    client.force_login(make_organizer())
+    track = make_track("answers-2020", status=Track.Status.DRAFT, collection=None)
+    topics = arqmath / "topics/topics.arqmath-2020-task1-origin.xml"
+    import_topics(track=track, data=topics.read_bytes(), name=topics.name)
+    client.post(reverse("corpus:open_track", args=[track.slug]))
+    team = create_team(track=track, name="Everybody")
+    for name in KNOWN:
+        submitted = {
+            "team": team.pk,
+            "tag": _tag(name),
+            "kind": "primary",
+            "made": "automatic",
+            "uses": "both",
+            "action": "submit",
+            "file": SimpleUploadedFile(name, (arqmath / "runs" / name).read_bytes()),
+        }
+        client.post(reverse("pooling:submit", args=[track.slug]), submitted)
+    qrels = SimpleUploadedFile("qrels.txt", (arqmath / "qrels/qrels.arqmath-2020-task1.txt").read_bytes())
+    client.post(reverse("scoring:import_qrels", args=[track.slug]), {"file": qrels, "name": "official"})
+    client.post(reverse("scoring:score", args=[track.qrels.get().pk]))
+    board = Leaderboard.objects.get()
+    assert board.job is not None
+    jobs.run(board.job.pk)
+    return board
+
+
+def _tag(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def test_runs_score_what_is_known_of_them(scored: Leaderboard, client: Client, data: Path) -> None:
+    assert _averages_over_own_topics(scored) == KNOWN
+    assert_leaderboard_averages_over_all_topics(scored, client)
+    assert_stored_bytes_are_those_handed_in(data)
+
+
+def _averages_over_own_topics(scored: Leaderboard) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for name in KNOWN:
+        evaluation = scored.evaluations.get(run__tag=_tag(name))
+        with evaluation.run.original.open() as file:
+            original = file.read()
+        text = gzip.decompress(original) if name.endswith(".gz") else original
+        topics = {line.split()[0].decode() for line in text.splitlines()}
+        values = [
+            [score.value for score in evaluation.scores.filter(measure=measure, topic__in=topics)]
+            for measure in MEASURES
+        ]
+        found[name] = tuple(f"{sum(column) / len(column):.4f}" for column in values)
+    return found
+
+
+def assert_leaderboard_averages_over_all_topics(scored: Leaderboard, client: Client) -> None:
+    table = client.get(reverse("scoring:leaderboard_file", args=[scored.pk, "tsv"])).content.decode()
+    head, *rows = [line.split("\t") for line in table.splitlines()]
+    found = {row[head.index("run")]: dict(zip(head, row, strict=True)) for row in rows}
+
+    assert {row["topics"] for row in found.values()} == {"77"}
+    for name, known in (KNOWN | KNOWN_OVER_ALL_JUDGED).items():
+        row = found[_tag(name)]
+        if row["missing"] == "0" or name in KNOWN_OVER_ALL_JUDGED:
+            assert tuple(row[measure] for measure in MEASURES) == known
+
+
+def assert_stored_bytes_are_those_handed_in(data: Path) -> None:
+    for name in KNOWN:
+        with Run.objects.get(tag=_tag(name)).original.open() as file:
+            assert file.read() == (data / "arqmath/runs" / name).read_bytes()
