@@ -12,7 +12,7 @@ empty host means that the link was relative, hence to the collection's own site.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _HOST = re.compile(
-    r"[a-z][a-z0-9+.-]*://(?:[^/?#@]*@)?([a-z0-9.-]{1,253})|//([a-z0-9.-]{1,253})", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]*://(?:[^/?#@\\]*@)?([a-z0-9.-]{1,253})|//([a-z0-9.-]{1,253})", re.IGNORECASE
 )
 _QUESTION = re.compile(r"/questions/(\d{1,18})(?:/[^/]*(?:/(\d{1,18}))?)?/?")
 _SHORT = re.compile(r"/(?:q|a|posts)/(\d{1,18})(?:/\d+)?/?")
@@ -130,6 +130,3 @@ def _external(host: str) -> tuple[str, str]:
     title = f"External link to {host}, not followed" if host else "External link, not followed"
     said = '<span class="visually-hidden"> (external link, not followed)</span>'
     return f'<span class="external-link" title="{escape(title)}">', f"{said}</span>"
-
-
-Resolve = Callable[[str], str]

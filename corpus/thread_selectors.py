@@ -207,9 +207,11 @@ def _neighbours(
 ) -> tuple[list[Neighbour], list[Neighbour]]:
     """Threads linked with this one, in either direction: its duplicates, then those related. Each once."""
     ours = {document.pk for document in documents}
-    rows = DocumentLink.objects.filter(Q(source__in=ours) | Q(target__in=ours)).select_related(
-        "source", "target"
-    )
+    rows = DocumentLink.objects.filter(Q(source__in=ours) | Q(target__in=ours)).order_by("pk")
+    ends = [
+        f"{end}__{field}" for end in ("source", "target") for field in ("docno", "thread", "title", "score")
+    ]
+    rows = rows.select_related("source", "target").only("kind", *ends)
     found: dict[str, dict[str, Neighbour]] = {kind: {} for kind in DocumentLink.Kind.values}
     for link in rows:
         is_outgoing = link.source_id in ours
@@ -219,7 +221,7 @@ def _neighbours(
     for docno in found[DocumentLink.Kind.DUPLICATE]:
         found[DocumentLink.Kind.RELATED].pop(docno, None)
     duplicates, related = (
-        sorted(found[kind].values(), key=lambda one: -(one.score or 0))
+        sorted(found[kind].values(), key=lambda one: (-(one.score or 0), one.docno))
         for kind in (DocumentLink.Kind.DUPLICATE, DocumentLink.Kind.RELATED)
     )
     return duplicates, related

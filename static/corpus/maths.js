@@ -158,7 +158,7 @@
     const variant = node.getAttribute("mathvariant");
     if (variant === "normal" && name === "mi") copy.setAttribute("mathvariant", "normal");
     for (const child of node.childNodes) {
-      if (child.nodeType === Node.TEXT_NODE) copy.append(styled(child.data, variant));
+      if (child.nodeType === Node.TEXT_NODE && (child.data.trim() || name === "mtext")) copy.append(styled(child.data, variant));
       else if (child.nodeType === Node.ELEMENT_NODE) copy.append(copied(child));
     }
     return copy;
@@ -185,7 +185,7 @@
   // -- what is wider than its place scrolls in itself, by keyboard too; the page never does
   function measure(elements) {
     const wide = elements.map((element) => {
-      const room = element.parentElement?.clientWidth ?? 0;
+      const room = element.parentElement?.closest("p, li, dd, dt, td, th, div, blockquote, h1, h2, h4, h5, h6")?.clientWidth ?? 0;
       return isBlock(element) ? element.scrollWidth > element.clientWidth : room > 0 && element.getBoundingClientRect().width > room + 1;
     });
     elements.forEach((element, i) => {

@@ -1,0 +1,144 @@
+"""Which addresses lead into a collection, and what becomes of them."""
+
+import pytest
+
+from corpus import links
+from corpus.links import Link
+
+SITE = "math.stackexchange.com"
+HOSTS = [SITE]
+ADDRESSES = {
+    "1": "/collections/c/threads/1/",
+    "11": "/collections/c/threads/1/#post-11",
+    "2": "/collections/c/threads/2/",
+}
+
+
+@pytest.mark.parametrize(
+    ("href", "post", "thread"),
+    [
+        ("https://math.stackexchange.com/questions/1", "1", "1"),
+        ("http://math.stackexchange.com/questions/1/", "1", "1"),
+        ("//math.stackexchange.com/questions/1/some-slug", "1", "1"),
+        ("HTTPS://Math.StackExchange.com/questions/1/some-slug/", "1", "1"),
+        ("https://math.stackexchange.com:443/questions/1", "1", "1"),
+        ("https://math.stackexchange.com/questions/1/some-slug?noredirect=1&lq=1", "1", "1"),
+        ("https://math.stackexchange.com/questions/1/some-slug/11", "11", "1"),
+        ("https://math.stackexchange.com/questions/1/some-slug/11#11", "11", "1"),
+        ("https://math.stackexchange.com/questions/1/2048", "1", "1"),
+        ("https://math.stackexchange.com/questions/1/slug?answertab=votes#tab-top", "1", "1"),
+        ("https://math.stackexchange.com/questions/1/slug#11", "11", "1"),
+        ("https://math.stackexchange.com/questions/1/slug#answer-11", "11", "1"),
+        ("https://math.stackexchange.com/questions/1/slug#comment77_11", "11", "1"),
+        ("https://math.stackexchange.com/q/1", "1", "1"),
+        ("https://math.stackexchange.com/q/1/99", "1", "1"),
+        ("https://math.stackexchange.com/a/11", "11", "11"),
+        ("https://math.stackexchange.com/a/11/99", "11", "11"),
+        ("https://math.stackexchange.com/a/11#comment77_11", "11", "11"),
+        ("https://math.stackexchange.com/posts/11", "11", "11"),
+    ],
+)
+def test_every_form_of_the_site_names_the_post(href: str, post: str, thread: str) -> None:
+    assert links.read(href) == Link(SITE, post, thread)
+
+
+@pytest.mark.parametrize("href", ["/questions/1", "/q/1/99", "#1", "#comment5_1"])
+def test_relative_link_is_to_the_collections_own_site(href: str) -> None:
+    assert links.read(href) == Link("", "1", "1")
+
+
+@pytest.mark.parametrize(
+    ("href", "host"),
+    [
+        ("https://math.stackexchange.com/questions/tagged/algebra", SITE),
+        ("https://math.stackexchange.com/questions/ask", SITE),
+        ("https://math.stackexchange.com/users/1/somebody", SITE),
+        ("https://math.stackexchange.com/posts/1/revisions", SITE),
+        ("https://math.stackexchange.com/questions/12345678901234567890", SITE),
+        ("https://arxiv.org/abs/1", "arxiv.org"),
+        ("https://math.stackexchange.com@evil.example/q/1", "evil.example"),
+        ("https://evil.example\\@math.stackexchange.com/q/1", "evil.example"),
+        ("ftp://ftp.example/q/1", "ftp.example"),
+        ("javascript:alert(1)", ""),
+        ("mailto:x@y.example", ""),
+        ("/users/1", ""),
+        ("questions/1", ""),
+        ("#top", ""),
+        ("", ""),
+        ("https://[::1]/q/1", ""),
+        ("https://math.stackexchange.com\u2215q/1", SITE),
+    ],
+)
+def test_any_other_address_names_no_post(href: str, host: str) -> None:
+    assert links.read(href) == Link(host)
+
+
+def test_posts_of_other_sites_are_not_looked_for() -> None:
+    stored = [
+        links.marker(links.read(href))
+        for href in (
+            "https://math.stackexchange.com/questions/1/s/11",
+            "https://physics.stackexchange.com/q/5",
+            "/a/7",
+        )
+    ]
+
+    assert links.posts(stored, HOSTS) == {"1", "11", "7"}
+
+
+def _shown(href: str) -> str:
+    return links.resolve(f"{links.marker(links.read(href))}text</a>", ADDRESSES, HOSTS)
+
+
+def test_link_to_a_post_of_the_collection_opens_its_thread_in_a_new_tab() -> None:
+    html = _shown("https://math.stackexchange.com/a/11/99")
+
+    assert html == (
+        '<a class="local-link" href="/collections/c/threads/1/#post-11" target="_blank" rel="noopener">text</a>'
+    )
+
+
+def test_link_to_an_answer_that_is_missing_opens_its_question() -> None:
+    assert 'href="/collections/c/threads/2/"' in _shown(
+        "https://math.stackexchange.com/questions/2/slug/404#404"
+    )
+
+
+@pytest.mark.parametrize(
+    ("href", "title"),
+    [
+        ("https://arxiv.org/abs/1", "External link to arxiv.org, not followed"),
+        ("https://math.stackexchange.com/q/404", "External link to math.stackexchange.com, not followed"),
+        ("https://physics.stackexchange.com/q/1", "External link to physics.stackexchange.com, not followed"),
+        (
+            "https://www.math.stackexchange.com/q/1",
+            "External link to www.math.stackexchange.com, not followed",
+        ),
+        ("mailto:x@y.example", "External link, not followed"),
+    ],
+)
+def test_any_other_link_is_text_marked_as_external(href: str, title: str) -> None:
+    html = _shown(href)
+
+    assert html.startswith(f'<span class="external-link" title="{title}">text<span')
+    assert "href" not in html
+    assert "(external link, not followed)" in html
+
+
+def test_anchor_without_an_address_is_plain_text() -> None:
+    assert links.resolve("<a>x</a>", ADDRESSES, HOSTS) == "<span>x</span>"
+
+
+def test_link_within_a_link_ends_where_it_ended() -> None:
+    inner, outer = links.marker(Link("", "2", "2")), links.marker(Link("arxiv.org"))
+
+    html = links.resolve(f"{outer}a{inner}b</a>c</a>d", ADDRESSES, HOSTS)
+
+    assert html.index("b</a>c<span") > 0
+    assert html.endswith("</span></span>d")
+
+
+def test_html_without_links_is_left_alone() -> None:
+    html = "<p>text</p>"
+
+    assert links.resolve(html, ADDRESSES, HOSTS) is html

@@ -1,0 +1,362 @@
+"""Threads and collections: what their pages show, to whom, and in how many queries."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from corpus import sanitise, thread_selectors
+from corpus.models import Author, Collection, Document, DocumentLink, Track
+from pooling.models import Team
+from tests.corpus.hostile import PAYLOADS
+from tests.factories import (
+    make_answer,
+    make_assessor,
+    make_collection,
+    make_comment,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def track() -> Track:
+    return make_track(
+        "algebra", collection=make_collection("posts"), topic_collection=make_collection("later")
+    )
+
+
+@pytest.fixture
+def posts(track: Track) -> Collection:
+    assert track.collection is not None
+    return track.collection
+
+
+@pytest.fixture
+def organizer(client: Client) -> Client:
+    client.force_login(make_organizer())
+    return client
+
+
+def _participant(track: Track) -> Any:
+    user = make_user()
+    team = Team.objects.create(track=track, name="Team")
+    team.members.add(user)
+    return user
+
+
+def _page(client: Client, collection: Collection, docno: str) -> str:
+    response = client.get(reverse("corpus:thread", args=[collection.slug, docno]))
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def _text(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+# -- who sees what
+
+
+def test_cast_reads_the_searched_collection_and_only_judges_read_the_topics_own(track: Track) -> None:
+    cast = {
+        "organizer": (make_organizer(), 200, 200),
+        "assessor": (make_assessor(track), 200, 200),
+        "participant": (_participant(track), 200, 404),
+        "stranger": (make_user(), 200, 404),
+        "visitor": (None, 302, 302),
+    }
+    pages = []
+    for collection in (track.collection, track.topic_collection):
+        assert collection is not None
+        make_document(collection, "1")
+        pages.append([reverse("corpus:thread", args=[collection.slug, "1"]), collection.get_absolute_url()])
+        pages[-1].append(reverse("corpus:find", args=[collection.slug]) + "?docno=nothing")
+
+    for name, (user, *expected) in cast.items():
+        client = Client()
+        if user:
+            client.force_login(user)
+        for (thread, page, find), status in zip(pages, expected, strict=True):
+            assert client.get(thread).status_code == status, (name, thread)
+            assert client.get(page).status_code == status, (name, page)
+            assert client.get(find).status_code == (404 if user else 302), (name, find)
+
+
+@pytest.mark.parametrize(
+    ("status", "track_status", "seen"),
+    [
+        (Collection.Status.READY, Track.Status.OPEN, 200),
+        (Collection.Status.READY, Track.Status.CLOSED, 200),
+        (Collection.Status.READY, Track.Status.DRAFT, 404),
+        (Collection.Status.IMPORTING, Track.Status.OPEN, 404),
+        (Collection.Status.INCOMPLETE, Track.Status.OPEN, 404),
+    ],
+)
+def test_stranger_reads_a_ready_collection_of_a_track_that_is_no_draft(
+    client: Client, status: str, track_status: str, seen: int
+) -> None:
+    collection = make_collection(status=status)
+    make_track(collection=collection, status=track_status)
+    client.force_login(make_user())
+
+    assert client.get(collection.get_absolute_url()).status_code == seen
+
+
+def test_collection_without_a_track_is_for_organizers(client: Client) -> None:
+    collection = make_collection()
+    client.force_login(make_user())
+
+    assert client.get(collection.get_absolute_url()).status_code == 404
+
+
+def test_imports_are_shown_to_organizers_only(client: Client, posts: Collection) -> None:
+    client.force_login(make_user())
+    assert "Imports" not in client.get(posts.get_absolute_url()).content.decode()
+
+    client.force_login(make_organizer())
+    assert "Imports" in client.get(posts.get_absolute_url()).content.decode()
+
+
+# -- a thread
+
+
+def test_answers_stand_by_score_with_the_accepted_one_marked(organizer: Client, posts: Collection) -> None:
+    question = make_document(posts, "1", accepted="11")
+    for docno, score in (("10", 3), ("11", 5), ("12", None), ("13", 9)):
+        make_answer(question, docno, score=score)
+
+    html = _page(organizer, posts, "1")
+
+    assert re.findall(r'<article class="[^"]*" id="post-(\d+)"', html) == ["1", "13", "11", "10", "12"]
+    assert re.findall(r'<article class="[^"]*is-accepted" id="post-(\d+)"', html) == ["11"]
+    assert html.count("Accepted answer") == 1
+
+
+def test_post_shows_title_tags_score_day_user_and_docno(organizer: Client, posts: Collection) -> None:
+    Author.objects.create(collection=posts, code="7", name="Emmy <N>")
+    make_document(
+        posts,
+        "1",
+        title=sanitise.clean_title("Is $x<y$?"),
+        tags=["algebra"],
+        score=42,
+        author_code="7",
+        published_at=datetime(2015, 3, 2, tzinfo=UTC),
+    )
+
+    html = _page(organizer, posts, "1")
+
+    assert "<title>Is $x&lt;y$? · posts · Assay</title>" in html
+    assert '<h1>Is <span class="math-container" data-display="inline">x&lt;y</span>?</h1>' in html
+    assert "Emmy &lt;N&gt;, <time" in html
+    assert all(part in _text(html) for part in ("42 score", "2015-03-02", "algebra", "Thread 1"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"author_code": "7", "author_name": "old name"}, "Emmy"),
+        ({"author_code": "8", "author_name": "Ada"}, "Ada"),
+        ({"author_code": "9"}, "user 9"),
+        ({"author_name": "gone"}, "gone"),
+        ({}, "unknown author"),
+    ],
+)
+def test_author_is_named_as_well_as_the_collection_can(
+    organizer: Client, posts: Collection, fields: dict[str, str], shown: str
+) -> None:
+    Author.objects.create(collection=posts, code="7", name="Emmy")
+    make_document(posts, "1", **fields)
+
+    assert f'<span class="post-by">{shown}</span>' in _page(organizer, posts, "1")
+
+
+def test_comments_beyond_five_are_folded(organizer: Client, posts: Collection) -> None:
+    question = make_document(posts, "1")
+    for n in range(7):
+        make_comment(question, text=f"remark {n}", published_at=datetime(2015, 1, 7 - n, tzinfo=UTC))
+
+    before, after = _page(organizer, posts, "1").split("<details")
+
+    assert re.findall(r"remark \d", before) == [f"remark {n}" for n in (6, 5, 4, 3, 2)]
+    assert re.findall(r"remark \d", after) == ["remark 1", "remark 0"]
+    assert "2 more comments" in after
+
+
+def test_links_of_posts_and_comments_lead_to_local_threads(organizer: Client, posts: Collection) -> None:
+    other = make_document(posts, "2")
+    make_answer(other, "20")
+    body = '<a href="https://math.stackexchange.com/a/20">x</a> <a href="https://math.stackexchange.com/q/404">y</a>'
+    question = make_document(posts, "1", body=sanitise.clean_body(body))
+    make_comment(question, text=sanitise.clean_comment("[z](http://math.stackexchange.com/q/2/9)"))
+
+    html = _page(organizer, posts, "1")
+
+    assert (
+        '<a class="local-link" href="/collections/posts/threads/2/#post-20" target="_blank" rel="noopener">x</a>'
+        in html
+    )
+    assert (
+        '<a class="local-link" href="/collections/posts/threads/2/" target="_blank" rel="noopener">z</a>'
+        in html
+    )
+    assert (
+        '<span class="external-link" title="External link to math.stackexchange.com, not followed">y' in html
+    )
+
+
+def test_neighbours_are_shown_by_kind_in_both_directions_and_once(
+    organizer: Client, posts: Collection
+) -> None:
+    here, *others = [make_document(posts, docno) for docno in ("1", "2", "3", "4")]
+    pairs = [(here, others[0], "duplicate"), (others[0], here, "related"), (others[1], here, "duplicate")]
+    pairs += [(here, others[2], "related"), (others[2], here, "related")]
+    for source, target, kind in pairs:
+        DocumentLink.objects.create(source=source, target=target, kind=kind)
+
+    thread = thread_selectors.thread(posts, "1")
+
+    assert thread is not None
+    assert [(one.docno, one.is_outgoing) for one in thread.duplicates] == [("2", True), ("3", False)]
+    assert [one.docno for one in thread.related] == ["4"]
+    html = _page(organizer, posts, "1")
+    assert (
+        html.index("Duplicates") < html.index("Title of 2") < html.index("Related") < html.index("Title of 4")
+    )
+
+
+def test_docno_of_an_answer_leads_to_its_thread(organizer: Client, posts: Collection) -> None:
+    make_answer(make_document(posts, "1"), "11")
+
+    response = organizer.get(reverse("corpus:thread", args=["posts", "11"]))
+
+    assert response.status_code == 302
+    assert response["Location"] == "/collections/posts/threads/1/#post-11"
+
+
+def test_answers_whose_question_is_missing_are_shown(organizer: Client, posts: Collection) -> None:
+    make_document(posts, "11", kind=Document.Kind.ANSWER, thread="1", title="")
+
+    html = _page(organizer, posts, "1")
+
+    assert "The question 1 itself is not in this collection" in html
+    assert 'id="post-11"' in html
+
+
+@pytest.mark.parametrize("docno", ["a/b/c.html", "Ünï:cödé,1", "with space", "a#b?c&d", "<b>", "%2F"])
+def test_docno_may_be_anything(organizer: Client, posts: Collection, docno: str) -> None:
+    document = make_document(posts, docno, kind=Document.Kind.DOCUMENT, title="")
+
+    response = organizer.get(reverse("corpus:find", args=["posts"]), {"docno": docno})
+
+    assert response.status_code == (302 if docno.strip() == docno else 404)
+    assert f"Body of {document.docno}" in organizer.get(response["Location"]).content.decode()
+
+
+def test_unknown_docno_is_not_found(organizer: Client, posts: Collection) -> None:
+    assert organizer.get(reverse("corpus:thread", args=["posts", "404"])).status_code == 404
+
+
+def test_long_thread_takes_as_many_queries_as_a_short_one(
+    posts: Collection, django_assert_num_queries: Callable[[int], Any]
+) -> None:
+    question = make_document(
+        posts, "1", author_code="7", body='<a data-host="" data-post="1" data-thread="1">x</a>'
+    )
+    answers = [
+        Document(collection=posts, docno=f"a{n}", kind="answer", thread="1", body=f"<p>{n}</p>", score=n % 50)
+        for n in range(500)
+    ]
+    Document.objects.bulk_create(answers)
+    for answer in answers[:20]:
+        make_comment(answer, author_code="7")
+    DocumentLink.objects.create(source=question, target=make_document(posts, "2"), kind="related")
+
+    with django_assert_num_queries(5):
+        thread = thread_selectors.thread(posts, "1")
+
+    assert thread is not None
+    assert len(thread.answers) == 500
+
+
+# -- hostile content
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_hostile_content_is_no_script_on_the_page(organizer: Client, posts: Collection, payload: str) -> None:
+    fields = {"title": sanitise.clean_title(payload), "body": sanitise.clean_body(payload)}
+    name = payload.replace("\x00", "")[:50]
+    question = make_document(posts, "1", tags=[name], author_name=name, **fields)
+    make_comment(question, text=sanitise.clean_comment(payload))
+
+    html = _page(organizer, posts, "1")
+
+    assert len(re.findall(r"<script\b", html)) == 5
+    assert not re.search(r"<(iframe|object|embed|svg|form action|style|meta http|base)\b", html)
+    assert "evil.example/" not in re.sub(r">[^<]*<", "><", html)
+
+
+# -- a collection
+
+
+def test_threads_are_paged_by_the_bytes_of_their_docnos(organizer: Client, posts: Collection) -> None:
+    for n in range(60):
+        question = make_document(posts, f"q{n:02}", title=f"Thread number {n:02}")
+        make_answer(question, f"q{n:02}a")
+
+    first = organizer.get(posts.get_absolute_url()).content.decode()
+    second = organizer.get(posts.get_absolute_url(), {"after": "q49"}).content.decode()
+
+    assert re.findall(r"Thread number (\d\d)", first) == [f"{n:02}" for n in range(50)]
+    assert "?after=q49#threads" in first
+    assert re.findall(r"Thread number (\d\d)", second) == [f"{n:02}" for n in range(50, 60)]
+    assert 'rel="next"' not in second
+
+
+def test_page_of_a_collection_says_what_it_is(organizer: Client, posts: Collection) -> None:
+    Collection.objects.filter(pk=posts.pk).update(
+        licence="CC BY-SA 4.0", description="Posts.", counts={"questions": 1234, "answers": 5, "documents": 0}
+    )
+
+    text = _text(organizer.get(posts.get_absolute_url()).content.decode())
+
+    assert "1,234 questions , 5 answers" in text or "1,234 questions, 5 answers" in text
+    assert "documents" not in text.split("Holds")[1].split("Licence")[0]
+    assert "CC BY-SA 4.0" in text
+    assert "math.stackexchange.com" in text
+    assert "This collection has no thread yet." in text
+
+
+def test_search_for_an_unknown_docno_says_so(organizer: Client, posts: Collection) -> None:
+    response = organizer.get(reverse("corpus:find", args=["posts"]), {"docno": " <x> "})
+
+    assert response.status_code == 404
+    assert '<span class="mono">&lt;x&gt;</span>' in response.content.decode()
+
+
+def test_topic_shows_links_into_those_collections_that_one_may_read(client: Client, track: Track) -> None:
+    assert track.collection is not None
+    assert track.topic_collection is not None
+    make_document(track.collection, "1")
+    make_document(track.topic_collection, "2")
+    body = '<a href="https://math.stackexchange.com/q/1">one</a> <a href="https://math.stackexchange.com/q/2">two</a>'
+    topic = make_topic(track, "A.1", body=sanitise.clean_body(body))
+
+    seen = {}
+    for name, user in (("assessor", make_assessor(track)), ("stranger", make_user())):
+        client.force_login(user)
+        html = client.get(reverse("corpus:topic", args=[track.slug, topic.code])).content.decode()
+        seen[name] = re.findall(r'<a class="local-link" href="([^"]*)"', html)
+
+    assert seen["assessor"] == ["/collections/posts/threads/1/", "/collections/later/threads/2/"]
+    assert seen["stranger"] == ["/collections/posts/threads/1/"]
