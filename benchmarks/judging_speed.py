@@ -181,7 +181,7 @@ def measure_pages(arguments: argparse.Namespace, var: Path) -> None:
     try:
         wait_for(f"{base}/health/")
         for workers in arguments.workers:
-            print_load(arguments, var, base, workers)
+            print_load(arguments, var, base, workers, web.pid)
     finally:
         os.killpg(web.pid, signal.SIGTERM)
         web.wait()
@@ -197,7 +197,20 @@ def wait_for(address: str) -> None:
     raise SystemExit(f"{address} does not answer")
 
 
-def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int) -> None:
+def cpu_seconds(group: int) -> float:
+    """Processor time that the processes of a group have used so far: what a busy machine does not stretch much."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # ended meanwhile
+            continue
+        if int(fields[2]) == group:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int, web: int) -> None:
     report = var / "load.json"
     flow = f"{ROOT / 'benchmarks' / 'judging_flow.py'}:Assay"
     # fmt: off
@@ -205,12 +218,15 @@ def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int
                "--workers", str(workers), "--seconds", str(arguments.seconds), "--flow", flow,
                "--password", PASSWORD, "--json", str(report)]
     # fmt: on
+    before = cpu_seconds(web)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    used = cpu_seconds(web) - before
     load = json.loads(report.read_text())
     ms = {kind: f"p50 {times['p50']:.0f} p95 {times['p95']:.0f} ms" for kind, times in load["ms"].items()}
     print(
         f"  {workers} assessors: {load['per_second']:.1f} judgments/s   submit and accept {ms['submit']}   "
-        f"page {ms['task_page']}   cycle {ms['cycle']}   errors {load['errors'] or 'none'}"
+        f"page {ms['task_page']}   cycle {ms['cycle']}   errors {load['errors'] or 'none'}   "
+        f"processor time of the web processes {1e3 * used / max(1, load['judgments']):.0f} ms a judgment"
     )
 
 
