@@ -227,11 +227,14 @@
     document.documentElement.dataset.maths = "done";
     backToTarget();
   }
-  // A linked answer moves while formulae above it grow: unless the reader has moved, it is shown again.
+  // A linked answer moves while what is above it grows: unless the reader moves, it is brought back.
   let hasMoved = false;
-  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) window.addEventListener(kind, () => { hasMoved = true; }, { once: true, passive: true });
-  function backToTarget() {
-    if (!hasMoved) document.querySelector(":target")?.scrollIntoView();
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) window.addEventListener(kind, () => { hasMoved = true; }, { passive: true });
+  window.addEventListener("hashchange", () => { hasMoved = false; backToTarget(); });
+  function backToTarget(frames = 30) {
+    if (hasMoved || !frames) return;
+    document.querySelector(":target")?.scrollIntoView();
+    requestAnimationFrame(() => backToTarget(frames - 1));
   }
 
   assay.renderMaths = (root = document) => {

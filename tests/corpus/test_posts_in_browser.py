@@ -1,0 +1,270 @@
+"""Posts in a real browser: maths rendered, links local, nothing run, no other host asked.
+
+`new_page` fails each of these tests if a page asks another host, breaks the Content-Security-Policy or logs an error.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from corpus import sanitise
+from corpus.models import Collection, Document
+from tests.corpus.hostile import PAYLOADS
+from tests.factories import (
+    make_answer,
+    make_collection,
+    make_comment,
+    make_document,
+    make_organizer,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+COUNT = """() => [...document.querySelectorAll('.math-container')]
+    .reduce((n, one) => ({...n, [one.dataset.math]: (n[one.dataset.math] ?? 0) + 1}), {})"""
+SELECT_ALL = """() => {
+    getSelection().selectAllChildren(document.querySelector('.post-body'));
+    document.execCommand('copy');
+}"""
+LISTEN = """() => document.addEventListener('copy', (event) => {
+    window.copied = event.clipboardData.getData('text/plain').trim();
+})"""
+CLICK_ALL = """() => {
+    for (const one of document.querySelectorAll('.post-body *')) one.dispatchEvent(new Event('click', {bubbles: true}));
+}"""
+AT_TARGET = """() => {
+    const {top} = document.querySelector(':target').getBoundingClientRect();
+    return top > -5 && top < innerHeight - 20;
+}"""
+SETTLED = "() => document.documentElement.dataset.maths === 'done' && !document.querySelector('[data-math=waiting]')"
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def posts() -> Collection:
+    return make_collection("posts")
+
+
+@pytest.fixture
+def read(live_server: LiveServer, new_page: Callable[..., Page]) -> Open:
+    """Opens a thread as an organizer, and waits until its formulae are rendered."""
+    client = Client()
+    client.force_login(make_organizer())
+    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
+
+    def open_thread(docno: str, *, at: str = "", **options: object) -> Page:
+        page = new_page(**options)
+        page.context.add_cookies([cookie])
+        page.goto(f"{live_server.url}{reverse('corpus:thread', args=['posts', docno])}{at}")
+        page.wait_for_function(SETTLED)
+        return page
+
+    return open_thread
+
+
+def _question(posts: Collection, body: str, **fields: object) -> Document:
+    return make_document(posts, "1", body=sanitise.clean_body(body), **fields)
+
+
+def test_hostile_posts_comments_and_titles_stay_harmless(posts: Collection, read: Open) -> None:
+    question = _question(posts, "<p>question</p>", title=sanitise.clean_title("".join(PAYLOADS)))
+    for n, payload in enumerate(PAYLOADS):
+        answer = make_answer(
+            question, f"{100 + n}", body=sanitise.clean_body(payload), author_name=payload.replace("\x00", "")
+        )
+        make_comment(answer, text=sanitise.clean_comment(payload))
+
+    page = read("1")
+    page.evaluate(CLICK_ALL)
+
+    assert page.locator("article").count() == len(PAYLOADS) + 1  # none broke out of its place
+    assert (
+        page.locator(
+            "article script, article iframe, article img, article form, article [style]:not(.katex *)"
+        ).count()
+        == 0
+    )
+    assert page.evaluate("() => typeof window.assay.renderMaths") == "function"
+    assert page.title().startswith("<script>alert(1)</script>")
+    assert page.locator(".post-body a[href]:not([href^='/collections/posts/threads/'])").count() == 0
+
+
+def test_formulae_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
+    posts: Collection, read: Open
+) -> None:
+    formulae = [
+        "$x^2$",
+        "$$\\int_0^1 f$$",
+        "$\\begin{align} a &amp;= b \\\\ c &amp;= d \\end{align}$",
+        "$\\mbox{if $x$}$",
+        "$\\Bigg\\|\\pmb{x}\\fcolorbox{red}{white}{y}\\Bigg\\|$",
+        "$$\\begin{eqnarray} a &amp;=&amp; b \\end{eqnarray}$$",
+        "$\\bbox[yellow]{\\mathbb R}$",
+        "$\\frac{1$",
+        "$y$",
+    ]
+    _question(posts, "".join(f"<p>{formula}</p>" for formula in formulae))
+
+    page = read("1")
+
+    assert page.evaluate(COUNT) == {"katex": 6, "mathjax": 2, "failed": 1}
+    assert page.locator("[data-display=block] .katex-display").count() == 1
+    expect(page.locator("[data-math=failed] code")).to_have_text("$\\frac{1$")
+    expect(page.locator("[data-math=failed] code")).to_have_attribute(
+        "title", "This formula could not be rendered; this is its LaTeX."
+    )
+    assert page.locator("[data-math=mathjax] math mtable").count() == 1
+    assert page.locator("[data-math=mathjax] math").nth(1).text_content() == "ℝ"
+    assert page.locator(".katex-mathml annotation").first.text_content() == "x^2"
+
+
+def test_what_a_post_defines_is_known_in_that_post_only(posts: Collection, read: Open) -> None:
+    body = "$\\newcommand{\\R}{\\mathbb{Q}}\\DeclareMathOperator{\\ord}{ord}\\def\\x#1{[#1]}$ $\\R$ $\\ord \\x{y}$"
+    question = _question(posts, f"<p>{body}</p><p>$\\begin{{eqnarray}}\\x{{z}}\\end{{eqnarray}}$</p>")
+    make_answer(question, "2", body=sanitise.clean_body("<p>$\\R$ $\\begin{eqnarray}\\R\\end{eqnarray}$</p>"))
+
+    page = read("1")
+
+    annotation = page.locator("#post-1 .katex-html").nth(1)
+    assert annotation.inner_text().strip() == "Q"
+    assert page.locator("#post-1 .katex-html").nth(2).inner_text().replace("\u200b", "").split() == ["ord[y]"]
+    assert page.locator("#post-1 [data-math=mathjax] math").text_content() == "[z]"
+    assert page.locator("#post-2 .katex-html").first.inner_text().strip() == "R"
+
+
+def test_hostile_definition_harms_no_other_formula(posts: Collection, read: Open) -> None:
+    question = _question(
+        posts, "<p>$\\gdef\\alpha{\\bad}\\def\\frac{!}$ $\\def\\a{\\a\\a}\\a$ $\\rule{9999em}{1em}$</p>"
+    )
+    make_answer(question, "2", body=sanitise.clean_body("<p>$\\alpha$ $\\frac12$</p>"))
+
+    page = read("1")
+
+    assert page.locator("#post-2 [data-math=katex]").count() == 2
+    assert page.locator("#post-2 .katex-html").first.inner_text().strip() == "α"
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_what_is_wide_scrolls_in_itself_and_the_page_does_not(
+    posts: Collection, read: Open, width: int
+) -> None:
+    sum_of_many = "+".join(f"\\frac{{x_{{{n}}}}}{{y_{{{n}}}}}" for n in range(60))
+    _question(
+        posts,
+        f"<p>$${sum_of_many}$$</p><p>inline $\\left({sum_of_many}\\right)$</p><pre><code>{'long ' * 80}</code></pre>"
+        f"<table><tr>{'<td>cell</td>' * 60}</tr></table><p>{'unbroken' * 60}</p>",
+        title=sanitise.clean_title(f"A {'long' * 60} title with $\\left({sum_of_many}\\right)$"),
+    )
+
+    page = read("1", viewport={"width": width, "height": 800})
+
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    wide = page.locator(".post-body .math-container.is-wide")
+    assert wide.count() == 2
+    wide.first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.activeElement.scrollLeft > 0")
+
+
+def test_local_link_opens_its_thread_in_a_new_tab_at_the_answer(posts: Collection, read: Open) -> None:
+    other = make_document(posts, "2")
+    for n in range(30):
+        make_answer(
+            other,
+            f"{20 + n}",
+            score=30 - n,
+            body=sanitise.clean_body("<p>$$\\sum_{i=1}^n \\frac1i$$</p>" * 5),
+        )
+    _question(posts, '<p>See <a href="https://math.stackexchange.com/a/45">this answer</a>.</p>')
+    page = read("1")
+
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="this answer").click()
+
+    tab = opened.value
+    tab.wait_for_function(SETTLED)
+    assert tab.url.endswith("/collections/posts/threads/2/#post-45")
+    assert page.url.endswith("/threads/1/")
+    tab.wait_for_function(AT_TARGET)
+    assert tab.evaluate("() => window.opener") is None
+
+
+def test_latex_is_at_hand(posts: Collection, read: Open) -> None:
+    _question(posts, "<p>Let $x^2$ and $$y_1$$ be.</p>")
+    page = read("1")
+    button = page.get_by_role("button", name="Show LaTeX")
+
+    button.click()
+
+    expect(button).to_have_attribute("aria-pressed", "true")
+    assert page.locator(".post-body .math-source").all_inner_texts() == ["$x^2$", "$$y_1$$"]
+
+    button.click()
+
+    expect(page.locator(".post-body .katex")).to_have_count(2)
+    expect(button).to_be_focused()
+
+
+def test_copying_gives_the_latex(posts: Collection, read: Open) -> None:
+    _question(posts, "<p>Let $x^2$ be.</p>")
+    page = read("1")
+    page.evaluate(LISTEN)
+
+    page.evaluate(SELECT_ALL)
+    assert page.evaluate("() => window.copied") == "Let $x^2$ be."
+
+    page.locator(".post-body .katex-html .mord").first.dblclick()
+    assert page.evaluate("() => window.copied") == "$x^2$"
+
+
+def test_fragment_that_comes_later_is_rendered(posts: Collection, read: Open) -> None:
+    _question(posts, "<p>text</p>")
+    page = read("1")
+
+    page.evaluate(
+        """() => {
+            const part = document.createElement('div');
+            part.innerHTML = '<span class="math-container" data-display="inline">x</span>';
+            document.querySelector('.post-body').append(part);
+            window.assay.renderMaths(part);
+        }"""
+    )
+    page.wait_for_function(SETTLED)
+
+    expect(page.locator(".post-body .katex")).to_have_count(1)
+
+
+def test_image_from_elsewhere_is_a_labelled_placeholder(posts: Collection, read: Open) -> None:
+    _question(
+        posts,
+        '<p><a href="https://i.stack.imgur.com/a.png"><img src="https://i.stack.imgur.com/b.png" alt="graph"></a></p>',
+    )
+
+    page = read("1")
+
+    expect(page.locator(".image-placeholder")).to_have_text("[Image: graph (at i.stack.imgur.com)]")
+
+
+def test_long_thread_is_readable_at_once(posts: Collection, read: Open) -> None:
+    question = _question(posts, "<p>$x$</p>")
+    body = sanitise.clean_body(
+        "<p>Let $a_1, \\ldots, a_n$ be such that $$\\sum_{i=1}^n a_i = \\frac{1}{2}.$$ Then $a &gt; b$.</p>"
+        * 3
+    )
+    answers = [
+        Document(collection=posts, docno=f"{100 + n}", kind="answer", thread="1", body=body, score=n)
+        for n in range(500)
+    ]
+    Document.objects.bulk_create(answers)
+    assert question.pk
+
+    page = read("1")
+
+    assert page.evaluate(COUNT) == {"katex": 1 + 500 * 9}
+    page.goto(page.url + "#post-101")
+    page.wait_for_function(AT_TARGET)
