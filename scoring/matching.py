@@ -166,6 +166,7 @@ class _Table:
             is_same = self.topic[entry] == topic[at]
             for mine, theirs in zip(self.keys, keys, strict=True):
                 is_same &= mine[entry] == theirs[at]
-            found[at[is_same]] = entry[is_same]
-            at, slot = at[~is_same], self._next_slot(slot[~is_same])
+            same, other = np.flatnonzero(is_same), np.flatnonzero(~is_same)
+            found[at[same]] = entry[same]
+            at, slot = at[other], self._next_slot(slot[other])
         return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from protocols.measure_names import Measure, MeasureError, parse_measures
+from protocols.measure_names import Measure, parse_measures
 from protocols.schema import Protocol
 
 
@@ -18,7 +18,7 @@ def measures_of(protocol: Protocol, names: Sequence[str] = ()) -> list[Measure]:
     MeasureError
         A given name is not in the notation.
     NotComputed
-        The protocol names an unknown measure, or scores something else than the documents that runs rank.
+        The protocol scores something else than the documents that runs rank.
     """
     for key in ("collapse_instances", "duplicates_are_false_alarms"):
         if getattr(protocol.scoring, key):
@@ -26,9 +26,4 @@ def measures_of(protocol: Protocol, names: Sequence[str] = ()) -> list[Measure]:
                 f"{protocol.slug}: scoring.{key}: runs are scored by the documents that they rank, one by one; "
                 "a protocol with this key cannot be scored yet"
             )
-    if names:
-        return parse_measures(names)
-    try:
-        return parse_measures(protocol.scoring.measures)
-    except MeasureError as error:
-        raise NotComputed(f"{protocol.slug}: scoring.measures: {error}") from None
+    return parse_measures(names or protocol.scoring.measures)

@@ -1,7 +1,9 @@
 import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from assessment import services as judging
 from assessment.models import Batch
@@ -266,6 +268,33 @@ def test_another_track_numbers_its_own_versions(scene: Scene) -> None:
     qrels = import_qrels(track=other, columns=parse_qrels(b"A.1 0 1 1\n"), file_name="q", by=scene.organizer)
 
     assert qrels.version == 1
+
+
+def test_grades_that_judges_can_only_give_together_are_on_the_scale_of_a_sum(scene: Scene) -> None:
+    stored = scene.track.protocol
+    stored.text = stored.text.replace('aggregate = "single"', 'aggregate = "sum"')
+    stored.text = stored.text.replace("judges = 1", "judges = 2")
+    stored.save()
+
+    assert scene.qrels(b"A.1 0 a 6\nA.1 0 b 7\n").report["other_grades"] == [7]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_versions_made_at_one_moment_get_numbers_of_their_own() -> None:
+    scene = build_scene()
+    start = threading.Barrier(4)
+
+    def make(n: int) -> int:
+        try:
+            start.wait()
+            return scene.qrels(f"A.1 0 {n} 1\n".encode()).version
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        versions = sorted(threads.map(make, range(4)))
+
+    assert versions == [1, 2, 3, 4]
 
 
 UNIT = Unit("A.1", "10")

@@ -10,6 +10,7 @@ from django.urls import reverse
 from corpus import jobs
 from corpus.models import Track
 from pooling import services as runs
+from scoring import forms
 from scoring.models import Evaluation, Leaderboard, Qrels
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.test_qrels_services import NINE
@@ -219,6 +220,12 @@ def test_a_broken_file_is_an_answer_with_line_numbers(
         assert complaint in page
     assert "<script>alert" not in page
     assert not Qrels.objects.exists()
+
+
+def test_a_file_that_is_too_large_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "MAX_BYTES", 10)
+
+    assert "at most 64 MB are accepted" in upload(scene, QRELS)
 
 
 def test_an_empty_file_is_refused(scene: Scene) -> None:
