@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STATE = VENV / "assay-setup.json"
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 CHROMIUM_PACKAGE = "@sparticuz/chromium@153.0.0"
 PIP_URL = (
     "https://files.pythonhosted.org/packages/07/25/"
@@ -156,6 +157,8 @@ def install_python_packages() -> None:
 def node_environment() -> dict[str, str]:
     """The PATH on which node and npm are: the machine's own, or those of PyPI's wheel in .venv."""
     own = {"PATH": os.pathsep.join([str(VENV / "bin"), os.environ.get("PATH", "")])}
+    if CERTIFICATES.exists():  # the wheel's node knows none of those that the machine was told to trust
+        own |= {"NODE_EXTRA_CA_CERTS": os.environ.get("NODE_EXTRA_CA_CERTS", str(CERTIFICATES))}
     if works(["node", "--version"]) and works(["npm", "--version"]):
         return {}
     if not works([VENV / "bin" / "node", "--version"]):
