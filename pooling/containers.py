@@ -14,6 +14,8 @@ from typing import BinaryIO
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # small files of ties compress very well; the ratio is looked at from here on
+HEAD = 4096  # bytes that are looked at before anything is taken for text
+MEMBERS = 10_000  # of one gz or xz file; parallel packers make one for each block
 ZIP_DIRECTORY = 1 << 16  # bytes that the directory of a zip with one file never needs
 
 MAGIC = (
@@ -117,7 +119,11 @@ def _capped(blocks: Iterator[bytes], packed: int, limits: Limits) -> Iterator[by
 
 def _checked(blocks: Iterator[bytes], kind: str) -> Iterator[bytes]:
     """Pass the blocks on if the first of them can be text."""
-    first = next(blocks, b"")
+    first = b""
+    for block in blocks:
+        first += block
+        if len(first) >= HEAD:
+            break
     what = _what(first)
     if what:
         where = f"Inside the {kind} is" if kind else "This is"
@@ -157,6 +163,7 @@ def _damaged(kind: str, why: object) -> Unreadable:
 
 def _gz(source: BinaryIO) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(wbits=31)
+    members = 1
     data = source.read(BLOCK)
     while data:
         try:
@@ -165,18 +172,26 @@ def _gz(source: BinaryIO) -> Iterator[bytes]:
             raise _damaged("gz", error) from None
         data = unpacker.unconsumed_tail or unpacker.unused_data or source.read(BLOCK)
         if unpacker.eof:
-            data = data.lstrip(b"\0")  # padding between or after members is allowed
-            data = data or source.read(BLOCK)
+            data = data.lstrip(b"\0") or source.read(BLOCK)  # padding behind a member is allowed
             if not data:
                 return
+            members = _next_member("gz", members)
             unpacker = zlib.decompressobj(wbits=31)
     yield unpacker.flush(BLOCK)
     if not unpacker.eof:
         raise _damaged("gz", "it ends too early")
 
 
+def _next_member(kind: str, members: int) -> int:
+    if members >= MEMBERS:
+        message = f"The {kind} file has more than {MEMBERS:,} members."
+        raise Unreadable("members", message, "The run packed once, as a whole.")
+    return members + 1
+
+
 def _xz(source: BinaryIO) -> Iterator[bytes]:
     unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+    members = 1
     data = source.read(BLOCK)
     while data or not unpacker.needs_input:
         try:
@@ -187,6 +202,7 @@ def _xz(source: BinaryIO) -> Iterator[bytes]:
             data = (unpacker.unused_data or source.read(BLOCK)).lstrip(b"\0")
             if not data:
                 return
+            members = _next_member("xz", members)
             unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
         else:
             data = source.read(BLOCK) if unpacker.needs_input else b""

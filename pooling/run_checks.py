@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import RunColumns, byte_keys, tied_rows
-from pooling.reports import FIRST_LINES, Tally
+from pooling.reports import DISTINCT, FIRST_LINES, Tally
 from protocols.schema import RunRules
 
 NAMED = 20  # missing topics that are named
@@ -60,18 +60,28 @@ def _check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) ->
     if known is None:
         return
     known = set(known)
-    for index, topic in enumerate(rows.topics):
-        if topic in known:
-            continue
+    accepted = f"The track's {len(known)} topics, such as {', '.join(sorted(known)[:3])}."
+    unknown = np.array(
+        [index for index, topic in enumerate(rows.topics) if topic not in known], dtype=np.int64
+    )
+    for index in unknown[:DISTINCT]:
         where = rows.topic_index == index
-        tally.error(
-            "unknown-topic",
-            f"unknown topic “{topic}”",
-            f"The track's {len(known)} topics, such as {', '.join(sorted(known)[:3])}.",
-            n=int(where.sum()),
-            numbers=_at(rows.number, where),
-            others="lines of other unknown topics",
-        )
+        message = f"unknown topic “{rows.topics[index]}”"
+        tally.error("unknown-topic", message, accepted, n=int(where.sum()), numbers=_at(rows.number, where))
+    _count_others(
+        rows, unknown[DISTINCT:], ("unknown-topic", "lines of other unknown topics", accepted), tally
+    )
+
+
+def _count_others(
+    rows: RunRows, topics: NDArray[np.int64], complaint: tuple[str, str, str], tally: Tally
+) -> None:
+    """One complaint for the lines of all topics that are too many to be named."""
+    where = np.isin(rows.topic_index, topics)
+    if where.any():
+        code, message, accepted = complaint
+        n = int(where.sum())
+        tally.error(code, message, accepted, n=n, numbers=_at(rows.number, where), others=message)
 
 
 def _check_repeated(rows: RunRows, tally: Tally) -> None:
@@ -112,16 +122,23 @@ def _may_repeat(rows: RunRows) -> bool:
 
 def _check_depth(rows: RunRows, max_ranks: int, tally: Tally) -> None:
     depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
-    for index in np.flatnonzero(depth > max_ranks):
+    accepted = f"At most {max_ranks:,} documents a topic."
+    deep = np.flatnonzero(depth > max_ranks)
+    for index in deep[:DISTINCT]:
         lines = np.flatnonzero(rows.topic_index == index)
         tally.error(
             "too-many-ranks",
             f"topic “{rows.topics[index]}” has {depth[index]:,} documents",
-            f"At most {max_ranks:,} documents a topic.",
+            accepted,
             n=int(depth[index]) - max_ranks,
             numbers=_at(rows.number, lines[max_ranks:]),
-            others="lines of other topics with too many documents",
         )
+    _count_others(
+        rows,
+        deep[DISTINCT:],
+        ("too-many-ranks", "lines of other topics with too many documents", accepted),
+        tally,
+    )
 
 
 def _check_range(rows: RunRows, rules: RunRules, tally: Tally) -> None:

@@ -24,7 +24,8 @@ NARROW = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
 @pytest.fixture
 def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens a page as a person."""
-    return lambda user, **options: log_in(new_page(base_url=live_server.url, **options), user)
+    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}  # no colour is caught half-way
+    return lambda user, **options: log_in(new_page(**settled, **options), user)
 
 
 def log_in(page: Page, user: User) -> Page:

@@ -103,6 +103,22 @@ def test_a_thousand_different_complaints_do_not_fill_the_report() -> None:
     assert sum(error.n for error in errors) == 1000
 
 
+def test_topics_too_many_to_name_are_counted_together() -> None:
+    lines = [f"T{i}\t{docno}\t1\t1\trun-1" for i in range(40) for docno in (1, 2)]
+
+    errors = check(run_bytes(lines)).report.errors
+
+    assert len(errors) == 26
+    assert (errors[0].message, errors[0].n) == ("unknown topic “T0”", 2)
+    assert (errors[-1].message, errors[-1].n) == ("lines of other unknown topics", 30)
+
+
+def test_byte_order_mark_behind_an_empty_member_is_seen() -> None:
+    data = gzip.compress(b"") + gzip.compress(b"\xef\xbb\xbf" + GOOD)
+
+    assert codes(check(data)) == ([], ["bom"])
+
+
 def test_repeated_document_names_both_lines() -> None:
     (error,) = check(changed(3, "A.1\t101\t3\t9.5\trun-1")).report.errors
 

@@ -1,5 +1,6 @@
 """The pages of runs and pools: who sees what, what a refused upload shows, and that hostile text stays text."""
 
+import http.client
 import io
 import json
 from collections.abc import Callable
@@ -181,6 +182,46 @@ def test_broken_upload_gets_a_report_and_stores_nothing(scene: Scene, as_: Any, 
     else:
         assert "was not taken" in page
         assert "What is accepted" in page
+    assert not Run.objects.exists()
+    assert scene.files() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_200_megabytes_of_one_line_get_a_report_through_a_real_server(
+    scene: Scene, live_server: Any, as_: Any
+) -> None:
+    client = as_(scene.member)
+    address = reverse("pooling:submit", args=[scene.track.slug])
+    client.get(address)
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
+    fields = {
+        "team": scene.ours.pk,
+        "kind": "primary",
+        "made": "automatic",
+        "uses": "both",
+        "action": "submit",
+    }
+    fields["csrfmiddlewaretoken"] = client.cookies["csrftoken"].value
+    parts = [f'--cut\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items()]
+    head = "".join(parts) + '--cut\r\nContent-Disposition: form-data; name="file"; filename="run.tsv"\r\n\r\n'
+    tail = b"\r\n--cut--\r\n"
+    megabyte = b"x" * (1 << 20)
+    connection = http.client.HTTPConnection(live_server.thread.host, live_server.thread.port, timeout=60)
+
+    connection.putrequest("POST", address)
+    connection.putheader("Cookie", cookies)
+    connection.putheader("Content-Type", "multipart/form-data; boundary=cut")
+    connection.putheader("Content-Length", str(len(head) + 200 * len(megabyte) + len(tail)))
+    connection.endheaders(head.encode())
+    for _ in range(200):
+        connection.send(megabyte)
+    connection.send(tail)
+    response = connection.getresponse()
+    page = response.read().decode()
+    connection.close()
+
+    assert response.status == 200
+    assert "the line has more than 4,096 bytes" in page
     assert not Run.objects.exists()
     assert scene.files() == []
 

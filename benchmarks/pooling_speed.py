@@ -1,0 +1,140 @@
+"""How fast runs are read and pooled: `python benchmarks/pooling_speed.py [--runs 36] [--directory DIR]`.
+
+Makes runs of 100 topics x 1000 documents (every third one full of ties), or takes the 5-column files of a folder.
+Prints medians of several repeats. With trectools installed, its pool maker gets the same runs in the same process,
+and must find the same pools.
+"""
+
+import argparse
+import io
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from pooling import columns
+from pooling.run_format import check_run
+from pooling.strategies import BuiltPool, PoolInput, build_pool
+from protocols.loader import load_protocol
+
+try:
+    from trectools import TrecPoolMaker, TrecRun
+except ImportError:
+    TrecRun = None
+
+PROTOCOL = load_protocol("arqmath-2020-task1")
+TOPICS, DEPTH, PRIMARY = 100, 1000, 45
+
+
+def write_runs(directory: Path, n: int) -> None:
+    """Runs whose documents overlap as those of a campaign do: a shared core, and a tail of one's own."""
+    for number in range(n):
+        rng = np.random.default_rng(number)
+        with (directory / f"run{number:02d}.tsv").open("w") as file:
+            for topic in range(1, TOPICS + 1):
+                core = np.random.default_rng([topic]).choice(2_000_000, 3000, replace=False)
+                documents = rng.permutation(core)[:DEPTH]
+                scores = np.sort(rng.normal(20, 5, DEPTH))[::-1]
+                scores = scores.round(1) if number % 3 == 0 else scores
+                for rank, (docno, score) in enumerate(zip(documents, scores, strict=True), 1):
+                    file.write(f"A.{topic}\t{docno}\t{rank}\t{float(score)!r}\trun{number:02d}\n")
+
+
+def timed(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Median seconds, and the last result."""
+    seconds, result = [], None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = function()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds), result
+
+
+def pool_stored(stored: list[bytes]) -> BuiltPool:
+    """From the stored columns, as the worker does it."""
+    inputs = [
+        PoolInput(columns.load(io.BytesIO(data)), "team", str(i), "primary") for i, data in enumerate(stored)
+    ]
+    return build_pool(inputs, protocol=PROTOCOL, seed=1, depth={"primary": PRIMARY})
+
+
+def pool_files(files: list[Path]) -> BuiltPool:
+    """From the text files, as the command does it."""
+    found = [check_run(file, protocol=PROTOCOL, name=file.name).columns for file in files]
+    inputs = [PoolInput(run, "team", str(i), "primary") for i, run in enumerate(found) if run is not None]
+    return build_pool(inputs, protocol=PROTOCOL, seed=1, depth={"primary": PRIMARY})
+
+
+def pool_trectools(files: list[Path]) -> dict[str, set[str]]:
+    """The same pool by trectools, from the same runs in TREC's form."""
+    runs = [TrecRun(str(file)) for file in files]
+    return dict(TrecPoolMaker().make_pool(runs, strategy="topX", topX=PRIMARY).pool)
+
+
+def units(pool: BuiltPool) -> dict[str, set[str]]:
+    codes = pool.units.topics.tolist()
+    found: dict[str, set[str]] = {}
+    for topic, docno in zip(pool.units.topic_index.tolist(), pool.units.docno.tolist(), strict=True):
+        found.setdefault(codes[topic], set()).add(docno.decode())
+    return found
+
+
+def as_trec(files: list[Path], directory: Path) -> list[Path]:
+    directory.mkdir()
+    for file in files:
+        lines = (line.split("\t") for line in file.read_text().splitlines())
+        text = "".join(f"{t} Q0 {d} {r} {s} {tag}\n" for t, d, r, s, tag in lines)
+        (directory / file.name).write_text(text)
+    return [directory / file.name for file in files]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=36)
+    parser.add_argument("--directory", type=Path, help="5-column runs to take instead of making some")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        directory = options.directory or Path(made)
+        if options.directory is None:
+            write_runs(directory, options.runs)
+        measure(sorted(directory.glob("*.tsv"))[: options.runs], options.repeats, Path(made) / "trec")
+
+
+def measure(files: list[Path], repeats: int, scratch: Path) -> None:
+    one, checked = timed(lambda: check_run(files[0], protocol=PROTOCOL, name="run"), repeats)
+    print(f"check one run of {checked.report.n_lines:,} lines        {one:8.3f} s")
+    stored = []
+    for file in files:
+        found = check_run(file, protocol=PROTOCOL, name=file.name).columns
+        if found is None:
+            raise SystemExit(f"{file} has errors; python -m pooling check tells which")
+        stored.append(columns.save(found))
+    seconds, pool = timed(lambda: pool_stored(stored), repeats)
+    print(f"pool {len(files)} runs from stored columns       {seconds:8.3f} s   {len(pool.units):,} units")
+    from_text, pool = timed(lambda: pool_files(files), max(1, repeats // 2))
+    print(f"pool {len(files)} runs from text, checked       {from_text:8.3f} s")
+    if TrecRun is None:
+        print("trectools is not installed: no comparison")
+        return
+    trec = as_trec(files, scratch)
+    theirs, found_by_them = timed(lambda: pool_trectools(trec), 1)
+    mine, pool = timed(lambda: pool_files(trec), max(1, repeats // 2))
+    shared = sum(len(found & found_by_them[topic]) for topic, found in units(pool).items())
+    print(
+        f"the same in TREC's form: ours {mine:.3f} s, trectools {theirs:.3f} s: {theirs / mine:.1f} times as long"
+    )
+    print(f"units that both have: {shared:,} of {len(pool.units):,} (the rest ties at the depth in some run)")
+
+
+if __name__ == "__main__":
+    main()
