@@ -237,7 +237,9 @@ def _browser_of_npm() -> None:
         run([node, "-e", script, packed / f"{name}.br", folder / name], hint="")
     for name in ("al2023.tar", "swiftshader.tar", "fonts.tar"):
         with tarfile.open(folder / name) as archive:
-            archive.extractall(folder, filter="data")
+            # Debian 12 has a Python 3.11 from before this filter
+            archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+            archive.extractall(folder)  # noqa: S202  npm verified the package
     shutil.rmtree(folder / "node_modules")
     (folder / "chromium").chmod(0o755)
     start = folder / "chrome"
