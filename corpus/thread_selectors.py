@@ -95,10 +95,10 @@ def addresses(collection: Collection, docnos: Iterable[str]) -> dict[str, str]:
 def resolved(texts: Sequence[str], collections: Sequence[Collection]) -> list[SafeString]:
     """Stored HTML as it is shown: links lead into the first of the collections that has the post. A query for each."""
     found: dict[str, str] = {}
-    hosts = {host for collection in collections for host in collection.hosts}
-    wanted = links.posts(texts, hosts)
     for collection in reversed(collections):
+        wanted = links.posts(texts, collection.hosts)
         found |= addresses(collection, wanted) if wanted else {}
+    hosts = {host for collection in collections for host in collection.hosts}
     return [mark_safe(links.resolve(text, found, hosts)) for text in texts]  # noqa: S308 - sanitised when stored
 
 

@@ -234,6 +234,16 @@ def test_money_does_not_hide_the_formula_behind_it() -> None:
     assert clean_body("for $5 and $10 you get $x$") == f"for $5 and $10 you get {_formula('x')}"
 
 
+def test_mark_that_stands_for_nothing_is_dropped() -> None:
+    assert sanitise._Scan("a\ufdd05\ufdd2b", []).run() == "ab"
+
+
+def test_html_that_no_reading_settles_becomes_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sanitise, "_ROUNDS", 0)
+
+    assert clean_body("<section><b>a</b></section>").split() == ["a"]
+
+
 def test_escaped_dollar_opens_nothing() -> None:
     assert clean_body("\\$5 and $x$") == f'<span class="dollar">$</span>5 and {_formula("x")}'
 
@@ -246,6 +256,8 @@ def test_escaped_dollar_opens_nothing() -> None:
         ("x<y and y>z", "x&lt;y and y&gt;z"),
         ("reach me at me@<domain in my profile>", "reach me at me@&lt;domain in my profile&gt;"),
         ("<section>a</section>", "a"),
+        ("a&#13;b&#x1;c&#x41;", "a\nbcA"),
+        ('<a>x</a><a name="y">y</a><a data-host="UP PER">z</a>', "<a>x</a><a>y</a><a>z</a>"),
         ("<pre>\n\na</pre>", "<pre>\n\na</pre>"),
         (
             '<img src="https://i.stack.imgur.com/a.png" alt="graph of $f$">',

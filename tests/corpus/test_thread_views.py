@@ -235,6 +235,25 @@ def test_neighbours_are_shown_by_kind_in_both_directions_and_once(
     )
 
 
+def test_link_within_a_thread_makes_no_neighbour(posts: Collection) -> None:
+    question = make_document(posts, "1")
+    DocumentLink.objects.create(source=question, target=make_answer(question, "11"), kind="related")
+
+    thread = thread_selectors.thread(posts, "1")
+
+    assert thread is not None
+    assert thread.related == []
+
+
+def test_document_is_shown_by_itself_with_its_links(posts: Collection) -> None:
+    document = make_document(posts, "1", body=sanitise.clean_body('<a href="/q/1">here</a>'), tags=["a"])
+
+    shown = thread_selectors.shown_document(document)
+
+    assert 'href="/collections/posts/threads/1/"' in shown.body
+    assert (shown.title, shown.tags) == ("Title of 1", ["a"])
+
+
 def test_docno_of_an_answer_leads_to_its_thread(organizer: Client, posts: Collection) -> None:
     make_answer(make_document(posts, "1"), "11")
 
