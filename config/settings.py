@@ -70,7 +70,7 @@ TEMPLATES = [
 
 DATABASES = {
     "default": environment.database("DATABASE_URL", places.database_url(places.data(VAR_DIR)))
-    | {"CONN_HEALTH_CHECKS": True}
+    | {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 60}
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "corpus.User"
