@@ -205,7 +205,8 @@ def _by_change(topic: NDArray[np.bytes_]) -> tuple[list[bytes], NDArray[np.int32
 def read_patiently(first: int, chunk: bytes, form: Form, widths: list[int], tally: Tally) -> Rows:
     """The rows of a chunk, line by line; a line that is wrong is put into the tally and left out.
 
-    A line whose rank alone is wrong stays, with rank 0: what it says is decided by its score.
+    A line whose rank alone is wrong stays, with rank 0: what it says is decided by its score. One whose score is wrong
+    stays without one, so that its topic and document are looked at too; such a run is never taken.
     """
     codes: dict[bytes, int] = {}
     tags: dict[bytes, tuple[int, int]] = {}
@@ -217,13 +218,13 @@ def read_patiently(first: int, chunk: bytes, form: Form, widths: list[int], tall
         if not _is_text(line, number, tally) or not _has_width(words, line, number, form, widths, tally):
             continue
         score = _score(words[form.score], number, tally)
-        if score is None or not _has_names(words, number, form, tally):
+        if not _has_names(words, number, form, tally):
             continue
         rank = _rank(words[form.rank], number, tally)
         index = codes.setdefault(words[form.topic], len(codes))
         n, first_number = tags.get(words[form.tag], (0, number))
         tags[words[form.tag]] = (n + 1, first_number)
-        rows.append((index, words[form.docno], rank, score, number))
+        rows.append((index, words[form.docno], rank, math.nan if score is None else score, number))
     return _rows(codes, tags, rows)
 
 

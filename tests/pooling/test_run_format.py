@@ -119,6 +119,13 @@ def test_byte_order_mark_behind_an_empty_member_is_seen() -> None:
     assert codes(check(data)) == ([], ["bom"])
 
 
+def test_line_with_two_faults_is_complained_of_twice() -> None:
+    checked = check(b"A.1\t1\t1\t5\tr\nA.99\t2\t1\tnan\tr\nA.1\t1\t2\tinf\tr\n", topics=["A.1"])
+
+    assert codes(checked)[0] == ["score", "score", "unknown-topic", "repeated"]
+    assert checked.columns is None
+
+
 def test_repeated_document_names_both_lines() -> None:
     (error,) = check(changed(3, "A.1\t101\t3\t9.5\trun-1")).report.errors
 
