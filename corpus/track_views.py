@@ -95,4 +95,6 @@ def retry(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
 @person_required
 def collections(request: AuthenticatedRequest) -> HttpResponse:
     """The collections that one may read. Everybody who has logged in."""
-    return render(request, "corpus/collections.html", {"collections": selectors.collections_for(request.user)})
+    return render(
+        request, "corpus/collections.html", {"collections": selectors.collections_for(request.user)}
+    )
