@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pooling.run_rows import MAX_DOCNO, MAX_NAME
+
 # 3, +1, 03 and 3.0; a fraction is caught on its own, to say so.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
 FRACTION = re.compile(rb"[+-]?\d*\.\d+")
 HIGHEST = 999
 LOWEST = -999
-MAX_TOPIC_LENGTH = 100
 COMPLAINTS_KEPT = 100  # a file of another kind has one on each line
 LINES_SHOWN = 5
 
@@ -134,7 +135,7 @@ class _Reading:
 
 
 def _id_problem(topic: bytes, docno: bytes) -> str:
-    for what, name in (("topic", topic), ("docno", docno)):
+    for what, name, most in (("topic", topic, MAX_NAME), ("docno", docno, MAX_DOCNO)):
         if not name.isascii():
             try:
                 name.decode()
@@ -142,8 +143,8 @@ def _id_problem(topic: bytes, docno: bytes) -> str:
                 return f"the {what} is not UTF-8"
         if b"\0" in name:
             return f"the {what} holds a NUL byte"
-    if len(topic) > MAX_TOPIC_LENGTH:
-        return f"the topic has {len(topic)} bytes; at most {MAX_TOPIC_LENGTH} are accepted"
+        if len(name) > most:  # an array is as wide as the longest, and an index has its bounds
+            return f"the {what} has {len(name)} bytes; at most {most} are accepted"
     return ""
 
 

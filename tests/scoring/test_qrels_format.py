@@ -75,7 +75,9 @@ def test_every_complaint_has_its_line() -> None:
     text = (
         b"A.1 0 x 1\nA.1 0 1\nA.1 0 y 1 2\nA.1 0 x 2\n\xff 0 x 1\nA.1 0 \xff 1\nA.1 0 a\0b 1\n"
         + b"t" * 101
-        + b" 0 x 1\n"
+        + b" 0 x 1\nA.1 0 "
+        + b"d" * 401
+        + b" 1\n"
     )
 
     assert complaints(text) == [
@@ -86,6 +88,7 @@ def test_every_complaint_has_its_line() -> None:
         "line 6: the docno is not UTF-8",
         "line 7: the docno holds a NUL byte",
         "line 8: the topic has 101 bytes; at most 100 are accepted",
+        "line 9: the docno has 401 bytes; at most 400 are accepted",
     ]
 
 
