@@ -7,6 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from corpus import import_selectors
+from corpus.forms import bootstrapped
 from corpus.models import Collection
 
 ACCEPTED = ".xml,.jsonl,.json,.gz,.xz,.zip"
@@ -85,11 +86,3 @@ class TopicFileForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         bootstrapped(self)
-
-
-def bootstrapped(form: forms.BaseForm) -> None:
-    """Give each control its Bootstrap class, and tie it to its help and errors."""
-    for name, field in form.fields.items():
-        kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
-        field.widget.attrs.setdefault("class", kind)
-        field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")

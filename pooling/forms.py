@@ -6,6 +6,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from corpus.errors import Refused
+from corpus.forms import bootstrapped
 from corpus.models import Track, User
 from pooling import selectors, services
 from pooling.errors import RunRefused
@@ -15,14 +16,6 @@ from pooling.pool_services import new_seed
 from pooling.services import Declaration
 
 POOLED_AS = [("", "as the protocol says"), ("primary", "as primary"), ("alternate", "as alternate")]
-
-
-def _bootstrapped(form: forms.BaseForm) -> None:
-    """Give each control its Bootstrap class, and tie it to its help and errors."""
-    for name, field in form.fields.items():
-        kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
-        field.widget.attrs.setdefault("class", kind)
-        field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")
 
 
 class RunForm(forms.Form):
@@ -58,7 +51,7 @@ class RunForm(forms.Form):
         cast(forms.ChoiceField, self.fields["kind"]).choices = [(kind, labels[kind]) for kind in kinds]
         if not user.is_organizer:
             del self.fields["pooled_as"]
-        _bootstrapped(self)
+        bootstrapped(self)
 
     @property
     def declared(self) -> Declaration:
@@ -104,7 +97,7 @@ class PoolForm(forms.Form):
                 initial=depth,
                 help_text=f"{said}{'; usual is' if rules.depth_is_default else ''} {depth}. 0: not pooled.",
             )
-        _bootstrapped(self)
+        bootstrapped(self)
 
     @property
     def depth(self) -> dict[str, int]:

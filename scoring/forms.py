@@ -5,20 +5,13 @@ from typing import Any, cast
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
+from corpus.forms import bootstrapped
 from corpus.models import Track
 from pooling.models import Pool
 from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
 
 MAX_BYTES = 64 << 20
 COMPLAINTS_SHOWN = 20
-
-
-def _bootstrapped(form: forms.BaseForm) -> None:
-    """Give each control its Bootstrap class, and tie it to its help and errors."""
-    for name, field in form.fields.items():
-        kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
-        field.widget.attrs.setdefault("class", kind)
-        field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")
 
 
 def _name() -> forms.CharField:
@@ -45,7 +38,7 @@ class FreezeForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY)
         cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools
-        _bootstrapped(self)
+        bootstrapped(self)
 
     @property
     def also(self) -> list[str]:
@@ -61,7 +54,7 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _bootstrapped(self)
+        bootstrapped(self)
 
     def clean_file(self) -> "UploadedFile[Any]":
         """Read the file; what it holds is in `columns`."""
