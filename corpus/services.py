@@ -59,8 +59,13 @@ def load_shipped_protocols() -> list[StoredProtocol]:
     return [store_protocol(text=shipped_text(slug), by=None, is_shipped=True) for slug in shipped_slugs()]
 
 
-def _locked(track: Track) -> Track:
-    return Track.objects.select_for_update().get(pk=track.pk)
+def lock_track(track_id: int) -> Track:
+    """The track with its protocol, locked until the transaction ends; rows that point to it may still be made.
+
+    Whoever opens or closes it, takes or withdraws a run, makes a pool, or numbers qrels goes one after another.
+    """
+    tracks = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol")
+    return tracks.get(pk=track_id)
 
 
 @transaction.atomic
@@ -72,7 +77,7 @@ def open_track(*, track: Track) -> Track:
     TrackRefused
         The track has no topics, or its closing time has passed.
     """
-    current = _locked(track)
+    current = lock_track(track.pk)
     if not current.topics.exists():
         raise TrackRefused(f"{current} has no topics yet. Import its topic file first.")
     if current.closes_at is not None and current.closes_at <= timezone.now():
@@ -85,7 +90,7 @@ def open_track(*, track: Track) -> Track:
 @transaction.atomic
 def close_track(*, track: Track) -> Track:
     """Take no more runs, and let none be withdrawn."""
-    current = _locked(track)
+    current = lock_track(track.pk)
     if current.status == Track.Status.DRAFT:
         raise TrackRefused(f"{current} is a draft: it has not been opened, so it cannot be closed.")
     current.status = Track.Status.CLOSED
@@ -102,7 +107,7 @@ def add_assessor(*, track: Track, user: User) -> Assessor:
     TrackRefused
         The person is a member of one of the track's teams.
     """
-    check_assessor(track=_locked(track), user=user)
+    check_assessor(track=lock_track(track.pk), user=user)
     assessor, _ = Assessor.objects.get_or_create(track=track, user=user)
     return assessor
 

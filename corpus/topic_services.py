@@ -11,6 +11,7 @@ from django.db import transaction
 from corpus.errors import Refused
 from corpus.importers.topics import MAX_SIZE, BadTopics, TopicRow, comparable, read_labels, read_topics
 from corpus.models import Collection, Document, Import, Topic, Track
+from corpus.services import lock_track
 
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
@@ -79,7 +80,7 @@ def import_topics(*, track: Track, data: bytes, name: str) -> TopicReport:
 
 def _draft(track: Track) -> Track:
     """The track, locked, if its topics may still change: runs rest on them from its opening on."""
-    current = Track.objects.select_for_update().get(pk=track.pk)
+    current = lock_track(track.pk)
     if current.status != Track.Status.DRAFT:
         raise TopicsRefused(
             f"{current} is {current.get_status_display()}: its topics do not change any more."
@@ -208,7 +209,7 @@ def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
         The file cannot be used, or names a topic or a value that there is not; every fault is named.
     """
     labels = read_labels(data, name)
-    current = Track.objects.select_for_update().get(pk=track.pk)
+    current = lock_track(track.pk)
     allowed = current.protocol.parsed.topics.labels
     topics = {topic.code: topic for topic in current.topics.all()}
     known = {

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from corpus import jobs
 from corpus.models import Topic, Track, User
+from corpus.services import lock_track
 from pooling import columns
 from pooling.errors import PoolRefused
 from pooling.models import Contribution, Pool, PoolEntry, PoolRun, Run
@@ -37,9 +38,7 @@ def request_pool(*, track: Track, name: str, seed: int, depth: Mapping[str, int]
     PoolRefused
         The name is taken, the protocol cannot be followed, or there is no run to pool.
     """
-    track = (
-        Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol").get(pk=track.pk)
-    )
+    track = lock_track(track.pk)
     protocol = track.protocol.parsed
     if Pool.objects.filter(track=track, name=name).exists():
         raise PoolRefused(f"{track} has a pool of the name {name} already.")

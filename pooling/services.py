@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from corpus.models import Track, User
+from corpus.services import lock_track
 from pooling import columns
 from pooling.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, TeamRefused, WithdrawalRefused
 from pooling.models import Run, Team
@@ -75,8 +76,8 @@ def submit_run(
 ) -> Run:
     """Take a run for a team: its original bytes and its columns. A refused run leaves neither row nor file.
 
-    The file is checked before the track is locked, so that a long check keeps nobody waiting; whether the track is
-    open, the tag free and the bytes new is decided under the lock.
+    The file is checked and stored before the track is locked, so that a large one keeps nobody waiting; whether the
+    track is open, the tag free and the bytes new is decided under the lock.
 
     Raises
     ------
@@ -94,11 +95,15 @@ def submit_run(
     )
     assert checked.columns is not None
     tag = declared.tag or checked.report.tag
-    with _stored(Run._meta.get_field("original").storage) as store, transaction.atomic():
-        track = _locked(track)
+    with ExitStack() as stack:
+        store = stack.enter_context(_stored(Run._meta.get_field("original").storage))
+        file.seek(0)
+        original = store("runs/original", File(file))
+        stored_columns = store("runs/columns", ContentFile(columns.save(checked.columns)))
+        stack.enter_context(transaction.atomic())
+        track = lock_track(track.pk)
         _check_door(track=track, team=team, by=by, declared=declared)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
-        file.seek(0)
         return Run.objects.create(
             track=track,
             team=team,
@@ -109,8 +114,8 @@ def submit_run(
             uses=declared.uses,
             description=declared.description,
             file_name=file_name[-255:],
-            original=store("runs/original", File(file)),
-            columns=store("runs/columns", ContentFile(columns.save(checked.columns))),
+            original=original,
+            columns=stored_columns,
             sha256=checked.report.sha256,
             n_lines=checked.report.n_lines,
             n_topics=checked.report.n_topics,
@@ -144,13 +149,6 @@ def _stored(storage: Storage) -> Iterator[_Store]:
         if not is_done:
             for name in store.names:
                 storage.delete(name)
-
-
-def _locked(track: Track) -> Track:
-    """The track's row, locked against other submissions and against closing; rows that point to it stay free."""
-    return (
-        Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol").get(pk=track.pk)
-    )
 
 
 def _check_door(*, track: Track, team: Team, by: User, declared: Declaration) -> None:
@@ -211,7 +209,7 @@ def withdraw_run(*, run: Run, by: User) -> Run:
     WithdrawalRefused
         The track is closed, the run is withdrawn already, or the person is not of its team.
     """
-    track = _locked(run.track)
+    track = lock_track(run.track_id)
     run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
     if not by.is_organizer and not run.team.members.filter(pk=by.pk).exists():
         raise WithdrawalRefused(f"{by} is not a member of {run.team}.")
@@ -235,7 +233,7 @@ def create_team(*, track: Track, name: str, members: Collection[User] = ()) -> T
     TeamRefused
         The name is taken or empty, or somebody may not be a member.
     """
-    track = _locked(track)
+    track = lock_track(track.pk)
     check_team_name(track=track, name=name)
     team = Team.objects.create(track=track, name=name.strip())
     set_members(team=team, members=members)
@@ -260,7 +258,7 @@ def set_members(*, team: Team, members: Collection[User]) -> Team:
     TeamRefused
         Somebody judges for the track.
     """
-    check_members(track=_locked(team.track), members=members)
+    check_members(track=lock_track(team.track_id), members=members)
     team.members.set(members)
     return team
 

@@ -9,6 +9,7 @@ from django.db.models import Exists, F, Max, OuterRef
 
 from assessment.models import Judgment, TopicAssignment
 from corpus.models import Topic, Track, User
+from corpus.services import lock_track
 from pooling.models import Pool, PoolEntry
 from pooling.run_checks import ABSENT
 from pooling.units import unit_lookup
@@ -36,7 +37,7 @@ def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = 
         The pool is not ready, judgments contradict one another, no topic is left, or nothing has changed since
         another version.
     """
-    track = _locked(pool.track_id)
+    track = lock_track(pool.track_id)
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(
             f"The pool “{pool}” is not ready; qrels are frozen from a pool that has been built."
@@ -70,7 +71,7 @@ def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: Use
     QrelsRefused
         The track knows none of the topics, or another version has the same judgments.
     """
-    track = _locked(track.pk)
+    track = lock_track(track.pk)
     protocol = track.protocol.parsed
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     unknown = [code for code in columns.topics.tolist() if code not in codes]
@@ -89,12 +90,6 @@ def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: Use
         "other_grades": _other_grades(protocol, columns),
     }
     return _store(qrels, columns)
-
-
-def _locked(track_id: int) -> Track:
-    """The track; nobody else numbers a version of its qrels before the transaction ends."""
-    tracks = Track.objects.select_for_update(of=("self",), no_key=True).select_related("protocol")
-    return tracks.get(pk=track_id)
 
 
 def _units(pool: Pool) -> list[Unit]:

@@ -102,6 +102,19 @@ def test_failed_transaction_removes_the_files(scene: Scene, monkeypatch: pytest.
     assert scene.files() == []
 
 
+def test_files_are_stored_before_the_track_is_locked(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored_by_then = []
+
+    def lock(track_id: int) -> Track:
+        stored_by_then.append(len(scene.files()))
+        return corpus_services.lock_track(track_id)
+
+    monkeypatch.setattr(services, "lock_track", lock)
+    submit(scene)
+
+    assert stored_by_then == [2]
+
+
 def test_storage_that_fails_half_way_leaves_no_file(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     save = default_storage._wrapped.save  # type: ignore[attr-defined]
 
