@@ -94,6 +94,16 @@ def test_topics_stand_in_the_order_of_their_bytes(client: Client) -> None:
     assert positions == sorted(positions)
 
 
+def test_topic_may_have_a_slash_in_its_code(client: Client) -> None:
+    track = make_track()
+    make_topic(track, "2026/1")
+
+    listed = client.get(reverse("corpus:topics", args=[track.slug])).content.decode()
+
+    assert client.get(reverse("corpus:topic", args=[track.slug, "2026/1"])).status_code == 200
+    assert f"/tracks/{track.slug}/topics/2026/1/" in listed
+
+
 def test_topics_own_thread_is_linked_for_those_who_may_read_it(client: Client) -> None:
     own = make_collection()
     track = make_track(topic_collection=own)
