@@ -21,13 +21,6 @@ _TAG = re.compile(r"[^<>|]+")
 _ROW = re.compile(rb"(?=<row)")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
-_CHARACTERS = (
-    range(9, 11),
-    range(13, 14),
-    range(0x20, 0xD800),
-    range(0xE000, 0xFFFE),
-    range(0x10000, 0x110000),
-)
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
 _ONLY_ROWS = "only rows may stand here, no text, comment, CDATA section or declaration"
 _OTHER_POSTS = {
