@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from assessment.models import Judgment
+from corpus.spreadsheets import harmless
 
 COLUMNS = (
     "judgment", "track", "batch", "kind", "topic", "docno", "assessor", "choice", "grade", "comment", "seconds",
     "judged_at", "is_current", "replaces", "request_id",
 )  # fmt: skip
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class _Echo:
@@ -26,7 +26,7 @@ def judgments_csv(judgments: Iterable[Judgment]) -> Iterator[str]:
     yield "\ufeff"
     yield writer.writerow(COLUMNS)
     for judgment in judgments:
-        yield writer.writerow([safe(value) for value in _row(judgment)])
+        yield writer.writerow([harmless(value) for value in _row(judgment)])
 
 
 def _row(judgment: Judgment) -> list[Any]:
@@ -47,10 +47,3 @@ def _row(judgment: Judgment) -> list[Any]:
         judgment.replaces_id,
         judgment.request_id,
     ]
-
-
-def safe(value: Any) -> Any:
-    """The value as a cell that no spreadsheet runs."""
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value

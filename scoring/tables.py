@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import NamedTuple
 
+from corpus.spreadsheets import harmless
 from protocols.measure_names import Measure
 from protocols.schema import Average
 from scoring.matching import JudgedDocuments
@@ -13,8 +14,6 @@ from scoring.measures import RunScores
 
 ALL = "all"  # in the place of a topic: the mean
 HEADER = ("run", "topic", "measure", "value")
-# A spreadsheet takes a cell that begins with one of these for a formula.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class ScoreRow(NamedTuple):
@@ -69,16 +68,8 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     file = StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(header)
-    writer.writerows([_harmless(cell) for cell in cells] for cells in rows)
+    writer.writerows([harmless(cell) for cell in cells] for cells in rows)
     return file.getvalue()
-
-
-def _harmless(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(FORMULA_STARTS) and not _is_number(cell) else cell
-
-
-def _is_number(cell: str) -> bool:
-    return cell.lstrip("-").replace(".", "", 1).isdecimal() and cell.isascii()
 
 
 def as_json(rows: Iterable[ScoreRow]) -> str:

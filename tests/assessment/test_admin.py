@@ -253,7 +253,7 @@ def test_list_of_judgments_takes_the_same_queries_however_many_there_are(
 def test_selected_judgments_are_exported_with_harmless_cells(scene: Scene, organizer: Client) -> None:
     judgments = [
         judge(accept(scene.batch, scene.ada), "do-not-know", comment)
-        for comment in ('=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "zwölf, “drei”\nand more")
+        for comment in ('=HYPERLINK("http://x")', "+1", "-1+1", "@SUM(A1)", "zwölf, “drei”\nand more")
     ]
     data = {"action": "export_csv", "_selected_action": [judgment.pk for judgment in judgments]}
 
@@ -262,7 +262,7 @@ def test_selected_judgments_are_exported_with_harmless_cells(scene: Scene, organ
     text = b"".join(response).decode("utf-8-sig")
     lines = list(csv.DictReader(io.StringIO(text)))
     assert [line["comment"] for line in lines] == [
-        "'=HYPERLINK(\"http://x\")", "'+1", "'-1", "'@SUM(A1)", "zwölf, “drei”\nand more",
+        "'=HYPERLINK(\"http://x\")", "'+1", "'-1+1", "'@SUM(A1)", "zwölf, “drei”\nand more",
     ]  # fmt: skip
     assert {(line["choice"], line["grade"], line["assessor"]) for line in lines} == {
         ("do-not-know", "", "ada")
