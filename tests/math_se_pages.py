@@ -51,7 +51,14 @@ def _add_page(dump: Dump, question: str, answer: str, page: html.HtmlElement) ->
     title = _inner(page.xpath("//div[@id='question-title']/h1")[0])
     tags = "".join(f"<{tag.text.strip()}>" for tag in page.xpath("//div[@id='tags']/span"))
     body = _inner(page.xpath("//div[@id='question']")[0])
-    dump.posts[question] = {"Id": question, "PostTypeId": "1", "Score": "3", "Title": title, "Body": body, "Tags": tags}
+    dump.posts[question] = {
+        "Id": question,
+        "PostTypeId": "1",
+        "Score": "3",
+        "Title": title,
+        "Body": body,
+        "Tags": tags,
+    }
     body = _inner(page.xpath("//div[@id='answer']")[0])
     dump.posts[answer] = {"Id": answer, "PostTypeId": "2", "ParentId": question, "Score": "2", "Body": body}
     for post, part in ((question, "question"), (answer, "answer")):
@@ -79,7 +86,11 @@ def _inner(element: html.HtmlElement) -> str:
 
 
 def _write(path: Path, rows: "Collection[Row]") -> Path:
-    lines = ["<row " + " ".join(f"{key}={quoteattr(value)}" for key, value in row.items()) + "/>" for row in rows]
+    lines = [
+        "<row " + " ".join(f"{key}={quoteattr(value)}" for key, value in row.items()) + "/>" for row in rows
+    ]
     root = path.stem.lower()
-    path.write_text("\n".join(['<?xml version="1.0" ?>', f"<{root}>", *lines, f"</{root}>\n"]), encoding="utf-8")
+    path.write_text(
+        "\n".join(['<?xml version="1.0" ?>', f"<{root}>", *lines, f"</{root}>\n"]), encoding="utf-8"
+    )
     return path
