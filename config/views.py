@@ -11,6 +11,7 @@ from django.urls import reverse_lazy
 
 from corpus import selectors, services
 from corpus.access import AuthenticatedRequest, person_required
+from pooling.selectors import teams_with
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -25,7 +26,8 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
         services.set_shortcuts(user=request.user, is_on="uses_shortcuts" in request.POST)
         messages.success(request, "Your settings are saved.")
         return redirect("account")
-    return render(request, "config/account.html")
+    parts = {"judged": selectors.tracks_judged_by(request.user), "teams": teams_with(request.user)}
+    return render(request, "config/account.html", parts)
 
 
 class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):

@@ -42,6 +42,16 @@ def is_assessor(user: User | AnonymousUser, track: Track) -> bool:
     return isinstance(user, User) and user.is_active and track.assessors.filter(user=user).exists()
 
 
+def judges_anywhere(user: User | AnonymousUser) -> bool:
+    """Whether the person judges for any track."""
+    return isinstance(user, User) and user.is_active and user.assessor_of.exists()
+
+
+def tracks_judged_by(user: User) -> QuerySet[Track]:
+    """Tracks for which a person judges, by name."""
+    return Track.objects.filter(assessors__user=user)
+
+
 def topics_of(track: Track) -> QuerySet[Topic]:
     """A track's topics in the order of their codes' bytes."""
     return track.topics.all()

@@ -25,6 +25,11 @@ def teams_of(user: User | AnonymousUser, track: Track) -> QuerySet[Team]:
     return teams if user.is_organizer else teams.filter(members=user)
 
 
+def teams_with(user: User) -> QuerySet[Team]:
+    """Teams of any track that a person is in, each with its track."""
+    return user.teams.select_related("track")
+
+
 def submit_page(track: Track) -> dict[str, Any]:
     """What the submission page says of the form that runs of the track have."""
     protocol = track.protocol.parsed

@@ -1,11 +1,14 @@
 """The pages of tracks, topics, protocols and jobs."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from corpus.models import Job, Track
+from corpus.models import Assessor, Job, Track
+from pooling.models import Team
 from tests.factories import make_assessor, make_collection, make_organizer, make_topic, make_track, make_user
 
 pytestmark = pytest.mark.django_db
@@ -171,6 +174,23 @@ def test_person_switches_shortcuts_off_and_on(client: Client) -> None:
     user.refresh_from_db()
 
     assert (off, user.uses_shortcuts) == (False, True)
+
+
+def test_account_tells_of_all_parts_in_a_known_number_of_queries(
+    client: Client, django_assert_num_queries: Any
+) -> None:
+    user = make_user()
+    for year in (2025, 2026, 2027):
+        track = make_track(slug=f"track-{year}", name=f"Track {year}")
+        Assessor.objects.create(track=track, user=user)
+        other = make_track(slug=f"other-{year}", name=f"Other {year}")
+        Team.objects.create(track=other, name="Abacus").members.add(user)
+    client.force_login(user)
+
+    with django_assert_num_queries(5):  # session, person, judge or not, tracks, teams
+        page = client.get(reverse("account")).content.decode()
+
+    assert [f"Track {year}" in page and f"Other {year}" in page for year in (2025, 2026, 2027)] == [True] * 3
 
 
 def test_home_explains_itself_when_there_is_nothing(client: Client) -> None:
