@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
+from django.forms import BaseModelFormSet
 from django.http import HttpRequest
 
 from corpus import services
@@ -187,6 +188,17 @@ class TrackAdmin(Kept, admin.ModelAdmin[Track]):
         if obj is None or obj.status == Track.Status.DRAFT:
             return []
         return ["slug", "protocol", "collection"]
+
+    def save_formset(
+        self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool
+    ) -> None:
+        """Each new assessor through the service, which looks under the track's lock whether they are in a team."""
+        formset.save(commit=False)
+        for assessor in formset.new_objects:
+            try:
+                services.add_assessor(track=assessor.track, user=assessor.user)
+            except Refused as refusal:
+                self.message_user(request, refusal.message, messages.ERROR)
 
     @admin.action(description="Open for runs")
     def open_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:

@@ -1,9 +1,12 @@
 """The organizers' workshop: what it takes, and what it will not do."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from corpus.admin import AssessorForm
 from corpus.models import Assessor, StoredProtocol, Track, User
 from pooling.models import Team
 from protocols.loader import shipped_text
@@ -107,6 +110,25 @@ def test_member_of_a_team_cannot_be_made_an_assessor(client: Client, organizer: 
     answer = client.post(reverse("admin:corpus_track_change", args=[track.pk]), form)
 
     assert f"{member} is a member of a team of {track}, so cannot judge for it." in answer.content.decode()
+    assert not Assessor.objects.filter(user=member).exists()
+
+
+def test_member_who_joins_a_team_behind_the_form_is_refused_all_the_same(
+    client: Client, organizer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    track, member = make_track(), make_user("pat")
+    form = _track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": member.pk})
+    clean = AssessorForm.clean
+
+    def clean_and_join(self: AssessorForm) -> dict[str, Any]:
+        data = clean(self)
+        Team.objects.create(track=track, name="Abacus").members.add(member)
+        return data
+
+    monkeypatch.setattr(AssessorForm, "clean", clean_and_join)
+    answer = client.post(reverse("admin:corpus_track_change", args=[track.pk]), form, follow=True)
+
+    assert "cannot judge for it" in answer.content.decode()
     assert not Assessor.objects.filter(user=member).exists()
 
 
