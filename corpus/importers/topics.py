@@ -27,9 +27,10 @@ from corpus.importers.sources import BOM, HEAD, BadFile, form_of
 from corpus.sanitise import clean_body, clean_text, clean_title
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
-MAX_CODE = 100
+MAX_CODE = 100  # bytes, as in runs and qrels
+MEAN = "all"  # what tables of scores write in place of a topic
 MAX_COMPLAINTS = 20
-_CODE = re.compile(rf"\S{{1,{MAX_CODE}}}")
+_CODE = re.compile(r"\S+")
 _MARKUP = re.compile(r"<[^>]*>")
 _DOLLARS = re.compile(r"\$+")
 _SPACE = re.compile(r"\s+")
@@ -139,8 +140,10 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
     code = text_of(row.get("code"), "the topic's code").strip()
-    if not _CODE.fullmatch(code):
-        raise Unusable(f"a topic's code is 1 to {MAX_CODE} characters without white space, got {code[:40]!r}")
+    if not _CODE.fullmatch(code) or len(code.encode()) > MAX_CODE:
+        raise Unusable(f"a topic's code is 1 to {MAX_CODE} bytes without white space, got {code[:40]!r}")
+    if code == MEAN:
+        raise Unusable(f"a topic cannot be called {MEAN!r}: that is how tables of scores name the mean")
     has_body = row.get("body") is not None
     return TopicRow(
         line=line,

@@ -64,6 +64,8 @@ def test_json_topics_are_read() -> None:
         (xml("A.1", "A.2", "A.1"), "topic A.1 stands in line 3 already"),
         (xml("A 1"), "without white space"),
         (xml(""), "without white space"),
+        (xml("é" * 51), "1 to 100 bytes"),
+        (xml("all"), "line 3: a topic cannot be called 'all'"),
         (XML.replace("%s", "").encode(), "there is no topic in it"),
         (xml("A.1")[:-3], "not well-formed XML"),
         (b"<posts></posts>", "<posts>"),
