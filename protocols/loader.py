@@ -19,6 +19,9 @@ from protocols.schema import JudgingRules, Protocol
 
 DIRECTORY = Path(__file__).parent
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+MAX_SLUG = 100  # characters; what the database keeps of a protocol and of its choices has its bounds
+KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
+HIGHEST_GRADE = 999  # as in qrels
 # TOML names a list of tables in the singular.
 SINGULAR = {"grades": "grade", "non_answers": "non_answer", "follow_ups": "follow_up"}
 
@@ -67,6 +70,8 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
         data = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
         raise ProtocolError(f"{name}: not TOML: {error}") from None
+    except RecursionError:
+        raise ProtocolError(f"{name}: not TOML that anybody wrote: nested too deep") from None
     digest = hashlib.sha256(text.encode()).hexdigest()
     if "digest" in data:
         raise ProtocolError(f"{name}: digest: unknown key; it is computed from the file")
@@ -162,6 +167,10 @@ def _check_whole(protocol: Protocol) -> Iterator[str]:
     """Rules that bind several keys, or a key's range."""
     if not SLUG.fullmatch(protocol.slug):
         yield f"slug: {protocol.slug!r} is not a slug; use lower-case letters, digits and single hyphens"
+    if len(protocol.slug) > MAX_SLUG:
+        yield f"slug: {len(protocol.slug)} characters long; at most {MAX_SLUG} are accepted"
+    if not protocol.title.strip() or not protocol.title.isprintable():
+        yield f"title: {_shown(protocol.title)} is not one line of text"
     if not protocol.source.strip():
         yield "source: empty; cite the publication that the figures are taken from"
     yield from _check_runs(protocol)
@@ -231,8 +240,13 @@ def _check_grades(judging: JudgingRules) -> Iterator[str]:
             for word in set(words)
             if words.count(word) > 1
         )
+    for choice in judging.choices:
+        if not KEY.fullmatch(choice.key):
+            yield f"judging: the key {_shown(choice.key)} is not 1 to 50 letters, digits, hyphens or underscores"
     values = [grade.value for grade in judging.grades]
     if len(set(values)) != len(values):
         yield "judging.grade: two grades have one value"
     if any(value < 0 for value in values):
         yield "judging.grade: a value is below 0; a choice that is not a grade is a non_answer"
+    if any(value > HIGHEST_GRADE for value in values):
+        yield f"judging.grade: the value {max(values)} is above {HIGHEST_GRADE}"

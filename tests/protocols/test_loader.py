@@ -279,6 +279,11 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
             "runs.scored_kinds: primary is not among runs.kinds",
         ),
         ('measures = ["P(rel=3)@5"]', "measures = []", "scoring.measures: empty"),
+        ('"everything"', f'"{"e" * 101}"', "slug: 101 characters long; at most 100 are accepted"),
+        ('title = "A protocol', 'title = "A\\u0000protocol', "title: 'A\\x00protocol"),
+        ("value = 2", "value = 1000", "judging.grade: the value 1000 is above 999"),
+        ('key = "not-matching"', 'key = "not matching"', "the key 'not matching' is not 1 to 50 letters"),
+        ('key = "not-matching"', f'key = "{"n" * 51}"', "is not 1 to 50 letters"),
     ],
 )
 def test_rules_that_bind_several_keys(old: str, new: str, expected: str | None) -> None:
@@ -297,3 +302,8 @@ def test_round_robin_needs_a_target() -> None:
 
     with pytest.raises(ProtocolError, match=r"pool\.target"):
         parse_protocol(text, name="x.toml")
+
+
+def test_toml_that_is_nested_without_end_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="nested too deep"):
+        parse_protocol(f"slug = {'[' * 100_000}", name="x.toml")
