@@ -10,7 +10,8 @@ from corpus.models import Track
 from pooling.models import Pool
 from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
 
-MAX_BYTES = 64 << 20
+MAX_MB = 16  # a million lines, which take about half a gigabyte while they are read
+MAX_BYTES = MAX_MB << 20
 COMPLAINTS_SHOWN = 20
 
 
@@ -49,7 +50,7 @@ class FreezeForm(forms.Form):
 class ImportForm(forms.Form):
     """An official qrels file. Every complaint is shown with its line."""
 
-    file = forms.FileField(help_text="Four columns: topic, 0, docno, grade. UTF-8, at most 64 MB.")
+    file = forms.FileField(help_text=f"Four columns: topic, 0, docno, grade. UTF-8, at most {MAX_MB} MB.")
     name = _name()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -61,7 +62,7 @@ class ImportForm(forms.Form):
         upload: UploadedFile[Any] = self.cleaned_data["file"]
         if (upload.size or 0) > MAX_BYTES:
             raise forms.ValidationError(
-                f"The file has {(upload.size or 0) >> 20} MB; at most 64 MB are accepted."
+                f"The file has {(upload.size or 0) >> 20} MB; at most {MAX_MB} MB are accepted."
             )
         try:
             self.columns: QrelsColumns = parse_qrels(upload.read())

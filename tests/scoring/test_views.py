@@ -225,7 +225,7 @@ def test_a_broken_file_is_an_answer_with_line_numbers(
 def test_a_file_that_is_too_large_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forms, "MAX_BYTES", 10)
 
-    assert "at most 64 MB are accepted" in upload(scene, QRELS)
+    assert "at most 16 MB are accepted" in upload(scene, QRELS)
 
 
 def test_an_empty_file_is_refused(scene: Scene) -> None:
