@@ -286,8 +286,9 @@ def _import_file(progress: jobs.Progress, file: Import, done: int, total: int) -
         raw.seek(0)
         reader = Reader(content, file.name, position=file.position)
         workers = n_processes(file.size)
+        is_new = file.collection is not None and file.collection.status == Collection.Status.IMPORTING
         for chunk, batch in converted(reader, form=file.format, name=file.name, n_processes=workers):
-            _store(progress, file, chunk, batch)
+            _store(progress, file, chunk, batch, is_new)
             progress.update(
                 done + min(raw.tell(), file.size), total, f"bytes read; {file.name}: {_said(file.counts)}"
             )
@@ -296,11 +297,11 @@ def _import_file(progress: jobs.Progress, file: Import, done: int, total: int) -
             file.save(update_fields=["sha256", "is_complete"])
 
 
-def _store(progress: jobs.Progress, file: Import, chunk: Chunk, batch: Packed) -> None:
+def _store(progress: jobs.Progress, file: Import, chunk: Chunk, batch: Packed, is_new: bool) -> None:
     """A chunk's rows and the place behind it, in one transaction."""
     with progress.storing():
         cursor = cast("copy.Cursor", connection.cursor())
-        counts, skipped = copy.store(cursor, batch.tables, cast("int", file.collection_id))
+        counts, skipped = copy.store(cursor, batch.tables, cast("int", file.collection_id), is_new=is_new)
         file.position = chunk.end
         file.counts = dict(Counter(file.counts) + Counter(batch.counts) + Counter(counts))
         file.skipped = dict(Counter(file.skipped) + Counter(batch.skipped) + Counter(skipped))

@@ -126,13 +126,18 @@ def decode(html: str) -> str:
     return _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], unescape(html))
 
 
+_INLINE = frozenset({"$", "\\(", "\\\\("})
+
+
 def delimited(content: str, delimiter: str, formulae: list[Formula]) -> Formula:
     """The formula that stands between delimiters in clean HTML; formulae cut out within it become part of it."""
+    display = "inline" if delimiter in _INLINE else "block"
+    if "&" not in content and "<" not in content and CUT not in content and BARE not in content:
+        return Formula(content, "", display)
     inner = [formulae[int(number)] for number in MARK.findall(content) if int(number) < len(formulae)]
     latex = decode(content.replace("<br>", "\n"))
     if inner:
         latex = MARK.sub(lambda found: formulae[int(found[1])].latex, latex)
-    display = "inline" if delimiter in {"$", "\\(", "\\\\("} else "block"
     return Formula(latex, " ".join(formula.id for formula in inner if formula.id), display)
 
 
@@ -155,6 +160,18 @@ _QUICK = {
     "$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$)"),
     "$$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\$(?!\$)|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$\$)"),
 }
+_PLAIN = re.compile(
+    rf"(?![\d\s])(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}]|\{{(?:[^$\\{{}}&{BARE}{_WALL}]++|\\[^&{BARE}{_WALL}])*+\}})++(?=\$)"
+)
+
+
+def plain_inline(html: str, position: int) -> str:
+    """What stands between a dollar, which ends at a position, and the next, if that is a formula beyond doubt, and the
+    same in HTML and in LaTeX; else "". Most formulae of a dump are such, and need no closer look."""
+    found = _PLAIN.match(html, position)
+    return found[0] if found else ""
+
+
 _CLOSE = {"$": "$", "$$": "$$", "\\(": "\\)", "\\\\(": "\\\\)", "\\[": "\\]", "\\\\[": "\\\\]"}
 
 

@@ -237,6 +237,7 @@ class _Scan:
         self.html = html
         self.formulae = formulae
         self.write = write
+        self.is_page = write is latex.Formula.html
         self.verbatim_until = 0
         self.no_end_before: dict[str, int] = {}
 
@@ -286,6 +287,10 @@ class _Scan:
         nothing = delimiter, start
         if start <= self.verbatim_until or start < self.no_end_before.get(delimiter, 0):
             return nothing
+        if delimiter == "$" and self.is_page and (content := latex.plain_inline(self.html, start)):
+            return f'<span class="math-container" data-display="inline">{content}</span>', start + len(
+                content
+            ) + 1
         end, searched = latex.find_end(self.html, start, delimiter)
         if end < 0:
             self.no_end_before[delimiter] = searched

@@ -9,6 +9,8 @@ import io
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+import psycopg2.errors
+
 
 class Cursor(Protocol):
     """What is needed of a database cursor: psycopg2's, or Django's around it."""
@@ -132,17 +134,41 @@ _OF_COLLECTION = "document_id IN (SELECT id FROM corpus_document WHERE collectio
 
 
 def store(
-    cursor: Cursor, tables: Mapping[str, bytes], collection_id: int
+    cursor: Cursor, tables: Mapping[str, bytes], collection_id: int, *, is_new: bool = False
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Put a batch into the corpus. Returns what was taken and what was skipped, each by its words."""
+    """Put a batch into the corpus. Returns what was taken and what was skipped, each by its words.
+
+    `is_new` says that the collection held no document when the import began: then they are copied straight into
+    their table, unless one comes twice.
+    """
     counts: dict[str, int] = {}
     skipped: dict[str, int] = {}
     # A crash of the server loses rows and checkpoint together; the commit that ends the job waits for both.
     cursor.execute("SET LOCAL synchronous_commit = off")
     for table, staging in STAGING.items():
-        if tables.get(table):
-            _store_table(cursor, table, staging, tables[table], collection_id, counts, skipped)
+        lines = tables.get(table)
+        if table == "document" and lines and is_new and _copied(cursor, lines, collection_id):
+            continue
+        if lines:
+            _store_table(cursor, table, staging, lines, collection_id, counts, skipped)
     return counts, skipped
+
+
+def _copied(cursor: Cursor, lines: bytes, collection_id: int) -> bool:
+    """Copy documents straight into their table, which takes a quarter less time; False if one is there already."""
+    names = ", ".join(name.split()[0] for name in STAGING["document"].columns.split(", "))
+    start = b"%d\t" % collection_id
+    whole = (start + lines.replace(b"\n", b"\tf\n" + start))[: -len(start)]
+    cursor.execute("SAVEPOINT straight")
+    try:
+        cursor.copy_expert(
+            f"COPY corpus_document (collection_id, {names}, is_accepted) FROM STDIN", io.BytesIO(whole)
+        )
+    except psycopg2.errors.UniqueViolation:
+        cursor.execute("ROLLBACK TO SAVEPOINT straight")
+        return False
+    cursor.execute("RELEASE SAVEPOINT straight")
+    return True
 
 
 def _store_table(

@@ -53,8 +53,9 @@ def _answers(chunks: Iterable[Chunk], form: str, n: int) -> Iterator[Iterator[tu
 
 
 def n_processes(size: int) -> int:
-    """How many processes a file of that size is worth."""
-    return 0 if size < SMALL else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    """How many processes a file of that size is worth: one more than cores, so that none waits for the storing."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    return 0 if size < SMALL else cores + 1
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def convert(data: bytes, form: str) -> Batch:
 def _rows(data: bytes, batch: Batch) -> Iterator[Row]:
     for element in _elements(data, batch):
         if element.tag == "row":
-            yield element.attrib  # type: ignore[misc]
+            yield dict(element.attrib)  # type: ignore[arg-type]
         else:
             batch.skipped[f"an element <{str(element.tag)[:40]}> that is no row"] += 1
 

@@ -142,6 +142,18 @@ def test_importing_again_brings_rows_up_to_date(tmp_path: Path) -> None:
     assert collection.counts["answers"] == 2
 
 
+def test_post_that_stands_in_two_files_of_a_first_import_is_stored_once(tmp_path: Path) -> None:
+    first = write(tmp_path, "Posts-1.xml", dump("posts", question(1, Title="Old"), question(2)))
+    second = write(tmp_path, "Posts-2.xml", dump("posts", question(3), question(1, Title="New")))
+
+    collection = empty()
+    job = imported(collection, first, second)
+
+    assert job.state == Job.State.DONE
+    documents = dict(collection.documents.values_list("docno", "title"))
+    assert (sorted(documents), documents["1"]) == (["1", "2", "3"], "New")
+
+
 def test_one_collection_leaves_another_alone(tmp_path: Path) -> None:
     folder = small_dump(tmp_path)
     one, other = empty("one"), empty("other")
