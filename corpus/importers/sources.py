@@ -18,7 +18,8 @@ MAX_RATIO = 200  # of unpacked to packed bytes; the densest real dumps reach abo
 FREE = 64 * 2**20  # bytes that may be unpacked whatever the ratio
 
 _SPACE = b" \t\r\n"
-_PROLOG = re.compile(  # possessive: what it has taken it keeps, or a hostile head would hold the process for ages
+# Possessive: what it has taken it keeps. A hostile head would else hold the process for minutes.
+_PROLOG = re.compile(
     rb"\s*+(?:<\?xml\b([^>]*)\?>)?+\s*+(?:<!--.*?-->\s*+)*+<([A-Za-z][\w.-]*+)[^<>]*?(/?)>", re.DOTALL
 )
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -123,6 +124,18 @@ def test_other_content_is_refused_by_what_it_is(head: bytes, said: str) -> None:
         form_of(head, "upload")
 
     assert said in refusal.value.message
+
+
+@pytest.mark.parametrize(
+    "head", [b" " * 20_000, b"<!---->" * 26, b"<" + b"a" * 20_000], ids=["blanks", "comments", "a long name"]
+)
+def test_hostile_head_is_refused_at_once(head: bytes) -> None:
+    began = time.process_time()
+
+    with pytest.raises(BadFile):
+        form_of(head, "upload")
+
+    assert time.process_time() - began < 1
 
 
 def zipped(*names: str) -> bytes:
