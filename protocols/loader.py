@@ -21,6 +21,7 @@ DIRECTORY = Path(__file__).parent
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SLUG = 100  # characters; what the database keeps of a protocol and of its choices has its bounds
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
+MOST = 2**31 - 1  # what a column of whole numbers can hold
 HIGHEST_GRADE = 999  # as in qrels
 # TOML names a list of tables in the singular.
 SINGULAR = {"grades": "grade", "non_answers": "non_answer", "follow_ups": "follow_up"}
@@ -72,6 +73,8 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
         raise ProtocolError(f"{name}: not TOML: {error}") from None
     except RecursionError:
         raise ProtocolError(f"{name}: not TOML that anybody wrote: nested too deep") from None
+    except ValueError:  # Python reads no decimal number of more than 4300 digits
+        raise ProtocolError(f"{name}: not TOML that anybody wrote: a number too long to read") from None
     digest = hashlib.sha256(text.encode()).hexdigest()
     if "digest" in data:
         raise ProtocolError(f"{name}: digest: unknown key; it is computed from the file")
@@ -155,11 +158,17 @@ def _scalar(kind: type, value: object, name: str, key: str) -> Any:
     is_fit = type(value) is kind or (kind is float and type(value) is int)
     if not is_fit:
         raise ProtocolError(f"{name}: {key}: expected {words[kind]}, got {_shown(value)}")
+    # written so that NaN is refused too
+    if isinstance(value, (int, float)) and not abs(value) <= MOST:
+        raise ProtocolError(f"{name}: {key}: a number is finite and at most {MOST}")
     return kind(value)
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a hexadecimal number that is too long to write in decimals
+        return "a number too long to write"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -284,6 +284,11 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
         ("value = 2", "value = 1000", "judging.grade: the value 1000 is above 999"),
         ('key = "not-matching"', 'key = "not matching"', "the key 'not matching' is not 1 to 50 letters"),
         ('key = "not-matching"', f'key = "{"n" * 51}"', "is not 1 to 50 letters"),
+        ("judges = 2", f"judges = {'9' * 5000}", "a number too long to read"),
+        ("judges = 2", f"judges = 0x{'f' * 5000}", "judging.judges: a number is finite and at most"),
+        ('title = "A', f'title = 0x{"f" * 5000} # "A', "title: expected a string, got a number too long"),
+        ("limit = 5", "limit = 2147483648", "instances.limit: a number is finite and at most 2147483647"),
+        ("near_duplicate_overlap = 0.95", "near_duplicate_overlap = nan", "a number is finite"),
     ],
 )
 def test_rules_that_bind_several_keys(old: str, new: str, expected: str | None) -> None:
