@@ -41,6 +41,7 @@ class PoolField(ModelChoiceField[Pool]):
 class ReadOnlyAdmin(admin.ModelAdmin[Any]):
     """A big table that is read, never written here."""
 
+    view_on_site = False  # a task's page is its assessor's alone
     paginator = ShortCountPaginator
     show_full_result_count = False
     list_per_page = 50

@@ -280,3 +280,12 @@ def test_batch_exports_every_judgment_replaced_ones_too(scene: Scene, organizer:
 
     lines = list(csv.DictReader(io.StringIO(b"".join(response).decode("utf-8-sig"))))
     assert [(line["choice"], line["is_current"]) for line in lines] == [("low", "False"), ("high", "True")]
+
+
+def test_task_in_the_admin_has_no_link_to_its_assessors_page(scene: Scene, organizer: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    page = organizer.get(reverse("admin:assessment_assignment_change", args=[task.pk]))
+
+    assert page.status_code == 200
+    assert "View on site" not in page.content.decode()

@@ -188,7 +188,7 @@ def test_form_works_without_scripts(live_scene: Scene, live_server: Any, new_pag
     page = new_page(java_script_enabled=False)
     log_in(page, live_server.url, live_scene.ada)
     page.goto(f"{live_server.url}/judge/")
-    page.get_by_role("button", name="Resume A.1").click()
+    page.get_by_role("button", name="Resume topic A.1").click()
     assert page.url.endswith(task.get_absolute_url())
 
     page.get_by_text("System failure", exact=True).click()
@@ -487,7 +487,7 @@ def test_wide_page_scrolls_its_panels_not_itself(desk: Callable[..., Page]) -> N
 
     page.keyboard.press("End")
 
-    page.wait_for_function("document.getElementById('document-panel').scrollTop > 0")
+    page.wait_for_function("() => document.getElementById('document-panel').scrollTop > 0")
     assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
     expect(page.locator("#submit")).to_be_in_viewport(ratio=1)
 
@@ -500,7 +500,7 @@ def test_narrow_page_keeps_the_bar_at_its_foot_and_never_scrolls_sideways(desk: 
     expect(submit).to_be_in_viewport(ratio=1)
     top = submit.bounding_box()
     page.evaluate("window.scrollTo(0, document.body.scrollHeight / 2)")
-    page.wait_for_function("window.scrollY > 0")
+    page.wait_for_function("() => window.scrollY > 0")
 
     expect(submit).to_be_in_viewport(ratio=1)
     assert submit.bounding_box() == top
@@ -508,6 +508,19 @@ def test_narrow_page_keeps_the_bar_at_its_foot_and_never_scrolls_sideways(desk: 
     page.get_by_text("Not relevant", exact=True).click()
     submit.click()
     wait_until(lambda: stored() == ["not-relevant"])
+
+
+def test_narrow_list_of_own_judgments_scrolls_inside_itself(desk: Callable[..., Page]) -> None:
+    page = desk(viewport={"width": 320, "height": 700})
+    first = page.url
+    page.get_by_text("Not relevant", exact=True).click()
+    page.locator("#submit").click()
+    left(page, first)
+
+    page.get_by_role("link", name="My judgments").click()
+
+    expect(page.get_by_role("heading", name="My judgments")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_bar_stays_in_its_place_whatever_is_chosen_and_said(desk: Callable[..., Page]) -> None:

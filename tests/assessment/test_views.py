@@ -67,7 +67,7 @@ def test_desk_shows_each_batch_with_its_counts_and_a_way_to_start(scene: Scene) 
 def test_desk_offers_to_resume_the_task_that_is_held(scene: Scene) -> None:
     accept(scene.batch, scene.ada)
 
-    assert "Resume A.1" in as_user(scene.ada).get(reverse("assessment:mine")).content.decode()
+    assert "Resume topic A.1" in as_user(scene.ada).get(reverse("assessment:mine")).content.decode()
 
 
 def test_empty_desk_says_what_will_be_there(scene: Scene) -> None:
@@ -133,7 +133,7 @@ def test_page_shows_question_answer_choices_and_progress(scene: Scene) -> None:
     assert "Title of A.1" in text
     assert "Body of A.1." in text
     assert f"Body of {task.entry.docno}." in text
-    assert "<strong>1</strong> of 3 in A.1, 1 of 6 in all" in text
+    assert "<strong>1</strong> of 3 in topic A.1, 1 of 6 in all" in text
     assert [choice.label for choice in page.context["choices"]] == [
         "High", "Medium", "Low", "Not relevant", "System failure", "Do not know",
     ]  # fmt: skip
