@@ -16,3 +16,4 @@ def test_nul_in_an_address_is_a_bad_request(client: Client, place: str) -> None:
     answer = client.get(f"/collections/{collection.slug}/{place}")
 
     assert answer.status_code == 400
+    assert "default-src 'self'" in answer["Content-Security-Policy"]
