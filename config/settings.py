@@ -102,6 +102,7 @@ STORAGES = {
 }
 
 FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
 IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import what stands in it, and nothing else

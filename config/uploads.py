@@ -1,13 +1,17 @@
-"""Refuses a request whose body is too large before anything reads it.
+"""Refuses a request whose body is too large before anything reads it, and keeps the names of files short.
 
 Django itself limits forms but not files, and the CSRF check reads the body before any view asks who sent it.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
+from django.core.files import uploadhandler
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+
+MAX_NAME = 200  # bytes of a file's name
 
 
 class UploadLimitMiddleware:
@@ -35,3 +39,22 @@ def _limit(request: HttpRequest) -> int | None:
     if request.user.is_authenticated:
         limit = settings.UPLOAD_MAX_BYTES
     return limit if size > limit else None
+
+
+def short_name(name: str) -> str:
+    """The end of a file's name, in no more bytes than a file system takes with what is put before and behind it."""
+    return name.encode()[-MAX_NAME:].decode(errors="ignore")
+
+
+class InMemory(uploadhandler.MemoryFileUploadHandler):
+    """Django's own, with names that can be stored."""
+
+    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
+        super().new_file(field_name, short_name(file_name), *args, **kwargs)
+
+
+class Temporary(uploadhandler.TemporaryFileUploadHandler):
+    """Django's own, with names that can be stored: it makes the ending a part of the temporary file's name."""
+
+    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
+        super().new_file(field_name, short_name(file_name), *args, **kwargs)

@@ -4,6 +4,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from corpus.models import User
@@ -37,3 +38,13 @@ def test_a_length_that_is_no_number_counts_as_none(client: Client) -> None:
     response = client.generic("POST", "/login/", b"", CONTENT_LENGTH="many")
 
     assert response.status_code != 413
+
+
+@pytest.mark.parametrize("size", [10, 3 * 1024 * 1024], ids=["in memory", "in a temporary file"])
+def test_a_file_of_a_very_long_name_is_taken(client: Client, size: int) -> None:
+    client.force_login(User.objects.create(username="pat"))
+    named = SimpleUploadedFile("run." + "é" * 250, b"x" * size)
+
+    request = client.post("/login/", {"file": named}).wsgi_request
+
+    assert len(str(request.FILES["file"].name).encode()) <= 200
