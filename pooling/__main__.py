@@ -7,6 +7,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -14,7 +15,7 @@ from tqdm import tqdm
 
 from pooling.manifest import ManifestError, ManifestRun, read_manifest
 from pooling.pool_files import contributions_tsv, pool_tsv, record
-from pooling.reports import Report
+from pooling.reports import Complaint, Report
 from pooling.run_format import CheckedRun, UnknownForm, check_run
 from pooling.strategies import PoolError, PoolInput, build_pool, check_strategies, with_depth
 from pooling.topic_list import TopicListError, read_topic_codes
@@ -36,16 +37,24 @@ def main(arguments: list[str] | None = None) -> int:
     except RunsRefused:
         return 1
     except UNUSABLE as error:
-        print(f"python -m pooling: {error}", file=sys.stderr)  # noqa: T201
+        print(f"python -m pooling: {_reason(error)}", file=sys.stderr)  # noqa: T201
         return 2
     return status
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m pooling", description=__doc__)
     commands = parser.add_subparsers(required=True)
     check = commands.add_parser("check", help="say everything that is wrong with run files")
-    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    check.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="plain, gz, xz or zip; /dev/stdin for a pipe"
+    )
     check.add_argument("--format", choices=("text", "json"), default="text")
     check.add_argument("--repair", type=Path, metavar="DIR", help="write files that can be repaired into DIR")
     check.set_defaults(command=check_files)
@@ -111,7 +120,7 @@ def _protocol_and_topics(options: argparse.Namespace) -> tuple[Protocol, list[st
 
 def _print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     verdict = "accepted" if report.is_acceptable else "refused"
-    counts = f"{len(report.errors)} errors, {len(report.warnings)} warnings"
+    counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
     what = f"{report.form}, tag {report.tag}, " if report.form and report.tag else ""
     lines = [f"{path}: {verdict}, {counts} ({what}{report.n_lines:,} lines, {report.n_topics} topics)"]
     for complaint in (*report.errors, *report.warnings):
@@ -120,6 +129,10 @@ def _print_report(report: Report, path: str, file: TextIO | None = None) -> None
             note = f"   [{line.note}]" if line.note else ""
             lines.append(f"      {line.number:>8} | {line.text}{note}")
     print("\n".join(lines), file=file)
+
+
+def _counted(complaints: Sequence[Complaint], what: str) -> str:
+    return f"{len(complaints)} {what}{'' if len(complaints) == 1 else 's'}"
 
 
 def _repair(checked: CheckedRun, path: Path, directory: Path) -> None:

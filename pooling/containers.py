@@ -8,7 +8,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
 from typing import BinaryIO
 
 BLOCK = 1 << 18
@@ -60,6 +63,13 @@ class Unreadable(Exception):
 
 
 TEXT = "A plain text file in UTF-8, or such a file packed with gz, xz or zip."
+
+
+@contextmanager
+def opened(path: Path, limits: Limits) -> Iterator[BinaryIO]:
+    """A file that can be read from its start more than once, also where the path is that of a pipe."""
+    with path.open("rb") as file:
+        yield file if file.seekable() else BytesIO(file.read(limits.max_file + 1))
 
 
 def unwrap(source: BinaryIO, size: int, limits: Limits) -> Iterator[bytes]:

@@ -9,8 +9,8 @@ The score alone decides the order (`pooling.columns`).
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +18,7 @@ from typing import BinaryIO
 import numpy as np
 
 from pooling.columns import RunColumns
-from pooling.containers import Limits, Unreadable, unwrap
+from pooling.containers import Limits, Unreadable, opened, unwrap
 from pooling.lines import LineNotes, Lines, shown
 from pooling.reports import Report, Tally
 from pooling.run_checks import Expected, RunRows, UnitLookup, check_rows, warn_of_rows
@@ -62,7 +62,7 @@ def check_run(
 
     Parameters
     ----------
-    source : a path or a seekable binary file; it is read from its start, more than once, and not closed.
+    source : a path, also of a pipe; or a seekable binary file, which is read from its start and not closed.
     topics : the codes that a run may name; None if they are not known.
     units : tells of distinct docnos whether each is a unit of the collection; None if that is not loaded.
 
@@ -74,8 +74,9 @@ def check_run(
         The protocol names a form of run for which there is no reader.
     """
     expected = Expected(protocol.runs, protocol.unit, topics, units)
-    with _opened(source) as file:
-        return _Check(file, name, expected, limits or Limits(), forms_of(protocol)).run()
+    limits = limits or Limits()
+    with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
+        return _Check(file, name, expected, limits, forms_of(protocol)).run()
 
 
 def forms_of(protocol: Protocol) -> list[Form]:
@@ -87,15 +88,6 @@ def forms_of(protocol: Protocol) -> list[Form]:
                 f"{protocol.slug}: runs.formats: there is no reader for {name}; there are {known}"
             )
     return [FORMS[name] for name in protocol.runs.formats]
-
-
-@contextmanager
-def _opened(source: BinaryIO | Path) -> Iterator[BinaryIO]:
-    if isinstance(source, Path):
-        with source.open("rb") as file:
-            yield file
-    else:
-        yield source
 
 
 class _Check:

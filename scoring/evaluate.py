@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import BinaryIO
 from tqdm import tqdm
 
 from pooling.columns import RunColumns
-from pooling.containers import Limits, Unreadable, unwrap
+from pooling.containers import Limits, Unreadable, opened, unwrap
 from pooling.run_format import UnknownForm, check_run
 from protocols.loader import ProtocolError, load_protocol
 from protocols.measure_names import Measure, MeasureError, parse_measure
@@ -152,8 +153,8 @@ def _text(path: str) -> Iterator[bytes]:
         yield from unwrap(file, size, Limits())
 
 
-def _opened(path: str) -> BinaryIO:
-    return BytesIO(sys.stdin.buffer.read()) if path == STDIN else Path(path).open("rb")
+def _opened(path: str) -> AbstractContextManager[BinaryIO]:
+    return BytesIO(sys.stdin.buffer.read()) if path == STDIN else opened(Path(path), Limits())
 
 
 def _reason(error: OSError | Unreadable | QrelsError) -> str:

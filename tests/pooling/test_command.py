@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,24 @@ def test_report_comes_as_json(files: Path, capsys: pytest.CaptureFixture[str]) -
 )
 def test_what_cannot_be_read_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
-    assert "python -m pooling:" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "python -m pooling:" in said
+    assert "Errno" not in said
+
+
+def test_run_is_read_from_a_pipe(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = files / "pipe.tsv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(GOOD),))
+    writer.start()
+
+    status = main(["check", *P, str(pipe)])
+
+    writer.join()
+    assert status == 0
+    assert (
+        "pipe.tsv: accepted, 0 errors, 0 warnings (arqmath-5, tag run-1, 12 lines" in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,27 @@ def test_standard_input_can_be_a_run_or_the_qrels(
         assert main([*PROTOCOL, *arguments, "--measure", "RR"]) == 0
 
         assert next(iter(table(capsys.readouterr().out).values())) == "0.5000"
+
+
+def test_run_and_qrels_are_read_from_pipes(
+    qrels: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*PROTOCOL, "--qrels", qrels, run])
+    expected = capsys.readouterr().out
+    pipes = [tmp_path / "pipe-qrels", tmp_path / "pipe" / "good.tsv"]
+    pipes[1].parent.mkdir()
+    writers = []
+    for pipe, path in zip(pipes, (qrels, run), strict=True):
+        os.mkfifo(pipe)
+        writers.append(threading.Thread(target=pipe.write_bytes, args=(Path(path).read_bytes(),)))
+        writers[-1].start()
+
+    status = main([*PROTOCOL, "--qrels", str(pipes[0]), str(pipes[1])])
+
+    for writer in writers:
+        writer.join()
+    assert status == 0
+    assert capsys.readouterr().out == expected
 
 
 def test_packed_files_are_read(
