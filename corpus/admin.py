@@ -187,7 +187,14 @@ class TrackAdmin(Kept, admin.ModelAdmin[Track]):
         """Runs are checked against slug, protocol and collection: they stand once the track has been opened."""
         if obj is None or obj.status == Track.Status.DRAFT:
             return []
-        return ["slug", "protocol", "collection"]
+        return sorted(services.SETTLED)
+
+    def save_model(self, request: HttpRequest, obj: Track, form: Any, change: bool) -> None:
+        """What was changed, through the service; a new track as it is."""
+        if change:
+            services.edit_track(track=obj, changed=form.changed_data)
+        else:
+            super().save_model(request, obj, form, change)
 
     def save_formset(
         self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool

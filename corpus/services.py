@@ -1,6 +1,7 @@
 """What changes protocols, tracks and their people. Every door (page, admin, command) calls these."""
 
 import hashlib
+from collections.abc import Collection
 
 from django.db import transaction
 from django.utils import timezone
@@ -8,6 +9,8 @@ from django.utils import timezone
 from corpus.errors import Refused
 from corpus.models import Assessor, StoredProtocol, Track, User
 from protocols.loader import parse_protocol, shipped_slugs, shipped_text
+
+SETTLED = {"slug", "protocol", "collection"}  # of a track, once it has been opened
 
 
 class ProtocolTaken(Refused):
@@ -66,6 +69,27 @@ def lock_track(track_id: int) -> Track:
     """
     tracks = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol")
     return tracks.get(pk=track_id)
+
+
+@transaction.atomic
+def edit_track(*, track: Track, changed: Collection[str]) -> Track:
+    """Keep what was changed of a track, and nothing else: its status may be changing at the same time.
+
+    Raises
+    ------
+    TrackRefused
+        The track has been opened, and runs may have been checked against what would change.
+    """
+    current = lock_track(track.pk)
+    settled = SETTLED & set(changed) if current.status != Track.Status.DRAFT else set()
+    if settled:
+        what = ", ".join(sorted(settled))
+        raise TrackRefused(
+            f"{current} has been opened, and runs were checked against it: its {what} cannot change."
+        )
+    if changed:
+        track.save(update_fields=list(changed))
+    return track
 
 
 @transaction.atomic

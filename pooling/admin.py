@@ -35,9 +35,9 @@ class TeamAdmin(Kept, admin.ModelAdmin[Team]):
         return [] if obj is None else ["track"]
 
     def save_model(self, request: HttpRequest, obj: Team, form: Any, change: bool) -> None:
-        """A new team through the service; its row is the one that the admin goes on with."""
+        """Through the services; the row of a new team is the one that the admin goes on with."""
         if change:
-            super().save_model(request, obj, form, change)
+            services.rename_team(team=obj, name=obj.name)
             return
         made = services.create_team(track=obj.track, name=obj.name)
         obj.pk, obj.name = made.pk, made.name

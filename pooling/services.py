@@ -240,6 +240,21 @@ def create_team(*, track: Track, name: str, members: Collection[User] = ()) -> T
     return team
 
 
+@transaction.atomic
+def rename_team(*, team: Team, name: str) -> Team:
+    """Call a team otherwise.
+
+    Raises
+    ------
+    TeamRefused
+        The name is taken or empty.
+    """
+    check_team_name(track=lock_track(team.track_id), name=name, team=team)
+    team.name = name.strip()
+    team.save(update_fields=["name"])
+    return team
+
+
 def check_team_name(*, track: Track, name: str, team: Team | None = None) -> None:
     """Refuse an empty name, and one that another team of the track has in any case of letters."""
     others = Team.objects.filter(track=track, name__iexact=name.strip()).exclude(pk=team.pk if team else 0)

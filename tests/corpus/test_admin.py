@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from corpus import services
 from corpus.admin import AssessorForm
 from corpus.models import Assessor, StoredProtocol, Track, User
 from pooling.models import Team
@@ -211,3 +212,28 @@ def test_lists_are_for_organizers_only(client: Client, name: str) -> None:
     assert client.get(address).status_code == 200
     client.force_login(make_assessor(make_track()))
     assert client.get(address).status_code == 302, "sent to the admin's login"
+
+
+def test_editing_a_track_leaves_a_status_that_changes_meanwhile(organizer: User) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    stale = Track.objects.get(pk=track.pk)
+    Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
+
+    stale.name = "New name"
+    services.edit_track(track=stale, changed=["name"])
+
+    track.refresh_from_db()
+    assert (track.name, track.status) == ("New name", Track.Status.OPEN)
+
+
+def test_what_runs_were_checked_against_does_not_change_behind_a_stale_form(organizer: User) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    stale = Track.objects.get(pk=track.pk)
+    Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
+
+    stale.protocol = make_protocol("trec-adhoc")
+    with pytest.raises(services.TrackRefused, match="its protocol cannot change"):
+        services.edit_track(track=stale, changed=["protocol"])
+
+    track.refresh_from_db()
+    assert track.protocol.slug == "arqmath-2020-task1"

@@ -391,3 +391,12 @@ def test_nobody_becomes_member_and_assessor_at_once(folder: Path) -> None:
         thread.join()
 
     assert len(refused) == 1
+
+
+def test_team_is_renamed_unless_the_name_is_taken(scene: Scene) -> None:
+    services.rename_team(team=scene.ours, name=" Abacus ")
+    scene.ours.refresh_from_db()
+    assert scene.ours.name == "Abacus"
+
+    with pytest.raises(TeamRefused, match="has a team of the name theirs already"):
+        services.rename_team(team=scene.ours, name="theirs")
