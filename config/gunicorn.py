@@ -4,7 +4,7 @@ import os
 
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 worker_class = "gthread"
-threads = 4
+threads = 16  # a connection on which nothing is asked yet, as browsers open ahead, holds one for 5 seconds
 timeout = 120  # an upload of the largest size over a slow line, checked line by line
 graceful_timeout = 20
 keepalive = 5
