@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from corpus import services
 from corpus.errors import Refused
 from corpus.models import Assessor, Collection, Import, Job, StoredProtocol, Topic, Track, User
+from corpus.topic_services import checked_labels
 from protocols.loader import ProtocolError, parse_protocol
 
 admin.site.site_header = "Assay: the organizers' workshop"
@@ -157,7 +158,8 @@ class TrackForm(forms.ModelForm[Track]):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        searched, own = data.get("collection"), data.get("topic_collection")
+        searched = data.get("collection", self.instance.collection)  # not in the form once the track is open
+        own = data.get("topic_collection")
         if searched is not None and searched == own:
             self.add_error(
                 "topic_collection",
@@ -223,10 +225,29 @@ class TrackAdmin(Kept, admin.ModelAdmin[Track]):
                 self.message_user(request, refusal.message, messages.ERROR)
 
 
+class TopicForm(forms.ModelForm[Topic]):
+    """Takes the labels that the track's protocol has."""
+
+    labels = forms.JSONField(
+        required=False, help_text='Such as {"category": "proof"}, as the protocol allows.'
+    )
+
+    class Meta:
+        model = Topic
+        fields = ["labels", "thread"]
+
+    def clean_labels(self) -> dict[str, str]:
+        try:
+            return checked_labels(topic=self.instance, labels=self.cleaned_data["labels"] or {})
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
 @admin.register(Topic)
 class TopicAdmin(Kept, admin.ModelAdmin[Topic]):
     """Labels and threads of topics; the topics themselves come from the track's topic file."""
 
+    form = TopicForm
     list_display = ["code", "track", "thread"]
     list_filter = ["track"]
     search_fields = ["code", "title"]

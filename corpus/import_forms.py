@@ -76,7 +76,11 @@ class TopicFileForm(forms.Form):
     """A topic file, or labels for topics that are there."""
 
     holds = forms.ChoiceField(
-        choices=[("topics", "topics"), ("labels", "labels for the topics that are there")],
+        choices=[
+            ("topics", "topics, beside those that are there"),
+            ("all topics", "all topics: those that it has not are removed"),
+            ("labels", "labels for the topics that are there"),
+        ],
         label="The file holds",
     )
     upload = forms.FileField(

@@ -29,6 +29,7 @@ class TopicReport:
     n_new: int = 0
     n_changed: int = 0
     n_unchanged: int = 0
+    n_removed: int = 0
     matched: Counter[str] = field(default_factory=Counter)
     unmatched: list[str] = field(default_factory=list)
 
@@ -37,6 +38,8 @@ class TopicReport:
         parts = [
             f"{n} topic{'s' * (n != 1)}: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} as before"
         ]
+        if self.n_removed:
+            parts.append(f"{self.n_removed} removed that the file has not")
         parts += [f"{matched} found their own thread {how}" for how, matched in self.matched.items()]
         if self.unmatched:
             parts.append(f"no thread was found for {', '.join(self.unmatched)}")
@@ -47,12 +50,16 @@ def import_upload(*, track: Track, upload: "File[bytes]", holds: str) -> str:
     """`import_topics` or `import_labels` of an uploaded file; what came of it, in a sentence."""
     if upload.size > MAX_SIZE:
         raise TopicsRefused(f"The file has {upload.size:,} bytes; a topic file has at most {MAX_SIZE:,}.")
-    service = import_labels if holds == "labels" else import_topics
-    return str(service(track=track, data=upload.read(), name=upload.name or "the file"))
+    name = upload.name or "the file"
+    if holds == "labels":
+        return str(import_labels(track=track, data=upload.read(), name=name))
+    return str(import_topics(track=track, data=upload.read(), name=name, replace=holds == "all topics"))
 
 
-def import_topics(*, track: Track, data: bytes, name: str) -> TopicReport:
-    """Take the topics of a file. A topic whose code is there already is brought up to date; none is removed.
+def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False) -> TopicReport:
+    """Take the topics of a file. A topic whose code is there already is brought up to date.
+
+    With `replace`, topics that the file has not are removed: a draft has no runs that could rest on them.
 
     A topic finds its own thread in the topic collection by the docno that the file names, or else by its title if
     just one question has it.
@@ -73,6 +80,9 @@ def import_topics(*, track: Track, data: bytes, name: str) -> TopicReport:
         standing = {topic.code: topic for topic in current.topics.all()}
         for row in rows:
             _save(row, threads[row.code][0], current, standing.get(row.code), report)
+        if replace:
+            gone = current.topics.exclude(code__in=[row.code for row in rows])
+            report.n_removed = gone.delete()[0]
         _count_threads(threads, current, report)
         _record(current, data, name, "topics", {"topics": len(rows)})
     return report
@@ -105,6 +115,23 @@ def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
     ]
     if complaints:
         raise BadTopics(name, complaints)
+
+
+def checked_labels(*, topic: Topic, labels: object) -> dict[str, str]:
+    """Labels as they are kept, if the protocol of the topic's track allows each.
+
+    Raises
+    ------
+    TopicsRefused
+        They are no object of words, or the protocol has not such a label or value.
+    """
+    if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
+        raise TopicsRefused(
+            'Labels are an object of words, such as {"category": "proof"}; {} if there are none.'
+        )
+    for fault in _label_faults(topic.code, labels, topic.track.protocol.parsed.topics.labels):
+        raise TopicsRefused(f"{fault[0].upper()}{fault[1:]}.")
+    return _normal(labels)
 
 
 def _label_faults(

@@ -1,5 +1,6 @@
 """The organizers' workshop: what it takes, and what it will not do."""
 
+from html import unescape
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.factories import (
     make_collection,
     make_organizer,
     make_protocol,
+    make_topic,
     make_track,
     make_user,
 )
@@ -237,3 +239,43 @@ def test_what_runs_were_checked_against_does_not_change_behind_a_stale_form(orga
 
     track.refresh_from_db()
     assert track.protocol.slug == "arqmath-2020-task1"
+
+
+def test_searched_collection_of_an_open_track_is_not_made_its_topics_threads(
+    client: Client, organizer: User
+) -> None:
+    track = make_track()
+    assert track.collection is not None
+    form = _track_form(name=track.name, topic_collection=track.collection.pk)
+
+    answer = client.post(reverse("admin:corpus_track_change", args=[track.pk]), form)
+
+    assert "must be a collection apart" in answer.content.decode()
+    track.refresh_from_db()
+    assert track.topic_collection is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ('{"category": "proof"}', ""),
+        ("", ""),
+        ('{"colour": "red"}', "no label"),
+        ('{"category": "poem"}', "is not allowed; use computation, concept, proof"),
+        ('["proof"]', "Labels are an object of words"),
+        ('{"category": null}', "Labels are an object of words"),
+        ('{"category": "\\u0000"}', "is not allowed"),
+        ("{", "Enter a valid JSON"),
+    ],
+)
+def test_topic_takes_the_labels_that_its_protocol_has(
+    client: Client, organizer: User, labels: str, said: str
+) -> None:
+    topic = make_topic(make_track(), "A.1")
+
+    answer = client.post(
+        reverse("admin:corpus_topic_change", args=[topic.pk]), {"labels": labels, "thread": ""}
+    )
+
+    assert (answer.status_code == 302) is (not said)
+    assert unescape(said) in unescape(answer.content.decode())

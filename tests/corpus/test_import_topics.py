@@ -144,6 +144,18 @@ def test_topics_do_not_change_once_runs_may_rest_on_them(status: Track.Status) -
 
 
 @pytest.mark.django_db
+def test_file_of_all_topics_removes_the_others() -> None:
+    track = draft()
+    import_topics(track=track, data=xml("A.1", "A.2", "X.9"), name="wrong.xml")
+
+    report = import_topics(track=track, data=xml("A.1", "A.3"), name="right.xml", replace=True)
+
+    assert list(track.topics.values_list("code", flat=True)) == ["A.1", "A.3"]
+    assert (report.n_new, report.n_unchanged, report.n_removed) == (1, 1, 2)
+    assert "2 removed that the file has not" in str(report)
+
+
+@pytest.mark.django_db
 def test_formulae_are_no_topics_of_a_track_of_answers() -> None:
     with pytest.raises(TopicsRefused, match=r"B\.1 is a formula"):
         import_topics(track=draft(), data=(XML % FORMULA).encode(), name="topics.xml")

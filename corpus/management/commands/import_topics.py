@@ -20,6 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
         parser.add_argument("file", type=Path)
+        parser.add_argument("--replace", action="store_true", help="remove the topics that the file has not")
         parser.add_argument("--labels", action="store_true", help="the file holds labels, not topics")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -27,8 +28,12 @@ class Command(BaseCommand):
         try:
             track = Track.objects.get(slug=options["track"])
             read: dict[str, Any] = {"track": track, "data": file.read_bytes(), "name": file.name}
-            service = import_labels if options["labels"] else import_topics
-            self.stdout.write(str(service(**read)))
+            done = (
+                import_labels(**read)
+                if options["labels"]
+                else import_topics(**read, replace=options["replace"])
+            )
+            self.stdout.write(str(done))
         except Track.DoesNotExist:
             raise CommandError(f"There is no track {options['track']}.") from None
         except OSError as error:
