@@ -55,15 +55,26 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="plain, gz, xz or zip; /dev/stdin for a pipe"
     )
-    check.add_argument("--format", choices=("text", "json"), default="text")
+    check.add_argument(
+        "--format", choices=("text", "json"), default="text", help="of the report (default: text)"
+    )
     check.add_argument("--repair", type=Path, metavar="DIR", help="write files that can be repaired into DIR")
     check.set_defaults(command=check_files)
     pool = commands.add_parser("pool", help="pool the runs of a manifest")
     pool.add_argument(
         "--runs", type=Path, required=True, metavar="MANIFEST", help="CSV: file,team,tag,kind[,pooled_as]"
     )
-    pool.add_argument("--seed", type=seed_argument, required=True)
-    pool.add_argument("--depth", type=depth_argument, action="append", default=[], metavar="KIND=K")
+    pool.add_argument(
+        "--seed", type=seed_argument, required=True, help="a whole number; the same one gives the same order"
+    )
+    pool.add_argument(
+        "--depth",
+        type=depth_argument,
+        action="append",
+        default=[],
+        metavar="KIND=K",
+        help="instead of the protocol's, such as primary=30; may be given for each kind",
+    )
     pool.add_argument(
         "--output",
         type=Path,
