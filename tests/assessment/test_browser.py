@@ -254,9 +254,8 @@ def test_reload_while_offline_work_waits_submits_it(desk: Callable[..., Page]) -
     assert stored() == ["low"]
 
 
-def test_answer_of_the_server_that_is_lost_stores_nothing_twice(desk: Callable[..., Page]) -> None:
-    page = desk()
-    address = page.url
+def lose_first_answer(page: Page) -> list[str]:
+    """The first submission reaches the server, its answer never the page. Returns where what was lost is noted."""
     lost: list[str] = []
 
     def lose_first(route: Route) -> None:
@@ -268,6 +267,13 @@ def test_answer_of_the_server_that_is_lost_stores_nothing_twice(desk: Callable[.
         route.abort()
 
     page.route("**/assignments/*/", lose_first)
+    return lost
+
+
+def test_answer_of_the_server_that_is_lost_stores_nothing_twice(desk: Callable[..., Page]) -> None:
+    page = desk()
+    address = page.url
+    lost = lose_first_answer(page)
     page.keyboard.press("3")
     page.keyboard.press("Enter")
     left(page, address)
@@ -278,17 +284,7 @@ def test_answer_of_the_server_that_is_lost_stores_nothing_twice(desk: Callable[.
 def test_choice_changed_after_a_lost_answer_revises_what_was_stored(desk: Callable[..., Page]) -> None:
     page = desk()
     address = page.url
-    lost: list[str] = []
-
-    def lose_first(route: Route) -> None:
-        if route.request.method != "POST" or lost:
-            route.fallback()
-            return
-        lost.append(route.request.url)
-        route.fetch()
-        route.abort()
-
-    page.route("**/assignments/*/", lose_first)
+    lose_first_answer(page)
     page.keyboard.press("3")
     page.keyboard.press("Enter")
     expect(state(page)).to_contain_text("Not saved yet")

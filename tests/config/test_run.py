@@ -126,8 +126,10 @@ def test_a_killed_first_start_leaves_nothing_that_stops_the_next(start: Start, v
         lambda: (var / "postgres").is_symlink() or (var / "postgres.new").exists() or (var / "run").exists()
     )
     first.kill()
+    second = start()
+    ready(second)
 
-    ready(start())
+    assert second.process.poll() is None, second.output()
 
 
 @pytest.fixture
@@ -170,7 +172,7 @@ def test_jobs_are_done_where_there_is_no_redis(start: Start, var: Path) -> None:
 
     manage(var, script)
 
-    wait_until(lambda: "failed" in manage(var, state), seconds=60, what=running.output)
+    assert wait_until(lambda: "failed" in manage(var, state), seconds=60, what=running.output)
 
 
 def manage(var: Path, script: str) -> str:
