@@ -24,6 +24,7 @@ class RunColumns:
     docno : (n,) bytes, UTF-8, none with a NUL.
     rank : (n,) int32, as in the file.
     score : (n,) float64, all finite.
+    post : (n,) bytes, docno of the post that each formula stands in, for the forms that say it; else None.
     """
 
     topics: NDArray[np.str_]
@@ -31,6 +32,7 @@ class RunColumns:
     docno: NDArray[np.bytes_]
     rank: NDArray[np.int32]
     score: NDArray[np.float64]
+    post: NDArray[np.bytes_] | None = None
 
     def __len__(self) -> int:
         return len(self.topic_index)
@@ -49,11 +51,13 @@ class RunColumns:
         docno: NDArray[np.bytes_],
         rank: NDArray[np.int32],
         score: NDArray[np.float64],
+        post: NDArray[np.bytes_] | None = None,
     ) -> tuple[Self, NDArray[np.intp]]:
         """Columns from rows in any order, and the permutation that put them into trec_eval's."""
         codes, topic_index = sorted_topics(topics, topic_index)
         order = trec_order(topic_index, docno, score)
-        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order])
+        named = None if post is None else post[order]
+        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], named)
         return columns, order
 
 
@@ -114,6 +118,7 @@ def tied_rows(columns: RunColumns) -> NDArray[np.bool_]:
 def save(columns: RunColumns) -> bytes:
     """The columns as the bytes of an npz file; the same columns give the same bytes."""
     buffer = BytesIO()
+    post = {} if columns.post is None else {"post": columns.post}
     np.savez(
         buffer,
         topics=columns.topics,
@@ -121,6 +126,7 @@ def save(columns: RunColumns) -> bytes:
         docno=columns.docno,
         rank=columns.rank,
         score=columns.score,
+        **post,
     )
     return buffer.getvalue()
 
@@ -140,4 +146,5 @@ def load(file: BinaryIO | Path) -> RunColumns:
             docno=arrays["docno"],
             rank=arrays["rank"],
             score=arrays["score"],
+            post=arrays.get("post"),
         )
