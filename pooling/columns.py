@@ -7,7 +7,7 @@ bytes. The rank column is kept as it was in the file; nothing is ordered by it.
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,16 +118,16 @@ def tied_rows(columns: RunColumns) -> NDArray[np.bool_]:
 def save(columns: RunColumns) -> bytes:
     """The columns as the bytes of an npz file; the same columns give the same bytes."""
     buffer = BytesIO()
-    post = {} if columns.post is None else {"post": columns.post}
-    np.savez(
-        buffer,
-        topics=columns.topics,
-        topic_index=columns.topic_index,
-        docno=columns.docno,
-        rank=columns.rank,
-        score=columns.score,
-        **post,
-    )
+    arrays: dict[str, Any] = {
+        "topics": columns.topics,
+        "topic_index": columns.topic_index,
+        "docno": columns.docno,
+        "rank": columns.rank,
+        "score": columns.score,
+    }
+    if columns.post is not None:
+        arrays["post"] = columns.post
+    np.savez(buffer, **arrays)
     return buffer.getvalue()
 
 
