@@ -95,6 +95,9 @@ class Assignment(models.Model):
     entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="assignments")
     assessor = models.ForeignKey(User, models.PROTECT, related_name="assignments")
     seat = models.PositiveSmallIntegerField(default=1)
+    order = models.CharField(
+        max_length=20, choices=Pool.Order, help_text="The order of judging in force when the task was taken."
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.ACCEPTED)
     accepted_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -140,6 +143,7 @@ class Judgment(models.Model):
     choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
     grade = models.SmallIntegerField(null=True)
     comment = models.TextField(blank=True)
+    order = models.CharField(max_length=20, choices=Pool.Order, help_text="That of its task.")
     request_id = models.UUIDField(
         help_text="Made by the page: the same submission, sent twice, is stored once."
     )
@@ -150,7 +154,10 @@ class Judgment(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        indexes = [models.Index(fields=["assessor", "batch", "id"], name="judgment_own")]
+        indexes = [
+            models.Index(fields=["assessor", "batch", "id"], name="judgment_own"),
+            models.Index(fields=["topic", "docno"], condition=Q(is_current=True), name="judgment_unit"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["request_id"], name="judgment_request_unique"),
             models.UniqueConstraint(
