@@ -1,12 +1,14 @@
 """What an assessor reads: their batches, tasks and judgments. Nothing here tells of runs, ranks or other assessors."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
 from assessment.rules import judging_rules, label_of
+from assessment.selectors.elsewhere import counting_batches, settled_elsewhere
 from corpus.models import Document, Topic, Track, User
 from corpus.thread_selectors import address, shown_document, shown_topic
 from pooling.models import PoolEntry
@@ -14,7 +16,7 @@ from protocols.schema import JudgingRules
 
 
 class TopicProgress(NamedTuple):
-    """How far an assessor is in a topic: `total` leaves out what somebody judged before they took it over."""
+    """How far an assessor is in a topic, in entries: `total` leaves out what others have judged in their place."""
 
     topic: Topic
     judged: int
@@ -83,29 +85,47 @@ def progress(batch: Batch, user: User) -> list[TopicProgress]:
     entries = PoolEntry.objects.filter(pool=batch.pool_id, topic__in=topics).order_by()
     totals = dict(entries.values_list("topic").annotate(n=Count("topic")))
     mine = Judgment.objects.filter(batch=batch, topic__in=topics, assessor=user, is_current=True).order_by()
-    judged = dict(mine.values_list("topic").annotate(n=Count("topic")))
-    taken_over = _judged_by_predecessors(batch, given)
+    judged = dict(mine.values_list("topic").annotate(n=Count("assignment", distinct=True)))
+    by_others = _judged_by_predecessors(batch, given) + _judged_elsewhere(batch, given)
     return [
         TopicProgress(
             one.topic,
             judged.get(one.topic_id, 0),
-            totals.get(one.topic_id, 0) - taken_over.get(one.topic_id, 0),
+            totals.get(one.topic_id, 0) - by_others[one.topic_id],
         )
         for one in given
     ]
 
 
-def _judged_by_predecessors(batch: Batch, given: list[TopicAssignment]) -> dict[int, int]:
+def _judged_elsewhere(batch: Batch, given: list[TopicAssignment]) -> Counter[int]:
+    """How many entries of each topic other batches have settled. One query where no other batch counts."""
+    counts: Counter[int] = Counter()
+    if not given or not counting_batches(batch).exists():
+        return counts
+    has_members = judging_rules(batch.pool.protocol).layout == "formula-instances"
+    for seat in {one.seat for one in given}:
+        topics = [one.topic_id for one in given if one.seat == seat]
+        submitted = Assignment.objects.filter(batch=batch, entry=OuterRef("pk"), seat=seat)
+        here = Exists(submitted.filter(status=Assignment.Status.SUBMITTED))
+        settled = settled_elsewhere(
+            batch.kind, batch=batch.pk, seat=seat, assessor=given[0].assessor_id, has_members=has_members
+        )
+        entries = PoolEntry.objects.filter(~here, Q(settled), pool=batch.pool_id, topic__in=topics)
+        counts.update(dict(entries.order_by().values_list("topic").annotate(n=Count("pk"))))
+    return counts
+
+
+def _judged_by_predecessors(batch: Batch, given: list[TopicAssignment]) -> Counter[int]:
     """How many entries of each topic stand judged by those who had the seat before."""
     seats = {(one.topic_id, one.seat) for one in given}
     withdrawn = TopicAssignment.objects.filter(batch=batch, is_withdrawn=True)
     withdrawn = withdrawn.filter(topic__in=[one.topic_id for one in given])
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     for one in withdrawn:
         if (one.topic_id, one.seat) in seats:
             theirs = Judgment.objects.filter(batch=batch, topic=one.topic_id, assessor=one.assessor_id)
-            n = theirs.filter(is_current=True, assignment__seat=one.seat).count()
-            counts[one.topic_id] = counts.get(one.topic_id, 0) + n
+            theirs = theirs.filter(is_current=True, assignment__seat=one.seat)
+            counts[one.topic_id] += theirs.values("assignment").distinct().count()
     return counts
 
 

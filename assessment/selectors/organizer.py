@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Aggregate, Count, F, FloatField, Max, Q, QuerySet
+from django.db.models import Aggregate, Count, Exists, F, FloatField, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
 from assessment.rules import judging_rules, label_of
+from assessment.selectors.elsewhere import COUNTING, settled_elsewhere
 from corpus.models import Topic, Track, User
 from pooling.models import PoolEntry
 from protocols.schema import Grade, JudgingRules
@@ -69,7 +70,7 @@ def batches_for_organizer() -> QuerySet[Batch]:
 
 
 def track_progress(track: Track) -> list[BatchProgress]:
-    """Every batch of a track with its progress, newest first, in six queries."""
+    """Every batch of a track with its progress, newest first, in a known number of queries."""
     return _progress_of(batches_for_organizer().filter(pool__track=track))
 
 
@@ -77,7 +78,7 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     """Progress of some batches; the number of queries does not depend on how many they are."""
     found = {batch.pk: BatchProgress(batch) for batch in batches}
     judgments = Judgment.objects.filter(batch__in=found, is_current=True).order_by()
-    measured = {"n": Count("pk"), "median": Median("seconds"), "last": Max("created_at")}
+    measured = {"n": Count("assignment", distinct=True), "median": Median("seconds"), "last": Max("created_at")}
     by_share = {
         (row["batch"], row["topic"], row["assessor"]): row
         for row in judgments.values("batch", "topic", "assessor").annotate(**measured)
@@ -88,8 +89,9 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
         row = by_share.get((one.batch_id, one.topic_id, one.assessor_id))
         share = _share(one, row)
         found[one.batch_id].shares.append(share)
+    elsewhere = _judged_elsewhere(found)
     for whole in found.values():
-        _set_totals(whole, sizes)
+        _set_totals(whole, sizes, elsewhere)
     for batch_id, median in judgments.values_list("batch").annotate(median=Median("seconds")):
         found[batch_id].median_seconds = median
     _count_open(found)
@@ -110,7 +112,31 @@ def _sizes(found: dict[int, BatchProgress]) -> dict[tuple[int, int], int]:
     return {(pool, topic): n for pool, topic, n in rows}
 
 
-def _set_totals(whole: BatchProgress, sizes: dict[tuple[int, int], int]) -> None:
+def _judged_elsewhere(found: dict[int, BatchProgress]) -> dict[int, int]:
+    """Entries that other batches have settled, by topic given; those of tracks with one such batch have none."""
+    counts: dict[int, int] = {}
+    for kind, counting in COUNTING.items():
+        tracks = Batch.objects.filter(kind__in=counting).order_by().values("pool__track")
+        shared = tracks.annotate(n=Count("pk")).filter(n__gt=1).values("pool__track")
+        submitted = Assignment.objects.filter(
+            batch=OuterRef(OuterRef("batch")),
+            entry=OuterRef("pk"),
+            seat=OuterRef(OuterRef("seat")),
+            status=Assignment.Status.SUBMITTED,
+        )
+        outer = {name: OuterRef(OuterRef(name)) for name in ("batch", "seat", "assessor")}
+        entries = PoolEntry.objects.filter(pool=OuterRef("batch__pool"), topic=OuterRef("topic"))
+        settled = entries.filter(Q(settled_elsewhere(kind, **outer)), ~Exists(submitted)).order_by()
+        n_settled = settled.values("topic").annotate(n=Count("pk")).values("n")
+        given = TopicAssignment.objects.filter(batch__in=found, batch__kind=kind, is_withdrawn=False)
+        given = given.filter(batch__pool__track__in=shared).annotate(n_settled=Subquery(n_settled))
+        counts |= dict(given.filter(n_settled__gt=0).values_list("pk", "n_settled"))
+    return counts
+
+
+def _set_totals(
+    whole: BatchProgress, sizes: dict[tuple[int, int], int], elsewhere: dict[int, int]
+) -> None:
     """What each has to judge: of a topic that changed hands, the first keeps what they did, the next gets the rest."""
     done_before: dict[tuple[int, int], int] = {}
     for share in whole.shares:
@@ -121,6 +147,7 @@ def _set_totals(whole: BatchProgress, sizes: dict[tuple[int, int], int]) -> None
     for share in whole.shares:
         if not share.given.is_withdrawn:
             before = done_before.get((share.given.topic_id, share.given.seat), 0)
+            before += elsewhere.get(share.given.pk, 0)
             share.total = sizes.get((whole.batch.pool_id, share.given.topic_id), 0) - before
 
 

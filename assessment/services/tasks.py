@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from assessment.errors import BatchNotOpen, NotAnAssessor
 from assessment.models import Assignment, Batch, TopicAssignment
+from assessment.selectors.elsewhere import COUNTING, settled_elsewhere
 from assessment.services.locks import share
 from corpus.models import Assessor, User
 from pooling.models import Pool, PoolEntry
@@ -76,6 +77,10 @@ def _next_place(batch: Batch, assessor: User, *, anywhere: bool = False) -> _Pla
     own = Q(assessor=assessor) & ~Q(status=Assignment.Status.EXPIRED)
     taken = Assignment.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
     entries = PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id, topic=OuterRef("topic"))
+    if batch.kind in COUNTING:
+        seat = OuterRef(OuterRef("seat"))
+        settled = settled_elsewhere(batch.kind, batch=batch.pk, seat=seat, assessor=assessor.pk)
+        entries = entries.filter(~Q(settled))
     if not anywhere:
         entries = entries.filter(position__gte=OuterRef("cursor"))
     first = entries.order_by("position").values("pk")[:1]
