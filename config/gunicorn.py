@@ -3,8 +3,8 @@
 import os
 
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
-worker_class = "gthread"
-threads = 16  # a connection on which nothing is asked yet, as browsers open ahead, holds one for 5 seconds
+worker_class = "config.worker.Worker"
+threads = 16  # requests at work at one time in each process
 timeout = 120  # an upload of the largest size over a slow line, checked line by line
 graceful_timeout = 20
 keepalive = 5

@@ -6,10 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -80,21 +78,6 @@ def test_it_starts_serves_says_so_once_and_stops_whole(start: Start, var: Path) 
     assert "Assay has stopped." in first.output()
     assert not embedded.Postgres(places.data(var)).is_running
     assert not embedded.Redis(var / "redis").is_running
-
-
-def test_connections_that_ask_nothing_do_not_hold_the_others_up(start: Start) -> None:
-    address = ready(start())
-    port = int(re.sub(r"\D", "", address.rsplit(":", 1)[1]))
-
-    with ExitStack() as idle:
-        for _ in range(20):
-            idle.enter_context(socket.create_connection(("localhost", port)))
-        begun = time.monotonic()
-        for _ in range(4):
-            with urllib.request.urlopen(f"{address}health/") as page:
-                assert page.status == 200
-
-    assert time.monotonic() - begun < 4  # gunicorn gives an idle connection 5 seconds
 
 
 def test_after_a_kill_it_starts_again(start: Start) -> None:
