@@ -80,6 +80,28 @@ def byte_keys(docno: NDArray[np.bytes_]) -> list[NDArray[np.uint64]]:
     return [matrix[:, word].astype(np.uint64) for word in range(words)]
 
 
+def has_equal(digest: NDArray[np.uint64]) -> bool:
+    """Whether two of some well-mixed numbers are equal; quicker than sorting them.
+
+    Each writes its place into a slot of a table, and reads who wrote there last. Of two that are equal at least one
+    finds somebody else in their slot. Who does is compared with that one, and goes into the next round with others of
+    its bits; the few that are left after three rounds are sorted.
+    """
+    bits = max(8, (2 * len(digest)).bit_length())
+    slots = np.empty(1 << bits, dtype=np.int32)
+    for shift in (64 - bits, 40 - bits // 2, 2):
+        slot = ((digest >> np.uint64(max(0, shift))) & np.uint64((1 << bits) - 1)).astype(np.intp)
+        place = np.arange(len(digest), dtype=np.int32)
+        slots[slot] = place
+        winner = slots[slot]
+        lost = np.flatnonzero(winner != place)
+        if (digest[lost] == digest[winner[lost]]).any():
+            return True
+        digest = digest[lost]
+    digest = np.sort(digest)
+    return bool((digest[1:] == digest[:-1]).any())
+
+
 def trec_order(
     topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], score: NDArray[np.float64]
 ) -> NDArray[np.intp]:

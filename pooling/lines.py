@@ -8,6 +8,8 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pooling.containers import Limits, Unreadable
 
 UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
@@ -45,7 +47,7 @@ class Lines:
         for chunk in self._ended(self._decoded()):
             chunk = self._with_short_lines(number, self._with_line_feeds(chunk))
             yield number, chunk
-            number += chunk.count(b"\n")
+            number += n_lines(chunk)
 
     def _decoded(self) -> Iterator[bytes]:
         first = next(self._blocks, b"")
@@ -113,6 +115,11 @@ class Lines:
                 self.notes.n_too_long += 1
                 self.notes.too_long = [*self.notes.too_long, number + i][:10]
         return b"\n".join(lines)
+
+
+def n_lines(chunk: bytes) -> int:
+    """How many lines a chunk of whole lines has; bytes.count is slow where it finds much."""
+    return int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == 10))
 
 
 def _last_end(block: bytes) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns, byte_keys, tied_rows
+from pooling.columns import RunColumns, byte_keys, has_equal, tied_rows
 from pooling.reports import DISTINCT, FIRST_LINES, Tally
 from protocols.schema import RunRules
 
@@ -116,8 +116,7 @@ def _may_repeat(rows: RunRows) -> bool:
     for key in byte_keys(rows.docno):
         digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
         digest ^= digest >> np.uint64(31)
-    digest.sort()
-    return bool((digest[1:] == digest[:-1]).any())
+    return has_equal(digest)
 
 
 def _check_depth(rows: RunRows, max_ranks: int, tally: Tally) -> None:

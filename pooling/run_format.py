@@ -19,7 +19,7 @@ import numpy as np
 
 from pooling.columns import RunColumns
 from pooling.containers import Limits, Unreadable, opened, unwrap
-from pooling.lines import LineNotes, Lines, shown
+from pooling.lines import LineNotes, Lines, n_lines, shown
 from pooling.reports import Report, Tally
 from pooling.run_checks import Expected, RunRows, UnitLookup, check_rows, warn_of_rows
 from pooling.run_rows import FORMS, NO_ROWS, RANK, SCORE, Form, Rows, read_patiently, read_regular
@@ -57,6 +57,7 @@ def check_run(
     topics: Collection[str] | None = None,
     units: UnitLookup | None = None,
     limits: Limits | None = None,
+    is_quick: bool = False,
 ) -> CheckedRun:
     """Read a run and say everything that is wrong with it.
 
@@ -65,6 +66,7 @@ def check_run(
     source : a path, also of a pipe; or a seekable binary file, which is read from its start and not closed.
     topics : the codes that a run may name; None if they are not known.
     units : tells of distinct docnos whether each is a unit of the collection; None if that is not loaded.
+    is_quick : the columns alone are wanted. What is refused is the same; there are no warnings of rows and no sha256.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def check_run(
     expected = Expected(protocol.runs, protocol.unit, topics, units)
     limits = limits or Limits()
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
-        return _Check(file, name, expected, limits, forms_of(protocol)).run()
+        return _Check(file, name, expected, limits, forms_of(protocol), is_quick=is_quick).run()
 
 
 def forms_of(protocol: Protocol) -> list[Form]:
@@ -94,13 +96,21 @@ class _Check:
     """One file on its way from bytes to report."""
 
     def __init__(
-        self, file: BinaryIO, name: str, expected: Expected, limits: Limits, forms: list[Form]
+        self,
+        file: BinaryIO,
+        name: str,
+        expected: Expected,
+        limits: Limits,
+        forms: list[Form],
+        *,
+        is_quick: bool,
     ) -> None:
         self.file = file
         self.name = name
         self.expected = expected
         self.limits = limits
         self.forms = forms
+        self.is_quick = is_quick
         self.form: Form | None = None
         self.tally = Tally()
         self.parts: list[Rows] = []
@@ -125,7 +135,8 @@ class _Check:
                     rank=rows.rank,
                     score=rows.score,
                 )
-                warn_of_rows(rows, columns, order, self.expected, self.tally)
+                if not self.is_quick:
+                    warn_of_rows(rows, columns, order, self.expected, self.tally)
         report = self._report(size, rows)
         return CheckedRun(report, None if report.errors else columns, self.form, columns)
 
@@ -154,7 +165,7 @@ class _Check:
             widths = sorted({form.width for form in self.forms})
             rows = read_patiently(number, chunk, self.form, widths, self.tally)
         self._keep(rows)
-        return self._is_within_lines(number + chunk.count(b"\n") - 1)
+        return self._is_within_lines(number + n_lines(chunk) - 1)
 
     def _keep(self, rows: Rows) -> None:
         self.parts.append(rows)
@@ -236,10 +247,9 @@ class _Check:
                 )
 
     def _report(self, size: int, rows: RunRows) -> Report:
-        self.file.seek(0)
-        sha256 = hashlib.file_digest(self.file, "sha256").hexdigest()  # type: ignore[arg-type]
+        sha256 = "" if self.is_quick else self._sha256()
         counts = np.bincount(rows.topic_index, minlength=len(rows.topics)).tolist()
-        texts = self._texts(size)
+        texts = {} if self.is_quick and not self.tally.has_errors else self._texts(size)
         return Report(
             name=self.name,
             size=size,
@@ -252,6 +262,10 @@ class _Check:
             errors=self.tally.complaints("error", texts),
             warnings=self.tally.complaints("warning", texts),
         )
+
+    def _sha256(self) -> str:
+        self.file.seek(0)
+        return hashlib.file_digest(self.file, "sha256").hexdigest()  # type: ignore[arg-type]
 
     def _texts(self, size: int) -> dict[int, str]:
         """The text of the lines that the report shows, read in a second pass."""

@@ -11,26 +11,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from pooling.reports import Tally
+from pooling.words import Text, as_bytes, decimals, spans, whole_numbers
 
 MAX_DOCNO = 400  # bytes
 MAX_NAME = 100  # bytes of a topic's code or a tag
 NARROW = 64  # the fast reader declines wider words
-SHORT = 15  # characters of a score whose digits are exact as a double
 RANK = re.compile(rb"[+-]?[0-9]{1,9}")
 SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 # No-break space, soft hyphen, zero-width and direction marks, word joiner, a byte-order mark amid the text.
 INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xef\xbb\xbf")
-
-_BLANK = np.zeros(256, dtype=np.bool_)
-_BLANK[list(b"\t\n\v\f\r ")] = True
-_POWERS_OF_TEN = np.array([10.0**power for power in range(SHORT + 1)])
-_SCORE_CHARACTER = np.zeros(256, dtype=np.bool_)
-_SCORE_CHARACTER[list(b"0123456789+-.eE\0")] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +68,25 @@ def read_regular(first: int, chunk: bytes, form: Form) -> Rows | None:
     """
     if not _has_plain_characters(chunk):
         return None
-    text = np.frombuffer(chunk, dtype=np.uint8)
-    spans = _spans(text, form.width)
-    if spans is None:
+    text = Text(chunk)
+    found = spans(text.codes, form.width)
+    if found is None:
         return None
-    starts, lengths = spans
-    if (
-        lengths[:, [form.topic, form.docno, form.score, form.tag]].max() > NARROW
-        or lengths[:, form.rank].max() > 9
-    ):
+    starts, lengths = (np.ascontiguousarray(one.T) for one in found)
+    named = (form.topic, form.docno, form.score, form.tag)
+    if any(int(lengths[column].max()) > NARROW for column in named):
         return None
-    windows = sliding_window_view(np.concatenate((text, np.zeros(NARROW, dtype=np.uint8))), NARROW)
-
-    def words(column: int) -> NDArray[np.uint8]:
-        width = int(lengths[:, column].max())
-        found = windows[starts[:, column], :width]
-        found *= np.arange(width) < lengths[:, column, None]
-        return found
-
-    rank = _whole_numbers(words(form.rank), lengths[:, form.rank])
-    score = _decimals(words(form.score), lengths[:, form.score])
-    tag = words(form.tag)
-    if rank is None or score is None or not (tag == tag[0]).all():
+    rank = whole_numbers(text, starts[form.rank], lengths[form.rank])
+    score = decimals(text, starts[form.score], lengths[form.score])
+    tag = text.words(starts[form.tag], lengths[form.tag])
+    if rank is None or score is None or any((word != word[0]).any() for word in tag):
         return None
-    codes, topic_index = _by_change(_as_bytes(words(form.topic)))
-    n = len(starts)
+    codes, topic_index = _by_change(text, starts[form.topic], lengths[form.topic])
+    docno = as_bytes(text.words(starts[form.docno], lengths[form.docno]))
+    n = starts.shape[1]
     number = np.arange(first, first + n, dtype=np.int64)
-    tags = {bytes(_as_bytes(tag[:1])[0]): (n, first)}
-    return Rows(codes, topic_index, _as_bytes(words(form.docno)), rank, score, number, tags)
+    tags = {text.slices(starts[form.tag][:1], lengths[form.tag][:1])[0]: (n, first)}
+    return Rows(codes, topic_index, docno, rank, score, number, tags)
 
 
 def _has_plain_characters(chunk: bytes) -> bool:
@@ -118,87 +102,16 @@ def _has_plain_characters(chunk: bytes) -> bool:
     return INVISIBLE.search(chunk) is None
 
 
-def _spans(text: NDArray[np.uint8], width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """(lines, width) start and length of every word; None unless each line has exactly `width` of them."""
-    in_word = text > 32
-    if not _BLANK[text[~in_word]].all():
-        return None
-    edges = np.flatnonzero(in_word[1:] != in_word[:-1]) + 1
-    if in_word[0]:
-        edges = np.concatenate(([0], edges))
-    newlines = np.flatnonzero(text == 10)
-    if len(edges) != 2 * width * len(newlines):
-        return None
-    starts, ends = edges[0::2].reshape(-1, width), edges[1::2].reshape(-1, width)
-    if (ends[:, -1] > newlines).any() or (starts[1:, 0] < newlines[:-1]).any():
-        return None
-    return starts, ends - starts
-
-
-def _as_bytes(words: NDArray[np.uint8]) -> NDArray[np.bytes_]:
-    return np.ascontiguousarray(words).view(f"S{words.shape[1]}")[:, 0]
-
-
-def _whole_numbers(words: NDArray[np.uint8], lengths: NDArray[np.intp]) -> NDArray[np.int32] | None:
-    """Unsigned numbers of at most nine digits; None if a word is anything else."""
-    value = np.zeros(len(words), dtype=np.int32)
-    for place in range(words.shape[1]):
-        digit = words[:, place] - np.uint8(48)
-        is_inside = place < lengths
-        if (digit[is_inside] > 9).any():
-            return None
-        value = np.where(is_inside, value * 10 + digit, value)
-    return value
-
-
-def _decimals(words: NDArray[np.uint8], lengths: NDArray[np.intp]) -> NDArray[np.float64] | None:
-    """Finite decimal numbers, rounded as Python's float() rounds; None if a word is anything else."""
-    short = _short_decimals(words, lengths) if words.shape[1] <= SHORT else None
-    if short is not None:
-        return short
-    if not _SCORE_CHARACTER[words].all():
-        return None
-    try:
-        value = np.array(list(map(float, _as_bytes(words).tolist())), dtype=np.float64)
-    except ValueError:
-        return None
-    return value if np.isfinite(value).all() else None
-
-
-def _short_decimals(words: NDArray[np.uint8], lengths: NDArray[np.intp]) -> NDArray[np.float64] | None:
-    """Numbers such as 12.25 and -3, of fifteen digits at most; None if a word is anything else.
-
-    Digits and power of ten are both exact as doubles, so that their quotient is rounded once, and rightly.
-    """
-    digits = np.zeros(len(words), dtype=np.int64)
-    places = np.zeros(len(words), dtype=np.int64)  # digits behind the point
-    n_points = np.zeros(len(words), dtype=np.int64)
-    is_negative = words[:, 0] == 45
-    for place in range(words.shape[1]):
-        character = words[:, place]
-        is_digit = (character - np.uint8(48)) <= 9
-        is_point = character == 46
-        is_other = ~is_digit & ~is_point & (place < lengths)
-        if place == 0:
-            is_other &= ~is_negative
-        if is_other.any():
-            return None
-        digits = np.where(is_digit, digits * 10 + (character - np.uint8(48)), digits)
-        places += is_digit & (n_points > 0)
-        n_points += is_point
-    if (n_points > 1).any() or (lengths - n_points - is_negative < 1).any():
-        return None
-    value = digits / _POWERS_OF_TEN[places]
-    result: NDArray[np.float64] = np.where(is_negative, -value, value)
-    return result
-
-
-def _by_change(topic: NDArray[np.bytes_]) -> tuple[list[bytes], NDArray[np.int32]]:
+def _by_change(
+    text: Text, start: NDArray[np.intp], length: NDArray[np.intp]
+) -> tuple[list[bytes], NDArray[np.int32]]:
     """Distinct topics and each row's index into them; cheap because topics seldom change from line to line."""
-    is_new = np.ones(len(topic), dtype=np.bool_)
-    is_new[1:] = topic[1:] != topic[:-1]
+    is_new = np.zeros(len(start), dtype=np.bool_)
+    is_new[0] = True
+    for word in text.words(start, length):
+        is_new[1:] |= word[1:] != word[:-1]
     codes: dict[bytes, int] = {}
-    blocks = [codes.setdefault(code, len(codes)) for code in topic[is_new].tolist()]
+    blocks = [codes.setdefault(code, len(codes)) for code in text.slices(start[is_new], length[is_new])]
     return list(codes), np.array(blocks, dtype=np.int32)[np.cumsum(is_new) - 1]
 
 

@@ -1,0 +1,233 @@
+"""Words of a text as whole arrays: eight bytes at a time in 64-bit integers, so that no loop runs over characters.
+
+A word's first byte is the lowest of its integer (little-endian), what lies behind its end is zero. Numbers are read
+with a few multiplications for eight digits at once (Lemire & Langdale, doi:10.1007/s00778-019-00578-5), and scores are
+rounded exactly as Python's float() rounds them.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+PADDING = b"\0" * 64  # behind a text, so that a word near its end can be loaded whole
+BYTES = 8
+DIGITS = 18  # of a number that a signed 64-bit integer holds, whatever they are
+
+Integers = NDArray[np.uint64]
+Places = NDArray[np.intp]
+
+_ONES = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+_ZEROS = np.uint64(0x3030303030303030)
+_POINTS = np.uint64(0x2E2E2E2E2E2E2E2E)
+_ABOVE_NINE = np.uint64(0x7676767676767676)
+_PLACE_OF = np.uint64(0x0001020304050607)  # times 1 << 8 p has p in its highest byte
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(BYTES + 1)], dtype=np.uint64)
+_TENS = np.array([10**n for n in range(DIGITS + 1)], dtype=np.uint64)
+_EXACT_TENS = np.array([10.0**n for n in range(DIGITS + 1)])  # exact as doubles up to 10^22
+_SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
+_CLOSE = 2.0**-40
+_CHARACTERS = frozenset(b"0123456789+-.eE")
+
+
+class Text:
+    """Bytes from which words are loaded."""
+
+    def __init__(self, text: bytes) -> None:
+        self.bytes = text
+        padded = np.frombuffer(text + PADDING, dtype=np.uint8)
+        self.codes = padded[: len(text)]
+        # As strings of eight bytes these may start anywhere, and are gathered faster than integers.
+        self._loads = np.ndarray((len(padded) - BYTES + 1,), dtype="S8", buffer=padded, strides=(1,))
+
+    def load(self, start: Places) -> Integers:
+        """The eight bytes from each place on, whatever they are."""
+        loaded: Integers = self._loads[start].view("<u8")
+        return loaded
+
+    def words(self, start: Places, length: Places) -> list[Integers]:
+        """Each word in pieces of eight bytes, as many as the longest one needs."""
+        width = int(length.max(initial=1))
+        if width <= BYTES:
+            return [self.load(start) & _MASKS[length]]
+        # No piece is loaded from behind the end of the text, where a short word has none.
+        last = len(self.codes)
+        pieces = range(0, width, BYTES)
+        return [
+            self.load(np.minimum(start + skip, last)) & _MASKS[np.clip(length - skip, 0, BYTES)]
+            for skip in pieces
+        ]
+
+    def slices(self, start: Places, length: Places) -> list[bytes]:
+        """Words one by one, for the few that are wanted so."""
+        return [self.bytes[a : a + n] for a, n in zip(start.tolist(), length.tolist(), strict=True)]
+
+
+def as_bytes(words: Sequence[Integers]) -> NDArray[np.bytes_]:
+    """Words as an array of bytes; its width is a multiple of eight."""
+    if len(words) == 1:
+        return words[0].view("S8")
+    return np.stack(words, axis=1).view(f"S{BYTES * len(words)}")[:, 0]
+
+
+def spans(codes: NDArray[np.uint8], width: int) -> tuple[Places, Places] | None:
+    """(lines, width) start and length of every word; None unless each line has exactly `width` of them.
+
+    The text consists of whole lines; words are parted by ASCII white space.
+    """
+    blank = np.flatnonzero(codes <= 32)
+    found = _regular_spans(codes, blank, width) if len(blank) % width == 0 else None
+    return found if found is not None else _any_spans(codes, width)
+
+
+def _regular_spans(codes: NDArray[np.uint8], blank: Places, width: int) -> tuple[Places, Places] | None:
+    """The spans where one blank stands behind each word, and no other anywhere."""
+    ends = blank.reshape(-1, width)
+    kind = codes[blank].reshape(-1, width)
+    inner = kind[:, :-1]
+    is_line = (kind[:, -1] == 10).all() and ((inner == 9) | (inner == 32)).all()
+    if not is_line:
+        return None
+    starts = np.empty(len(blank), dtype=np.intp)
+    starts[0] = 0
+    np.add(blank[:-1], 1, out=starts[1:])
+    lengths = blank - starts
+    return (starts.reshape(ends.shape), lengths.reshape(ends.shape)) if lengths.all() else None
+
+
+_BLANK = np.zeros(256, dtype=np.bool_)
+_BLANK[list(b"\t\n\v\f\r ")] = True
+
+
+def _any_spans(codes: NDArray[np.uint8], width: int) -> tuple[Places, Places] | None:
+    in_word = codes > 32
+    if not _BLANK[codes[~in_word]].all():
+        return None
+    edges = np.flatnonzero(in_word[1:] != in_word[:-1]) + 1
+    if in_word[0]:
+        edges = np.concatenate(([0], edges))
+    newlines = np.flatnonzero(codes == 10)
+    if len(edges) != 2 * width * len(newlines):
+        return None
+    starts, ends = edges[0::2].reshape(-1, width), edges[1::2].reshape(-1, width)
+    if (ends[:, -1] > newlines).any() or (starts[1:, 0] < newlines[:-1]).any():
+        return None
+    return starts, ends - starts
+
+
+def _eight_digits(loaded: Integers, n: Places) -> tuple[Integers, NDArray[np.bool_]]:
+    """The number that the first n of eight loaded characters write, 0 for none, and whether they are digits."""
+    digits = (loaded ^ _ZEROS) << ((BYTES - n) * 8).astype(np.uint64)
+    is_number = (((digits + _ABOVE_NINE) | digits) & _HIGH) == 0
+    digits = (digits * np.uint64(2561)) >> np.uint64(8)
+    digits = ((digits & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
+    digits = ((digits & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
+    return digits, is_number
+
+
+def whole_numbers(text: Text, start: Places, length: Places) -> NDArray[np.int32] | None:
+    """Unsigned numbers of at most eight digits; None if a word is anything else."""
+    if length.max() > BYTES:
+        return None
+    value, is_number = _eight_digits(text.load(start), length)
+    return value.astype(np.int32) if is_number.all() else None
+
+
+def decimals(text: Text, start: Places, length: Places) -> NDArray[np.float64] | None:
+    """Finite decimal numbers, rounded as Python's float() rounds; None if a word is anything else."""
+    is_negative = text.codes[start] == 45
+    first, size = start + is_negative, length - is_negative
+    digits, places, is_plain = _digits_of(text, first, size)
+    value, is_sure = _quotient(digits, places)
+    np.negative(value, out=value, where=is_negative)
+    rest = np.flatnonzero(~(is_plain & is_sure))
+    if len(rest):
+        slowly = _by_float(text.slices(start[rest], length[rest]))
+        if slowly is None:
+            return None
+        value[rest] = slowly
+    return value
+
+
+def _digits_of(text: Text, start: Places, length: Places) -> tuple[Integers, Places, NDArray[np.bool_]]:
+    """All digits of a number as an integer, how many stand behind its point, and whether that is all there is to it."""
+    head = text.load(start)
+    ahead, n_ahead, is_pointed, is_number = _ahead_of_point(head, length)
+    n_behind = np.maximum(length - n_ahead - is_pointed, 0)
+    first = np.minimum(n_behind, BYTES)
+    behind = start + n_ahead + 1
+    value, is_fraction = _eight_digits(text.load(np.minimum(behind, len(text.codes))), first)
+    digits = ahead * _TENS[first] + value
+    second = np.clip(n_behind - BYTES, 0, BYTES)
+    if second.any():
+        value, is_more = _eight_digits(text.load(np.minimum(behind + BYTES, len(text.codes))), second)
+        digits = digits * _TENS[second] + value
+        is_fraction &= is_more
+    n_digits = n_ahead + n_behind
+    is_plain = is_number & is_fraction & (n_digits >= 1) & (n_digits <= DIGITS) & (n_behind <= 2 * BYTES)
+    return digits, np.minimum(n_behind, DIGITS), is_plain
+
+
+def _ahead_of_point(
+    head: Integers, length: Places
+) -> tuple[Integers, Places, NDArray[np.bool_], NDArray[np.bool_]]:
+    """The number before the point: value, digits, whether there is a point, and whether these are digits."""
+    other = head ^ _POINTS
+    found = (other - _ONES) & ~other & _HIGH
+    lowest = (found & (~found + np.uint64(1))) >> np.uint64(7)
+    place = ((lowest * _PLACE_OF) >> np.uint64(56)).astype(np.intp)
+    is_pointed = (found != 0) & (place < length)
+    n_ahead = np.where(is_pointed, place, length)
+    value, is_number = _eight_digits(head, np.minimum(n_ahead, BYTES))
+    return value, n_ahead, is_pointed, is_number & (n_ahead <= BYTES)
+
+
+def _quotient(digits: Integers, places: Places) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """digits / 10^places rounded once, and whether that is certain.
+
+    Up to 2^53 both are exact, and division rounds. Beyond, the remainder of the division is found exactly (Dekker's
+    product) and added; only where that lands very near the middle between two doubles is the answer left open.
+    """
+    tens = _EXACT_TENS[places]
+    high = digits.astype(np.float64)
+    quotient = high / tens
+    large = np.flatnonzero(digits >= np.uint64(1 << 53))
+    is_sure = np.ones(len(digits), dtype=np.bool_)
+    if len(large):
+        rest = (digits[large] - high[large].astype(np.uint64)).view(np.int64).astype(np.float64)
+        found, is_sure[large] = _corrected(quotient[large], tens[large], high[large], rest)
+        quotient[large] = found
+    return quotient, is_sure
+
+
+def _corrected(
+    quotient: NDArray[np.float64],
+    tens: NDArray[np.float64],
+    high: NDArray[np.float64],
+    rest: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    product = quotient * tens
+    q_high, q_low = _halves(quotient)
+    t_high, t_low = _halves(tens)
+    error = ((q_high * t_high - product) + q_high * t_low + q_low * t_high) + q_low * t_low
+    missing = (((high - product) - error) + rest) / tens
+    found = quotient + missing
+    is_sure = (quotient + missing * (1 + _CLOSE)) == (quotient + missing * (1 - _CLOSE))
+    return found, is_sure
+
+
+def _halves(value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scaled = value * _SPLITTER
+    high = scaled - (scaled - value)
+    return high, value - high
+
+
+def _by_float(words: list[bytes]) -> NDArray[np.float64] | None:
+    if not _CHARACTERS.issuperset(b"".join(words)):
+        return None
+    try:
+        value = np.array(list(map(float, words)), dtype=np.float64)
+    except ValueError:
+        return None
+    return value if np.isfinite(value).all() else None
