@@ -74,6 +74,14 @@ def pools() -> QuerySet[Pool]:
     return Pool.objects.select_related("track", "job", "created_by", "protocol")
 
 
+def chain(pool: Pool) -> list[Pool]:
+    """A pool and those that it tops up, the last one first: together they hold what is to be judged."""
+    found = [pool]
+    while found[-1].tops_up is not None:
+        found.append(found[-1].tops_up)
+    return found
+
+
 def runs_to_pool(track: Track) -> QuerySet[Run]:
     """The runs that a pool made now would be built from."""
     standing = track.runs.filter(status=Run.Status.SUBMITTED)

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef
+from django.db.models import Exists, F, Max, OuterRef, Q
 
 from assessment.models import Judgment, TopicAssignment
 from corpus.models import Topic, Track, User
 from corpus.services import lock_track
-from pooling.models import Pool, PoolEntry
+from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.run_checks import ABSENT
+from pooling.selectors import chain
 from pooling.units import unit_lookup
 from protocols.schema import Protocol
 from scoring.errors import QrelsRefused
@@ -27,8 +28,9 @@ DOCNOS_NAMED = 20
 
 @transaction.atomic
 def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = ()) -> Qrels:
-    """Make a version from a pool's current judgments, by the rule of the protocol that the pool was built by.
+    """Make a version of a pool's units, and of those of the pools that it tops up, by the rule of its protocol.
 
+    What was judged for another pool of the track counts as well: a judgment is of a document of a topic.
     `also` names kinds of batch whose judgments count besides main ones and adjudications, where neither is there.
 
     Raises
@@ -93,18 +95,26 @@ def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: Use
 
 
 def _units(pool: Pool) -> list[Unit]:
-    entries = PoolEntry.objects.filter(pool=pool).values_list("topic__code", "docno")
+    entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
     return [Unit(topic, docno) for topic, docno in entries.iterator(chunk_size=CHUNK)]
 
 
 def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
-    """Every current judgment made on the pool. One query: what it sees is of one moment."""
+    """Every current judgment of what the pool and those that it tops up hold, whichever pool it was made on.
+
+    Judgments by another protocol have other grades, and do not count. One query: what it sees is of one moment.
+    """
+    pools = chain(pool)
     assigned = TopicAssignment.objects.filter(
         batch=OuterRef("batch"), topic=OuterRef("topic"), assessor=OuterRef("assessor"), is_withdrawn=False
     )
-    judgments = Judgment.objects.filter(batch__pool=pool, is_current=True).annotate(
-        is_assigned=Exists(assigned)
+    entries = PoolEntry.objects.filter(pool__in=pools, topic=OuterRef("topic"), docno=OuterRef("docno"))
+    members = PoolMember.objects.filter(
+        entry__pool__in=pools, entry__topic=OuterRef("topic"), docno=OuterRef("docno")
     )
+    of_units = Q(batch__pool__in=pools) | Exists(entries) | Exists(members)
+    of_track = Judgment.objects.filter(track=pool.track_id, batch__pool__protocol=pool.protocol_id)
+    judgments = of_track.filter(of_units, is_current=True).annotate(is_assigned=Exists(assigned))
     fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
     rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
     return [(Unit(topic, docno), Vote(*vote)) for topic, docno, *vote in rows]
@@ -127,6 +137,7 @@ def _inputs(pool: Pool) -> dict[str, Any]:
         "pool_sha256": pool.sha256,
         "seed": pool.seed,
         "runs": list(runs.order_by("team", "tag", "id").values("team", "tag", "sha256", "depth")),
+        "tops_up": [{"pool": one.name, "pool_sha256": one.sha256} for one in chain(pool)[1:]],
     }
 
 

@@ -78,7 +78,11 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     """Progress of some batches; the number of queries does not depend on how many they are."""
     found = {batch.pk: BatchProgress(batch) for batch in batches}
     judgments = Judgment.objects.filter(batch__in=found, is_current=True).order_by()
-    measured = {"n": Count("assignment", distinct=True), "median": Median("seconds"), "last": Max("created_at")}
+    measured = {
+        "n": Count("assignment", distinct=True),
+        "median": Median("seconds"),
+        "last": Max("created_at"),
+    }
     by_share = {
         (row["batch"], row["topic"], row["assessor"]): row
         for row in judgments.values("batch", "topic", "assessor").annotate(**measured)
@@ -134,9 +138,7 @@ def _judged_elsewhere(found: dict[int, BatchProgress]) -> dict[int, int]:
     return counts
 
 
-def _set_totals(
-    whole: BatchProgress, sizes: dict[tuple[int, int], int], elsewhere: dict[int, int]
-) -> None:
+def _set_totals(whole: BatchProgress, sizes: dict[tuple[int, int], int], elsewhere: dict[int, int]) -> None:
     """What each has to judge: of a topic that changed hands, the first keeps what they did, the next gets the rest."""
     done_before: dict[tuple[int, int], int] = {}
     for share in whole.shares:

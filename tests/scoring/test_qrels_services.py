@@ -15,6 +15,7 @@ from scoring.freezing import Undecided, Unit, Vote, freeze
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels_format import parse_qrels
 from scoring.qrels_services import freeze_qrels, import_qrels
+from tests.assessment.make import accept, judge
 from tests.factories import make_answer, make_collection, make_document, make_track
 from tests.scoring.conftest import Scene, build_scene
 
@@ -67,7 +68,13 @@ def test_a_version_records_what_it_was_made_from(scene: Scene) -> None:
     qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
 
     assert qrels.protocol_digest == scene.track.protocol.digest
-    assert qrels.report["inputs"] == {"pool": "Pool 1", "pool_sha256": "f" * 64, "seed": 7, "runs": []}
+    assert qrels.report["inputs"] == {
+        "pool": "Pool 1",
+        "pool_sha256": "f" * 64,
+        "seed": 7,
+        "runs": [],
+        "tops_up": [],
+    }
 
 
 def test_non_answers_never_become_grades_and_are_named(scene: Scene) -> None:
@@ -152,8 +159,9 @@ def test_what_was_judged_before_a_topic_changed_hands_stays_judged(scene: Scene)
 
 
 def test_assessors_who_contradict_one_another_are_refused_with_the_units(scene: Scene) -> None:
-    scene.judge(scene.batch({scene.ada: ["A.1"]}), scene.ada, "high", "low")
-    scene.judge(scene.batch({scene.bob: ["A.1"]}), scene.bob, "low", "low")
+    tasks = [accept(scene.batch({user: ["A.1"]}), user) for user in (scene.ada, scene.bob)]
+    for task, choice in zip(tasks, ["high", "low"], strict=True):
+        judge(task, choice)
 
     with pytest.raises(QrelsRefused) as refusal:
         freeze_qrels(pool=scene.pool, by=scene.organizer)
@@ -165,8 +173,9 @@ def test_assessors_who_contradict_one_another_are_refused_with_the_units(scene: 
 
 def test_of_two_main_judgments_that_of_the_assessor_with_the_topic_counts(scene: Scene) -> None:
     batch = scene.batch({scene.ada: ["A.1"]})
-    scene.judge(batch, scene.ada, "high")
-    scene.judge(scene.batch({scene.bob: ["A.1"]}), scene.bob, "low")
+    tasks = [accept(batch, scene.ada), accept(scene.batch({scene.bob: ["A.1"]}), scene.bob)]
+    for task, choice in zip(tasks, ["high", "low"], strict=True):
+        judge(task, choice)
     judging.withdraw_topic(batch=batch, assessor=scene.ada, topic=scene.topics["A.1"])
 
     qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)

@@ -1,0 +1,148 @@
+"""Several pools of one track: what one batch has judged, no other main batch asks for again, and qrels take it over."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from assessment import selectors, services
+from assessment.models import Batch
+from corpus.models import Topic, User
+from pooling.models import Pool, PoolEntry
+from scoring.qrels_services import freeze_qrels
+from scoring.selectors import qrels_tsv
+from tests.assessment.conftest import Scene
+from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool
+from tests.factories import make_assessor, make_organizer, make_protocol
+
+pytestmark = pytest.mark.django_db
+
+
+def second_pool(scene: Scene, *, shared: int, new: int, topic: Topic | None = None) -> Pool:
+    """A pool of the track that holds some entries of the first one's topic besides new ones, shared ones first."""
+    topic = topic or scene.first
+    theirs = list(scene.pool.entries.filter(topic=topic).order_by("position")[:shared])
+    pool = make_pool(scene.track, {topic: new})
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, topic=topic, docno=one.docno, document=one.document, position=100 + i)
+        for i, one in enumerate(theirs)
+    )
+    return pool
+
+
+def docnos(batch: Batch, user: User) -> list[str]:
+    return [judgment.docno for judgment in judge_all(batch, user)]
+
+
+def test_main_batch_of_another_pool_asks_only_for_what_is_not_judged(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    pool = second_pool(scene, shared=3, new=2)
+    batch = make_batch(pool, {scene.bob: [scene.first]})
+
+    judged = docnos(batch, scene.bob)
+
+    assert len(judged) == 2
+    assert not scene.pool.entries.filter(topic=scene.first, docno__in=judged).exists()
+
+
+def test_what_is_judged_first_in_the_later_pool_is_not_judged_again_in_the_earlier(scene: Scene) -> None:
+    batch = make_batch(second_pool(scene, shared=2, new=0), {scene.bob: [scene.first]})
+    judge_all(batch, scene.bob)
+
+    assert len(docnos(scene.batch, scene.ada)) == 3 + 3 - 2
+
+
+def test_dual_batch_judges_again_what_others_judged_but_not_what_its_assessor_did(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    pool = second_pool(scene, shared=3, new=1)
+    of_bob = make_batch(pool, {scene.bob: [scene.first]}, kind=Batch.Kind.DUAL)
+    of_ada = make_batch(pool, {scene.ada: [scene.first]}, kind=Batch.Kind.DUAL)
+
+    assert len(docnos(of_bob, scene.bob)) == 4
+    assert len(docnos(of_ada, scene.ada)) == 1
+
+
+def test_training_judges_everything_whatever_was_judged(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    batch = make_batch(second_pool(scene, shared=3, new=0), {scene.ada: [scene.first]}, kind="training")
+
+    assert len(docnos(batch, scene.ada)) == 3
+
+
+def test_judgments_by_another_protocol_do_not_count(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    pool = second_pool(scene, shared=3, new=0)
+    Pool.objects.filter(pk=pool.pk).update(protocol=make_protocol("trec-adhoc"))
+    pool.refresh_from_db()
+
+    batch = make_batch(pool, {scene.bob: [scene.first]})
+
+    assert accept(batch, scene.bob) is not None
+
+
+def test_progress_leaves_out_what_another_pool_has_settled(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    batch = make_batch(second_pool(scene, shared=2, new=2), {scene.bob: [scene.first]})
+    judge(accept(batch, scene.bob))
+
+    [topic] = selectors.progress(batch, scene.bob)
+    [watched, _] = selectors.track_progress(scene.track)
+
+    assert (topic.judged, topic.total) == (1, 2)
+    assert (watched.batch, watched.judged, watched.total) == (batch, 1, 2)
+    judge_all(batch, scene.bob)
+    assert selectors.desk_batch(batch, scene.bob).is_done
+
+
+def test_seats_of_a_topic_that_two_judge_are_settled_one_by_one(scene: Scene) -> None:
+    protocol = make_protocol("arqmath-2020-task1")
+    protocol.text = protocol.text.replace("judges = 1", "judges = 2", 1)
+    protocol.save(update_fields=["text"])
+    judge_all(scene.batch, scene.ada)
+    pool = second_pool(scene, shared=3, new=0)
+    batch = make_batch(pool, {scene.bob: [scene.first], scene.ada: [scene.first]})
+
+    assert docnos(batch, scene.bob) == []
+    assert docnos(batch, scene.ada) == []
+
+    carl = make_assessor(scene.track, "carl")
+    services.reassign_topic(batch=batch, topic=scene.first, giver=scene.ada, taker=carl)
+    assert len(docnos(batch, carl)) == 3
+
+
+def test_next_task_takes_as_many_queries_with_a_second_pool_as_without(scene: Scene) -> None:
+    with CaptureQueriesContext(
+        connection,
+    ) as before:
+        services.accept_next(batch=scene.batch, assessor=scene.ada)
+    judge_all(scene.batch, scene.ada)
+    batch = make_batch(second_pool(scene, shared=3, new=2), {scene.ada: [scene.first]})
+
+    with CaptureQueriesContext(connection) as queries:
+        services.accept_next(batch=batch, assessor=scene.ada)
+
+    assert len(queries) == len(before)
+
+
+def test_qrels_of_an_independent_pool_take_over_what_was_judged_for_another(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    pool = second_pool(scene, shared=2, new=2)
+    judge_all(make_batch(pool, {scene.bob: [scene.first]}), scene.bob)
+
+    qrels = freeze_qrels(pool=pool, by=make_organizer())
+
+    assert qrels.n_judged == 4
+    assert qrels.report["unjudged"]["n"] == 0
+
+
+def test_qrels_of_a_top_up_are_the_union_and_name_the_pools_that_they_cover(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    before = qrels_tsv(freeze_qrels(pool=scene.pool, by=make_organizer())).decode().splitlines()
+    pool = make_pool(scene.track, {scene.first: 2})
+    Pool.objects.filter(pk=pool.pk).update(tops_up=scene.pool)
+    pool.refresh_from_db()
+    new = [f"A.1\t0\t{docno}\t3" for docno in docnos(make_batch(pool, {scene.bob: [scene.first]}), scene.bob)]
+
+    qrels = freeze_qrels(pool=pool, by=make_organizer())
+
+    assert sorted(qrels_tsv(qrels).decode().splitlines()) == sorted(before + new)
+    assert [one["pool"] for one in qrels.report["inputs"]["tops_up"]] == [scene.pool.name]
