@@ -1,7 +1,6 @@
 """Rows of dumps and lines of JSON, to staging lines: what is taken, what is skipped and why, what is broken."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -225,13 +224,10 @@ def test_packed_batch_survives_the_way_between_processes() -> None:
     assert Packed.from_bytes(packed.to_bytes()) == packed
 
 
-def test_hostile_markup_is_converted_in_time() -> None:
-    body = "<b><i><a><table>" * 60_000
+def test_markup_that_would_take_a_parser_minutes_becomes_its_text() -> None:
+    post = post_of(question(1, Body="<b><i><a><table>" * 60_000 + "the end"))
 
-    start = time.perf_counter()
-    post_of(question(1, Body=body))
-
-    assert time.perf_counter() - start < 20
+    assert post["body"].strip() == "the end"
 
 
 def line(**values: Any) -> bytes:
