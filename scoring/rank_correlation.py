@@ -1,0 +1,216 @@
+"""How alike two rankings are: Kendall's tau-b and tau_AP of runs by their scores, rank-biased overlap of result lists.
+
+Rankings of runs are given by scores, (runs,) each, the higher the better; equal scores tie. Result lists are two runs
+as columns, in trec_eval's order, which has no ties.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pooling.columns import RunColumns
+
+Values = NDArray[np.float64]
+PERSISTENCE = 0.9
+
+
+def kendall_tau(first: Values, second: Values) -> float:
+    """Kendall's tau-b: concordant minus discordant pairs, with the ties of either ranking taken out; from -1 to 1.
+
+    Parameters
+    ----------
+    first, second : (runs,) scores of the same runs.
+
+    Returns
+    -------
+    nan where a ranking ties all runs, or there are fewer than two.
+
+    Raises
+    ------
+    ValueError
+        The two differ in length.
+
+    Source
+    ------
+    Kendall (1945), doi:10.1093/biomet/33.3.239; equals scipy.stats.kendalltau.
+    """
+    one, other = _signs(first, second)
+    pairs = np.triu_indices(len(one), 1)
+    untied = math.sqrt(float(np.square(one[pairs]).sum()) * float(np.square(other[pairs]).sum()))
+    return float((one[pairs] * other[pairs]).sum()) / untied if untied else math.nan
+
+
+def tau_ap(reference: Values, estimate: Values) -> float:
+    """Yilmaz's AP correlation of an estimated ranking with the true one: mistakes near the top weigh more.
+
+    Runs tied in the estimate count with the mean over all orders that they might stand in (tau_AP,a). A pair tied
+    in the reference has no right order there, and counts as half right.
+
+    Parameters
+    ----------
+    reference, estimate : (runs,) scores of the same runs.
+
+    Returns
+    -------
+    From -1 to 1; nan for fewer than two runs.
+
+    Raises
+    ------
+    ValueError
+        The two differ in length.
+
+    Source
+    ------
+    Yilmaz, Aslam & Robertson (2008), doi:10.1145/1390334.1390435; ties: Urbano & Marrero (2017),
+    doi:10.1145/3121050.3121106.
+    """
+    truth, guessed = _signs(reference, estimate)
+    n = len(truth)
+    if n < 2:
+        return math.nan
+    n_above = (guessed < 0).sum(axis=1)
+    right = np.where(guessed < 0, (truth < 0) + 0.5 * (truth == 0), 0.0).sum(axis=1)
+    share = np.zeros(n)
+    for run in range(n):
+        n_tied = int((n_above == n_above[run]).sum())
+        at = np.arange(n_above[run], n_above[run] + n_tied)  # runs above it, at each place of its group
+        at_or_1 = np.maximum(at, 1)
+        within = (at - n_above[run]) / 2
+        share[run] = float(np.where(at > 0, (right[run] + within) / at_or_1, 0.0).mean())
+    return 2 * float(share.sum()) / (n - 1) - 1
+
+
+def tau_ap_b(first: Values, second: Values) -> float:
+    """The symmetric AP correlation with ties in both rankings (tau_AP,b): neither is the truth.
+
+    Parameters
+    ----------
+    first, second : (runs,) scores of the same runs.
+
+    Returns
+    -------
+    From -1 to 1; nan where a ranking ties all runs, or there are fewer than two.
+
+    Raises
+    ------
+    ValueError
+        The two differ in length.
+
+    Source
+    ------
+    Urbano & Marrero (2017), doi:10.1145/3121050.3121106.
+    """
+    one, other = _signs(first, second)
+    return (_against(one, other) + _against(other, one)) / 2
+
+
+def _against(truth: NDArray[np.int64], guessed: NDArray[np.int64]) -> float:
+    is_above = guessed < 0
+    n_above = is_above.sum(axis=1)
+    counted = n_above > 0
+    if not counted.any():
+        return math.nan
+    right = (is_above & (truth < 0)).sum(axis=1)
+    return 2 * float((right[counted] / n_above[counted]).mean()) - 1
+
+
+def _signs(first: Values, second: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(runs, runs) for each ranking: 1 where the row's run stands above the column's, -1 below, 0 tied."""
+    if first.shape != second.shape or first.ndim != 1:
+        raise ValueError(
+            f"the rankings have the shapes {first.shape} and {second.shape}; both must be of the same runs"
+        )
+    return _sign_of(first), _sign_of(second)
+
+
+def _sign_of(scores: Values) -> NDArray[np.int64]:
+    return np.sign(scores[:, None] - scores[None, :]).astype(np.int64)
+
+
+def ranks(scores: Values) -> NDArray[np.int64]:
+    """(runs,) place of each run, from 1 for the highest score; equal scores share the best of their places."""
+    place: NDArray[np.int64] = (scores[None, :] > scores[:, None]).sum(axis=1) + 1
+    return place
+
+
+class Overlap(NamedTuple):
+    """Rank-biased overlap of two lists: what is sure, what the unseen rest may add at most, and the best guess."""
+
+    minimum: float
+    residual: float
+    extrapolated: float
+
+
+def rank_biased_overlap(ranks: NDArray[np.int64], n_first: int, n_second: int, p: float) -> Overlap:
+    """Rank-biased overlap of two lists without ties, which may differ in length.
+
+    Parameters
+    ----------
+    ranks : (common, 2) ranks, from 1, of the documents that both lists have.
+    n_first, n_second : lengths of the lists.
+    p : persistence: the chance that a reader who has seen one rank goes on to the next. 0.9 gives the first ten ranks
+        86 % of the weight.
+
+    Returns
+    -------
+    Each from 0 (disjoint) to 1 (identical). Two empty lists overlap by 0, and anything may follow: residual 1.
+
+    Raises
+    ------
+    ValueError
+        p is not between 0 and 1.
+
+    Source
+    ------
+    Webber, Moffat & Zobel (2010), doi:10.1145/1852102.1852106: equations 11, 30 and 32.
+    """
+    if not 0 < p < 1:
+        raise ValueError(f"p is {p}; use a number between 0 and 1, such as 0.9")
+    short, long = sorted((n_first, n_second))
+    if not long:
+        return Overlap(0.0, 1.0, 0.0)
+    depth = np.arange(1, long + 1, dtype=np.float64)
+    weight = p**depth
+    shared = np.cumsum(np.bincount(ranks.max(axis=1, initial=0), minlength=long + 1)[1:]).astype(np.float64)
+    at_long, at_short = float(shared[-1]), float(shared[short - 1]) if short else 0.0
+    scale = (1 - p) / p
+    minimum = scale * (float(((shared - at_long) * weight / depth).sum()) - at_long * math.log1p(-p))
+    seen = float((shared * weight / depth).sum())
+    assumed = float((at_short * (depth[short:] - short) * weight[short:] / depth[short:]).sum()) / max(
+        short, 1
+    )
+    end = ((at_long - at_short) / long + at_short / max(short, 1)) * p**long
+    residual = _residual(short, long, int(at_long), p)
+    return Overlap(minimum, residual, scale * (seen + assumed) + end)
+
+
+def _residual(short: int, long: int, shared: int, p: float) -> float:
+    """What the lists could still share below their ends, at most."""
+    full = short + long - shared  # the depth at which they could agree completely
+    depth = np.arange(1, full + 1, dtype=np.float64)
+    terms = p**depth / depth
+    rest = float(terms[short:].sum()) * short + float(terms[long:].sum()) * long
+    rest += shared * (-math.log1p(-p) - float(terms.sum()))
+    return p**short + p**long - p**full - (1 - p) / p * rest
+
+
+def overlap_of_runs(first: RunColumns, second: RunColumns, *, p: float = PERSISTENCE) -> dict[str, Overlap]:
+    """Rank-biased overlap of two runs for each topic that either has, by topic code in the order of bytes."""
+    codes = sorted({*first.topics.tolist(), *second.topics.tolist()}, key=str.encode)
+    return {code: _overlap(_documents(first, code), _documents(second, code), p) for code in codes}
+
+
+def _documents(run: RunColumns, code: str) -> NDArray[np.bytes_]:
+    place = int(np.searchsorted(run.topics, code))
+    if place == len(run.topics) or run.topics[place] != code:
+        return run.docno[:0]
+    start, end = run.offsets[place : place + 2]
+    return run.docno[start:end]
+
+
+def _overlap(first: NDArray[np.bytes_], second: NDArray[np.bytes_], p: float) -> Overlap:
+    _, in_first, in_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    ranks = np.column_stack((in_first, in_second)) + 1
+    return rank_biased_overlap(ranks, len(first), len(second), p)
