@@ -32,12 +32,28 @@ class Hits:
     rank : (hits,) from 1, among all documents of the run, or among the judged ones if those alone were kept.
     grade : (hits,) never negative.
     n_returned : (topics,) documents that the run has for each topic of the qrels, after removal and depth cut.
+    n_pooled_above : (hits,) pooled documents without a grade that stand above each hit; None where there are none.
     """
 
     topic: NDArray[np.int64]
     rank: NDArray[np.int64]
     grade: NDArray[np.int64]
     n_returned: NDArray[np.int64]
+    n_pooled_above: NDArray[np.int64] | None = None
+
+    def kept(self, is_kept: NDArray[np.bool_]) -> "Hits":
+        """Those hits alone, at the ranks that they have."""
+        pooled = None if self.n_pooled_above is None else self.n_pooled_above[is_kept]
+        return Hits(self.topic[is_kept], self.rank[is_kept], self.grade[is_kept], self.n_returned, pooled)
+
+    def graded(self) -> "Hits":
+        """Of documents that the qrels name, those with a grade; the others are counted in `n_pooled_above`."""
+        is_graded = self.grade >= 0
+        if is_graded.all():
+            return self
+        graded = self.kept(is_graded)
+        above = count_above(self.topic, len(self.n_returned), ~is_graded)[is_graded]
+        return Hits(graded.topic, graded.rank, graded.grade, graded.n_returned, above)
 
     def judged_only(self) -> "Hits":
         """The same hits ranked among themselves: unjudged documents removed, after sorting."""
@@ -51,6 +67,14 @@ def position_in_topic(topic: NDArray[np.int64], n_topics: int) -> NDArray[np.int
     counts = np.bincount(topic, minlength=n_topics)
     starts = np.cumsum(counts) - counts
     return np.arange(len(topic)) - starts[topic]
+
+
+def count_above(topic: NDArray[np.int64], n_topics: int, is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many counted rows of the same topic stand above each row; rows are sorted by topic. Shape (rows,)."""
+    above: NDArray[np.int64] = np.cumsum(is_counted) - is_counted
+    first_row = np.arange(len(topic)) - position_in_topic(topic, n_topics)
+    count: NDArray[np.int64] = above - above[first_row]
+    return count
 
 
 class JudgedDocuments:
@@ -98,6 +122,10 @@ class JudgedDocuments:
 
         Pooled documents without a grade (negative in the qrels) are as unjudged as those that the qrels do not name.
         """
+        return self.found(run, depth=depth).graded()
+
+    def found(self, run: RunColumns, *, depth: int | None = None) -> Hits:
+        """Every document of the run that the qrels name, those with a negative grade as well."""
         places = np.array([self._place.get(code, EMPTY) for code in run.topics.tolist()], dtype=np.int64)
         first_row, n_rows = run.offsets[:-1], np.diff(run.offsets)
         topic = places[run.topic_index] if len(run) else places[:0]
@@ -105,8 +133,6 @@ class JudgedDocuments:
             topic[np.arange(len(run)) - first_row[run.topic_index] >= depth] = EMPTY
             n_rows = np.minimum(n_rows, depth)
         row, entry = self._table.find(topic, run.docno)
-        is_judged = self.grade[entry] >= 0
-        row, entry = row[is_judged], entry[is_judged]
         n_returned = np.zeros(self.n_topics, dtype=np.int64)
         n_returned[places[places >= 0]] = n_rows[places >= 0]
         return Hits(topic[row], row - first_row[run.topic_index[row]] + 1, self.grade[entry], n_returned)

@@ -1,0 +1,19 @@
+"""Average precision."""
+
+from protocols.measure_names import Measure
+from scoring.matching import Hits, JudgedDocuments, position_in_topic
+from scoring.measures.parts import relevant, share, sums, top
+from scoring.measures.registry import Values, kernel
+
+
+@kernel("AP")
+def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Mean over all relevant documents of the precision at the rank of each; one not found counts 0.
+
+    Source
+    ------
+    Equals trec_eval's map and map_cut.
+    """
+    found = relevant(top(hits, measure.k), measure.level)
+    n_found = position_in_topic(found.topic, judged.n_topics) + 1
+    return share(sums(found, n_found / found.rank), judged.n_graded(measure.level))

@@ -1,0 +1,28 @@
+"""Binary preference."""
+
+import numpy as np
+
+from protocols.measure_names import Measure
+from scoring.matching import Hits, JudgedDocuments, count_above
+from scoring.measures.parts import share, sums
+from scoring.measures.registry import Values, kernel
+
+
+@kernel("bpref")
+def bpref(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Mean over all relevant documents of 1 - min(n, R) / min(N, R), where n judged nonrelevant ones stand above.
+
+    R and N are the topic's relevant and judged nonrelevant documents. Unjudged ones have no part in it, so that the
+    primed measure has the same value.
+
+    Source
+    ------
+    Buckley & Voorhees (2004), doi:10.1145/1008992.1009000, as trec_eval computes bpref.
+    """
+    is_relevant = hits.grade >= measure.level
+    n_relevant, n_nonrelevant = judged.n_graded(measure.level), judged.n_graded(0, measure.level)
+    n_above = count_above(hits.topic, judged.n_topics, ~is_relevant)
+    most = np.minimum(n_relevant, n_nonrelevant)[hits.topic]
+    capped = np.minimum(n_above, n_relevant[hits.topic])
+    lost = np.divide(capped, most, out=np.zeros(len(hits.topic)), where=is_relevant & (n_above > 0))
+    return share(sums(hits, np.where(is_relevant, 1.0 - lost, 0.0)), n_relevant)

@@ -1,0 +1,17 @@
+"""Precision at a rank."""
+
+from protocols.measure_names import Measure
+from scoring.matching import Hits, JudgedDocuments
+from scoring.measures.parts import counts, relevant, top
+from scoring.measures.registry import Values, kernel
+
+
+@kernel("P")
+def precision(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """Relevant documents among the top k, divided by k however few the run has.
+
+    Source
+    ------
+    Equals trec_eval's P.
+    """
+    return counts(relevant(top(hits, measure.k), measure.level)) / float(measure.k or 1)

@@ -1,0 +1,21 @@
+"""Reciprocal rank."""
+
+import numpy as np
+
+from protocols.measure_names import Measure
+from scoring.matching import Hits, JudgedDocuments, position_in_topic
+from scoring.measures.parts import relevant, sums, top
+from scoring.measures.registry import Values, kernel
+
+
+@kernel("RR")
+def reciprocal_rank(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """1 / rank of the first relevant document, among the top k where k is given.
+
+    Source
+    ------
+    Equals trec_eval's recip_rank.
+    """
+    found = relevant(top(hits, measure.k), measure.level)
+    is_first = position_in_topic(found.topic, judged.n_topics) == 0
+    return sums(found, np.where(is_first, 1.0 / found.rank, 0.0))
