@@ -81,7 +81,7 @@ def read_regular(first: int, chunk: bytes, form: Form) -> Rows | None:
     tag = text.words(starts[form.tag], lengths[form.tag])
     if rank is None or score is None or any((word != word[0]).any() for word in tag):
         return None
-    codes, topic_index = _by_change(text, starts[form.topic], lengths[form.topic])
+    codes, topic_index = topics_by_change(text, starts[form.topic], lengths[form.topic])
     docno = as_bytes(text.words(starts[form.docno], lengths[form.docno]))
     n = starts.shape[1]
     number = np.arange(first, first + n, dtype=np.int64)
@@ -102,7 +102,7 @@ def _has_plain_characters(chunk: bytes) -> bool:
     return INVISIBLE.search(chunk) is None
 
 
-def _by_change(
+def topics_by_change(
     text: Text, start: NDArray[np.intp], length: NDArray[np.intp]
 ) -> tuple[list[bytes], NDArray[np.int32]]:
     """Distinct topics and each row's index into them; cheap because topics seldom change from line to line."""

@@ -1,8 +1,8 @@
 """Qrels files: `topic 0 docno grade` in four columns, read into arrays and written byte for byte the same.
 
 Columns are split on any white space; CRLF, CR, a byte order mark, leading blanks, blank lines and a last line without
-its end are normal. Ids are text: no quote and no comment character inside a line. Rows are kept in the order of
-topic, then docno, both by the bytes of their UTF-8.
+its end are normal. A line whose first byte is # is a comment, as for trec_eval 10. Ids are text: no quote and no comment
+character inside a line. Rows are kept in the order of topic, then docno, both by the bytes of their UTF-8.
 """
 
 import re
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pooling.run_rows import MAX_DOCNO, MAX_NAME
+from scoring.qrels_quick import read_quickly
 
 # 3, +1, 03 and 3.0; a fraction is caught on its own, to say so.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
@@ -88,10 +89,16 @@ def parse_qrels(data: bytes) -> QrelsColumns:
         With a complaint for every line that is no line of qrels or repeats a document of its topic, or one
         complaint without a line for a file that holds no line at all.
     """
-    reading = _Reading()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    quick = read_quickly(data)
+    return QrelsColumns(*quick) if quick is not None else _parse_patiently(data)
+
+
+def _parse_patiently(data: bytes) -> QrelsColumns:
+    reading = _Reading()
+    for number, line in enumerate(data.splitlines(), 1):
         reading.take(number, line)
     if not reading.rows and not reading.n_complaints:
         reading.complain(0, "the file holds no qrels; expected lines of topic, 0, docno, grade")
@@ -116,7 +123,7 @@ class _Reading:
 
     def take(self, number: int, line: bytes) -> None:
         columns = line.split()
-        if not columns:
+        if not columns or line.startswith(b"#"):
             return
         if len(columns) != 4:
             self.complain(number, f"expected 4 columns (topic, 0, docno, grade), got {len(columns)}")
@@ -162,6 +169,11 @@ def _grade_problem(written: bytes) -> str:
 
 def format_qrels(columns: QrelsColumns) -> bytes:
     """The file form: tab-separated, LF at each line's end, sorted. The same qrels give the same bytes."""
-    codes = [code.encode() for code in columns.topics.tolist()]
+    codes = [_no_comment(code.encode()) for code in columns.topics.tolist()]
     rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
     return b"".join(b"%s\t0\t%s\t%d\n" % (codes[topic], docno, grade) for topic, docno, grade in rows)
+
+
+def _no_comment(code: bytes) -> bytes:
+    """A blank before a topic that begins with #: a line that begins so would be a comment."""
+    return b" " + code if code.startswith(b"#") else code

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.qrels_format import QrelsColumns, QrelsError, columns_from, format_qrels, parse_qrels
+from scoring.qrels_format import (
+    QrelsColumns,
+    QrelsError,
+    _parse_patiently,
+    columns_from,
+    format_qrels,
+    parse_qrels,
+)
+from scoring.qrels_quick import read_quickly
 from tests.scoring.files import real_qrels
 
 SMALL = b"A.1\t0\t9\t3\nA.1\t0\t10\t0\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n"
@@ -154,3 +162,41 @@ def test_what_is_written_is_read_again(units: dict[tuple[str, str], int]) -> Non
     assert sorted(rows(columns)) == sorted(
         (topic, docno.encode(), grade) for (topic, docno), grade in units.items()
     )
+
+
+@given(
+    st.lists(
+        st.tuples(
+            WORDS,
+            st.sampled_from(["0", "xxx"]),
+            WORDS,
+            st.sampled_from(["0", "3", "-1", "2.0", "+1", "007", "1.5", "x", ""]),
+        ),
+        max_size=30,
+    ),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([" ", "\t", "  "]),
+)
+def test_the_quick_reader_gives_what_the_patient_one_gives_or_nothing(
+    lines: list[tuple[str, str, str, str]], end: str, blank: str
+) -> None:
+    text = "".join(blank.join(line) + end for line in lines).encode()
+
+    quick = read_quickly(text)
+
+    if quick is not None:
+        assert rows(QrelsColumns(*quick)) == rows(_parse_patiently(text))
+
+
+def test_regular_qrels_are_read_quickly(data: Path) -> None:
+    for path in sorted((data / "arqmath" / "qrels").iterdir()):
+        text = path.read_bytes()
+
+        quick = read_quickly(text)
+
+        assert quick is not None, path.name
+        assert rows(QrelsColumns(*quick)) == rows(_parse_patiently(text))
+
+
+def test_a_line_that_begins_with_a_cross_is_a_comment_as_in_trec_eval() -> None:
+    assert rows(parse_qrels(b"# made by hand\n#\nA.1 0 #x 1\n#A.1 0 y 2\n")) == [("A.1", b"#x", 1)]
