@@ -140,7 +140,7 @@ def _label_faults(
     for label, value in labels.items():
         if label.lower() not in allowed:
             yield f"topic {code}: no label {label!r}; there are {', '.join(allowed) or 'none'}"
-        elif value.strip().lower() not in allowed[label.lower()]:
+        elif allowed[label.lower()] and value.strip().lower() not in allowed[label.lower()]:
             yield f"topic {code}: {label} {value!r} is not allowed; use {', '.join(allowed[label.lower()])}"
 
 

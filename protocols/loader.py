@@ -188,13 +188,27 @@ def _check_whole(protocol: Protocol) -> Iterator[str]:
 
 
 def _check_runs(protocol: Protocol) -> Iterator[str]:
-    if not protocol.runs.formats:
+    runs = protocol.runs
+    yield from _check_formats(runs.formats)
+    if runs.max_ranks < 1:
+        yield f"runs.max_ranks: {runs.max_ranks} is below 1"
+    for kind in runs.scored_kinds:
+        if kind not in runs.kinds:
+            yield f"runs.scored_kinds: {kind} is not among runs.kinds: {', '.join(runs.kinds)}"
+    for limited, most in runs.max_of_kind.items():
+        if limited not in runs.kinds:
+            yield f"runs.max_of_kind.{limited}: not among runs.kinds; use {', '.join(runs.kinds)}"
+        if most < 1:
+            yield f"runs.max_of_kind.{limited}: {most} is below 1"
+
+
+def _check_formats(formats: tuple[str, ...]) -> Iterator[str]:
+    if not formats:
         yield f"runs.formats: empty; use some of {', '.join(schema.RUN_FORMATS)}"
-    if protocol.runs.max_ranks < 1:
-        yield f"runs.max_ranks: {protocol.runs.max_ranks} is below 1"
-    for kind in protocol.runs.scored_kinds:
-        if kind not in protocol.runs.kinds:
-            yield f"runs.scored_kinds: {kind} is not among runs.kinds: {', '.join(protocol.runs.kinds)}"
+    if len(set(formats)) != len(formats):
+        yield "runs.formats: a form stands twice"
+    if {"arqmath-6", "trec-6"} <= set(formats):
+        yield "runs.formats: arqmath-6 and trec-6 both have six columns and cannot be told apart; use one of them"
 
 
 def _check_pool(protocol: Protocol) -> Iterator[str]:

@@ -28,7 +28,7 @@ RUN_KINDS: tuple[str, ...] = get_args(RunKind)
 
 @dataclass(frozen=True, slots=True)
 class TopicRules:
-    """What a topic carries: the labels that organizers may add, each with its allowed values."""
+    """What a topic carries: the labels that organizers may add, each with its allowed values; none: any word."""
 
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     participants_see: tuple[str, ...] = ()  # empty: all fields
@@ -42,6 +42,9 @@ class RunRules:
     max_ranks: int  # most ranked units of one topic
     kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")
     scored_kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")
+    max_of_kind: Mapping[str, int] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # a team's standing runs
     min_score: float | None = None
     max_score: float | None = None
     max_passage_characters: int | None = None
@@ -190,3 +193,6 @@ class Protocol:
     agreement: AgreementRules
     interaction: InteractionRules | None
     digest: str
+    published: Mapping[str, float] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # sizes, to compare with

@@ -112,7 +112,7 @@ def test_empty_source_is_refused() -> None:
 
 
 def test_unknown_protocol_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ProtocolError, match="arqmath-2020-task1, arqmath-2021-task1"):
+    with pytest.raises(ProtocolError, match="arqmath-2020-task1, arqmath-2020-task2, arqmath-2021-task1"):
         load_protocol("arqmath-1999-task1")
 
 
@@ -185,6 +185,7 @@ formats = ["arqmath-6", "ntcir-xml", "bolt-xml"]
 max_ranks = 1000
 kinds = ["evaluation", "phase2", "baseline", "post-interaction"]
 scored_kinds = ["evaluation", "phase2", "post-interaction"]
+max_of_kind = { baseline = 10 }
 min_score = 0
 max_score = 1.0
 max_passage_characters = 250
@@ -252,6 +253,10 @@ binary_from = 1
 [interaction]
 seconds_per_topic = 120
 run_kind = "post-interaction"
+
+[published]
+topics = 58
+mean_pool = 140.0
 """
 
 
@@ -262,6 +267,8 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
     assert protocol.interaction.seconds_per_topic == 120
     assert protocol.judging.follow_ups[0].choices["problematic"] == "Problematic"
     assert protocol.runs.min_score == 0.0
+    assert protocol.runs.max_of_kind == {"baseline": 10}
+    assert protocol.published == {"topics": 58, "mean_pool": 140}
 
 
 @pytest.mark.parametrize(
@@ -279,6 +286,15 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
             "runs.scored_kinds: primary is not among runs.kinds",
         ),
         ('measures = ["P(rel=3)@5"]', "measures = []", "scoring.measures: empty"),
+        (
+            '"arqmath-6", ',
+            '"arqmath-6", "trec-6", ',
+            "runs.formats: arqmath-6 and trec-6 both have six columns and cannot be told apart",
+        ),
+        ('"arqmath-6", ', '"bolt-xml", ', "runs.formats: a form stands twice"),
+        ("{ baseline = 10 }", "{ primary = 10 }", "runs.max_of_kind.primary: not among runs.kinds"),
+        ("{ baseline = 10 }", "{ baseline = 0 }", "runs.max_of_kind.baseline: 0 is below 1"),
+        ("mean_pool = 140.0", 'mean_pool = "many"', "published.mean_pool: expected a number"),
         ('"everything"', f'"{"e" * 101}"', "slug: 101 characters long; at most 100 are accepted"),
         ('title = "A protocol', 'title = "A\\u0000protocol', "title: 'A\\x00protocol"),
         ("value = 2", "value = 1000", "judging.grade: the value 1000 is above 999"),

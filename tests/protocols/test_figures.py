@@ -1,0 +1,218 @@
+"""Every figure of the published protocols, one line each: a shipped file that says otherwise fails here."""
+
+from functools import reduce
+from typing import Any
+
+import pytest
+
+from protocols.loader import load_protocol, shipped_slugs
+
+TASK_1 = {
+    "unit": "answer",
+    "topics.labels": {
+        "category": ("computation", "concept", "proof"),
+        "difficulty": ("easy", "medium", "hard"),
+        "dependence": ("text", "formula", "both"),
+    },
+    "runs.formats": ("arqmath-5", "trec-6"),
+    "runs.max_ranks": 1000,
+    "runs.kinds": ("primary", "alternate", "baseline"),
+    "pool.strategy": "top-k",
+    "pool.order": "random",
+    "instances.clustering": "none",
+    "judging.layout": "question-answer",
+    "judging.judges": 1,
+    "judging.training_topics": 7,
+    "judging.dual_topics": 1,
+    "grades": {"High": 3, "Medium": 2, "Low": 1, "Not relevant": 0},
+    "non_answers": {"System failure": True, "Do not know": True},
+    "qrels.aggregate": "single",
+    "scoring.measures": ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"),
+    "scoring.judged_only": True,
+    "scoring.relevant_from": 2,
+    "scoring.collapse_instances": False,
+    "agreement.binary_from": 2,
+}
+TASK_2 = TASK_1 | {
+    "unit": "visually-distinct-formula",
+    "topics.labels": {"complexity": ("low", "medium", "high")},
+    "runs.formats": ("arqmath-6",),
+    "pool.strategy": "distinct-units",
+    "pool.baseline_as": "primary",
+    "instances.limit": 5,
+    "judging.layout": "formula-instances",
+    "judging.dual_topics": 2,
+    "qrels.aggregate": "maximum",
+    "scoring.collapse_instances": True,
+}
+del TASK_2["instances.clustering"]
+NTCIR = {
+    "unit": "formula",
+    "runs.formats": ("trec-6", "ntcir-xml"),
+    "judging.layout": "formula",
+    "non_answers": {},
+    "scoring.judged_only": False,
+    "scoring.collapse_instances": False,
+}
+TWO_JUDGES = NTCIR | {
+    "grades": {"Relevant": 2, "Partially relevant": 1, "Not relevant": 0},
+    "judging.judges": 2,
+    "qrels.aggregate": "sum",
+    "qrels.relevant_from": 3,
+    "scoring.relevant_from": 3,
+}
+NTCIR_12 = TWO_JUDGES | {
+    "runs.max_ranks": 1000,
+    "pool.strategy": "top-k",
+    "pool.depth": {"primary": 20, "alternate": 20, "baseline": 20},
+    "judging.in_context": True,
+    "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "P(rel=3)@15", "P(rel=3)@20"),
+}
+KINDS_OF_QUERY = {"kind": ("concrete", "wildcard")}
+FIGURES: dict[str, dict[str, Any]] = {
+    "arqmath-2020-task1": TASK_1
+    | {
+        "pool.depth": {"primary": 50, "alternate": 20},
+        "pool.depth_is_default": True,
+        "pool.baselines": {},
+        "qrels.min_relevant": 0,
+    },
+    "arqmath-2021-task1": TASK_1
+    | {
+        "pool.depth": {"primary": 45, "alternate": 15},
+        "pool.depth_is_default": False,
+        "pool.baselines": {
+            "TF-IDF+Tangent-S": "primary",
+            "Linked MSE posts": "primary",
+            "TF-IDF": "alternate",
+            "Tangent-S": "alternate",
+        },
+        "qrels.min_relevant": 2,
+        "qrels.relevant_from": 2,
+    },
+    "arqmath-2020-task2": TASK_2
+    | {
+        "pool.depth": {"primary": 25, "alternate": 10},
+        "instances.clustering": "submitted",
+        "instances.strategy": "most-runs",
+        "judging.in_context": False,
+        "qrels.min_relevant": 0,
+        "published": {"topics": 45, "mean_pool": 134.9},
+    },
+    "arqmath-2021-task2": TASK_2
+    | {
+        "pool.depth": {"primary": 20, "alternate": 10},
+        "instances.clustering": "collection",
+        "instances.strategy": "reciprocal-rank-vote",
+        "judging.in_context": True,
+        "non_answers": {"System failure": True, "Do not know": True, "Not matching": False},
+        "qrels.min_relevant": 2,
+        "qrels.relevant_from": 2,
+        "published": {"assessed_topics": 60, "topics": 58, "mean_pool": 140.0},
+    },
+    "ntcir-10-math": TWO_JUDGES
+    | {
+        "topics.labels": KINDS_OF_QUERY,
+        "runs.max_ranks": 100,
+        "pool.strategy": "round-robin-until",
+        "pool.target": 100,
+        "judging.in_context": False,
+        "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "AP(rel=3)"),
+        "published": {"topics": 21, "wildcard_topics": 18},
+    },
+    "ntcir-11-math": NTCIR
+    | {
+        "topics.labels": KINDS_OF_QUERY,
+        "pool.strategy": "known-item",
+        "grades": {"Relevant": 1, "Not relevant": 0},
+        "scoring.measures": ("RR",),
+        "published": {"topics": 100, "wildcard_topics": 59},
+    },
+    "ntcir-12-wikipedia": NTCIR_12
+    | {
+        "topics.labels": KINDS_OF_QUERY,
+        "judging.groups": ("graduate", "undergraduate"),
+        "qrels.export_groups": True,
+        "published": {"topics": 40, "concrete_topics": 20, "wildcard_topics": 20},
+    },
+    "ntcir-12-simto": NTCIR_12
+    | {"topics.labels": {}, "judging.groups": (), "qrels.export_groups": False, "published": {"topics": 8}},
+    "bolt-ir-p3": {
+        "unit": "passage",
+        "topics.participants_see": ("number", "query", "language-target"),
+        "topics.labels": {"asks-about": (), "asks-for": (), "languages": ()},
+        "runs.formats": ("bolt-xml",),
+        "runs.max_ranks": 1000,
+        "runs.kinds": ("evaluation", "phase2", "baseline", "post-interaction"),
+        "runs.scored_kinds": ("evaluation", "phase2", "post-interaction"),
+        "runs.max_of_kind": {"baseline": 10},
+        "runs.min_score": 0,
+        "runs.max_score": 1,
+        "runs.max_passage_characters": 250,
+        "runs.max_seconds_per_topic": 600,
+        "runs.forbidden_fields": ("rel", "chksrc", "trans", "dialect"),
+        "pool.strategy": "top-k-by-score",
+        "pool.depth": {"evaluation": 100, "phase2": 100, "baseline": 100, "post-interaction": 100},
+        "pool.near_duplicate_overlap": 0.95,
+        "judging.layout": "citation",
+        "judging.in_context": True,
+        "judging.dual_share": 0.5,
+        "grades": {"Yes": 2, "Maybe": 1, "No": 0},
+        "non_answers": {},
+        "follow_ups": {
+            "trans": (("acceptable", "problematic", "not-acceptable", "not-applicable"), ()),
+            "chksrc": (("yes", "no"), ()),
+            "dialect": (("yes", "no"), ("arz",)),
+            "generous": (("yes", "no"), ()),
+        },
+        "scoring.measures": ("P@100", "R@100", "Rprec", "AP@1000", "P@5", "P@10", "P@20"),
+        "scoring.relevant_from": 1,
+        "scoring.judged_only": False,
+        "scoring.duplicates_are_false_alarms": True,
+        "scoring.topic_classes": ("asks-about", "asks-for", "languages"),
+        "interaction.seconds_per_topic": 120,
+        "interaction.run_kind": "post-interaction",
+    },
+    "trec-adhoc": {
+        "unit": "document",
+        "runs.formats": ("trec-6",),
+        "runs.max_ranks": 1000,
+        "pool.depth": {"primary": 100, "alternate": 100, "baseline": 100},
+        "grades": {"Highly relevant": 2, "Relevant": 1, "Not relevant": 0},
+        "scoring.judged_only": False,
+    },
+}
+
+
+def found(slug: str, key: str) -> Any:
+    """What a protocol says, by a dotted key; choices are named by what decides about them."""
+    protocol = load_protocol(slug)
+    if key == "grades":
+        return {grade.label: grade.value for grade in protocol.judging.grades}
+    if key == "non_answers":
+        return {choice.label: choice.needs_comment for choice in protocol.judging.non_answers}
+    if key == "follow_ups":
+        return {one.key: (tuple(one.choices), one.languages) for one in protocol.judging.follow_ups}
+    return reduce(getattr, key.split("."), protocol)
+
+
+def test_every_shipped_protocol_has_its_figures_here() -> None:
+    assert set(FIGURES) == set(shipped_slugs())
+
+
+@pytest.mark.parametrize(("slug", "key"), [(slug, key) for slug in FIGURES for key in FIGURES[slug]])
+def test_figure_is_the_published_one(slug: str, key: str) -> None:
+    assert found(slug, key) == FIGURES[slug][key]
+
+
+@pytest.mark.parametrize("slug", shipped_slugs())
+def test_every_choice_has_a_definition_and_a_one_letter_shortcut(slug: str) -> None:
+    for choice in load_protocol(slug).judging.choices:
+        assert choice.definition.endswith(".")
+        assert len(choice.shortcut) == 1
+
+
+def test_follow_ups_of_bolt_come_after_yes_and_maybe() -> None:
+    follow_ups = load_protocol("bolt-ir-p3").judging.follow_ups
+
+    assert {one.after for one in follow_ups} == {("yes", "maybe")}
