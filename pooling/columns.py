@@ -1,7 +1,9 @@
 """A run as columns: what pooling and scoring compute on, and the file that keeps it.
 
 Rows stand in trec_eval's order: topic by bytes, score descending (doubles; -0.0 ties 0.0), docno descending by
-bytes. The rank column is kept as it was in the file; nothing is ordered by it.
+bytes; in a form whose guidelines say otherwise, rows that tie stay in the order of the file. The order of rows is the
+order of the run: nothing that reads the columns sorts them again. The rank column is kept as it was in the file;
+nothing is ordered by it.
 """
 
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ class RunColumns:
     rank : (n,) int32, as in the file.
     score : (n,) float64, all finite.
     post : (n,) bytes, docno of the post that each formula stands in, for the forms that say it; else None.
+    passage : (n,) bytes, UTF-8, the text of each citation, for the forms that give it; else None.
     """
 
     topics: NDArray[np.str_]
@@ -33,6 +36,7 @@ class RunColumns:
     rank: NDArray[np.int32]
     score: NDArray[np.float64]
     post: NDArray[np.bytes_] | None = None
+    passage: NDArray[np.bytes_] | None = None
 
     def __len__(self) -> int:
         return len(self.topic_index)
@@ -52,12 +56,14 @@ class RunColumns:
         rank: NDArray[np.int32],
         score: NDArray[np.float64],
         post: NDArray[np.bytes_] | None = None,
+        passage: NDArray[np.bytes_] | None = None,
     ) -> tuple[Self, NDArray[np.intp]]:
         """Columns from rows in any order, and the permutation that put them into trec_eval's."""
         codes, topic_index = sorted_topics(topics, topic_index)
         order = trec_order(topic_index, docno, score)
         named = None if post is None else post[order]
-        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], named)
+        cited = None if passage is None else passage[order]
+        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], named, cited)
         return columns, order
 
 
@@ -106,8 +112,7 @@ def trec_order(
     topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], score: NDArray[np.float64]
 ) -> NDArray[np.intp]:
     """The permutation into trec_eval's order; only rows that tie are compared by docno."""
-    is_ordered = _is_ordered(topic_index, score)
-    order = np.arange(len(score)) if is_ordered else np.lexsort((-score, topic_index))
+    order = score_order(topic_index, score)
     tied = _same_as_previous(topic_index[order], score[order])
     if not tied.any():
         return order
@@ -117,6 +122,13 @@ def trec_order(
     keys = [~key for key in reversed(byte_keys(docno[rows]))]
     order[in_group] = rows[np.lexsort((*keys, group[in_group]))]
     return order
+
+
+def score_order(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The permutation that sorts rows by topic, then by score descending; rows that tie stay as they stand."""
+    if _is_ordered(topic_index, score):
+        return np.arange(len(score))
+    return np.lexsort((-score, topic_index))
 
 
 def _is_ordered(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> bool:
@@ -149,6 +161,10 @@ def save(columns: RunColumns) -> bytes:
     }
     if columns.post is not None:
         arrays["post"] = columns.post
+    if columns.passage is not None:
+        arrays["passage"] = columns.passage
+    if columns.passage is not None:
+        arrays["passage"] = columns.passage
     np.savez(buffer, **arrays)
     return buffer.getvalue()
 
@@ -169,4 +185,6 @@ def load(file: BinaryIO | Path) -> RunColumns:
             rank=arrays["rank"],
             score=arrays["score"],
             post=arrays.get("post"),
+            passage=arrays.get("passage"),
+            passage=arrays.get("passage"),
         )
