@@ -57,10 +57,14 @@ class RunColumns:
         score: NDArray[np.float64],
         post: NDArray[np.bytes_] | None = None,
         passage: NDArray[np.bytes_] | None = None,
+        ties_stay: bool = False,
     ) -> tuple[Self, NDArray[np.intp]]:
-        """Columns from rows in any order, and the permutation that put them into trec_eval's."""
+        """Columns from rows in any order, and the permutation that put them into trec_eval's.
+
+        With `ties_stay`, rows of one topic and score keep the order in which they are given.
+        """
         codes, topic_index = sorted_topics(topics, topic_index)
-        order = trec_order(topic_index, docno, score)
+        order = score_order(topic_index, score) if ties_stay else trec_order(topic_index, docno, score)
         named = None if post is None else post[order]
         cited = None if passage is None else passage[order]
         columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], named, cited)
@@ -163,8 +167,6 @@ def save(columns: RunColumns) -> bytes:
         arrays["post"] = columns.post
     if columns.passage is not None:
         arrays["passage"] = columns.passage
-    if columns.passage is not None:
-        arrays["passage"] = columns.passage
     np.savez(buffer, **arrays)
     return buffer.getvalue()
 
@@ -185,6 +187,5 @@ def load(file: BinaryIO | Path) -> RunColumns:
             rank=arrays["rank"],
             score=arrays["score"],
             post=arrays.get("post"),
-            passage=arrays.get("passage"),
             passage=arrays.get("passage"),
         )
