@@ -28,14 +28,20 @@ def overlap(units: PooledUnits) -> NDArray[np.int64]:
     return shared
 
 
-def alone(units: PooledUnits, group: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
-    """(groups,) entries that only runs of one group brought; `group` (runs,) gives the group of each run."""
-    brought_by = group[units.run]
-    lowest = np.full(len(units), n_groups, dtype=np.int64)
+def sole_group(units: PooledUnits, group: NDArray[np.integer]) -> NDArray[np.int64]:
+    """(entries,) the one group whose runs brought the entry, or -1 where several did; `group` is (runs,)."""
+    brought_by = group[units.run].astype(np.int64)
+    lowest = np.full(len(units), np.iinfo(np.int64).max)
     highest = np.full(len(units), -1, dtype=np.int64)
     np.minimum.at(lowest, units.entry, brought_by)
     np.maximum.at(highest, units.entry, brought_by)
-    return np.bincount(lowest[lowest == highest], minlength=n_groups)
+    return np.where(lowest == highest, highest, -1)
+
+
+def alone(units: PooledUnits, group: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
+    """(groups,) entries that only runs of one group brought; `group` (runs,) gives the group of each run."""
+    sole = sole_group(units, group)
+    return np.bincount(sole[sole >= 0], minlength=n_groups)
 
 
 def brought(units: PooledUnits, group: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
