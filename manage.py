@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
-from config import embedded, places
+from config import accounts, embedded, places
 
 WITHOUT_DATABASE = {"help", "check", "collectstatic", "spectacular", "version", "--help", "-h", "--version"}
 
@@ -24,5 +24,5 @@ def main(arguments: list[str]) -> None:
 if __name__ == "__main__":
     try:
         main(sys.argv)
-    except (embedded.ServerError, ImproperlyConfigured) as error:
+    except (accounts.ServerError, ImproperlyConfigured) as error:
         sys.exit(str(error))

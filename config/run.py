@@ -25,7 +25,7 @@ from typing import IO
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import embedded, environment, places
+from config import accounts, embedded, environment, places
 
 DEFAULT_PORT = 8000
 PORTS_TO_TRY = 20
@@ -124,7 +124,7 @@ def foreground() -> Iterator[None]:
 @contextmanager
 def only_one(var: Path) -> Iterator[IO[str]]:
     """The lock of this checkout's `make run`; the file says who holds it. A killed holder holds nothing."""
-    path = embedded.private_folder(var) / "run" / "run.lock"
+    path = accounts.private_folder(var) / "run" / "run.lock"
     path.parent.mkdir(exist_ok=True)
     with path.open("a+") as file:
         try:
@@ -322,7 +322,7 @@ def main() -> int:
             serve(stopping, lock, var)
             if stopping.asked:
                 say("\nAssay has stopped.")
-    except (RunError, embedded.ServerError, ImproperlyConfigured) as error:
+    except (RunError, accounts.ServerError, ImproperlyConfigured) as error:
         say(f"\n{error}")
         return 1
     except PermissionError as error:

