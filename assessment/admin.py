@@ -16,6 +16,7 @@ from assessment import selectors, services
 from assessment.exports import judgments_csv
 from assessment.forms import BatchForm, ShareForm, TopicAssignmentForm
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
+from corpus.admin import Selecting
 from corpus.errors import Refused
 from pooling.models import Pool
 
@@ -38,7 +39,7 @@ class PoolField(ModelChoiceField[Pool]):
         return f"{pool.track}: {pool}"
 
 
-class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+class ReadOnlyAdmin(Selecting, admin.ModelAdmin[Any]):
     """A big table that is read, never written here."""
 
     view_on_site = False  # a task's page is its assessor's alone
@@ -83,7 +84,7 @@ class TopicAssignmentInline(admin.TabularInline[TopicAssignment, Batch]):
 
 
 @admin.register(Batch)
-class BatchAdmin(admin.ModelAdmin[Batch]):
+class BatchAdmin(Selecting, admin.ModelAdmin[Batch]):
     form = BatchForm
     list_display = ["name", "pool", "track", "kind", "status", "minutes_allotted", "created_by", "created_at"]
     list_filter = ["status", "kind", "pool__track"]

@@ -9,7 +9,7 @@ from corpus.spreadsheets import harmless
 
 COLUMNS = (
     "judgment", "track", "batch", "kind", "topic", "docno", "assessor", "choice", "grade", "comment", "seconds",
-    "judged_at", "is_current", "replaces", "request_id",
+    "order", "judged_at", "is_current", "replaces", "request_id",
 )  # fmt: skip
 
 
@@ -42,6 +42,7 @@ def _row(judgment: Judgment) -> list[Any]:
         judgment.grade,
         judgment.comment,
         judgment.seconds,
+        judgment.order,
         judgment.created_at.isoformat(timespec="seconds"),
         judgment.is_current,
         judgment.replaces_id,

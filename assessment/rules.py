@@ -5,17 +5,22 @@ from functools import lru_cache
 from assessment.errors import CommentNeeded, UnknownChoice
 from corpus.models import StoredProtocol
 from protocols.loader import parse_protocol
-from protocols.schema import Grade, JudgingRules, NonAnswer
+from protocols.schema import Grade, JudgingRules, NonAnswer, Protocol
 
 
 @lru_cache(maxsize=64)
-def _parsed(text: str, name: str) -> JudgingRules:
-    return parse_protocol(text, name=name).judging
+def _parsed(text: str, name: str) -> Protocol:
+    return parse_protocol(text, name=name)
 
 
 def judging_rules(stored: StoredProtocol) -> JudgingRules:
     """The judging rules of a stored protocol. A stored protocol is never edited, so its text is a safe key."""
-    return _parsed(stored.text, f"{stored.slug}.toml")
+    return _parsed(stored.text, f"{stored.slug}.toml").judging
+
+
+def relevant_from(stored: StoredProtocol) -> int:
+    """The grade from which a stored protocol counts a unit as relevant."""
+    return _parsed(stored.text, f"{stored.slug}.toml").qrels.relevant_from
 
 
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:

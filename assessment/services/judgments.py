@@ -141,6 +141,7 @@ def _append(
         choice=choice.key,
         grade=choice.value if isinstance(choice, Grade) else None,
         comment=submission.comment,
+        order=assignment.order,
         request_id=submission.request_id,
         replaces=replaces,
         is_current=is_current,

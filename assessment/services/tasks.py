@@ -4,13 +4,14 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Least
 from django.utils import timezone
 
 from assessment.errors import BatchNotOpen, NotAnAssessor
 from assessment.models import Assignment, Batch, TopicAssignment
-from assessment.selectors.elsewhere import COUNTING, settled_elsewhere
+from assessment.selectors import front
+from assessment.selectors.elsewhere import COUNTING, Value, settled_elsewhere
 from assessment.services.locks import share
 from corpus.models import Assessor, User
 from pooling.models import Pool, PoolEntry
@@ -62,6 +63,7 @@ def _resume(batch: Batch, assessor: User) -> Assignment | None:
 
 class _Place(NamedTuple):
     given_id: int
+    topic_id: int
     seat: int
     entry_id: int
     position: int
@@ -73,24 +75,41 @@ def _next_place(batch: Batch, assessor: User, *, anywhere: bool = False) -> _Pla
     The second look costs an index look-up an entry, and is taken when the cursors are at the end: it finds what
     stands before them because a pool grew or its order changed.
     """
-    in_seat = Q(status=Assignment.Status.SUBMITTED, seat=OuterRef(OuterRef("seat")))
-    own = Q(assessor=assessor) & ~Q(status=Assignment.Status.EXPIRED)
-    taken = Assignment.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
-    entries = PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id, topic=OuterRef("topic"))
-    if batch.kind in COUNTING:
-        seat = OuterRef(OuterRef("seat"))
-        settled = settled_elsewhere(batch.kind, batch=batch.pk, seat=seat, assessor=assessor.pk)
-        entries = entries.filter(~Q(settled))
+    entries = _open_entries(batch, assessor, seat=OuterRef(OuterRef("seat"))).filter(topic=OuterRef("topic"))
     if not anywhere:
         entries = entries.filter(position__gte=OuterRef("cursor"))
     first = entries.order_by("position").values("pk")[:1]
     given = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
     given = given.annotate(next_entry=Subquery(first)).filter(next_entry__isnull=False)
-    found = given.order_by("topic__code").values_list("pk", "seat", "next_entry").first()
+    found = given.order_by("topic__code").values_list("pk", "topic", "seat", "next_entry").first()
     if found is None:
         return None
-    position = PoolEntry.objects.values_list("position", flat=True).get(pk=found[2])
-    return _Place(*found, position)
+    if batch.pool.order == Pool.Order.MOVE_TO_FRONT:
+        return _moved_to_front(
+            batch, assessor, _Place(*found, position=-1)
+        )  # so the cursor stays at the start
+    return _Place(*found, PoolEntry.objects.values_list("position", flat=True).get(pk=found[-1]))
+
+
+def _open_entries(batch: Batch, assessor: User, *, seat: Value) -> QuerySet[PoolEntry]:
+    """The entries of the batch's pool that nobody has judged from a seat, and that the assessor does not hold."""
+    in_seat = Q(status=Assignment.Status.SUBMITTED, seat=seat)
+    own = Q(assessor=assessor) & ~Q(status=Assignment.Status.EXPIRED)
+    taken = Assignment.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
+    entries = PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id)
+    if batch.kind not in COUNTING:
+        return entries
+    settled = settled_elsewhere(batch.kind, batch=batch.pk, seat=seat, assessor=assessor.pk)
+    return entries.filter(~Q(settled))
+
+
+def _moved_to_front(batch: Batch, assessor: User, place: _Place) -> _Place:
+    """The entry that the judgments of the topic so far put first."""
+    entries = _open_entries(batch, assessor, seat=place.seat).filter(topic=place.topic_id)
+    entry_id = front.next_entry(
+        batch, place.topic_id, place.seat, is_open=set(entries.values_list("pk", flat=True))
+    )
+    return place._replace(entry_id=entry_id or place.entry_id)
 
 
 def _take(batch: Batch, assessor: User, place: _Place) -> Assignment | None:
@@ -103,6 +122,7 @@ def _take(batch: Batch, assessor: User, place: _Place) -> Assignment | None:
     elif task.status != Assignment.Status.EXPIRED:
         return None
     task.seat, task.status, task.accepted_at = place.seat, Assignment.Status.ACCEPTED, now
+    task.order = batch.pool.order
     task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
     task.save()
     TopicAssignment.objects.filter(pk=place.given_id).update(cursor=place.position + 1)

@@ -1,0 +1,66 @@
+"""Which entry of a topic move-to-front puts first: asked anew for each task, of the judgments so far."""
+
+from collections import defaultdict
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from assessment.models import Batch, Judgment
+from assessment.rules import relevant_from
+from pooling.models import Contribution, Pool, PoolEntry, PoolMember
+from pooling.move_to_front import TopicLists, Verdict, next_unit
+
+
+class _Topic(NamedTuple):
+    """What a pool holds of a topic; units are numbered by position. `units` gives those in which a docno stands."""
+
+    entries: list[int]
+    units: dict[str, list[int]]
+    lists: TopicLists
+
+
+@lru_cache(maxsize=256)
+def _topic(pool_id: int, topic_id: int) -> _Topic:
+    """Of a pool that is ready, which never changes: so this is read once by each process."""
+    pool = Pool.objects.get(pk=pool_id)
+    runs = {run["run"]: i for i, run in enumerate(pool.statistics["runs"])}
+    entries = PoolEntry.objects.filter(pool=pool_id, topic=topic_id).order_by("position")
+    rows = list(entries.values_list("pk", "docno", "topic__code"))
+    number = {pk: i for i, (pk, _, _) in enumerate(rows)}
+    units: defaultdict[str, list[int]] = defaultdict(list)
+    for pk, docno, _ in rows:
+        units[docno].append(number[pk])
+    members = PoolMember.objects.filter(entry__pool=pool_id, entry__topic=topic_id, position__gt=0)
+    for pk, docno in members.values_list("entry", "docno"):
+        units[docno].append(number[pk])
+    given = Contribution.objects.filter(entry__pool=pool_id, entry__topic=topic_id)
+    contributions = [
+        (number[pk], runs[run], rank) for pk, run, rank in given.values_list("entry", "run", "rank")
+    ]
+    code = rows[0][2] if rows else ""
+    lists = TopicLists.of(contributions, n_units=len(rows), n_runs=len(runs), topic=code, seed=pool.seed)
+    return _Topic(list(number), dict(units), lists)
+
+
+def next_entry(batch: Batch, topic_id: int, seat: int, *, is_open: set[int]) -> int | None:
+    """The entry to judge next from a seat, of those that are open, or None: in two queries, once the pool is known."""
+    topic = _topic(batch.pool_id, topic_id)
+    opened = np.array([pk in is_open for pk in topic.entries], dtype=np.bool_)
+    unit = next_unit(topic.lists, _verdicts(batch, topic_id, seat, topic), opened)
+    return None if unit is None else topic.entries[unit]
+
+
+def _verdicts(batch: Batch, topic_id: int, seat: int, topic: _Topic) -> list[Verdict]:
+    """What was judged from the seat, in the order of its first submission: in main batches, whichever pool's."""
+    judgments = Judgment.objects.filter(topic=topic_id, is_current=True, assignment__seat=seat)
+    is_main = batch.kind == Batch.Kind.MAIN
+    judgments = judgments.filter(batch__kind=Batch.Kind.MAIN) if is_main else judgments.filter(batch=batch)
+    judgments = judgments.filter(batch__pool__protocol=batch.pool.protocol_id)
+    least = relevant_from(batch.pool.protocol)
+    is_relevant: dict[int, bool] = {}
+    rows = judgments.order_by("assignment__submitted_at", "pk").values_list("docno", "grade")
+    for docno, grade in rows:
+        for unit in topic.units.get(docno, ()):
+            is_relevant[unit] = is_relevant.get(unit, False) or (grade is not None and grade >= least)
+    return [Verdict(unit, found) for unit, found in is_relevant.items()]

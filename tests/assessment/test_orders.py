@@ -1,0 +1,129 @@
+"""The order of judging: as the pool was asked for, told with each judgment, and followed while judgments come in."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from assessment import services
+from assessment.models import Assignment, Batch, Judgment
+from corpus.models import User
+from pooling.models import Contribution, Pool, Run, Team
+from tests.assessment.conftest import Scene
+from tests.assessment.make import accept, judge, make_batch, make_pool
+from tests.factories import make_organizer
+
+pytestmark = pytest.mark.django_db
+
+
+def make_run(team: Team, tag: str) -> Run:
+    return Run.objects.create(
+        track=team.track,
+        team=team,
+        tag=tag,
+        kind="primary",
+        sha256=tag,
+        n_lines=1,
+        n_topics=1,
+        submitted_by=make_organizer(),
+    )
+
+
+def moving_pool(scene: Scene, *, n: int = 4) -> tuple[Pool, list[str], list[str]]:
+    """A pool in the order of move-to-front to which two runs brought n units each, by turns; and the docnos of each."""
+    pool = make_pool(scene.track, {scene.first: 2 * n})
+    team = Team.objects.create(track=scene.track, name="Team")
+    runs = [make_run(team, "good"), make_run(team, "bad")]
+    brought: list[list[str]] = [[], []]
+    for i, entry in enumerate(pool.entries.order_by("position")):
+        Contribution.objects.create(entry=entry, run=runs[i % 2], rank=1 + i // 2)
+        brought[i % 2].append(entry.docno)
+    pool.order = Pool.Order.MOVE_TO_FRONT
+    pool.statistics = {"runs": [{"run": run.pk} for run in runs]}
+    pool.save()
+    return pool, *brought
+
+
+def judge_as(batch: Batch, user: User, relevant: list[str]) -> list[str]:
+    """Judge everything: high what is among the relevant, not relevant the rest. The docnos in their order."""
+    order = []
+    while task := services.accept_next(batch=batch, assessor=user):
+        order.append(task.entry.docno)
+        judge(task, "high" if task.entry.docno in relevant else "not-relevant")
+    return order
+
+
+def test_task_and_judgment_say_in_which_order_they_came(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    judgment = judge(task)
+
+    assert (task.order, judgment.order) == ("random", "random")
+
+
+def test_order_is_that_in_force_when_the_task_was_taken(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    Pool.objects.filter(pk=scene.pool.pk).update(order="by-run-votes")
+
+    assert judge(task).order == "random"
+    assert judge(accept(scene.batch, scene.ada)).order == "by-run-votes"
+
+
+def test_run_that_finds_relevant_units_stays_in_front(scene: Scene) -> None:
+    pool, good, bad = moving_pool(scene)
+    batch = make_batch(pool, {scene.bob: [scene.first]})
+
+    order = judge_as(batch, scene.bob, relevant=good)
+
+    assert sorted(order) == sorted(good + bad)
+    before_the_good_run = order.index(good[0])
+    assert before_the_good_run <= 1, "the other run is asked once at most"
+    assert order[before_the_good_run:][:4] == good
+    assert [one for one in order if one in bad] == bad, "each run is followed from its first rank down"
+    assert set(Judgment.objects.filter(batch=batch).values_list("order", flat=True)) == {"move-to-front"}
+
+
+def test_where_nothing_is_relevant_runs_take_turns(scene: Scene) -> None:
+    pool, good, bad = moving_pool(scene)
+    batch = make_batch(pool, {scene.bob: [scene.first]})
+
+    order = judge_as(batch, scene.bob, relevant=[])
+
+    pairs = [set(order[i : i + 2]) for i in range(0, 8, 2)]
+    assert pairs == [{one, other} for one, other in zip(good, bad, strict=True)]
+
+
+def test_what_was_judged_for_another_pool_moves_runs_too(scene: Scene) -> None:
+    pool, good, bad = moving_pool(scene)
+    first = make_batch(pool, {scene.bob: [scene.first]})
+    for _ in range(2):
+        task = accept(first, scene.bob)
+        judge(task, "high" if task.entry.docno in good else "not-relevant")
+    services.withdraw_topic(batch=first, assessor=scene.bob, topic=scene.first)
+    judged = set(Judgment.objects.filter(batch=first).values_list("docno", flat=True))
+
+    order = judge_as(make_batch(pool, {scene.ada: [scene.first]}), scene.ada, relevant=good)
+
+    assert order == [one for one in good + bad if one not in judged]
+
+
+def test_task_that_ran_out_of_time_is_given_out_again(scene: Scene) -> None:
+    pool, _, _ = moving_pool(scene)
+    batch = make_batch(pool, {scene.bob: [scene.first]})
+    task = accept(batch, scene.bob)
+    Assignment.objects.filter(pk=task.pk).update(status="expired")
+
+    assert len(judge_as(batch, scene.bob, relevant=[])) == 8
+
+
+def test_next_task_takes_as_many_queries_late_as_early(scene: Scene) -> None:
+    pool, good, _ = moving_pool(scene, n=12)
+    batch = make_batch(pool, {scene.bob: [scene.first]})
+    judge(accept(batch, scene.bob))
+    counts = []
+    for _ in range(20):
+        with CaptureQueriesContext(connection) as queries:
+            task = accept(batch, scene.bob)
+        judge(task, "high" if task.entry.docno in good else "low")
+        counts.append(len(queries))
+
+    assert len(set(counts)) == 1
+    assert counts[0] <= 16
