@@ -5,11 +5,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.forms import BaseModelFormSet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from corpus import services
 from corpus.errors import Refused
@@ -22,8 +23,22 @@ admin.site.site_title = "Assay"
 admin.site.index_title = "People, tracks, runs, batches"
 admin.site.unregister(Group)  # what a person may do follows from their part in a track
 
+MAX_DIGITS = 19  # an id of as many fits into no column
 
-class Kept:
+
+class Selecting:
+    """Mixed into an admin whose list has actions: what was selected must be ids, not just anything."""
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        if all(len(pk) < MAX_DIGITS and pk.isascii() and pk.isdigit() for pk in selected):
+            answer: HttpResponse | None = super().response_action(request, queryset)  # type: ignore[misc]
+            return answer
+        messages.error(request, "What was selected is not in this list. Nothing was done.")
+        return HttpResponseRedirect(request.get_full_path())
+
+
+class Kept(Selecting):
     """Mixed into an admin whose rows are never deleted."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -39,6 +39,7 @@ FailureHook = Callable[..., None]  # (**arguments of the job)
 class Registered:
     run: Handler
     failed: FailureHook | None
+    retried: FailureHook | None = None
 
 
 _handlers: dict[str, Registered] = {}
@@ -48,13 +49,18 @@ class JobLost(Exception):
     """Another worker has taken the job over: this attempt must stop and store nothing."""
 
 
-def handler(kind: str, *, failed: FailureHook | None = None) -> Callable[[Handler], Handler]:
-    """Register the function that does jobs of a kind; `failed` runs in the transaction that marks one failed."""
+def handler(
+    kind: str, *, failed: FailureHook | None = None, retried: FailureHook | None = None
+) -> Callable[[Handler], Handler]:
+    """Register the function that does jobs of a kind.
+
+    `failed` runs in the transaction that marks one failed, `retried` in the one that gives a failed one a fresh start.
+    """
 
     def register(function: Handler) -> Handler:
         if kind in _handlers:
             raise ValueError(f"two handlers for jobs of kind {kind}")
-        _handlers[kind] = Registered(function, failed)
+        _handlers[kind] = Registered(function, failed, retried)
         return function
 
     return register
@@ -282,4 +288,7 @@ def retry(*, job: Job) -> None:
             raise Refused(
                 f"Only a failed job can be tried again; “{job.title}” is {job.get_state_display()}."
             )
+        registered = _handlers.get(job.kind)
+        if registered is not None and registered.retried is not None:
+            registered.retried(**job.arguments)
         transaction.on_commit(partial(nudge, job.pk))

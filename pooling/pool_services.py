@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from io import StringIO
 from typing import Any, BinaryIO, cast
 
@@ -14,12 +15,13 @@ from corpus.services import lock_track
 from pooling import columns
 from pooling.errors import PoolRefused
 from pooling.models import Contribution, Pool, PoolEntry, PoolRun, Run
-from pooling.order import MAX_SEED
+from pooling.order import MAX_SEED, ORDERS
 from pooling.pool_files import pool_tsv
 from pooling.statistics import statistics
 from pooling.strategies import BuiltPool, PoolError, PoolInput, check_strategies, with_depth
 from pooling.strategies import build_pool as build_units
 from pooling.units import document_ids, has_units
+from protocols.schema import JudgingOrder, Protocol
 
 
 def new_seed() -> int:
@@ -28,25 +30,34 @@ def new_seed() -> int:
 
 
 @transaction.atomic
-def request_pool(*, track: Track, name: str, seed: int, depth: Mapping[str, int], by: User) -> Pool:
+def request_pool(
+    *,
+    track: Track,
+    name: str,
+    seed: int,
+    depth: Mapping[str, int],
+    by: User,
+    order: str = "",
+    tops_up: Pool | None = None,
+) -> Pool:
     """Record a pool of the runs that stand at this moment, and queue its building.
 
-    `depth` replaces the protocol's by kind of run; what was used is recorded with the pool.
+    `depth` replaces the protocol's by kind of run, `order` its order of judging; what was used is recorded with the
+    pool. A pool that tops up another holds only what that one, and those that it tops up, do not hold.
 
     Raises
     ------
     PoolRefused
-        The name is taken, the protocol cannot be followed, or there is no run to pool.
+        The name is taken, the protocol cannot be followed, there is no run to pool, or the pool to be topped up is
+        not ready or of another track or protocol.
     """
     track = lock_track(track.pk)
     protocol = track.protocol.parsed
-    if Pool.objects.filter(track=track, name=name).exists():
-        raise PoolRefused(f"{track} has a pool of the name {name} already.")
-    if not 0 <= seed <= MAX_SEED:
-        raise PoolRefused(f"The seed is a whole number from 0 to {MAX_SEED}; got {seed}.")
+    _check_request(track, name=name, seed=seed, tops_up=tops_up)
     try:
         check_strategies(protocol)
         rules = with_depth(protocol.pool, depth)
+        order = with_order(protocol, order).pool.order
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
     runs = Run.objects.filter(track=track, status=Run.Status.SUBMITTED).select_related("team")
@@ -60,6 +71,8 @@ def request_pool(*, track: Track, name: str, seed: int, depth: Mapping[str, int]
         protocol_digest=protocol.digest,
         seed=seed,
         depth=dict(rules.depth),
+        order=order,
+        tops_up=tops_up,
         created_by=by,
     )
     PoolRun.objects.bulk_create(
@@ -73,11 +86,45 @@ def request_pool(*, track: Track, name: str, seed: int, depth: Mapping[str, int]
     return pool
 
 
+def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) -> None:
+    if Pool.objects.filter(track=track, name=name).exists():
+        raise PoolRefused(f"{track} has a pool of the name {name} already.")
+    if not 0 <= seed <= MAX_SEED:
+        raise PoolRefused(f"The seed is a whole number from 0 to {MAX_SEED}; got {seed}.")
+    if tops_up is None:
+        return
+    if tops_up.track_id != track.pk or tops_up.protocol_id != track.protocol_id:
+        raise PoolRefused(
+            f"The pool {tops_up} was not built for {track} by its protocol: it cannot be topped up."
+        )
+    if tops_up.status != Pool.Status.READY:
+        raise PoolRefused(f"The pool {tops_up} is not ready; it can be topped up once it is built.")
+
+
+def with_order(protocol: Protocol, order: str) -> Protocol:
+    """The protocol with another order of judging; empty: as it is.
+
+    Raises
+    ------
+    PoolError
+        There is no such order.
+    """
+    if not order:
+        return protocol
+    if order not in ORDERS:
+        raise PoolError(f"there is no order of judging {order}; use {', '.join(ORDERS)}")
+    return replace(protocol, pool=replace(protocol.pool, order=cast(JudgingOrder, order)))
+
+
 def _pool_failed(*, pool_id: int) -> None:
     Pool.objects.filter(pk=pool_id, status=Pool.Status.BUILDING).update(status=Pool.Status.FAILED)
 
 
-@jobs.handler("pooling.build_pool", failed=_pool_failed)
+def _pool_retried(*, pool_id: int) -> None:
+    Pool.objects.filter(pk=pool_id, status=Pool.Status.FAILED).update(status=Pool.Status.BUILDING)
+
+
+@jobs.handler("pooling.build_pool", failed=_pool_failed, retried=_pool_retried)
 def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     """Build a requested pool. All of it is stored in one transaction, so that no half pool is ever seen.
 
@@ -97,7 +144,8 @@ def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     )
     inputs = _inputs(pool_runs, progress)
     try:
-        built = build_units(inputs, protocol=pool.protocol.parsed, seed=pool.seed, depth=pool.depth)
+        protocol = with_order(pool.protocol.parsed, pool.order)
+        built = build_units(inputs, protocol=protocol, seed=pool.seed, depth=pool.depth)
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
     found = statistics(built, inputs)

@@ -203,6 +203,8 @@ def pool_record(pool: Pool) -> dict[str, Any]:
         "protocol": {"slug": pool.protocol.slug, "sha256": pool.protocol_digest},
         "seed": pool.seed,
         "depth": pool.depth,
+        "order": pool.order,
+        "tops_up": [{"pool": one.name, "sha256": one.sha256} for one in chain(pool)[1:]],
         "sha256": pool.sha256,
         **pool.statistics,
     }

@@ -171,6 +171,20 @@ def test_track_without_topics_is_not_opened(client: Client, organizer: User) -> 
     assert track.status == Track.Status.DRAFT
 
 
+@pytest.mark.parametrize("junk", ["", "abc", "1; --", "9" * 40, "-1"])
+def test_selection_that_is_no_id_is_answered_with_a_message(
+    client: Client, organizer: User, junk: str
+) -> None:
+    answer = client.post(
+        reverse("admin:corpus_track_changelist"),
+        {"action": "open_tracks", "_selected_action": [junk]},
+        follow=True,
+    )
+
+    assert answer.status_code == 200
+    assert "Nothing was done" in answer.content.decode()
+
+
 def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User) -> None:
     root = make_user("root", is_staff=True, is_superuser=True)
     form = {

@@ -23,8 +23,8 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Registers a handler for one test, and queues nothing."""
     monkeypatch.setattr(jobs, "_handlers", dict(jobs._handlers))
 
-    def register(function: Any, failed: Any = None) -> Job:
-        jobs.handler("tests.work", failed=failed)(function)
+    def register(function: Any, failed: Any = None, retried: Any = None) -> Job:
+        jobs.handler("tests.work", failed=failed, retried=retried)(function)
         return jobs.request(kind="tests.work", title="Work", arguments={"n": 3}, by=make_organizer())
 
     return register
@@ -217,6 +217,16 @@ def test_failed_job_can_be_tried_again(kind: Any) -> None:
 
     job.refresh_from_db()
     assert (job.state, job.error, attempts) == ("done", "", [1, 2])
+
+
+def test_what_a_retried_job_is_for_is_told_so(kind: Any) -> None:
+    told: list[int] = []
+    job = kind(lambda progress, *, n: {}, retried=lambda *, n: told.append(n))
+    Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED)
+
+    jobs.retry(job=job)
+
+    assert told == [3]
 
 
 def test_job_that_has_not_failed_is_not_tried_again(kind: Any) -> None:

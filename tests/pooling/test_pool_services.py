@@ -16,6 +16,7 @@ from pooling import pool_services, selectors, services
 from pooling.errors import PoolRefused
 from pooling.models import Contribution, Pool, PoolEntry, Run
 from tests.conftest import wait_until
+from tests.factories import make_track
 from tests.pooling.conftest import Scene, build_scene
 from tests.pooling.runs import run_bytes
 
@@ -259,3 +260,48 @@ def waits_for_a_lock() -> bool:
             "SELECT 1 FROM pg_locks WHERE relation = 'pooling_contribution'::regclass AND NOT granted"
         )
         return cursor.fetchone() is not None
+
+
+def test_failed_pool_that_is_tried_again_is_being_built(scene: Scene) -> None:
+    run = hand_in(scene, "a")
+    stored = run.columns.read()
+    run.columns.storage.delete(run.columns.name)
+    pool = build(scene)
+    assert (pool.status, pool.job and pool.job.state) == ("failed", "failed")
+    run.columns.storage.save(run.columns.name, io.BytesIO(stored))
+    assert pool.job is not None
+
+    jobs.retry(job=pool.job)
+
+    pool.refresh_from_db()
+    assert pool.status == "building"
+    jobs.run(pool.job.pk)
+    pool.refresh_from_db()
+    assert pool.status == "ready"
+
+
+def test_order_of_judging_is_recorded_and_part_of_the_record(scene: Scene) -> None:
+    hand_in(scene, "a")
+
+    assert build(scene).order == "random"
+    chosen = build(scene, name="Pool 2", order="by-run-votes")
+    assert (chosen.order, chosen.status) == ("by-run-votes", "ready")
+    assert selectors.pool_record(chosen)["order"] == "by-run-votes"
+
+
+def test_top_up_of_what_is_not_there_is_refused(scene: Scene) -> None:
+    hand_in(scene, "a")
+    building = ask(scene)
+
+    with pytest.raises(PoolRefused, match="is not ready"):
+        ask(scene, name="Pool 2", tops_up=building)
+    foreign = build_scene_of_another_track(scene)
+    with pytest.raises(PoolRefused, match="cannot be topped up"):
+        ask(scene, name="Pool 2", tops_up=foreign)
+
+
+def build_scene_of_another_track(scene: Scene) -> Pool:
+    track = make_track("other")
+    return Pool.objects.create(
+        track=track, name="Pool", protocol=track.protocol, seed=1, status="ready", created_by=scene.organizer
+    )
