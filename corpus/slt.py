@@ -1,0 +1,308 @@
+"""The Symbol Layout Tree string of a formula, made from its Presentation MathML as Tangent-S makes it. No Django.
+
+Formulae with one string look alike. The rules are Tangent's, oddities included, because official visual ids rest on
+its strings: a fence is recognised by its first and last symbol whether or not these correspond, and tables that stand
+side by side become one. A formula that breaks a rule has no string; nothing here raises.
+
+Neither parser nor tree walk recurses, and each takes time in proportion to the size of the formula, so that no file
+can bring a worker down by nesting.
+
+Source: Zanibbi, Davila, Kane and Tompa, "Multi-stage math formula search" (SIGIR 2016), doi:10.1145/2911451.2911512,
+and the behaviour of its published program.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from lxml import etree
+
+from corpus import mathml
+from corpus.mathml import MATH, MATHML
+from corpus.slt_tree import (
+    Fault,
+    Node,
+    chained,
+    fenced,
+    label_of,
+    plainly_chained,
+    scripted,
+    table,
+    to_string,
+)
+
+WEB_SEARCH: Final = "http://search.mathweb.org/ns"  # of `qvar`, a wildcard
+
+Parsed = Node | None  # None: the element leaves nothing
+Result = Parsed | Fault
+
+
+def slt(markup: str) -> str | None:
+    """The SLT string of the first formula in some markup; None if it has none.
+
+    Parameters
+    ----------
+    markup : MathML as a formula index or a page has it: Presentation MathML alone, or beside Content MathML and
+        LaTeX; with or without namespace prefixes; anything around it is ignored.
+    """
+    text = mathml.isolated(markup)
+    if text is None:
+        return None
+    for read in (mathml.read_xml, mathml.read_html):
+        try:
+            tree = _tree(read(text))
+        except (etree.LxmlError, ValueError):
+            continue
+        if not isinstance(tree, Fault):
+            return None if tree is None else to_string(tree)
+    return None
+
+
+def _tree(root: etree._Element) -> Result:
+    """The tree of a `math` element.
+
+    Elements are taken in reverse document order, so that the results of an element's children lie on top of the
+    stack, the first child's topmost. A fault stays where it is until an element asks for it: some ignore children.
+    """
+    done: list[Result] = []
+    for element in reversed(list(root.iter())):
+        children: Sequence[Result] = ()
+        if n := len(element):
+            children = done[: -n - 1 : -1]
+            del done[-n:]
+        tag = MATH if element is root else str(element.tag)
+        try:
+            leaf = _LEAVES.get(tag)
+            done.append(leaf(element) if leaf else _inner(tag, element, children))
+        except Fault as fault:
+            done.append(fault)
+    return done[0]
+
+
+def _inner(tag: str, element: etree._Element, children: Sequence[Result]) -> Parsed:
+    """The result of an element that is made of its children."""
+    rule = _RULES.get(tag)
+    if rule is None:
+        raise Fault
+    if tag in _FIRST_COUNTS:
+        children = children[:1]
+    elif tag == _MULTISCRIPTS:
+        at = _prescripts(element)
+        children = [None if i == at else child for i, child in enumerate(children)]
+    return rule(element, [_sound(child) for child in children])
+
+
+def _sound(child: Result) -> Parsed:
+    if isinstance(child, Fault):
+        raise child
+    return child
+
+
+def _prescripts(element: etree._Element) -> int:
+    """Which child divides the scripts behind the base from those before it; their number if none does."""
+    return next((i for i, child in enumerate(element) if child.tag == _PRESCRIPTS), len(element))
+
+
+# Elements whose children do not count.
+
+
+@lru_cache(maxsize=4096)
+def _short(mark: str, text: str) -> str:
+    label = label_of(text)
+    return f"{mark}{label}" if label else "W!"
+
+
+def _typed(mark: str, text: str | None) -> str:
+    """A label with its type; a space's where there is no text. What is short comes often and is kept."""
+    return _short(mark, text or "") if len(text or "") < 20 else _short.__wrapped__(mark, text or "")
+
+
+def _number(element: etree._Element) -> Node:
+    return Node(_typed("N!", element.text))
+
+
+def _identifier(element: etree._Element) -> Node:
+    return Node(_typed("V!", element.text))
+
+
+def _text(element: etree._Element) -> Node:
+    return Node(_typed("T!", element.text))
+
+
+def _operator(element: etree._Element) -> Node:
+    return Node(label_of(element.text))
+
+
+def _space(_element: etree._Element) -> Node:
+    return Node("W!")
+
+
+def _error(element: etree._Element) -> Node:
+    return Node(f"E!{label_of(element.text)}")
+
+
+def _wildcard(element: etree._Element) -> Node:
+    return Node(f"?{element.get('name') or label_of(element.text)}")
+
+
+# Elements that are made of their children.
+
+
+def _math(_element: etree._Element, children: list[Parsed]) -> Parsed:
+    if len(children) > 1:
+        raise Fault
+    return children[0] if children else None
+
+
+def _first(_element: etree._Element, children: list[Parsed]) -> Parsed:
+    return children[0] if children else None
+
+
+def _row(_element: etree._Element, children: list[Parsed]) -> Parsed:
+    row = [child for child in children if child is not None and not child.is_empty]
+    if len(row) > 2 and row[0].label in _OPENING and row[-1].label in _CLOSING:
+        return fenced(row)
+    return chained(row)
+
+
+_OPENING = frozenset({"(", "{", "|", "∥", "&lsqb;"})
+_CLOSING = frozenset({")", "}", "|", "∥", "&rsqb;"})
+
+
+def _fence(element: etree._Element, children: list[Parsed]) -> Parsed:
+    separators = element.get("separators", ",").split()
+    row = [Node(label_of(element.get("open", "(")))]
+    inner = [child for child in children if child is not None and not child.is_empty]
+    for i, child in enumerate(inner):
+        if i and separators:
+            row.append(Node(separators[min(i, len(separators)) - 1]))
+        row.append(child)
+    row.append(Node(label_of(element.get("close", ")"))))
+    return fenced(row)
+
+
+def _scripts(below: str, above: str, *, is_limit: bool) -> "Rule":
+    """A rule for a base with one or two scripts; an empty letter is a script that the element has not."""
+
+    def rule(_element: etree._Element, children: list[Parsed]) -> Parsed:
+        letters = [letter for letter in (below, above) if letter]
+        if len(children) != len(letters) + 1:
+            return chained([child for child in children if child is not None and not child.is_empty])
+        base = children[0]
+        if base is None or base.is_empty:
+            base = Node("W!")
+        return scripted(base, dict(zip(letters, children[1:], strict=True)), is_limit=is_limit)
+
+    return rule
+
+
+def _pair(label: str, first: str, second: str) -> "Rule":
+    """A rule for an element of exactly two children."""
+
+    def rule(_element: etree._Element, children: list[Parsed]) -> Parsed:
+        if len(children) != 2:
+            return chained([child for child in children if child is not None and not child.is_empty])
+        return Node(label).with_links({first: children[0], second: children[1]})
+
+    return rule
+
+
+def _root(_element: etree._Element, children: list[Parsed]) -> Parsed:
+    return Node("O!root").with_links({"w": plainly_chained(children)}) if children else Node("W!")
+
+
+def _enclosure(element: etree._Element, children: list[Parsed]) -> Parsed:
+    return Node(element.get("notation", "longdiv")).with_links({"w": plainly_chained(children)})
+
+
+def _cell(_element: etree._Element, children: list[Parsed]) -> Parsed:
+    first = children[0] if children else None
+    return plainly_chained([Node("W!") if first is None else first, *children[1:]])
+
+
+def _table_row(_element: etree._Element, children: list[Parsed]) -> Parsed:
+    """The first cell; the others hang by e, each on the one before."""
+    cells = [Node("W!") if cell is None else cell for cell in children] or [Node("W!")]
+    for cell, following in pairwise(cells):
+        cell.link("e", following)
+    return cells[0]
+
+
+def _table(_element: etree._Element, children: list[Parsed]) -> Parsed:
+    return table(children)
+
+
+def _multiscripts(element: etree._Element, children: list[Parsed]) -> Parsed:
+    base = children[0] if children else None
+    if base is None or base.is_empty:
+        base = Node("W!")
+    at = _prescripts(element)
+    after, before = children[1:at], children[at + 1 :]
+    return base.with_links(
+        {
+            "b": _script_list(after[0::2]),
+            "a": _script_list(after[1::2]),
+            "d": _script_list(before[0::2]),
+            "c": _script_list(before[1::2]),
+        }
+    )
+
+
+def _script_list(scripts: Sequence[Parsed]) -> Parsed:
+    """Scripts of one corner, linked by n; the last counts as absent if it is a place left open."""
+    if any(script is None for script in scripts):
+        raise Fault
+    if scripts and scripts[-1] is not None and scripts[-1].is_blank:
+        scripts = scripts[:-1]
+    return plainly_chained(scripts)
+
+
+Leaf = Callable[[etree._Element], Node]
+Rule = Callable[[etree._Element, list[Parsed]], Parsed]
+
+_FIRST_COUNTS = frozenset({f"{{{MATHML}}}semantics", f"{{{MATHML}}}mstyle"})
+_MULTISCRIPTS = f"{{{MATHML}}}mmultiscripts"
+_PRESCRIPTS = f"{{{MATHML}}}mprescripts"
+_LEAVES: dict[str, Leaf] = {
+    **{
+        f"{{{MATHML}}}{name}": leaf
+        for name, leaf in {
+            "mn": _number,
+            "mi": _identifier,
+            "mtext": _text,
+            "mo": _operator,
+            "mspace": _space,
+            "none": _space,
+            "mphantom": _space,
+            "merror": _error,
+            "qvar": _wildcard,
+        }.items()
+    },
+    f"{{{WEB_SEARCH}}}qvar": _wildcard,
+}
+_RULES: dict[str, Rule] = {
+    f"{{{MATHML}}}{name}": rule
+    for name, rule in {
+        "math": _math,
+        "semantics": _first,
+        "mstyle": _first,
+        "mrow": _row,
+        "mpadded": _row,
+        "mfenced": _fence,
+        "msub": _scripts("b", "", is_limit=False),
+        "msup": _scripts("", "a", is_limit=False),
+        "msubsup": _scripts("b", "a", is_limit=False),
+        "munder": _scripts("b", "", is_limit=True),
+        "mover": _scripts("", "a", is_limit=True),
+        "munderover": _scripts("b", "a", is_limit=True),
+        "mfrac": _pair("O!divide", "o", "u"),
+        "mroot": _pair("O!root", "w", "c"),
+        "msqrt": _root,
+        "menclose": _enclosure,
+        "mtd": _cell,
+        "mtr": _table_row,
+        "mtable": _table,
+        "mmultiscripts": _multiscripts,
+    }.items()
+}
