@@ -1,0 +1,53 @@
+"""One formula of a post, marked where it stands, and the part of the post around it. A kernel: no Django, no HTML parser.
+
+Takes stored HTML, which `corpus.sanitise` has written: its tags are in lower case and balanced, and no text or attribute
+holds a bare angle bracket. What comes out is as balanced, so as safe, as what went in.
+"""
+
+import re
+
+CLASS = "is-marked"
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>")
+_BLOCKS = frozenset(
+    "blockquote caption dd div dt h4 h5 h6 li ol p pre table tbody td tfoot th thead tr ul dl".split()
+)
+_INNER = frozenset("caption dd div dt h4 h5 h6 li p pre td th blockquote".split())
+
+
+def _opening(formula_id: str) -> str:
+    return f'<span class="math-container" data-formula-id="{formula_id}"'
+
+
+def mark(html: str, formula_id: str) -> str:
+    """The HTML with every element of the formula marked by a class; as it was where the formula is not in it."""
+    opening = _opening(formula_id)
+    return html.replace(opening, opening.replace('"math-container"', f'"math-container {CLASS}"'))
+
+
+def around(html: str, formula_id: str) -> str:
+    """The innermost paragraph, list item or cell that holds the formula, marked; empty where it is not in the HTML."""
+    at = html.find(_opening(formula_id))
+    if at < 0:
+        return ""
+    start, end = _bounds(html, at)
+    return mark(html[start:end], formula_id)
+
+
+def _bounds(html: str, at: int) -> tuple[int, int]:
+    """Where the block around a place begins and ends; outside of all blocks, the text between two of them."""
+    opened: list[tuple[str, int]] = []  # the blocks that are open, with their starts
+    loose = 0
+    for tag in _TAG.finditer(html):
+        is_end, name = bool(tag[1]), tag[2]
+        if name not in _BLOCKS:
+            continue
+        if tag.start() > at and not opened:
+            return loose, tag.start()
+        if not is_end:
+            opened.append((name, tag.start()))
+        elif opened:
+            name, start = opened.pop()
+            if start < at < tag.start() and name in _INNER:
+                return start, tag.end()
+            loose = tag.end()
+    return loose, len(html)
