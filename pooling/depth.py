@@ -6,7 +6,7 @@ trec_eval's order, from 1, whatever the rank column of the file says.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,34 @@ class PooledUnits:
         """(t,) entries of each topic."""
         return np.bincount(self.topic_index, minlength=len(self.topics))
 
+    @property
+    def best_rank(self) -> NDArray[np.int64]:
+        """(n,) the highest rank, that is the lowest number, at which any run has each entry; 0 if none has it."""
+        best = np.full(len(self), np.iinfo(np.int32).max, dtype=np.int64)
+        np.minimum.at(best, self.entry, self.rank)
+        return np.where(best == np.iinfo(np.int32).max, 0, best)
+
+    def of_entries(self, kept: NDArray[np.bool_]) -> "PooledUnits":
+        """Only some entries; `kept` (n,) tells which."""
+        given = kept[self.entry]
+        return PooledUnits(
+            topics=self.topics,
+            topic_index=self.topic_index[kept],
+            docno=self.docno[kept],
+            entry=(np.cumsum(kept) - 1)[self.entry[given]].astype(np.int32),
+            run=self.run[given],
+            rank=self.rank[given],
+            n_runs=self.n_runs,
+        )
+
+
+class Top(NamedTuple):
+    """What one run brings: topic number, docno and rank of each unit, in the order of the run."""
+
+    topic_index: NDArray[np.int32]
+    docno: NDArray[np.bytes_]
+    rank: NDArray[np.int32]
+
 
 def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     """Pool the first `depths[i]` documents of each topic of `runs[i]`, duplicates once.
@@ -51,40 +79,99 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     ValueError
         The two differ in length, or a depth is negative.
     """
+    check_depths(runs, depths)
+    codes = topics_of(runs)
+    reach = reach_of_rows(runs, depths, codes)
+    return union([_top(run, taken, codes) for run, taken in zip(runs, reach, strict=True)], codes)
+
+
+def check_depths(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
+    """Make sure that there is a depth of at least 0 for each run, or raise ValueError."""
     if len(runs) != len(depths) or any(depth < 0 for depth in depths):
         raise ValueError(
             f"{len(runs)} runs, and the depths {list(depths)}; one of at least 0 is needed for each"
         )
-    codes = sorted({code for run in runs for code in run.topics.tolist()})
-    number = {code: i for i, code in enumerate(codes)}
-    parts = [_top(run, depth, number) for run, depth in zip(runs, depths, strict=True)]
-    topic_index = np.concatenate([np.empty(0, dtype=np.int32), *(part[0] for part in parts)])
-    docno = np.concatenate([np.empty(0, dtype="S1"), *(part[1] for part in parts)])
-    rank = np.concatenate([np.empty(0, dtype=np.int32), *(part[2] for part in parts)])
-    run = np.repeat(np.arange(len(runs), dtype=np.int32), [len(part[0]) for part in parts])
+
+
+def topics_of(runs: Sequence[RunColumns]) -> NDArray[np.str_]:
+    """(t,) codes of all topics of the runs, sorted by bytes."""
+    return np.array(sorted({code for run in runs for code in run.topics.tolist()}), dtype=np.str_)
+
+
+def numbers_in(run: RunColumns, codes: NDArray[np.str_]) -> NDArray[np.int32]:
+    """(topics of the run,) number of each of its topics among `codes`, which hold them all."""
+    number = {code: i for i, code in enumerate(codes.tolist())}
+    return np.array([number[code] for code in run.topics.tolist()], dtype=np.int32)
+
+
+def reach_of_rows(
+    runs: Sequence[RunColumns], depths: Sequence[int], codes: NDArray[np.str_]
+) -> NDArray[np.int32]:
+    """(runs, t) how many rows are taken from each run in each topic, where its depth counts rows."""
+    reach = np.zeros((len(runs), len(codes)), dtype=np.int32)
+    for taken, run, depth in zip(reach, runs, depths, strict=True):
+        taken[numbers_in(run, codes)] = np.minimum(np.diff(run.offsets), depth)
+    return reach
+
+
+def _top(run: RunColumns, reach: NDArray[np.int32], codes: NDArray[np.str_]) -> Top:
+    """The first rows of each topic, as many as `reach` (t,) says."""
+    numbers = numbers_in(run, codes)
+    start, taken = run.offsets[:-1], reach[numbers].astype(np.int64)
+    within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
+    rows = np.repeat(start, taken) + within
+    return Top(numbers[run.topic_index[rows]], run.docno[rows], (within + 1).astype(np.int32))
+
+
+def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
+    """The units that some runs bring, each once; `tops` has one for each run."""
+    topic_index = np.concatenate([np.empty(0, dtype=np.int32), *(top.topic_index for top in tops)])
+    docno = np.concatenate([np.empty(0, dtype="S1"), *(top.docno for top in tops)])
+    rank = np.concatenate([np.empty(0, dtype=np.int32), *(top.rank for top in tops)])
+    run = np.repeat(np.arange(len(tops), dtype=np.int32), [len(top.rank) for top in tops])
     keys: list[NDArray[Any]] = [*reversed(byte_keys(docno)), topic_index]
     order = np.lexsort(keys)  # stable, so that the runs of one unit stay in their order
     topic_index, docno = topic_index[order], docno[order]
     is_first = np.ones(len(order), dtype=np.bool_)
     is_first[1:] = (topic_index[1:] != topic_index[:-1]) | (docno[1:] != docno[:-1])
     return PooledUnits(
-        topics=np.array(codes, dtype=np.str_),
+        topics=codes,
         topic_index=topic_index[is_first],
         docno=docno[is_first],
         entry=(np.cumsum(is_first) - 1).astype(np.int32),
         run=run[order],
         rank=rank[order],
-        n_runs=len(runs),
+        n_runs=len(tops),
     )
 
 
-def _top(
-    run: RunColumns, depth: int, number: dict[str, int]
-) -> tuple[NDArray[np.int32], NDArray[np.bytes_], NDArray[np.int32]]:
-    """Topic number, docno and rank of the first rows of each topic."""
-    start, end = run.offsets[:-1], run.offsets[1:]
-    taken = np.minimum(end - start, depth)
-    within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
-    rows = np.repeat(start, taken) + within
-    renumbered = np.array([number[code] for code in run.topics.tolist()], dtype=np.int32)
-    return renumbered[run.topic_index[rows]], run.docno[rows], (within + 1).astype(np.int32)
+def round_robin_reach(units: PooledUnits, target: int) -> NDArray[np.int64]:
+    """(t,) the rank down to which all runs are taken, rank by rank, until a topic has `target` units.
+
+    A rank is finished once it is begun: which run of a round comes first is nowhere said, and must not matter. 0 for a
+    topic with no units; the last rank that brings something for one with fewer.
+    """
+    best = units.best_rank
+    order = np.lexsort((best, units.topic_index))
+    ends = np.cumsum(units.sizes)
+    reach = np.zeros(len(units.topics), dtype=np.int64)
+    for topic, (start, end) in enumerate(zip(ends - units.sizes, ends, strict=True)):
+        if end > start:
+            reach[topic] = best[order[min(start + target, end) - 1]]
+    return reach
+
+
+def within(units: PooledUnits, reach: NDArray[np.int64]) -> PooledUnits:
+    """What is brought down to a rank of each topic; `reach` (t,)."""
+    given = units.rank <= reach[units.topic_index[units.entry]]
+    kept = np.zeros(len(units), dtype=np.bool_)
+    kept[units.entry[given]] = True
+    return PooledUnits(
+        topics=units.topics,
+        topic_index=units.topic_index[kept],
+        docno=units.docno[kept],
+        entry=(np.cumsum(kept) - 1)[units.entry[given]].astype(np.int32),
+        run=units.run[given],
+        rank=units.rank[given],
+        n_runs=units.n_runs,
+    )

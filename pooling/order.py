@@ -1,7 +1,12 @@
 """The order in which a pool is presented.
 
-The order of a topic follows from the seed, the topic's code and its docnos alone, not from the other topics; and
-from the raw stream of PCG64, which NumPy promises never to change, not from a shuffle that it may.
+random         by lot.
+by-run-votes   what the most runs brought first; ties by lot.
+move-to-front  what any run ranked highest first; ties by lot. That is about what the rule does as long as nothing
+               relevant is found; `pooling.move_to_front` tells the next unit with the judgments so far.
+
+The order of a topic follows from the seed, the topic's code and its entries alone, not from the other topics; and lots
+are from the raw stream of PCG64, which NumPy promises never to change, not from a shuffle that it may.
 """
 
 import hashlib
@@ -23,15 +28,50 @@ def random_order(units: PooledUnits, seed: int) -> NDArray[np.int32]:
     ValueError
         The seed is negative or does not fit into 63 bits.
     """
+    return _ordered(units, seed, np.zeros(len(units), dtype=np.int64))
+
+
+def by_run_votes(units: PooledUnits, seed: int) -> NDArray[np.int32]:
+    """(n,) position of each entry within its topic: the entries of the most runs first, ties by lot.
+
+    Raises
+    ------
+    ValueError
+        The seed is negative or does not fit into 63 bits.
+    """
+    return _ordered(units, seed, -np.bincount(units.entry, minlength=len(units)))
+
+
+def by_best_rank(units: PooledUnits, seed: int) -> NDArray[np.int32]:
+    """(n,) position of each entry within its topic: rank by rank through all runs, ties by lot.
+
+    Raises
+    ------
+    ValueError
+        The seed is negative or does not fit into 63 bits.
+    """
+    return _ordered(units, seed, units.best_rank)
+
+
+def _ordered(units: PooledUnits, seed: int, key: NDArray[np.int64]) -> NDArray[np.int32]:
     if not 0 <= seed <= MAX_SEED:
         raise ValueError(f"the seed is {seed}; use a whole number from 0 to {MAX_SEED}")
     position = np.empty(len(units), dtype=np.int32)
     ends = np.cumsum(units.sizes)
     for code, start, end in zip(units.topics.tolist(), ends - units.sizes, ends, strict=True):
-        stable = int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
-        lots = np.random.PCG64(np.random.SeedSequence([seed, stable])).random_raw(int(end - start))
-        position[start:end][np.argsort(lots, kind="stable")] = np.arange(1, end - start + 1)
+        order = np.lexsort((topic_lots(seed, code, int(end - start)), key[start:end]))
+        position[start:end][order] = np.arange(1, end - start + 1)
     return position
 
 
-ORDERS: dict[str, Callable[[PooledUnits, int], NDArray[np.int32]]] = {"random": random_order}
+def topic_lots(seed: int, code: str, n: int) -> NDArray[np.uint64]:
+    """(n,) the lots of a topic."""
+    stable = int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
+    return np.random.PCG64(np.random.SeedSequence([seed, stable])).random_raw(n)
+
+
+ORDERS: dict[str, Callable[[PooledUnits, int], NDArray[np.int32]]] = {
+    "random": random_order,
+    "by-run-votes": by_run_votes,
+    "move-to-front": by_best_rank,
+}

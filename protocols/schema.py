@@ -24,6 +24,7 @@ Average = Literal["judged", "common"]
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
 RUN_KINDS: tuple[str, ...] = get_args(RunKind)
+EVERY_RANK = 2**31 - 1  # a depth that no run reaches, and that a column of whole numbers holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,12 @@ class PoolRules:
     order: JudgingOrder = "random"
 
     def depth_of(self, kind: str, tag: str = "", pooled_as: str = "") -> int:
-        """The depth to which a run is pooled; 0 if its kind is not pooled."""
+        """The depth to which a run is pooled; 0 if its kind is not pooled.
+
+        Where the protocol gives no depth at all, because its strategy needs none, every rank of every run counts.
+        """
+        if not self.depth:
+            return EVERY_RANK
         if kind == "baseline" and "baseline" not in self.depth:
             kind = pooled_as or self.baselines.get(tag, self.baseline_as)
         return self.depth.get(kind, 0)

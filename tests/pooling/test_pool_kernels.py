@@ -212,9 +212,10 @@ def test_record_says_all_that_a_rebuild_needs() -> None:
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"strategy": "distinct-units"}, "pool.strategy: distinct-units is not available; there is top-k"),
-        ({"order": "by-run-votes"}, "pool.order: by-run-votes is not available; there is random"),
-        ({"near_duplicate_overlap": 0.95}, "near-duplicates"),
+        ({"strategy": "by-hand"}, "pool.strategy: by-hand is not available; there is distinct-units"),
+        ({"order": "backwards"}, "pool.order: backwards is not available; there is by-run-votes"),
+        ({"strategy": "distinct-units"}, "distinct-units pools visually distinct formulae alone"),
+        ({"near_duplicate_overlap": 0.95}, "top-k joins no near-duplicates"),
     ],
 )
 def test_strategy_that_is_not_there_is_refused_by_name(fields: dict[str, Any], complaint: str) -> None:

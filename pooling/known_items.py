@@ -1,0 +1,57 @@
+"""Pools of tasks with one known relevant item a topic (the formula that the query was made from): nothing is judged.
+
+Such a pool holds the known items alone, and says which run found each, at any rank, and at which. It is what qrels are
+made from, and what shows how many runs found an item at all.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pooling.columns import RunColumns
+from pooling.depth import PooledUnits, Top, numbers_in, union
+
+
+def pool_known_items(
+    runs: Sequence[RunColumns], depths: Sequence[int], known: Mapping[str, Collection[str]]
+) -> PooledUnits:
+    """The known items of all topics, and the ranks down to its depth at which each run has them.
+
+    Parameters
+    ----------
+    known : docnos by topic; topics that no run has are pooled too.
+    """
+    codes = np.array(sorted({*known, *(code for run in runs for code in run.topics.tolist())}), dtype=np.str_)
+    items = {code: {docno.encode() for docno in known.get(code, ())} for code in codes.tolist()}
+    tops = [_found(run, depth, codes, items) for run, depth in zip(runs, depths, strict=True)]
+    rows = [(topic, docno) for topic, code in enumerate(codes.tolist()) for docno in sorted(items[code])]
+    every = Top(
+        np.array([topic for topic, _ in rows], dtype=np.int32),
+        np.array([docno for _, docno in rows], dtype=np.bytes_),
+        np.zeros(len(rows), dtype=np.int32),
+    )
+    units = union([*tops, every], codes)
+    is_found = units.run < len(runs)  # the last one is no run: it only brings the items that none found
+    return PooledUnits(
+        topics=codes,
+        topic_index=units.topic_index,
+        docno=units.docno,
+        entry=units.entry[is_found],
+        run=units.run[is_found],
+        rank=units.rank[is_found],
+        n_runs=len(runs),
+    )
+
+
+def _found(run: RunColumns, depth: int, codes: NDArray[np.str_], items: Mapping[str, set[bytes]]) -> Top:
+    numbers = numbers_in(run, codes)
+    rows: list[int] = []
+    for i, code in enumerate(run.topics.tolist()):
+        start, end = int(run.offsets[i]), int(run.offsets[i + 1])
+        wanted = np.array(sorted(items[code]), dtype=np.bytes_)
+        hits = np.flatnonzero(np.isin(run.docno[start : min(end, start + depth)], wanted))
+        rows += (start + hits).tolist()
+    found = np.array(rows, dtype=np.intp)
+    topic = run.topic_index[found]
+    return Top(numbers[topic], run.docno[found], (found - run.offsets[topic] + 1).astype(np.int32))
