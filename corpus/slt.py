@@ -250,12 +250,19 @@ def _multiscripts(element: etree._Element, children: list[Parsed]) -> Parsed:
 
 
 def _script_list(scripts: Sequence[Parsed]) -> Parsed:
-    """Scripts of one corner, linked by n; the last counts as absent if it is a place left open."""
-    if any(script is None for script in scripts):
+    """Scripts of one corner, linked by n.
+
+    The last counts as absent if it begins with a place left open; the one before then loses what follows it, too, as
+    in Tangent.
+    """
+    found = [script for script in scripts if script is not None]
+    if len(found) < len(scripts):
         raise Fault
-    if scripts and scripts[-1] is not None and scripts[-1].is_blank:
-        scripts = scripts[:-1]
-    return plainly_chained(scripts)
+    if found and found[-1].label == "W!":
+        found.pop()
+        if found:
+            found[-1].cut()
+    return plainly_chained(found)
 
 
 Leaf = Callable[[etree._Element], Node]

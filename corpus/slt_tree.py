@@ -39,11 +39,6 @@ class Node:
         return not self.n and not self.links and self.label in {"", "W!"}
 
     @property
-    def is_blank(self) -> bool:
-        """Whether it is a place left open."""
-        return not self.n and not self.links and self.label == "W!"
-
-    @property
     def is_table(self) -> bool:
         return self.label.startswith("M!")
 
