@@ -94,9 +94,9 @@ class Lines:
             yield last if self.notes.has_final_newline else last + b"\n"
 
     def _with_line_feeds(self, chunk: bytes) -> bytes:
-        n_cr = chunk.count(b"\r")
-        if not n_cr:
+        if b"\r" not in chunk:
             return chunk
+        n_cr = chunk.count(b"\r")
         n_crlf = chunk.count(b"\r\n")
         self.notes.n_crlf += n_crlf
         if n_crlf == n_cr:

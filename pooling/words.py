@@ -82,18 +82,17 @@ def spans(codes: NDArray[np.uint8], width: int) -> tuple[Places, Places] | None:
 
 
 def _regular_spans(codes: NDArray[np.uint8], blank: Places, width: int) -> tuple[Places, Places] | None:
-    """The spans where one blank stands behind each word, and no other anywhere."""
-    ends = blank.reshape(-1, width)
+    """The spans where one blank stands behind each word, no other anywhere, and the same in all lines."""
     kind = codes[blank].reshape(-1, width)
-    inner = kind[:, :-1]
-    is_line = (kind[:, -1] == 10).all() and ((inner == 9) | (inner == 32)).all()
-    if not is_line:
+    first = kind[0].tolist()
+    is_usual = first[-1] == 10 and not set(first[:-1]) - {9, 32} and (kind == kind[0]).all()
+    if not is_usual:
         return None
     starts = np.empty(len(blank), dtype=np.intp)
     starts[0] = 0
     np.add(blank[:-1], 1, out=starts[1:])
     lengths = blank - starts
-    return (starts.reshape(ends.shape), lengths.reshape(ends.shape)) if lengths.all() else None
+    return (starts.reshape(kind.shape), lengths.reshape(kind.shape)) if lengths.all() else None
 
 
 _BLANK = np.zeros(256, dtype=np.bool_)

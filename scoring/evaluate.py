@@ -3,33 +3,26 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
-from tqdm import tqdm
-
-from pooling.columns import RunColumns
-from pooling.containers import Limits, Unreadable, opened, unwrap
-from pooling.run_format import UnknownForm, check_run
+from pooling.run_format import UnknownForm
 from protocols.loader import ProtocolError, load_protocol
 from protocols.measure_names import Measure, MeasureError, parse_measure
 from protocols.schema import Average, Protocol
 from scoring.matching import JudgedDocuments
 from scoring.measures import RunScores, score_run
+from scoring.parallel import WorkerLost, in_parallel, processors
 from scoring.protocol_rules import NotComputed, measures_of
-from scoring.qrels_format import QrelsError, parse_qrels
+from scoring.run_files import STDIN, InputError, names, read_qrels, read_run
 from scoring.tables import HEADER, ScoreRow, as_json, as_tsv, score_rows
 
-STDIN = "-"
-SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res"}
-
-
-class InputError(Exception):
-    """Input that cannot be used: file, line where there is one, and what is wrong."""
+SMALL = 2 << 20  # bytes of runs that one process reads before another would be there
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='measures instead of the protocol\'s, such as "nDCG\'" "AP(rel=2)\'" "P(rel=2)@10\'" judged@10',
     )
     parser.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="processes that read and score runs (default: one for each processor, where the files are large)",
+    )
+    parser.add_argument(
         "--quiet", action="store_true", help="say nothing on standard error unless something is wrong"
     )
 
@@ -81,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the scores; 2 if the input cannot be used, and then nothing is printed but the reason."""
     try:
         text = _output(_request(arguments), arguments)
-    except (InputError, ProtocolError, MeasureError, NotComputed, UnknownForm) as error:
+    except (InputError, ProtocolError, MeasureError, NotComputed, UnknownForm, WorkerLost) as error:
         print(f"evaluate: {error}", file=sys.stderr)  # noqa: T201
         return 2
     try:
@@ -118,81 +117,69 @@ def _is_measure(word: str) -> bool:
 
 
 def _output(request: Request, arguments: argparse.Namespace) -> str:
-    judged = _judged(request.qrels)
+    judged = JudgedDocuments(read_qrels(request.qrels))
+    called = names(request.runs)
+    with _bar(len(called), is_wanted=not arguments.quiet) as taken:
+        scored = in_parallel(
+            partial(_score, protocol=request.protocol, judged=judged, measures=request.measures),
+            list(called),
+            processes=_processes(arguments.processes, list(called)),
+            refusals=InputError,
+            taken=taken,
+        )
     rows: list[ScoreRow] = []
-    for name, columns in _columns(request):
-        scores = score_run(columns, judged, request.measures)
+    for name, one in zip(called.values(), scored, strict=True):
         rows += score_rows(
-            name, scores, judged, request.measures, average=request.average, per_topic=arguments.per_topic
+            name,
+            one.scores,
+            judged,
+            request.measures,
+            average=request.average,
+            per_topic=arguments.per_topic,
         )
         if not arguments.quiet:
-            tqdm.write(_averaged(name, columns, scores, request.average), file=sys.stderr)
+            print(_averaged(name, one, request.average), file=sys.stderr)  # noqa: T201
     return as_json(rows) if arguments.format == "json" else as_tsv(HEADER, [row.cells() for row in rows])
 
 
-def _averaged(name: str, columns: RunColumns, scores: RunScores, average: Average) -> str:
+class Scored(NamedTuple):
+    """What is left of a run once it is scored."""
+
+    scores: RunScores
+    n_topics: int
+
+
+def _score(path: str, *, protocol: Protocol, judged: JudgedDocuments, measures: list[Measure]) -> Scored:
+    columns = read_run(path, protocol)
+    return Scored(score_run(columns, judged, measures), len(columns.topics))
+
+
+def _averaged(name: str, one: Scored, average: Average) -> str:
     """Over which topics a run's means are taken."""
-    n_averaged, n_common = int(scores.averaged(average).sum()), int(scores.has_topic.sum())
+    n_averaged, n_common = int(one.scores.averaged(average).sum()), int(one.scores.has_topic.sum())
     counted = "counted as 0" if average == "judged" else "left out"
-    said = f"{name}: averaged over {n_averaged} topics; {scores.n_missing} of the qrels missing from the run"
-    said += f", {counted}" if scores.n_missing else ""
-    n_extra = len(columns.topics) - n_common
+    said = (
+        f"{name}: averaged over {n_averaged} topics; {one.scores.n_missing} of the qrels missing from the run"
+    )
+    said += f", {counted}" if one.scores.n_missing else ""
+    n_extra = one.n_topics - n_common
     return said + (f"; {n_extra} of the run not in the qrels, ignored" if n_extra else "")
 
 
-def _judged(path: str) -> JudgedDocuments:
-    try:
-        return JudgedDocuments(parse_qrels(b"".join(_text(path))))
-    except (OSError, Unreadable, QrelsError) as error:
-        raise InputError(f"{path}: {_reason(error)}") from None
+def _processes(asked: int | None, paths: Sequence[str]) -> int:
+    """As many as there are processors, where the files are large enough to gain by it."""
+    if asked is not None:
+        return asked
+    size = sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+    return processors() if size > SMALL else 1
 
 
-def _text(path: str) -> Iterator[bytes]:
-    with _opened(path) as file:
-        size = file.seek(0, os.SEEK_END)
-        yield from unwrap(file, size, Limits())
-
-
-def _opened(path: str) -> AbstractContextManager[BinaryIO]:
-    return BytesIO(sys.stdin.buffer.read()) if path == STDIN else opened(Path(path), Limits())
-
-
-def _reason(error: OSError | Unreadable | QrelsError) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
-
-
-def _columns(request: Request) -> Iterator[tuple[str, RunColumns]]:
-    """Name and columns of each run, with a bar on a terminal where there are several."""
-    names = _names(request.runs)
-    is_hidden = True if len(names) == 1 else None  # None: shown on a terminal only
-    for path, name in tqdm(names.items(), desc="evaluate", unit="run", disable=is_hidden, leave=False):
-        yield name, _read(path, request.protocol)
-
-
-def _names(paths: Sequence[str]) -> dict[str, str]:
-    """What the output calls each run: its file name without endings, or the whole path where two would be alike."""
-    names = {path: _stem(path) for path in paths}
-    taken = list(names.values())
-    return {path: path if taken.count(name) > 1 else name for path, name in names.items()}
-
-
-def _stem(path: str) -> str:
-    name = Path(path)
-    while name.suffix.lower() in SUFFIXES and name.stem:
-        name = name.with_suffix("")
-    return name.name if path != STDIN else "stdin"
-
-
-def _read(path: str, protocol: Protocol) -> RunColumns:
-    try:
-        with _opened(path) as file:
-            checked = check_run(file, protocol=protocol, name=path)
-    except OSError as error:
-        raise InputError(f"{path}: {_reason(error)}") from None
-    if checked.columns is None:
-        first, *more = checked.report.errors
-        said = f"{path}: {first}"
-        raise InputError(
-            f"{said} (and {len(more)} more: python -m pooling check tells all)" if more else said
-        )
-    return checked.columns
+@contextmanager
+def _bar(total: int, *, is_wanted: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal where there are several runs; it is told how many were taken up."""
+    if not is_wanted or total < 2 or not sys.stderr.isatty():
+        yield lambda n: None
+        return
+    tqdm = import_module("tqdm").tqdm  # a third of the start, and a single run has no bar
+    with tqdm(total=total, desc="evaluate", unit="run", leave=False) as bar:
+        yield lambda n: bar.update(n - bar.n)

@@ -1,7 +1,7 @@
 """Qrels files: `topic 0 docno grade` in four columns, read into arrays and written byte for byte the same.
 
 Columns are split on any white space; CRLF, CR, a byte order mark, leading blanks, blank lines and a last line without
-its end are normal. A line whose first byte is # is a comment, as for trec_eval 10. Ids are text: no quote and no comment
+its end are normal. A line whose first byte is # is a comment, as for trec_eval 10. Ids are text: no quote, no comment
 character inside a line. Rows are kept in the order of topic, then docno, both by the bytes of their UTF-8.
 """
 

@@ -4,7 +4,7 @@ Whatever it declines is read line by line by `scoring.qrels_format`, which says 
 give the same rows.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,8 @@ def _ordered(
 ) -> QuickRows | None:
     """Sorted rows; None if a document stands in its topic twice."""
     keys = byte_keys(docno)
-    order = np.lexsort((*reversed(keys), index))
+    by: list[NDArray[Any]] = [*reversed(keys), index]
+    order = np.lexsort(by)
     index = index[order]
     is_same = index[1:] == index[:-1]
     for key in keys:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pooling.columns import save
+from pooling.run_format import check_run
+from protocols.loader import load_protocol
 from scoring.__main__ import main
 from tests.scoring.files import KNOWN, KNOWN_OVER_ALL_JUDGED, real_qrels
 
@@ -296,3 +299,104 @@ def test_a_reader_that_stops_early_is_no_error(data: Path) -> None:
 
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+def made_run(path: Path, n: int, seed: int) -> str:
+    """A run of a few hundred kilobytes."""
+    lines = (
+        f"A.{t}\t{(d * 37 + seed) % 9999}\t{d + 1}\t{n - d}.5\tr{seed}\n"
+        for t in range(1, 11)
+        for d in range(n)
+    )
+    path.write_text("".join(lines))
+    return str(path)
+
+
+def test_several_processes_print_what_one_prints(tmp_path: Path, qrels: str) -> None:
+    runs = [made_run(tmp_path / f"{n}.tsv", 900, n) for n in range(5)]
+    arguments = [*PROTOCOL, "--qrels", qrels, *runs, "--per-topic"]
+
+    alone, together = (command(*arguments, "--processes", n) for n in ("1", "3"))
+
+    assert (alone.returncode, together.returncode) == (0, 0), together.stderr
+    assert together.stdout == alone.stdout
+    assert alone.stdout.count("\n") > 5
+
+
+def test_a_broken_run_among_several_processes_is_one_message(tmp_path: Path, qrels: str) -> None:
+    runs = [made_run(tmp_path / f"{n}.tsv", 900, n) for n in range(5)]
+    with Path(runs[3]).open("a") as file:
+        file.write("A.1\t5\t1\t2\n")
+    line = [
+        sys.executable,
+        "-m",
+        "scoring",
+        *PROTOCOL,
+        "--qrels",
+        qrels,
+        *runs,
+        "--processes",
+        "3",
+        "--quiet",
+    ]
+
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "3.tsv: line 9001: expected" in done.stderr
+
+
+def outcome(content: bytes, path: Path) -> object:
+    """What the whole check says of a file, and what the quick one does."""
+    path.write_bytes(content)
+    protocol = load_protocol("arqmath-2020-task1")
+    whole, quick = (
+        check_run(path, protocol=protocol, name="r", is_quick=is_quick) for is_quick in (False, True)
+    )
+    assert quick.report.errors == whole.report.errors
+    assert (quick.columns is None) == (whole.columns is None)
+    if quick.columns is None or whole.columns is None:
+        return None
+    assert save(quick.columns) == save(whole.columns)
+    return quick.columns
+
+
+LINE = b"A.1\t%d\t%d\t%s\tr\n"
+GOOD = b"".join(LINE % (n, n, repr(100 / n).encode()) for n in range(1, 40))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        GOOD,
+        GOOD + GOOD,
+        GOOD + b"A.1\t7\t1\t2\tr\n",
+        GOOD + b"A.2\t7\t1\t1e400\tr\n",
+        GOOD.replace(b"\n", b"\r\n"),
+        GOOD.replace(b"\n", b"\r"),
+        b"\xef\xbb\xbf" + GOOD,
+        GOOD.rstrip(),
+        GOOD + b"\nA.2\t8  \t9\t-0.0\tr\n",
+        GOOD + b"A.2\t8\t9\t2\tother\n",
+        GOOD + b"A.2\t8\t9\n",
+        GOOD + b"A.2\t\xff\t9\t2\tr\n",
+        GOOD + b"A.2\tx\x00y\t9\t2\tr\n",
+        GOOD + b"A.2\t" + b"d" * 401 + b"\t9\t2\tr\n",
+        GOOD + b"A.2\tx\t9.5\t2\tr\n",
+        GOOD + b"A.2\tx\t9\t2,5\tr\n",
+        b"topic\tPost_Id\trank\tscore\trun_number\n" + GOOD,
+        b"",
+        b"%PDF-1.5",
+        b"".join(LINE % (n, n, b"1") for n in range(1, 1003)),
+        gzip.compress(GOOD),
+        gzip.compress(GOOD)[:60],
+    ],
+)
+def test_what_is_read_to_be_scored_is_refused_as_an_upload_is(content: bytes, tmp_path: Path) -> None:
+    outcome(content, tmp_path / "r.tsv")
+
+
+def test_real_runs_are_read_to_be_scored_as_they_are_uploaded(data: Path, tmp_path: Path) -> None:
+    for path in sorted((data / "arqmath" / "runs").iterdir()):
+        if "task2" not in path.name:
+            assert outcome(path.read_bytes(), tmp_path / "r.tsv") is not None, path.name

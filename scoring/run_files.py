@@ -1,0 +1,87 @@
+"""Run and qrels files of the commands: plain, packed or from standard input, read as an upload is, and named."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from pooling.columns import RunColumns
+from pooling.containers import Limits, Unreadable, opened, unwrap
+from pooling.run_format import check_run
+from protocols.schema import Protocol
+from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
+
+STDIN = "-"
+SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res"}
+
+
+class InputError(Exception):
+    """Input that cannot be used: file, line where there is one, and what is wrong."""
+
+
+def read_run(path: str, protocol: Protocol) -> RunColumns:
+    """The columns of a run file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or an upload would refuse it: the first complaint stands in the message.
+    """
+    try:
+        with opened_file(path) as file:
+            checked = check_run(file, protocol=protocol, name=path, is_quick=True)
+    except OSError as error:
+        raise InputError(f"{path}: {reason(error)}") from None
+    if checked.columns is not None:
+        return checked.columns
+    first, *more = checked.report.errors
+    said = f" (and {len(more)} more: python -m pooling check tells all)" if more else ""
+    raise InputError(f"{path}: {first}{said}")
+
+
+def read_qrels(path: str) -> QrelsColumns:
+    """The rows of a qrels file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is no qrels file: the first complaints stand in the message.
+    """
+    try:
+        return parse_qrels(b"".join(read_text(path)))
+    except (OSError, Unreadable, QrelsError) as error:
+        raise InputError(f"{path}: {reason(error)}") from None
+
+
+def read_text(path: str) -> Iterator[bytes]:
+    """The bytes of a file, unpacked if it is packed."""
+    with opened_file(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        yield from unwrap(file, size, Limits())
+
+
+def opened_file(path: str) -> AbstractContextManager[BinaryIO]:
+    """A file that can be read from its start more than once; - is standard input."""
+    return BytesIO(sys.stdin.buffer.read()) if path == STDIN else opened(Path(path), Limits())
+
+
+def reason(error: Exception) -> str:
+    """What an error says, without the path that the caller names."""
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def names(paths: Sequence[str]) -> dict[str, str]:
+    """What the output calls each run: its file name without endings, or the whole path where two would be alike."""
+    found = {path: _stem(path) for path in paths}
+    taken = list(found.values())
+    return {path: path if taken.count(name) > 1 else name for path, name in found.items()}
+
+
+def _stem(path: str) -> str:
+    name = Path(path)
+    while name.suffix.lower() in SUFFIXES and name.stem:
+        name = name.with_suffix("")
+    return name.name if path != STDIN else "stdin"
