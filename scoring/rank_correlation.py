@@ -14,6 +14,7 @@ from pooling.columns import RunColumns
 
 Values = NDArray[np.float64]
 PERSISTENCE = 0.9
+DECIMALS = 12  # means that differ less differ by rounding alone: they tie
 
 
 def kendall_tau(first: Values, second: Values) -> float:
@@ -126,12 +127,13 @@ def _signs(first: Values, second: Values) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def _sign_of(scores: Values) -> NDArray[np.int64]:
+    scores = np.round(scores, DECIMALS)
     return np.sign(scores[:, None] - scores[None, :]).astype(np.int64)
 
 
 def ranks(scores: Values) -> NDArray[np.int64]:
     """(runs,) place of each run, from 1 for the highest score; equal scores share the best of their places."""
-    place: NDArray[np.int64] = (scores[None, :] > scores[:, None]).sum(axis=1) + 1
+    place: NDArray[np.int64] = (_sign_of(scores) < 0).sum(axis=1) + 1
     return place
 
 

@@ -64,7 +64,7 @@ def tukey_hsd(
     p = p_values(n_permutations - np.searchsorted(ranges, least), n_permutations, is_exact=False)
     # the largest number of shuffles that may reach a difference which is still told apart
     n_allowed = math.floor(ALPHA * (n_permutations + 1)) - 1
-    critical = ranges[n_permutations - 1 - n_allowed] / (unit * n_topics) if n_allowed >= 0 else None
+    critical = float(ranges[n_permutations - 1 - n_allowed]) / (unit * n_topics) if n_allowed >= 0 else None
     means = scores.mean(axis=1)
     return PairTest("tukey", means, p, p.copy(), n_permutations, seed, critical=critical)
 

@@ -1,0 +1,112 @@
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from scoring.agreement import cohen_kappa, confusion, krippendorff_alpha, shared_units
+
+PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
+
+# Krippendorff (2011), the example with four observers, twelve units and missing data
+OBSERVERS = (
+    "1 2 3 3 2 1 4 1 2 . . .",
+    "1 2 3 3 2 2 4 1 2 5 . 3",
+    ". 3 3 3 2 3 4 2 2 5 1 .",
+    "1 2 3 3 2 4 4 1 2 5 1 .",
+)
+
+
+def published() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unit, judge and grade of each judgment."""
+    rows = [
+        (unit, judge, int(grade))
+        for judge, line in enumerate(OBSERVERS)
+        for unit, grade in enumerate(line.split())
+        if grade != "."
+    ]
+    unit, judge, grade = np.array(rows).T
+    return unit, judge, grade
+
+
+@given(PAIRS)
+@settings(max_examples=50, deadline=None)
+def test_kappa_is_that_of_statsmodels(pairs: list[tuple[int, int]]) -> None:
+    first, second = np.array(pairs).T
+    _, table = confusion(first, second)
+    if len(table) < 2:
+        return
+
+    for weights, theirs in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its standard error divides by 0 where all agree
+            expected = cohens_kappa(table, wt=theirs, return_results=False)
+        assert cohen_kappa(first, second, weights=weights).value == pytest.approx(expected)
+
+
+@given(PAIRS)
+@settings(max_examples=50, deadline=None)
+def test_kappa_does_not_ask_who_is_first(pairs: list[tuple[int, int]]) -> None:
+    first, second = np.array(pairs).T
+
+    assert cohen_kappa(first, second) == pytest.approx(cohen_kappa(second, first), nan_ok=True)
+
+
+def test_kappa_by_hand() -> None:
+    first, second = np.array([1, 1, 1, 0, 0, 0, 0, 1, 0, 1]), np.array([1, 1, 0, 0, 0, 0, 0, 1, 1, 1])
+
+    found = cohen_kappa(first, second)
+
+    # 8 of 10 agree; both say yes to half: chance gives 0.5
+    assert found == pytest.approx((10, 0.8, 0.5, 0.6))
+
+
+def test_kappa_with_nothing_left_to_chance_is_not_defined() -> None:
+    assert math.isnan(cohen_kappa(np.array([2, 2]), np.array([2, 2])).value)
+    assert cohen_kappa(np.array([2, 2]), np.array([2, 2])).observed == 1
+    assert math.isnan(cohen_kappa(np.zeros(0, dtype=int), np.zeros(0, dtype=int)).value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_alpha_is_that_of_the_published_example(metric: str, expected: float) -> None:
+    unit, _, grade = published()
+
+    assert krippendorff_alpha(unit, grade, metric=metric) == pytest.approx(expected, abs=5e-4)
+
+
+def test_alpha_asks_for_units_judged_twice_and_two_grades() -> None:
+    for unit, grade in (([], []), ([1, 2], [0, 3]), ([1, 1], [2, 2])):
+        for metric in ("nominal", "ordinal", "interval"):
+            found = krippendorff_alpha(np.array(unit, dtype=int), np.array(grade, dtype=int), metric=metric)
+            assert math.isnan(found)
+
+
+def test_alpha_of_judges_who_always_agree_is_1() -> None:
+    assert krippendorff_alpha(np.array([1, 1, 7, 7]), np.array([0, 0, 3, 3])) == 1
+
+
+def test_two_judges_are_compared_on_what_both_judged() -> None:
+    unit, judge, grade = published()
+
+    pairs = {(pair.first, pair.second): pair for pair in shared_units(unit, judge)}
+
+    assert set(pairs) == {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
+    pair = pairs[0, 2]
+    assert unit[pair.of_first].tolist() == unit[pair.of_second].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert grade[pair.of_second].tolist() == [3, 3, 3, 2, 3, 4, 2, 2]
+
+
+def test_judges_who_share_nothing_are_no_pair() -> None:
+    assert list(shared_units(np.array([1, 2]), np.array([0, 1]))) == []
+
+
+def test_judgments_of_other_units_are_refused() -> None:
+    with pytest.raises(ValueError, match="same units"):
+        cohen_kappa(np.zeros(2, dtype=int), np.zeros(3, dtype=int))
+    with pytest.raises(ValueError, match="one of each"):
+        krippendorff_alpha(np.zeros(2, dtype=int), np.zeros(3, dtype=int))

@@ -1,0 +1,111 @@
+import json
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scoring.intervals import Intervals, bootstrap
+
+
+def skewed(n_runs: int = 3, n_topics: int = 50) -> np.ndarray:
+    """Scores as average precision has them: most topics near 0."""
+    return np.random.default_rng(4).beta(0.5, 2.0, (n_runs, n_topics))
+
+
+def test_the_interval_is_that_of_scipy() -> None:
+    scores = skewed()
+
+    intervals = bootstrap(scores, seed=1, n_resamples=20_000)
+
+    for run in range(3):
+        expected = stats.bootstrap(
+            (scores[run],), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(2)
+        ).confidence_interval
+        assert (intervals.low[run], intervals.high[run]) == pytest.approx(expected, abs=0.004)
+
+
+def test_a_skewed_measure_has_more_room_above_than_below() -> None:
+    scores = skewed(n_runs=1)
+
+    intervals = bootstrap(scores, seed=1)
+
+    assert intervals.high[0] - intervals.means[0] > 1.1 * (intervals.means[0] - intervals.low[0])
+    assert 0 < intervals.low[0] < scores.mean() < intervals.high[0] < 1
+
+
+def test_it_holds_the_true_mean_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(8)
+    samples = rng.beta(0.5, 2.0, (400, 40))  # 400 experiments of 40 topics; the true mean is 0.2
+
+    intervals = bootstrap(samples, seed=1, n_resamples=1000, level=0.9)
+
+    held = ((intervals.low <= 0.2) & (intervals.high >= 0.2)).mean()
+    assert 0.85 < held < 0.95
+
+
+def test_a_higher_level_is_a_wider_interval() -> None:
+    narrow, wide = (bootstrap(skewed(), seed=1, level=level) for level in (0.8, 0.99))
+
+    assert (wide.low < narrow.low).all()
+    assert (wide.high > narrow.high).all()
+
+
+def test_the_same_seed_gives_the_same_interval_and_the_same_draws_to_all_runs() -> None:
+    scores = skewed()
+    intervals = bootstrap(scores, seed=6)
+
+    again, other, alone = bootstrap(scores, seed=6), bootstrap(scores, seed=7), bootstrap(scores[1:2], seed=6)
+
+    assert again.as_json() == intervals.as_json()
+    assert other.low.tolist() != intervals.low.tolist()
+    assert alone.low[0] == pytest.approx(intervals.low[1])
+
+
+def test_many_topics_are_drawn_in_blocks() -> None:
+    scores = skewed(n_runs=1, n_topics=700)
+
+    blocks, one = bootstrap(scores, seed=1, n_resamples=4000), bootstrap(scores, seed=1, n_resamples=2900)
+
+    assert blocks.low == pytest.approx(one.low, abs=0.003)
+
+
+def test_equal_scores_and_a_single_topic_leave_no_room() -> None:
+    for scores in (np.full((1, 7), 0.3), np.array([[0.3]])):
+        intervals = bootstrap(scores, seed=1)
+
+        assert (intervals.low[0], intervals.high[0]) == pytest.approx((0.3, 0.3))
+
+
+def test_one_topic_that_has_it_all_gives_an_interval_without_warnings() -> None:
+    scores = np.zeros((1, 30))
+    scores[0, 4] = 1.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        intervals = bootstrap(scores, seed=1, level=0.9999, n_resamples=200)
+
+    assert 0 <= intervals.low[0] <= 1 / 30 <= intervals.high[0] <= 1
+
+
+def test_few_resamples_give_an_interval() -> None:
+    intervals = bootstrap(skewed(), seed=1, n_resamples=1)
+
+    assert (intervals.low == intervals.high).all()
+
+
+def test_intervals_are_stored_and_read_again() -> None:
+    intervals = bootstrap(skewed(), seed=1, n_resamples=100)
+
+    read = Intervals.from_json(json.loads(json.dumps(intervals.as_json())))
+
+    assert read.as_json() == intervals.as_json()
+
+
+@pytest.mark.parametrize(
+    ("level", "n_resamples", "seed"),
+    [(0, 10, 1), (1, 10, 1), (0.95, 0, 1), (0.95, 10, -1), (0.95, 10, 2**63)],
+)
+def test_levels_numbers_and_seeds_out_of_range_are_refused(level: float, n_resamples: int, seed: int) -> None:
+    with pytest.raises(ValueError, match=r"level|resamples"):
+        bootstrap(skewed(), level=level, n_resamples=n_resamples, seed=seed)

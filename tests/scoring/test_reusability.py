@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+
+from pooling.columns import RunColumns
+from pooling.depth import top_k
+from protocols.measure_names import parse_measures
+from scoring.matching import JudgedDocuments
+from scoring.measures import score_run
+from scoring.qrels_format import columns_from
+from scoring.reusability import Scoring, depth_curve, leave_one_team_out
+from tests.scoring.files import make_run
+
+MEASURES = parse_measures(["AP'", "P@2"])
+TEAMS = ["Ours", "Theirs", "Ours"]
+GRADES = {b"a": 1, b"b": 0, b"c": 2, b"d": 1, b"hand": 2}  # "hand" was found by no run
+
+
+def ranking(documents: str, topics: str = "A.1 A.2") -> RunColumns:
+    return make_run(
+        [
+            (topic, docno, 100.0 - rank)
+            for topic in topics.split()
+            for rank, docno in enumerate(documents.split())
+        ]
+    )
+
+
+RUNS = [ranking("a b x"), ranking("b c d"), ranking("b d a")]
+
+
+def scoring(level: int = 1) -> Scoring:
+    rows = [(topic, docno, grade) for topic in (b"A.1", b"A.2") for docno, grade in GRADES.items()]
+    return Scoring(RUNS, columns_from(rows), MEASURES, level=level)
+
+
+def test_what_a_team_alone_found_is_taken_out() -> None:
+    ours, theirs = leave_one_team_out(scoring(), top_k(RUNS, [2, 2, 2]), TEAMS)
+
+    # pooled at depth 2: a b | b c | b d; alone ours: a and d of each topic, alone theirs: c
+    assert (ours.team, ours.n_pooled, ours.n_judged, ours.n_relevant) == ("Ours", 4, 4, 4)
+    assert (theirs.team, theirs.n_pooled, theirs.n_judged, theirs.n_relevant) == ("Theirs", 2, 2, 2)
+    assert [change.run for change in ours.changes] == [0, 2]
+    assert [change.run for change in theirs.changes] == [1]
+
+
+def test_all_runs_are_scored_again_without_it() -> None:
+    whole = scoring()
+
+    ours, _ = leave_one_team_out(whole, top_k(RUNS, [2, 2, 2]), TEAMS)
+
+    rest = [(topic, docno, GRADES[docno]) for topic in (b"A.1", b"A.2") for docno in (b"b", b"c", b"hand")]
+    judged = JudgedDocuments(columns_from(rest))
+    for change in ours.changes:
+        run = RUNS[change.run]
+        assert change.after == tuple(score_run(run, judged, MEASURES).means("judged").tolist())
+        assert change.before == tuple(whole.means()[change.run].tolist())
+    first, third = ours.changes
+    assert (first.rank_before[1], first.rank_after[1]) == (1, 2)
+    assert (third.rank_before[1], third.rank_after[1]) == (1, 2)
+    assert ours.tau[1] != 1
+
+
+def test_relevance_is_counted_from_the_level_asked_for() -> None:
+    ours, theirs = leave_one_team_out(scoring(level=2), top_k(RUNS, [2, 2, 2]), TEAMS)
+
+    assert (ours.n_judged, ours.n_relevant, theirs.n_judged, theirs.n_relevant) == (4, 0, 2, 2)
+
+
+def test_a_team_without_units_of_its_own_changes_nothing() -> None:
+    runs = [RUNS[0], RUNS[0], RUNS[1]]
+    whole = Scoring(runs, scoring().qrels, MEASURES)
+
+    found = leave_one_team_out(whole, top_k(runs, [2, 2, 2]), ["One", "Other", "Other"])
+
+    one = found[0]
+    assert (one.n_pooled, one.n_judged) == (0, 0)
+    assert one.changes[0].before == one.changes[0].after
+    assert one.tau[0] == pytest.approx(1)
+
+
+def test_a_topic_that_loses_all_its_units_still_counts() -> None:
+    runs = [ranking("a", "A.1"), ranking("b", "A.1 A.2")]
+    qrels = columns_from([(b"A.1", b"a", 1), (b"A.2", b"b", 1)])
+
+    found = leave_one_team_out(Scoring(runs, qrels, MEASURES[:1]), top_k(runs, [1, 1]), ["One", "Other"])
+
+    assert found[0].changes[0].before == (0.5,)
+    assert found[0].changes[0].after == (0.0,)
+
+
+def test_a_pool_of_other_runs_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 runs, 2 teams"):
+        leave_one_team_out(scoring(), top_k(RUNS, [2, 2, 2]), TEAMS[:2])
+
+
+def test_shallower_pools_judge_less_and_rank_otherwise() -> None:
+    whole = scoring()
+    pools = [(str(depth), top_k(RUNS, [depth] * 3)) for depth in (1, 3)]
+
+    shallow, deep = depth_curve(whole, pools)
+
+    # depth 1: a b; depth 3: a b x c d, but x is not judged
+    assert (shallow.label, shallow.n_pooled, shallow.n_judged, shallow.n_relevant) == ("1", 4, 4, 2)
+    assert (deep.n_pooled, deep.n_judged, deep.n_relevant) == (10, 8, 6)
+    judged = JudgedDocuments(
+        columns_from([(t, d, GRADES[d]) for t in (b"A.1", b"A.2") for d in (b"a", b"b")])
+    )
+    assert shallow.means.tolist() == [
+        score_run(run, judged, MEASURES).means("judged").tolist() for run in RUNS
+    ]
+    assert max(shallow.largest_move) > 0
+    assert deep.tau[0] == pytest.approx(1)
+    assert deep.largest_move == (0, 0)
+
+
+def test_progress_is_told() -> None:
+    said: list[tuple[int, int]] = []
+
+    leave_one_team_out(scoring(), top_k(RUNS, [1, 1, 1]), TEAMS, progress=lambda *so_far: said.append(so_far))
+    depth_curve(scoring(), [("1", top_k(RUNS, [1, 1, 1]))], progress=lambda *so_far: said.append(so_far))
+
+    assert said == [(1, 2), (2, 2), (1, 1)]
+
+
+def test_runs_of_no_topic_of_the_qrels_score_nothing() -> None:
+    runs = [ranking("a", "Z.1"), ranking("b", "Z.2")]
+
+    found = leave_one_team_out(
+        Scoring(runs, scoring().qrels, MEASURES), top_k(runs, [1, 1]), ["One", "Other"]
+    )
+
+    assert [team.n_pooled for team in found] == [1, 1]
+    assert np.isnan(found[0].tau).all()

@@ -1,0 +1,213 @@
+import json
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from scoring.significance import PairTest, holm, paired_t, randomisation, t_statistics
+from scoring.student import two_sided_p
+
+TENTHS = st.integers(0, 10).map(lambda tenth: tenth / 10)
+
+
+@st.composite
+def score_tables(draw: st.DrawFn, most_topics: int = 8) -> np.ndarray:
+    n_runs, n_topics = draw(st.integers(2, 4)), draw(st.integers(1, most_topics))
+    return np.array(draw(st.lists(TENTHS, min_size=n_runs * n_topics, max_size=n_runs * n_topics))).reshape(
+        n_runs, n_topics
+    )
+
+
+def some_scores(n_runs: int = 5, n_topics: int = 40, seed: int = 1) -> np.ndarray:
+    """Runs that differ a little, on topics that differ a lot."""
+    rng = np.random.default_rng(seed)
+    scores = rng.beta(1, 2, n_topics) + rng.normal(0, 0.1, (n_runs, n_topics))
+    return np.clip(scores + np.linspace(0, 0.08, n_runs)[:, None], 0, 1)
+
+
+def enumerated_p(first: np.ndarray, second: np.ndarray) -> float:
+    """The share of all sign patterns that reach the difference seen; in tenths, so that equal is equal."""
+    differences = np.rint((first - second) * 10).astype(int).tolist()
+    seen = abs(sum(differences))
+    totals = [
+        abs(sum(sign * one for sign, one in zip(signs, differences, strict=True)))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    return sum(total >= seen for total in totals) / len(totals)
+
+
+@given(score_tables())
+@settings(max_examples=50, deadline=None)
+def test_few_topics_are_tested_with_all_sign_patterns(scores: np.ndarray) -> None:
+    test = randomisation(scores, seed=1)
+
+    assert (test.is_exact, test.seed, test.n_permutations) == (True, None, 2 ** scores.shape[1])
+    for i, j in product(range(len(scores)), repeat=2):
+        assert test.p[i, j] == pytest.approx(enumerated_p(scores[i], scores[j]) if i != j else 1.0)
+
+
+def test_drawn_patterns_come_close_to_all_of_them() -> None:
+    scores = np.round(some_scores(n_runs=3, n_topics=12), 1)
+    drawn = randomisation(scores, n_permutations=4000, seed=5)
+
+    assert not drawn.is_exact
+    assert drawn.p == pytest.approx(randomisation(scores, seed=5).p, abs=0.025)
+
+
+def test_scipy_draws_the_same_p_value() -> None:
+    scores = some_scores()
+    expected = stats.permutation_test(
+        (scores[0] - scores[4],),
+        np.mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=20_000,
+        rng=np.random.default_rng(3),
+    )
+
+    assert randomisation(scores, n_permutations=20_000, seed=3).p[0, 4] == pytest.approx(
+        expected.pvalue, abs=0.01
+    )
+
+
+def test_a_seed_gives_these_p_values_on_any_machine() -> None:
+    scores = np.round(some_scores(n_runs=3, n_topics=30), 4)
+
+    test = randomisation(scores, n_permutations=999, seed=7)
+
+    assert (test.p[np.triu_indices(3, 1)] * 1000).round(6).tolist() == PINNED
+    assert test.p.tolist() == randomisation(scores, n_permutations=999, seed=7).p.tolist()
+    assert test.p.tolist() != randomisation(scores, n_permutations=999, seed=8).p.tolist()
+
+
+PINNED = [343.0, 2.0, 42.0]
+
+
+def test_no_drawn_p_value_is_0_and_equal_runs_have_1() -> None:
+    scores = np.vstack((np.zeros(50), np.full(50, 0.5), np.full(50, 0.5)))
+
+    p = randomisation(scores, n_permutations=99, seed=1).p
+
+    assert p.tolist() == [[1.0, 0.01, 0.01], [0.01, 1.0, 1.0], [0.01, 1.0, 1.0]]
+
+
+@given(score_tables(20), st.randoms())
+@settings(max_examples=30, deadline=None)
+def test_another_order_of_runs_changes_no_pair(scores: np.ndarray, random: "st.RandomState") -> None:
+    order = list(range(len(scores)))
+    random.shuffle(order)
+    for test in (lambda table: randomisation(table, n_permutations=50, seed=2), paired_t):
+        there, here = test(scores[order]), test(scores)
+
+        assert there.p == pytest.approx(here.p[np.ix_(order, order)])
+        assert there.adjusted == pytest.approx(here.adjusted[np.ix_(order, order)])
+        assert here.p == pytest.approx(here.p.T)
+
+
+@given(score_tables(20), st.integers(0, 100))
+@settings(max_examples=30, deadline=None)
+def test_an_easier_topic_changes_no_pair(scores: np.ndarray, tenths: int) -> None:
+    easier = scores.copy()
+    easier[:, 0] += tenths / 10
+
+    assert randomisation(easier, n_permutations=50, seed=2).p == pytest.approx(
+        randomisation(scores, n_permutations=50, seed=2).p
+    )
+
+
+def test_scores_of_any_size_are_tested() -> None:
+    scores = some_scores()
+    small = randomisation(scores, n_permutations=500, seed=1)
+
+    assert randomisation(scores * 1e6, n_permutations=500, seed=1).p == pytest.approx(small.p)
+    assert randomisation(-scores, n_permutations=500, seed=1).p == pytest.approx(small.p)
+
+
+def test_t_is_that_of_scipy() -> None:
+    scores = some_scores()
+    test = paired_t(scores)
+
+    for i, j in ((0, 1), (0, 4), (3, 2)):
+        expected = stats.ttest_rel(scores[i], scores[j])
+        assert t_statistics(scores)[i, j] == pytest.approx(expected.statistic)
+        assert test.p[i, j] == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 5, 30, 99, 999])
+def test_tails_of_t_are_those_of_scipy(degrees: int) -> None:
+    t = np.array([0.0, 1e-6, 0.1, 1.0, -2.5, 7.0, 40.0, np.inf, -np.inf, 1e200])
+
+    assert two_sided_p(t, degrees) == pytest.approx(2 * stats.t.sf(np.abs(t), degrees), rel=1e-9)
+
+
+def test_a_level_difference_and_none_at_all_have_no_spread() -> None:
+    level = np.array([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.2, 0.3, 0.4]])
+
+    assert paired_t(level).p.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    assert paired_t(level[:, :1]).p.tolist() == np.ones((3, 3)).tolist()
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_holm_is_that_of_statsmodels(p: list[float]) -> None:
+    expected = multipletests(p, method="holm")[1].tolist() if p else []
+
+    assert holm(np.array(p)).tolist() == pytest.approx(expected)
+
+
+def test_pairs_are_adjusted_together() -> None:
+    test = paired_t(some_scores())
+    pairs = np.triu_indices(5, 1)
+
+    assert test.adjusted[pairs].tolist() == pytest.approx(
+        multipletests(test.p[pairs], method="holm")[1].tolist()
+    )
+
+
+def test_discriminative_power_is_the_share_of_pairs_told_apart() -> None:
+    p = np.array([[1, 0.01, 0.05], [0.01, 1, 0.2], [0.05, 0.2, 1]])
+    test = PairTest("t", np.array([0.1, 0.2, 0.3]), p, p)
+
+    assert test.share_told_apart() == pytest.approx(2 / 3)
+    assert test.share_told_apart(0.01) == pytest.approx(1 / 3)
+    assert PairTest("t", np.zeros(1), np.eye(1), np.eye(1)).share_told_apart() == 0.0
+
+
+def test_a_test_is_stored_and_read_again() -> None:
+    test = randomisation(some_scores(), n_permutations=200, seed=9)
+
+    read = PairTest.from_json(json.loads(json.dumps(test.as_json())))
+
+    assert (read.test, read.n_permutations, read.seed, read.is_exact, read.critical) == (
+        "randomisation", 200, 9, False, None
+    )  # fmt: skip
+    assert read.p.tolist() == test.p.tolist()
+    assert read.adjusted.tolist() == test.adjusted.tolist()
+    assert read.difference.tolist() == test.difference.tolist()
+
+
+def test_progress_counts_up_to_all_permutations() -> None:
+    said: list[tuple[int, int]] = []
+
+    randomisation(some_scores(), n_permutations=2500, seed=1, progress=lambda *so_far: said.append(so_far))
+
+    assert said[-1] == (2500, 2500)
+    assert all(one < next_ for (one, _), (next_, _) in pairwise(said))
+
+
+@pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((2, 0)), np.array([[0.1, np.nan]])])
+def test_scores_that_are_no_table_of_numbers_are_refused(scores: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"shape|finite"):
+        randomisation(scores, seed=1)
+    with pytest.raises(ValueError, match=r"shape|finite"):
+        paired_t(scores)
+
+
+@pytest.mark.parametrize(("n_permutations", "seed"), [(0, 1), (10, -1), (10, 2**63)])
+def test_no_permutation_and_a_seed_out_of_range_are_refused(n_permutations: int, seed: int) -> None:
+    with pytest.raises(ValueError, match=r"permutations|seed"):
+        randomisation(np.zeros((2, 20)), n_permutations=n_permutations, seed=seed)

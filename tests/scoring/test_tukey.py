@@ -1,0 +1,188 @@
+import json
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scoring.significance import PairTest
+from scoring.tukey import letters, tiers, tukey_hsd
+from tests.scoring.test_significance import some_scores
+
+
+def two_way_p(scores: np.ndarray, i: int, j: int) -> float:
+    """Tukey's test with the topics as blocks, from the studentised range."""
+    k, n = scores.shape
+    residuals = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
+    degrees = (k - 1) * (n - 1)
+    error = np.sqrt((residuals**2).sum() / degrees / n)
+    q = abs(scores[i].mean() - scores[j].mean()) / error
+    return float(stats.studentized_range.sf(q, k, degrees))
+
+
+def all_shuffles_p(tenths: list[list[int]], i: int, j: int) -> float:
+    """The share of all ways to shuffle runs within topics whose range reaches the difference seen."""
+    by_topic = list(zip(*tenths, strict=True))
+    seen = abs(sum(tenths[i]) - sum(tenths[j]))
+    n_reached = n_ways = 0
+    for way in product(*(permutations(topic) for topic in by_topic)):
+        totals = [sum(column) for column in zip(*way, strict=True)]
+        n_reached += max(totals) - min(totals) >= seen
+        n_ways += 1
+    return n_reached / n_ways
+
+
+def test_few_runs_and_topics_come_close_to_all_shuffles() -> None:
+    tenths = [[1, 4, 2, 7], [3, 5, 2, 9], [6, 5, 8, 9]]
+
+    p = tukey_hsd(np.array(tenths) / 10, n_permutations=20_000, seed=1).p
+
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        assert p[i, j] == pytest.approx(all_shuffles_p(tenths, i, j), abs=0.012)
+
+
+def test_two_runs_are_a_paired_randomisation_test() -> None:
+    tenths = [[1, 4, 2, 7, 3], [3, 5, 2, 9, 9]]
+
+    p = tukey_hsd(np.array(tenths) / 10, n_permutations=20_000, seed=1).p
+
+    # of 2^4 sign patterns of the four differences (one topic has none), those all of one sign reach it
+    assert p[0, 1] == pytest.approx(2 / 2**4, abs=0.008)
+
+
+def test_topics_that_differ_are_taken_out_as_blocks_are() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0, 0.05, (6, 80)) + rng.beta(1, 2, 80)
+    test = tukey_hsd(scores, seed=4)
+
+    for i, j in ((0, 5), (0, 3), (2, 4), (1, 2)):
+        assert test.p[i, j] == pytest.approx(two_way_p(scores, i, j), abs=0.03)
+    # which one way, with topics as noise, would never be seen
+    assert test.p.min() < 0.7 < 0.99 < stats.tukey_hsd(*scores).pvalue.min()
+
+
+def test_without_topics_that_differ_it_is_scipys_one_way_test() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.normal(0.5, 0.1, (4, 200))
+
+    expected = stats.tukey_hsd(*scores).pvalue
+
+    assert tukey_hsd(scores, seed=4).p == pytest.approx(expected, abs=0.04)
+
+
+def test_a_seed_gives_these_p_values_on_any_machine() -> None:
+    scores = np.round(some_scores(n_runs=3, n_topics=30), 4)
+
+    test = tukey_hsd(scores, n_permutations=999, seed=7)
+
+    assert (test.p[np.triu_indices(3, 1)] * 1000).round(6).tolist() == PINNED
+    assert test.p.tolist() == tukey_hsd(scores, n_permutations=999, seed=7).p.tolist()
+    assert test.p.tolist() != tukey_hsd(scores, n_permutations=999, seed=8).p.tolist()
+
+
+PINNED = [721.0, 7.0, 54.0]
+
+
+@pytest.mark.parametrize("n_runs", [2, 3, 8, 9, 65])
+def test_every_shuffle_keeps_the_scores_of_a_topic(n_runs: int) -> None:
+    from scoring.tukey import _shuffled
+
+    steps = np.arange(n_runs * 3, dtype=np.float64).reshape(n_runs, 3)
+
+    blocks = list(_shuffled(steps, 40, seed=3))
+
+    shuffled = np.concatenate(blocks)
+    assert shuffled.shape == (40, 3, n_runs)
+    assert np.sort(shuffled, axis=2).tolist() == [np.sort(steps.T, axis=1).tolist()] * 40
+    assert len({tuple(one.ravel()) for one in shuffled}) > 1
+
+
+def test_every_run_comes_to_every_place_equally_often() -> None:
+    from scoring.tukey import _shuffled
+
+    steps = np.arange(5, dtype=np.float64)[:, None]
+
+    shuffled = np.concatenate(list(_shuffled(steps, 20_000, seed=3)))[:, 0, :]
+
+    counts = np.array([[(shuffled[:, place] == run).sum() for place in range(5)] for run in range(5)])
+    assert counts == pytest.approx(np.full((5, 5), 4000), abs=250)
+
+
+def test_an_easier_topic_changes_no_pair() -> None:
+    scores = some_scores(n_runs=4)
+    easier = scores + np.linspace(0, 5, scores.shape[1])
+
+    assert tukey_hsd(easier, n_permutations=300, seed=1).p == pytest.approx(
+        tukey_hsd(scores, n_permutations=300, seed=1).p
+    )
+
+
+def test_another_order_of_runs_changes_p_values_by_the_lots_alone() -> None:
+    scores = some_scores(n_runs=4)
+    order = [2, 0, 3, 1]
+
+    there = tukey_hsd(scores[order], seed=1).p
+
+    assert there == pytest.approx(tukey_hsd(scores, seed=1).p[np.ix_(order, order)], abs=0.025)
+
+
+def test_differences_above_the_critical_one_are_told_apart() -> None:
+    test = tukey_hsd(some_scores(n_runs=8), n_permutations=2000, seed=1)
+    pairs = np.triu_indices(8, 1)
+
+    assert test.critical is not None
+    differs = np.abs(test.difference[pairs])
+    assert (differs > test.critical + 1e-9).tolist() == test.told_apart()[pairs].tolist()
+    assert 0 < test.told_apart()[pairs].sum() < len(pairs[0])
+
+
+def test_too_few_shuffles_tell_nothing_apart() -> None:
+    test = tukey_hsd(some_scores(), n_permutations=10, seed=1)
+
+    assert test.critical is None
+    assert not test.told_apart().any()
+
+
+def test_runs_that_are_all_alike_or_alone_have_nothing_to_tell() -> None:
+    assert tukey_hsd(np.full((3, 5), 0.3), n_permutations=50, seed=1).p.tolist() == np.ones((3, 3)).tolist()
+    assert tukey_hsd(np.full((1, 5), 0.3), n_permutations=50, seed=1).p.tolist() == [[1.0]]
+    assert tiers(tukey_hsd(np.zeros((0, 5)), n_permutations=50, seed=1)) == []
+
+
+def test_the_critical_difference_is_stored() -> None:
+    test = tukey_hsd(some_scores(), n_permutations=200, seed=9)
+
+    read = PairTest.from_json(json.loads(json.dumps(test.as_json())))
+
+    assert (read.critical, read.p.tolist()) == (test.critical, test.p.tolist())
+
+
+def by_difference(means: list[float], told_apart_from: float) -> PairTest:
+    """A test that tells apart what differs by so much."""
+    differs = np.abs(np.subtract.outer(means, means))
+    p = np.where(differs >= told_apart_from, 0.01, 0.9)
+    return PairTest("tukey", np.array(means), p, p)
+
+
+def test_tiers_are_neighbours_that_are_not_told_apart() -> None:
+    assert tiers(by_difference([0.1, 0.5, 0.45, 0.3, 0.4], 0.12)) == [[1, 2, 4], [4, 3], [0]]
+
+
+def test_a_tier_within_another_is_not_named() -> None:
+    assert tiers(by_difference([0.5, 0.49, 0.48], 0.2)) == [[0, 1, 2]]
+    assert tiers(by_difference([0.5, 0.3, 0.1], 0.15)) == [[0], [1], [2]]
+
+
+def test_runs_share_a_letter_just_if_they_are_not_told_apart() -> None:
+    test = tukey_hsd(some_scores(n_runs=9), n_permutations=2000, seed=1)
+    named = letters(tiers(test), 9)
+
+    for i, j in product(range(9), repeat=2):
+        if i != j:
+            assert bool(set(named[i]) & set(named[j])) == (not test.told_apart()[i, j])
+
+
+def test_letters_go_on_behind_z() -> None:
+    named = letters([[n] for n in range(28)], 28)
+
+    assert (named[0], named[25], named[26]) == ("a", "z", "(27)")
