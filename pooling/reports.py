@@ -89,9 +89,13 @@ class Report:
 
 
 class Tally:
-    """Collects complaints while a file is read; equal ones are counted together."""
+    """Collects complaints while a file is read; equal ones are counted together.
+
+    Nothing is called repairable unless the form of the file `can_repair`.
+    """
 
     def __init__(self) -> None:
+        self.can_repair = True
         self._found: dict[tuple[str, str], _Group] = {}
         self._n_distinct: dict[str, int] = {}
 
@@ -122,6 +126,7 @@ class Tally:
             key, message = (code, ""), others or "Further complaints of the same sort."
         group = self._found.get(key)
         if group is None:
+            is_repairable = is_repairable and self.can_repair
             group = self._found[key] = _Group(severity, code, message, accepted, is_repairable)
             self._n_distinct[code] = self._n_distinct.get(code, 0) + 1
         group.n += n

@@ -1,16 +1,22 @@
 """What is checked on a run as a whole, once its lines are rows: all of it on arrays."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import RunColumns, byte_keys, has_equal, tied_rows
+from pooling.containers import Limits
 from pooling.reports import DISTINCT, FIRST_LINES, Tally
 from protocols.schema import RunRules
 
+NOUNS = {
+    "formula": ("formula", "formulae"),
+    "visually-distinct-formula": ("formula", "formulae"),
+    "passage": ("citation", "citations"),
+}
 NAMED = 20  # missing topics that are named
 
 # How each of an array of distinct docnos stands to the collection.
@@ -27,6 +33,27 @@ class RunRows(NamedTuple):
     rank: NDArray[np.int32]
     score: NDArray[np.float64]
     number: NDArray[np.int64]
+    post: NDArray[np.bytes_] | None = None
+    passage: NDArray[np.bytes_] | None = None
+
+
+NO_ROWS = RunRows(
+    [],
+    np.empty(0, dtype=np.int32),
+    np.empty(0, dtype="S1"),
+    np.empty(0, dtype=np.int32),
+    np.empty(0, dtype=np.float64),
+    np.empty(0, dtype=np.int64),
+)
+
+
+class FormOfRun(Protocol):
+    """What the checks need to know of a form."""
+
+    @property
+    def has_ranks(self) -> bool: ...
+    @property
+    def ties_stay(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +65,23 @@ class Expected:
     topics: Collection[str] | None
     units: UnitLookup | None
 
+    def most_lines(self, limits: Limits) -> int:
+        """How many lines are read at most: twice as many as the track has room for, where that is known."""
+        if self.topics is None:
+            return limits.max_lines
+        return min(limits.max_lines, 2 * len(self.topics) * self.rules.max_ranks + 1000)
+
+    @property
+    def noun(self) -> tuple[str, str]:
+        """What a line ranks: one, and several."""
+        return NOUNS.get(self.unit, ("document", "documents"))
+
 
 def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
     """Errors of content: topics, repeated documents, depth, range of scores, ids outside the collection."""
     _check_topics(rows, expected.topics, tally)
-    _check_repeated(rows, tally)
-    _check_depth(rows, expected.rules.max_ranks, tally)
+    _check_repeated(rows, expected.noun[0], tally)
+    _check_depth(rows, expected, tally)
     _check_range(rows, expected.rules, tally)
     if expected.units is not None:
         _check_units(rows, expected.units, expected.unit, tally)
@@ -84,7 +122,7 @@ def _count_others(
         tally.error(code, message, accepted, n=n, numbers=_at(rows.number, where), others=message)
 
 
-def _check_repeated(rows: RunRows, tally: Tally) -> None:
+def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
     if not _may_repeat(rows):
         return
     keys: list[NDArray[Any]] = [rows.number, *reversed(byte_keys(rows.docno)), rows.topic_index]
@@ -97,17 +135,15 @@ def _check_repeated(rows: RunRows, tally: Tally) -> None:
     first_of = order[np.maximum.accumulate(np.where(repeats, 0, np.arange(len(order))))]
     again = order[repeats]
     firsts = first_of[repeats]
+    complaint = ("repeated", f"the {noun} stands in its topic already", f"Each {noun} once in a topic.")
     for i in np.argsort(rows.number[again])[:FIRST_LINES]:
         row, first = again[i], firsts[i]
         what = f"{rows.docno[row].decode()} of {rows.topics[rows.topic_index[row]]}"
         note = f"{what} first stands in line {rows.number[first]}"
-        tally.error(*_REPEATED, int(rows.number[row]), note=note)
+        tally.error(*complaint, int(rows.number[row]), note=note)
     rest = len(again) - FIRST_LINES
     if rest > 0:
-        tally.error(*_REPEATED, n=rest)
-
-
-_REPEATED = ("repeated", "the document stands in its topic already", "Each document once in a topic.")
+        tally.error(*complaint, n=rest)
 
 
 def _may_repeat(rows: RunRows) -> bool:
@@ -119,15 +155,31 @@ def _may_repeat(rows: RunRows) -> bool:
     return has_equal(digest)
 
 
-def _check_depth(rows: RunRows, max_ranks: int, tally: Tally) -> None:
+def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
+    """A run has one tag. Each is given with its lines and the number of the first."""
+    if len(tags) < 2:
+        return
+    named = ", ".join(f"“{tag.decode()}” ({n:,} lines)" for tag, (n, _) in list(tags.items())[:5])
+    more = f" and {len(tags) - 5} more" if len(tags) > 5 else ""
+    tally.error(
+        "several-tags",
+        f"the file has {len(tags)} tags: {named}{more}",
+        "One tag, the same in all lines.",
+        n=len(tags),
+        numbers=[first for _, first in tags.values()],
+    )
+
+
+def _check_depth(rows: RunRows, expected: Expected, tally: Tally) -> None:
+    max_ranks, nouns = expected.rules.max_ranks, expected.noun[1]
     depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
-    accepted = f"At most {max_ranks:,} documents a topic."
+    accepted = f"At most {max_ranks:,} {nouns} a topic."
     deep = np.flatnonzero(depth > max_ranks)
     for index in deep[:DISTINCT]:
         lines = np.flatnonzero(rows.topic_index == index)
         tally.error(
             "too-many-ranks",
-            f"topic “{rows.topics[index]}” has {depth[index]:,} documents",
+            f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}",
             accepted,
             n=int(depth[index]) - max_ranks,
             numbers=_at(rows.number, lines[max_ranks:]),
@@ -135,7 +187,7 @@ def _check_depth(rows: RunRows, max_ranks: int, tally: Tally) -> None:
     _count_others(
         rows,
         deep[DISTINCT:],
-        ("too-many-ranks", "lines of other topics with too many documents", accepted),
+        ("too-many-ranks", f"lines of other topics with too many {nouns}", accepted),
         tally,
     )
 
@@ -173,23 +225,31 @@ def _check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> 
 
 
 def warn_of_rows(
-    rows: RunRows, columns: RunColumns, order: NDArray[np.intp], expected: Expected, tally: Tally
+    rows: RunRows,
+    columns: RunColumns,
+    order: NDArray[np.intp],
+    expected: Expected,
+    form: FormOfRun,
+    tally: Tally,
 ) -> None:
     """What a submitter should know, though it stops nothing. `order` made the columns out of the rows."""
     number = rows.number[order]
-    _warn_of_ties(columns, number, tally)
-    _warn_of_ranks(columns, number, tally)
+    _warn_of_ties(columns, number, form, tally)
+    if form.has_ranks:
+        _warn_of_ranks(columns, number, tally)
     _warn_of_order(rows, tally)
     _warn_of_missing(columns, expected.topics, tally)
 
 
-def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
+def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], form: FormOfRun, tally: Tally) -> None:
     tied = tied_rows(columns)
     if tied.any():
         tally.warning(
             "ties",
             f"{tied.sum():,} of {len(columns):,} lines have the score of another line above them in their topic",
-            "As trec_eval does, ties are ordered by document id, descending; not by the rank column.",
+            "Ties stay in the order of the file."
+            if form.ties_stay
+            else "As trec_eval does, ties are ordered by document id, descending; not by the rank column.",
             n=int(tied.sum()),
             numbers=_at(number, tied),
         )

@@ -7,6 +7,7 @@ line, which says what is wrong; on what both take, both give the same rows.
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,13 +39,28 @@ class Form:
     rank: int
     score: int
     tag: int
+    post: int | None = None  # of the post that holds the formula
+    filler: int | None = None  # a column that says nothing
+    has_ranks: bool = True
+    ties_stay: bool = False  # False: they are ordered as trec_eval orders them
+
+    def line(self, topic: bytes, docno: bytes, rank: int, score: float, tag: bytes, post: bytes) -> bytes:
+        """A row in this form: tabs, the score to its last bit, LF."""
+        words = [b""] * self.width
+        for column, word in ((self.post, post), (self.filler, b"Q0")):
+            if column is not None:
+                words[column] = word
+        words[self.topic], words[self.docno], words[self.tag] = topic, docno, tag
+        words[self.rank], words[self.score] = b"%d" % rank, repr(score).encode()
+        return b"\t".join(words) + b"\n"
 
 
-FORMS = {
+LINE_FORMS = {
     form.name: form
     for form in (
         Form("arqmath-5", "Query_Id Post_Id Rank Score Run_Number", 5, 0, 1, 2, 3, 4),
-        Form("trec-6", "topic Q0 docno rank score tag", 6, 0, 2, 3, 4, 5),
+        Form("arqmath-6", "Query_Id Formula_Id Post_Id Rank Score Run_Number", 6, 0, 1, 3, 4, 5, post=2),
+        Form("trec-6", "topic Q0 docno rank score tag", 6, 0, 2, 3, 4, 5, filler=1),
     )
 }
 
@@ -59,6 +75,7 @@ class Rows(NamedTuple):
     score: NDArray[np.float64]
     number: NDArray[np.int64]
     tags: dict[bytes, tuple[int, int]]  # tag -> (lines, number of the first)
+    post: NDArray[np.bytes_] | None = None
 
 
 def read_regular(first: int, chunk: bytes, form: Form) -> Rows | None:
@@ -73,8 +90,8 @@ def read_regular(first: int, chunk: bytes, form: Form) -> Rows | None:
     if found is None:
         return None
     starts, lengths = (np.ascontiguousarray(one.T) for one in found)
-    named = (form.topic, form.docno, form.score, form.tag)
-    if any(int(lengths[column].max()) > NARROW for column in named):
+    named = (form.topic, form.docno, form.post, form.score, form.tag)
+    if any(int(lengths[column].max()) > NARROW for column in named if column is not None):
         return None
     rank = whole_numbers(text, starts[form.rank], lengths[form.rank])
     score = decimals(text, starts[form.score], lengths[form.score])
@@ -86,7 +103,8 @@ def read_regular(first: int, chunk: bytes, form: Form) -> Rows | None:
     n = starts.shape[1]
     number = np.arange(first, first + n, dtype=np.int64)
     tags = {text.slices(starts[form.tag][:1], lengths[form.tag][:1])[0]: (n, first)}
-    return Rows(codes, topic_index, docno, rank, score, number, tags)
+    post = None if form.post is None else as_bytes(text.words(starts[form.post], lengths[form.post]))
+    return Rows(codes, topic_index, docno, rank, score, number, tags, post)
 
 
 def _has_plain_characters(chunk: bytes) -> bool:
@@ -123,42 +141,48 @@ def read_patiently(first: int, chunk: bytes, form: Form, widths: list[int], tall
     """
     codes: dict[bytes, int] = {}
     tags: dict[bytes, tuple[int, int]] = {}
-    rows: list[tuple[int, bytes, int, float, int]] = []
+    rows: list[tuple[int, bytes, bytes, int, float, int]] = []
     for number, line in enumerate(chunk.removesuffix(b"\n").split(b"\n"), first):
         words = line.split()
         if not words:
             continue
         if not _is_text(line, number, tally) or not _has_width(words, line, number, form, widths, tally):
             continue
-        score = _score(words[form.score], number, tally)
+        score = score_of(words[form.score], number, tally)
         if not _has_names(words, number, form, tally):
             continue
-        rank = _rank(words[form.rank], number, tally)
+        rank = rank_of(words[form.rank], number, tally)
         index = codes.setdefault(words[form.topic], len(codes))
         n, first_number = tags.get(words[form.tag], (0, number))
         tags[words[form.tag]] = (n + 1, first_number)
-        rows.append((index, words[form.docno], rank, math.nan if score is None else score, number))
-    return _rows(codes, tags, rows)
+        post = words[form.post] if form.post is not None else b""
+        rows.append((index, words[form.docno], post, rank, math.nan if score is None else score, number))
+    return _rows(codes, tags, rows, has_post=form.post is not None)
 
 
 def _rows(
     codes: dict[bytes, int],
     tags: dict[bytes, tuple[int, int]],
-    rows: list[tuple[int, bytes, int, float, int]],
+    rows: list[tuple[int, bytes, bytes, int, float, int]],
+    *,
+    has_post: bool = False,
 ) -> Rows:
-    index, docno, rank, score, number = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    index, docno, post, rank, score, number = zip(*rows, strict=True) if rows else ((), (), (), (), (), ())
     return Rows(
         list(codes),
         np.array(index, dtype=np.int32),
-        np.array(docno, dtype=np.bytes_) if docno else np.empty(0, dtype="S1"),
+        byte_strings(docno),
         np.array(rank, dtype=np.int32),
         np.array(score, dtype=np.float64),
         np.array(number, dtype=np.int64),
         tags,
+        byte_strings(post) if has_post else None,
     )
 
 
-NO_ROWS = _rows({}, {}, [])
+def byte_strings(words: Sequence[bytes]) -> NDArray[np.bytes_]:
+    """Words as an array, also where there are none."""
+    return np.array(words, dtype=np.bytes_) if words else np.empty(0, dtype="S1")
 
 
 def _is_text(line: bytes, number: int, tally: Tally) -> bool:
@@ -225,7 +249,8 @@ def _hint(line: bytes, got: int) -> str:
     return ""
 
 
-def _score(word: bytes, number: int, tally: Tally) -> float | None:
+def score_of(word: bytes, number: int, tally: Tally) -> float | None:
+    """A score as it is written, or None and a complaint."""
     if SCORE.fullmatch(word):
         value = float(word)
         if math.isfinite(value):
@@ -233,7 +258,7 @@ def _score(word: bytes, number: int, tally: Tally) -> float | None:
     hint = " (use a point, not a comma)" if re.fullmatch(rb"[+-]?[0-9]+,[0-9]+", word) else ""
     tally.error(
         "score",
-        f"score {_quoted(word)} is not a finite number{hint}",
+        f"score {quoted(word)} is not a finite number{hint}",
         "A decimal number such as 12.5, -3 or 1.2e-4.",
         number,
         others="other scores that are not finite numbers",
@@ -241,12 +266,13 @@ def _score(word: bytes, number: int, tally: Tally) -> float | None:
     return None
 
 
-def _rank(word: bytes, number: int, tally: Tally) -> int:
+def rank_of(word: bytes, number: int, tally: Tally) -> int:
+    """A rank as it is written, or 0 and a complaint."""
     if RANK.fullmatch(word):
         return int(word)
     tally.error(
         "rank",
-        f"rank {_quoted(word)} is not a whole number of at most nine digits",
+        f"rank {quoted(word)} is not a whole number of at most nine digits",
         "1, 2, 3, … in the order of the scores.",
         number,
         is_repairable=True,
@@ -258,6 +284,7 @@ def _rank(word: bytes, number: int, tally: Tally) -> int:
 def _has_names(words: list[bytes], number: int, form: Form, tally: Tally) -> bool:
     limits = (
         (form.docno, "document id", MAX_DOCNO),
+        (form.docno if form.post is None else form.post, "post id", MAX_DOCNO),
         (form.topic, "topic", MAX_NAME),
         (form.tag, "tag", MAX_NAME),
     )
@@ -270,6 +297,7 @@ def _has_names(words: list[bytes], number: int, form: Form, tally: Tally) -> boo
     return True
 
 
-def _quoted(word: bytes) -> str:
+def quoted(word: bytes) -> str:
+    """A word as a complaint shows it."""
     text = word[:40].decode("utf-8", "replace")
     return f"“{text}…”" if len(word) > 40 else f"“{text}”"

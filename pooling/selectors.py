@@ -10,7 +10,7 @@ from corpus.models import Track, User
 from corpus.selectors import tracks_for
 from pooling.models import Contribution, Pool, PoolEntry, Run, Team
 from pooling.reports import Report
-from pooling.run_rows import FORMS
+from pooling.run_format import FORMS
 from pooling.units import has_units
 
 CHUNK = 5_000  # rows of a download that are held at a time

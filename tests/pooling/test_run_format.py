@@ -18,7 +18,7 @@ from pooling.columns import RunColumns
 from pooling.containers import Limits
 from pooling.reports import Report
 from pooling.run_checks import ABSENT, FIT, OTHER_UNIT
-from pooling.run_format import CheckedRun, UnknownForm, check_run
+from pooling.run_format import FORMS, CheckedRun, UnknownForm, check_run
 from protocols.loader import load_protocol
 from tests.pooling.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
 
@@ -210,11 +210,11 @@ def test_ids_are_looked_up_where_the_collection_is_known() -> None:
     assert "of the kind answer" in other.message
 
 
-def test_form_without_a_reader_is_refused_by_name() -> None:
-    protocol = replace(PROTOCOL, runs=replace(PROTOCOL.runs, formats=("bolt-xml",)))
+def test_form_without_a_reader_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(FORMS, "bolt-xml")
 
     with pytest.raises(UnknownForm, match="there is no reader for bolt-xml"):
-        check(GOOD, protocol=protocol)
+        check(GOOD, protocol=load_protocol("bolt-ir-p3"))
 
 
 # ---- files that are taken
@@ -521,7 +521,7 @@ def fast_and_patient(monkeypatch: pytest.MonkeyPatch) -> Any:
     def both(data: bytes) -> tuple[CheckedRun, CheckedRun]:
         fast = check(data)
         with monkeypatch.context() as patch:
-            patch.setattr("pooling.run_format.read_regular", lambda *_: None)
+            patch.setattr("pooling.run_lines.read_regular", lambda *_: None)
             return fast, check(data)
 
     return both

@@ -1,0 +1,113 @@
+"""The submission XML of BOLT IR: passages of forum posts, cited by where they stand.
+
+    bolt-ir-submission[team, date, eval, subtask, run, contact]
+      > response[number] > cite[score, thread, post, offset, length], with the English passage as its text
+
+A citation's id is `thread:post:offset:length`, numbers without leading zeros; the first colons may be part of the
+thread's id, so it is read from its end. White space in a passage counts as one blank, and none at its ends.
+"""
+
+import re
+from collections.abc import Mapping
+
+from pooling.containers import Limits
+from pooling.reports import Tally
+from pooling.run_checks import Expected
+from pooling.run_rows import MAX_NAME, quoted, score_of
+from pooling.run_xml import Elements
+
+NEEDED = ("team", "date", "eval", "subtask", "run", "contact")
+ACCEPTED = "bolt-ir-submission > response > cite, the passage as text."
+INSIDE = {"bolt-ir-submission": "", "response": "bolt-ir-submission", "cite": "response"}
+WHOLE = re.compile(r"[0-9]{1,9}")
+LONGEST = 1000  # characters of a passage, whatever the protocol says
+KEPT = 20_000  # characters of a passage that are looked at
+
+
+class BoltElements(Elements):
+    """Citations of one run."""
+
+    def __init__(self, expected: Expected, limits: Limits, tally: Tally) -> None:
+        super().__init__(expected, limits, tally)
+        self._tag: str | None = None
+        self._topic: str | None = None
+        self._cite: Mapping[str, str] | None = None
+        self._number = 0
+        self._text: list[str] = []
+        self._n_text = 0
+
+    def start(self, name: str, attributes: Mapping[str, str], number: int, parent: str) -> None:
+        is_forbidden = self._check_forbidden(name, attributes, number)
+        if name not in INSIDE or parent != INSIDE[name]:
+            if not is_forbidden:
+                self.misplaced(name, parent, number, ACCEPTED)
+        elif name == "bolt-ir-submission":
+            given = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
+            self._tag = self.name(given["run"], "tag", MAX_NAME, number)
+        elif name == "response":
+            self._topic = self.topic(attributes, name, "number", number)
+        else:
+            self._cite, self._number, self._text, self._n_text = attributes, number, [], 0
+
+    def _check_forbidden(self, name: str, attributes: Mapping[str, str], number: int) -> bool:
+        """Whether the element is one of the fields that a submission may not hold; its attributes may be some."""
+        fields = self.expected.rules.forbidden_fields
+        found = [key for key in (name, *attributes) if key in fields]
+        for key in found:
+            accepted = f"A submission without {', '.join(fields)}."
+            self.tally.error("forbidden-field", f"{key} is for assessors, not for systems", accepted, number)
+        return name in fields
+
+    def text(self, data: str) -> None:
+        if self._cite is not None and self._n_text < KEPT:
+            self._text.append(data)
+            self._n_text += len(data)
+
+    def end(self, name: str, parent: str) -> None:
+        if name == "cite" and parent == "response" and self._cite is not None:
+            self._take(self._cite)
+            self._cite = None
+
+    def _take(self, cite: Mapping[str, str]) -> None:
+        docno = self._id_of(cite)
+        written = self.attribute(cite, "cite", "score", self._number)
+        score = None if written is None else score_of(written.encode(), self._number, self.tally)
+        passage = self._passage()
+        if self._topic is None or docno is None:
+            return
+        self.add(self._topic, docno, 0, score, self._number, passage)
+        if self._tag is not None:
+            self.count_tag(self._tag, self._number)
+
+    def _id_of(self, cite: Mapping[str, str]) -> str | None:
+        parts = [self.attribute(cite, "cite", key, self._number) for key in ("thread", "post")]
+        parts += [self._whole_number(cite, key, least) for key, least in (("offset", 0), ("length", 1))]
+        if any(part is None for part in parts):
+            return None
+        return self.docno(":".join(part for part in parts if part is not None), self._number)
+
+    def _whole_number(self, cite: Mapping[str, str], key: str, least: int) -> str | None:
+        value = self.attribute(cite, "cite", key, self._number)
+        if value is None:
+            return None
+        if WHOLE.fullmatch(value) and int(value) >= least:
+            return str(int(value))
+        message = f"{key} {quoted(value.encode())} is not a whole number of at least {least}"
+        accepted = "Characters, counted from the first after the post's tag as 0."
+        self.tally.error("offset", message, accepted, self._number, others="other offsets and lengths")
+        return None
+
+    def _passage(self) -> str:
+        passage = " ".join("".join(self._text).split())
+        most = min(self.expected.rules.max_passage_characters or LONGEST, LONGEST)
+        if not passage:
+            self.tally.error(
+                "passage", "the citation has no passage", "The passage in English.", self._number
+            )
+        elif len(passage) > most:
+            message = f"the passage has more than {most} characters"
+            note = f"{len(passage):,} characters" if self._n_text < KEPT else ""
+            self.tally.error(
+                "passage-too-long", message, f"At most {most} characters.", self._number, note=note
+            )
+        return passage[:most]

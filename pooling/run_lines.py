@@ -1,0 +1,172 @@
+"""Runs of lines: chunks of text through the readers of `run_rows`, and what is told by the file as a whole.
+
+    topic docno rank score tag                      (ARQMath Task 1, 5 columns)
+    topic formula post rank score tag               (ARQMath Task 2, 6 columns)
+    topic Q0 docno rank score tag                   (TREC and NTCIR, 6 columns)
+
+Columns are separated by any ASCII white space. Ids are text, compared by bytes; no character in them is special.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from pooling.containers import Limits
+from pooling.lines import LineNotes, Lines, n_lines
+from pooling.reports import Tally
+from pooling.run_checks import NO_ROWS, Expected, RunRows, check_tags
+from pooling.run_rows import RANK, SCORE, Form, Rows, read_patiently, read_regular
+
+SAMPLE = 50  # lines by which the form is told
+HEADER_WORDS = {
+    b"rank",
+    b"score",
+    b"run_number",
+    b"query_id",
+    b"topic_id",
+    b"docno",
+    b"post_id",
+    b"formula_id",
+}
+
+
+class LineReader:
+    """One file of lines on its way to rows. `tags` gives for each tag its lines and the number of the first."""
+
+    def __init__(self, forms: list[Form], expected: Expected, limits: Limits, tally: Tally) -> None:
+        self.form: Form | None = None
+        self.tags: dict[bytes, tuple[int, int]] = {}
+        self._forms = forms
+        self._expected = expected
+        self._limits = limits
+        self._tally = tally
+        self._parts: list[Rows] = []
+        self._n_rows = 0
+
+    def read(self, blocks: Iterator[bytes]) -> bool:
+        """Read all lines; False if there are too many to go on.
+
+        Raises
+        ------
+        Unreadable
+            The file cannot be read to its end.
+        """
+        lines = Lines(blocks, self._limits)
+        is_whole = all(self._take(number, chunk) for number, chunk in lines)
+        self._note_lines(lines.notes)
+        if not self._n_rows and not self._tally.has_errors:
+            self._tally.error("empty", "The file has no line with a ranked document.", "At least one line.")
+        check_tags(self.tags, self._tally)
+        return is_whole
+
+    def rows(self) -> RunRows:
+        """What was read; the reader keeps none of it."""
+        found = _joined(self._parts)
+        self._parts.clear()
+        return found
+
+    def _take(self, number: int, chunk: bytes) -> bool:
+        if self.form is None:
+            if not chunk.strip():
+                return True
+            self.form = _form_of(chunk, self._forms)
+            number, chunk = self._without_header(number, chunk)
+        rows = read_regular(number, chunk, self.form) if chunk else None
+        if rows is None:
+            widths = sorted({form.width for form in self._forms})
+            rows = read_patiently(number, chunk, self.form, widths, self._tally)
+        self._keep(rows)
+        return self._is_within_lines(number + n_lines(chunk) - 1)
+
+    def _keep(self, rows: Rows) -> None:
+        self._parts.append(rows)
+        self._n_rows += len(rows.score)
+        for tag, (n, first) in rows.tags.items():
+            before, first_of_all = self.tags.get(tag, (0, first))
+            self.tags[tag] = (before + n, first_of_all)
+
+    def _is_within_lines(self, number: int) -> bool:
+        """Whether to read on; a run may not have twice as many lines as its track has room for."""
+        most = self._expected.most_lines(self._limits)
+        if number <= most:
+            return True
+        self._tally.error(
+            "too-many-lines",
+            f"The file has more than {most:,} lines; it was read to line {number:,} only.",
+            "As many lines as there are topics times ranks."
+            if self._expected.topics is not None
+            else f"At most {most:,} lines.",
+        )
+        return False
+
+    def _without_header(self, number: int, chunk: bytes) -> tuple[int, bytes]:
+        """Skip a first line that names the columns."""
+        assert self.form is not None
+        start = len(chunk) - len(chunk.lstrip())
+        end = chunk.index(b"\n", start) + 1
+        words = chunk[start:end].split()
+        if len(words) != self.form.width or not HEADER_WORDS & {word.lower() for word in words}:
+            return number, chunk
+        if RANK.fullmatch(words[self.form.rank]) or SCORE.fullmatch(words[self.form.score]):
+            return number, chunk
+        line = number + chunk.count(b"\n", 0, start)
+        self._tally.warning(
+            "header", "the line names the columns and was skipped", "No header.", line, is_repairable=True
+        )
+        return number + chunk.count(b"\n", 0, end), chunk[end:]
+
+    def _note_lines(self, notes: LineNotes) -> None:
+        if notes.n_too_long:
+            self._tally.error(
+                "line-too-long",
+                f"the line has more than {self._limits.max_line:,} bytes",
+                f"At most {self._limits.max_line:,} bytes a line.",
+                n=notes.n_too_long,
+                numbers=notes.too_long,
+            )
+        found = (
+            ("bom", notes.has_bom, "a byte-order mark stands before the first line and was skipped", 1),
+            (
+                "encoding-converted",
+                notes.encoding,
+                f"the text is in {notes.encoding} and was read as such",
+                1,
+            ),
+            ("line-ends", notes.n_crlf, "lines end with CR LF, as on Windows", notes.n_crlf),
+            ("line-ends-cr", notes.n_cr, "lines end with CR alone, as on old Macs", notes.n_cr),
+            ("final-newline", not notes.has_final_newline, "the last line has no line end", 1),
+        )
+        for code, is_found, message, n in found:
+            if is_found:
+                self._tally.warning(
+                    code, message, "UTF-8 text, each line ended with LF.", n=n, is_repairable=True
+                )
+
+
+def _form_of(chunk: bytes, forms: list[Form]) -> Form:
+    """The form that most of the first lines have; the first of the protocol's if none has any."""
+    lines = [line.split() for line in chunk[: SAMPLE * 200].split(b"\n")[:SAMPLE]]
+    counts = Counter(len(words) for words in lines if words)
+    return max(forms, key=lambda form: counts[form.width])
+
+
+def _joined(parts: list[Rows]) -> RunRows:
+    """The parts as one, with topics numbered in the order of their first lines."""
+    if not parts:
+        return NO_ROWS
+    numbers: dict[bytes, int] = {}
+    index = []
+    for part in parts:
+        here = np.array([numbers.setdefault(code, len(numbers)) for code in part.codes], dtype=np.int32)
+        index.append(here[part.topic_index] if len(here) else part.topic_index)
+    posts = [part.post for part in parts if part.post is not None]
+    return RunRows(
+        [code.decode() for code in numbers],
+        np.concatenate(index),
+        np.concatenate([part.docno for part in parts]),
+        np.concatenate([part.rank for part in parts]),
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.number for part in parts]),
+        np.concatenate(posts) if posts else None,
+    )

@@ -1,0 +1,112 @@
+"""The results XML of the NTCIR MathIR tasks.
+
+    results > run[runtag] > result[for] > hit[xref, score, rank] > formula[xref, for]
+
+A single `run` or `result` as the first element is taken too; what else stands in a hit (qvar) is passed over. `for`
+names the topic. A hit is one row: where formulae are judged, its id is the `xref` of its formula if it names one, else
+its own. A hit may leave out its score if all hits of its topic do; their ranks order them.
+"""
+
+from collections.abc import Mapping
+
+from pooling.containers import Limits
+from pooling.reports import Tally
+from pooling.run_checks import Expected
+from pooling.run_rows import MAX_NAME, rank_of, score_of
+from pooling.run_xml import Elements
+
+INSIDE = {"run": {"results", ""}, "result": {"run", "results", ""}, "hit": {"result"}}
+ACCEPTED = "results > run > result > hit > formula."
+
+
+class NtcirElements(Elements):
+    """Hits of one run, from its results."""
+
+    def __init__(self, expected: Expected, limits: Limits, tally: Tally) -> None:
+        super().__init__(expected, limits, tally)
+        self._tag: str | None = ""
+        self._topic: str | None = None
+        self._hit: Mapping[str, str] | None = None
+        self._number = 0
+        self._formulae: list[str] = []
+        self._n_hits = 0  # of the result
+        self._scored: dict[str, bool] = {}  # by topic
+        self._unscored_lines: list[int] = []
+
+    def start(self, name: str, attributes: Mapping[str, str], number: int, parent: str) -> None:
+        if name in INSIDE and parent not in INSIDE[name]:
+            self.misplaced(name, parent, number, ACCEPTED)
+        elif name == "run":
+            self._tag = self.name(self.attribute(attributes, name, "runtag", number), "tag", MAX_NAME, number)
+        elif name == "result":
+            self._topic = self.topic(attributes, name, "for", number)
+            self._n_hits = 0
+        elif name == "hit":
+            self._hit, self._number, self._formulae = attributes, number, []
+        elif name == "formula" and parent == "hit" and attributes.get("xref", "").strip():
+            self._formulae.append(attributes["xref"].strip())
+
+    def end(self, name: str, parent: str) -> None:
+        if name == "hit" and parent == "result" and self._hit is not None:
+            self._n_hits += 1
+            self._take(self._hit)
+            self._hit = None
+        elif name == "result":
+            self._topic = None
+
+    def _take(self, hit: Mapping[str, str]) -> None:
+        docno = self.docno(self._id_of(hit), self._number)
+        score, rank = self._score_and_rank(hit)
+        if self._topic is None or docno is None:
+            return
+        self.add(self._topic, docno, rank, score, self._number)
+        if self._tag is not None:
+            self.count_tag(self._tag, self._number)
+
+    def _id_of(self, hit: Mapping[str, str]) -> str | None:
+        if self.expected.noun[0] == "formula" and self._formulae:
+            if len(set(self._formulae)) > 1:
+                self.tally.warning(
+                    "several-formulae",
+                    "the hit names several formulae; the first of them is ranked",
+                    "One formula in a hit.",
+                    self._number,
+                )
+            return self._formulae[0]
+        return self.attribute(hit, "hit", "xref", self._number)
+
+    def _score_and_rank(self, hit: Mapping[str, str]) -> tuple[float | None, int]:
+        written_rank, written = hit.get("rank", "").strip(), hit.get("score", "").strip()
+        rank = rank_of(written_rank.encode(), self._number, self.tally) if written_rank else self._n_hits
+        if written:
+            self._note_score(True)
+            return score_of(written.encode(), self._number, self.tally), rank
+        if not written_rank:
+            message = "the hit has neither score nor rank"
+            self.tally.error("score", message, "A score; or a rank, in all hits of the topic.", self._number)
+            return None, rank
+        self._note_score(False)
+        return float(-rank), rank
+
+    def _note_score(self, has_score: bool) -> None:
+        if not has_score:
+            self._unscored_lines.append(self._number)
+        if self._topic is not None and self._scored.setdefault(self._topic, has_score) != has_score:
+            message = "some hits of the topic have a score and some have none"
+            self.tally.error("score", message, "A score in all hits of a topic, or in none.", self._number)
+
+    def finish(self) -> None:
+        if self._unscored_lines:
+            self.tally.warning(
+                "no-scores",
+                "the hit has no score; the rank decides",
+                "A score in each hit.",
+                n=len(self._unscored_lines),
+                numbers=self._unscored_lines,
+            )
+        if self.tags.keys() == {b""}:
+            self.tally.warning(
+                "no-tag",
+                "The file names no run; its tag has to be said when it is submitted.",
+                '<run runtag="…"> around the results.',
+            )
