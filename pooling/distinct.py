@@ -124,21 +124,23 @@ def reach_of_distinct(coded: CodedRuns, depths: Sequence[int]) -> NDArray[np.int
     return reach
 
 
-def pool_distinct(coded: CodedRuns, reach: NDArray[np.int32]) -> PooledUnits:
-    """The distinct formulae that stand in runs down to `reach` (runs, t); ranks are those of their first instances."""
-    return union(
-        [
-            _top(coded, run, one, taken)
-            for run, one, taken in zip(coded.runs, coded.coded, reach, strict=True)
-        ],
-        coded.topics,
-    )
+def pool_distinct(coded: CodedRuns, reach: NDArray[np.int32], *, by_nth: bool = False) -> PooledUnits:
+    """The distinct formulae that stand in runs down to `reach` (runs, t); ranks are those of their first instances.
+
+    With `by_nth` a rank is instead the number of the formula among those of the run and topic: as how many-th it came.
+    """
+    tops = [
+        _top(coded, run, one, taken, by_nth)
+        for run, one, taken in zip(coded.runs, coded.coded, reach, strict=True)
+    ]
+    return union(tops, coded.topics)
 
 
-def _top(coded: CodedRuns, run: RunColumns, one: CodedRun, reach: NDArray[np.int32]) -> Top:
+def _top(coded: CodedRuns, run: RunColumns, one: CodedRun, reach: NDArray[np.int32], by_nth: bool) -> Top:
     first = np.flatnonzero(one.nth)
     topic_index, rank = topics_and_ranks(coded, run, first)
     taken = rank <= reach[topic_index]
+    rank = one.nth[first] if by_nth else rank
     return Top(topic_index[taken], coded.visual[one.code[first[taken]]], rank[taken])
 
 

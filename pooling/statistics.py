@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pooling.contribution import shares
 from pooling.depth import PooledUnits
 from pooling.strategies import BuiltPool, PoolInput
 
@@ -28,59 +29,60 @@ def overlap(units: PooledUnits) -> NDArray[np.int64]:
     return shared
 
 
-def sole_group(units: PooledUnits, group: NDArray[np.integer]) -> NDArray[np.int64]:
-    """(entries,) the one group whose runs brought the entry, or -1 where several did; `group` is (runs,)."""
-    brought_by = group[units.run].astype(np.int64)
-    lowest = np.full(len(units), np.iinfo(np.int64).max)
-    highest = np.full(len(units), -1, dtype=np.int64)
-    np.minimum.at(lowest, units.entry, brought_by)
-    np.maximum.at(highest, units.entry, brought_by)
-    return np.where(lowest == highest, highest, -1)
-
-
-def alone(units: PooledUnits, group: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
-    """(groups,) entries that only runs of one group brought; `group` (runs,) gives the group of each run."""
-    sole = sole_group(units, group)
-    return np.bincount(sole[sole >= 0], minlength=n_groups)
-
-
-def brought(units: PooledUnits, group: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
-    """(groups,) entries that any run of the group brought."""
-    pairs = np.unique(units.entry.astype(np.int64) * n_groups + group[units.run])
-    return np.bincount(pairs % n_groups, minlength=n_groups)
-
-
 def statistics(pool: BuiltPool, inputs: Sequence[PoolInput]) -> dict[str, Any]:
-    """Everything that the page and the record of a pool show, as plain values for JSON."""
+    """Everything that the page and the record of a pool show, as plain values for JSON.
+
+    Lists `reach`, `brought_by_topic` and `alone_by_topic` have one number for each of `topics`.
+    """
     units = pool.units
-    teams = sorted({one.team for one in inputs})
-    team_of = np.array([teams.index(one.team) for one in inputs], dtype=np.int32)
-    by_itself = np.arange(len(inputs), dtype=np.int32)
     shared = overlap(units)
-    run_alone = alone(units, by_itself, len(inputs)).tolist()
-    team_alone = alone(units, team_of, len(teams)).tolist()
-    team_brought = brought(units, team_of, len(teams)).tolist()
-    runs = [
-        {
-            "team": one.team,
-            "tag": one.tag,
-            "kind": one.kind,
-            "depth": depth,
-            "n": int(shared[i, i]),
-            "alone": run_alone[i],
-        }
-        for i, (one, depth) in enumerate(zip(inputs, pool.depths, strict=True))
-    ]
-    return {
+    found: dict[str, Any] = {
         "n": len(units),
         "n_topics": len(units.topics),
         "topics": [
             {"topic": code, "n": n}
             for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True)
         ],
-        "runs": runs,
-        "teams": [
-            {"team": team, "n": team_brought[i], "alone": team_alone[i]} for i, team in enumerate(teams)
-        ],
+        "runs": _runs(pool, inputs, shared.diagonal().tolist()),
+        "teams": _teams(units, inputs),
         "overlap": shared.tolist(),
     }
+    if pool.members is not None:
+        found["members"] = {"n": len(pool.members), "shown": int((pool.members.position > 0).sum())}
+    if pool.n_already:
+        found["n_already"] = pool.n_already
+    return found
+
+
+def _runs(pool: BuiltPool, inputs: Sequence[PoolInput], n: list[int]) -> list[dict[str, Any]]:
+    by_itself = shares(pool.units, range(len(inputs)), len(inputs)).alone.sum(axis=1).tolist()
+    passed_over = pool.passed_over or (0,) * len(inputs)
+    return [
+        {
+            "team": one.team,
+            "tag": one.tag,
+            "kind": one.kind,
+            "depth": pool.depths[i],
+            "n": n[i],
+            "alone": by_itself[i],
+            "reach": pool.reach[i].tolist(),
+            "passed_over": passed_over[i],
+        }
+        for i, one in enumerate(inputs)
+    ]
+
+
+def _teams(units: PooledUnits, inputs: Sequence[PoolInput]) -> list[dict[str, Any]]:
+    teams = sorted({one.team for one in inputs})
+    found = shares(units, [teams.index(one.team) for one in inputs], len(teams))
+    return [
+        {
+            "team": team,
+            "n": int(found.brought[i].sum()),
+            "alone": int(found.alone[i].sum()),
+            "without": int(found.without[i]),
+            "brought_by_topic": found.brought[i].tolist(),
+            "alone_by_topic": found.alone[i].tolist(),
+        }
+        for i, team in enumerate(teams)
+    ]

@@ -112,12 +112,13 @@ def _top_k(runs: Sequence[RunColumns], depths: Sequence[int], material: Material
     check_depths(runs, depths)
     reach = reach_of_rows(runs, depths, topics_of(runs))
     if has_members(material.protocol):
-        return _formulae(_coded(runs, material), reach, depths, material)
+        coded = coded_runs(runs, material.formulae, material.protocol)
+        return _formulae(coded, reach, depths, material)
     return Selected(top_k(runs, depths), reach)
 
 
 def _distinct_units(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
-    coded = _coded(runs, material)
+    coded = coded_runs(runs, material.formulae, material.protocol)
     return _formulae(coded, reach_of_distinct(coded, depths), depths, material)
 
 
@@ -128,7 +129,7 @@ def _round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], materi
         units = top_k(runs, depths)
         reach = round_robin_reach(units, target)
         return Selected(within(units, reach), np.minimum(rows, reach).astype(np.int32))
-    coded = _coded(runs, material)
+    coded = coded_runs(runs, material.formulae, material.protocol)
     reach = round_robin_reach(pool_distinct(coded, rows), target)
     return _formulae(coded, np.minimum(rows, reach).astype(np.int32), depths, material)
 
@@ -138,15 +139,20 @@ def _top_k_by_score(runs: Sequence[RunColumns], depths: Sequence[int], material:
     overlap = material.protocol.pool.near_duplicate_overlap
     if overlap is None:
         return selected
+    check_passages(runs, depths)
+    units = selected.units
+    is_old = are_among(units, units.topic_index, units.docno, material.already)
+    units, members = join_duplicates(units, runs, overlap=overlap, first=is_old)
+    return replace(selected, units=units, members=members)
+
+
+def check_passages(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
+    """Make sure that the runs that are pooled have passages, by which near-duplicates are told, or raise PoolError."""
     lacking = [i for i, run in enumerate(runs) if depths[i] and run.passage is None and len(run)]
     if lacking:
         raise PoolError(
             f"near-duplicates are told by the passages that runs cite; {len(lacking)} of {len(runs)} runs have none"
         )
-    units = selected.units
-    is_old = _are_among(units, units.topic_index, units.docno, material.already)
-    units, members = join_duplicates(units, runs, overlap=overlap, first=is_old)
-    return replace(selected, units=units, members=members)
 
 
 def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
@@ -160,12 +166,13 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
     return Selected(units, reach_of_rows(runs, depths, units.topics))
 
 
-def _coded(runs: Sequence[RunColumns], material: Material) -> CodedRuns:
-    if material.formulae is None or not len(material.formulae):
+def coded_runs(runs: Sequence[RunColumns], formulae: Formulae | None, protocol: Protocol) -> CodedRuns:
+    """Runs beside the formulae, without which no distinct formula is known; PoolError if there are none."""
+    if formulae is None or not len(formulae):
         raise PoolError(
-            f"{material.protocol.slug} pools visually distinct formulae: the formulae with their visual ids are needed"
+            f"{protocol.slug} pools visually distinct formulae: the formulae with their visual ids are needed"
         )
-    return code_runs(runs, material.formulae)
+    return code_runs(runs, formulae)
 
 
 def _formulae(
@@ -294,7 +301,7 @@ def build_pool(
     )
 
 
-def _are_among(
+def are_among(
     units: PooledUnits, topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], given: ByTopic
 ) -> NDArray[np.bool_]:
     """(n,) whether docnos, sorted by their topics, are among given ones."""
@@ -310,7 +317,7 @@ def _are_among(
 def _only_new(selected: Selected, material: Material) -> tuple[Selected, int]:
     """What an earlier pool does not have, and how many units it has; old ones with new near-duplicates stay."""
     units, members = selected.units, selected.members
-    is_old = _are_among(units, units.topic_index, units.docno, material.already)
+    is_old = are_among(units, units.topic_index, units.docno, material.already)
     if not is_old.any():
         return selected, 0
     kept = ~is_old
@@ -318,9 +325,7 @@ def _only_new(selected: Selected, material: Material) -> tuple[Selected, int]:
         return replace(selected, units=units.of_entries(kept)), int(is_old.sum())
     if material.protocol.pool.near_duplicate_overlap is not None:
         topic_index = units.topic_index[members.entry]
-        had = [
-            _are_among(units, topic_index, members.docno, one) for one in (material.already, material.tied)
-        ]
+        had = [are_among(units, topic_index, members.docno, one) for one in (material.already, material.tied)]
         kept[members.entry[~(had[0] | had[1])]] = True
     only_new = replace(selected, units=units.of_entries(kept), members=members.of_entries(kept))
     return only_new, int(is_old.sum())

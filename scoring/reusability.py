@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import RunColumns
+from pooling.contribution import sole_group
 from pooling.depth import PooledUnits
-from pooling.statistics import sole_group
 from protocols.measure_names import Measure
 from protocols.schema import Average
 from scoring.matching import JudgedDocuments

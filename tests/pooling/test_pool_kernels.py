@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pooling.columns import RunColumns
+from pooling.contribution import shares
 from pooling.depth import PooledUnits, top_k
 from pooling.order import MAX_SEED, random_order
 from pooling.pool_files import contributions_tsv, pool_tsv, record
 from pooling.run_format import check_run
-from pooling.statistics import alone, brought, overlap, statistics
+from pooling.statistics import overlap, statistics
 from pooling.strategies import PoolError, PoolInput, build_pool, depths_of
 from protocols.loader import load_protocol
 
@@ -137,7 +138,11 @@ def test_statistics_count_what_each_run_and_team_brought() -> None:
     assert found["topics"] == [{"topic": "A.1", "n": 5}, {"topic": "A.2", "n": 1}]
     assert found["overlap"] == [[4, 2, 1], [2, 3, 1], [1, 1, 2]]
     assert [(run["n"], run["alone"]) for run in found["runs"]] == [(4, 2), (3, 1), (2, 1)]
-    assert found["teams"] == [{"team": "one", "n": 5, "alone": 4}, {"team": "two", "n": 2, "alone": 1}]
+    one, two = found["teams"]
+    assert (one["team"], one["n"], one["alone"], one["without"]) == ("one", 5, 4, 2)
+    assert (two["team"], two["n"], two["alone"], two["without"]) == ("two", 2, 1, 5)
+    assert (one["brought_by_topic"], one["alone_by_topic"]) == ([4, 1], [3, 1])
+    assert [run["reach"] for run in found["runs"]] == [[3, 1], [2, 1], [2, 0]]
     assert json.dumps(found)
 
 
@@ -152,8 +157,10 @@ def test_overlap_and_unique_units_equal_those_of_plain_sets(
     halves = [set().union(*sets[side::2]) for side in (0, 1)]
 
     assert overlap(units).tolist() == [[len(one & two) for two in sets] for one in sets]
-    assert brought(units, group, 2).tolist() == [len(half) for half in halves]
-    assert alone(units, group, 2).tolist() == [len(halves[0] - halves[1]), len(halves[1] - halves[0])]
+    found = shares(units, group, 2)
+    assert found.brought.sum(axis=1).tolist() == [len(half) for half in halves]
+    assert found.alone.sum(axis=1).tolist() == [len(halves[0] - halves[1]), len(halves[1] - halves[0])]
+    assert found.without.tolist() == [len(halves[1]), len(halves[0])]
 
 
 def test_overlap_is_right_when_it_is_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
