@@ -10,7 +10,7 @@ from corpus.forms import bootstrapped
 from corpus.models import Track, User
 from pooling import selectors, services
 from pooling.errors import RunRefused
-from pooling.models import Run, Team
+from pooling.models import Pool, Run, Team
 from pooling.order import MAX_SEED
 from pooling.pool_services import new_seed
 from pooling.services import Declaration
@@ -73,13 +73,23 @@ def bytes_of(upload: "UploadedFile[Any]") -> BinaryIO:
 
 
 class PoolForm(forms.Form):
-    """A pool to be built: its name, its seed, and the depth for each kind of run that the protocol pools."""
+    """A pool to be built: its name, seed, order of judging, and the depth for each kind of run that is pooled."""
 
     name = forms.CharField(max_length=100)
     seed = forms.IntegerField(
         min_value=0,
         max_value=MAX_SEED,
-        help_text="Decides the order. It is recorded; the same seed gives the same pool.",
+        help_text="Decides whatever is drawn by lot. It is recorded; the same seed gives the same pool.",
+    )
+    order = forms.ChoiceField(
+        choices=Pool.Order.choices, label="Order of judging", help_text="Recorded with every judgment."
+    )
+    tops_up = forms.ModelChoiceField(
+        queryset=Pool.objects.none(),
+        required=False,
+        label="Tops up",
+        empty_label="nothing: a pool of its own",
+        help_text="The new pool holds only what that one does not; what was judged stays judged.",
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
@@ -87,7 +97,9 @@ class PoolForm(forms.Form):
         rules = track.protocol.parsed.pool
         self.kinds = list(rules.depth)
         if not self.is_bound:
-            self.initial = {"seed": new_seed(), "name": f"Pool {track.pools.count() + 1}"}
+            fresh = {"seed": new_seed(), "name": f"Pool {track.pools.count() + 1}", "order": rules.order}
+            self.initial = fresh | self.initial
+        cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         for kind, depth in rules.depth.items():
             said = "The protocol leaves it open" if rules.depth_is_default else "The protocol says"
             self.fields[f"depth_{kind}"] = forms.IntegerField(
@@ -103,6 +115,12 @@ class PoolForm(forms.Form):
     def depth(self) -> dict[str, int]:
         """Depths by kind of run."""
         return {kind: self.cleaned_data[f"depth_{kind}"] for kind in self.kinds}
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The arguments of the service, track and person apart."""
+        data = self.cleaned_data
+        return {name: data[name] for name in ("name", "seed", "order", "tops_up")} | {"depth": self.depth}
 
 
 class TeamForm(forms.ModelForm[Team]):

@@ -13,6 +13,7 @@ from pooling.reports import Report
 from pooling.run_format import FORMS
 from pooling.units import has_units
 
+OVERLAP_RUNS = 24  # that a matrix shows
 CHUNK = 5_000  # rows of a download that are held at a time
 GAP, HEIGHT, MARGIN, WIDTH = 3, 160, 40, 900  # of a chart, in user units
 
@@ -66,12 +67,19 @@ def report_of(run: Run) -> Report:
 
 def pools_of(track: Track) -> QuerySet[Pool]:
     """Pools of a track, newest first."""
-    return track.pools.select_related("job", "created_by", "protocol")
+    return track.pools.select_related("job", "created_by", "protocol", "tops_up")
+
+
+def to_top_up(track: Track) -> QuerySet[Pool]:
+    """The pools of a track that a new one could top up."""
+    return track.pools.filter(status=Pool.Status.READY, protocol=track.protocol_id)
 
 
 def pools() -> QuerySet[Pool]:
     """Every pool, with what its page needs."""
-    return Pool.objects.select_related("track", "job", "created_by", "protocol")
+    return Pool.objects.select_related(
+        "track__collection", "track__topic_collection", "job", "created_by", "protocol", "tops_up"
+    )
 
 
 def chain(pool: Pool) -> list[Pool]:
@@ -117,6 +125,7 @@ class Cell(NamedTuple):
 
     n: int
     tenths: int
+    percent: int
 
 
 def size_chart(sizes: Sequence[tuple[str, int]]) -> Chart:
@@ -133,18 +142,56 @@ def size_chart(sizes: Sequence[tuple[str, int]]) -> Chart:
     return Chart(bars, bar, is_labelled, MARGIN + len(sizes) * (bar + GAP), base + 24, MARGIN, base, top)
 
 
-def overlap_rows(
-    runs: Sequence[dict[str, Any]], shared: Sequence[Sequence[int]]
-) -> list[tuple[Any, list[Cell]]]:
-    """The overlap matrix by rows, with each cell's share of the smaller of its two runs."""
-    rows = []
-    for i, run in enumerate(runs):
-        cells = []
-        for j, n in enumerate(shared[i]):
-            smaller = min(shared[i][i], shared[j][j])
-            cells.append(Cell(n, 10 * n // smaller if smaller else 0))
-        rows.append((run, cells))
-    return rows
+def overlap_rows(found: dict[str, Any]) -> list[tuple[Any, list[Cell]]]:
+    """The overlap matrix of a pool's statistics by rows, with each cell's share of the smaller of its two runs.
+
+    Of many runs, those that brought most units.
+    """
+    runs, shared = found["runs"], found["overlap"]
+    largest = sorted(range(len(runs)), key=lambda i: -shared[i][i])[:OVERLAP_RUNS]
+    shown = sorted(largest)
+    return [(runs[i], [_cell(shared, i, j) for j in shown]) for i in shown]
+
+
+def overlap_with(found: dict[str, Any], run_id: int) -> tuple[Any, list[tuple[Any, Cell]]] | None:
+    """One run of a pool, and how much each of the others shares with it, the most first; None if it is not in it."""
+    runs, shared = found["runs"], found["overlap"]
+    i = next((i for i, run in enumerate(runs) if run["run"] == run_id), None)
+    if i is None:
+        return None
+    others = [(run, _cell(shared, i, j)) for j, run in enumerate(runs) if j != i]
+    return runs[i], sorted(others, key=lambda one: -one[1].n)
+
+
+def _cell(shared: Sequence[Sequence[int]], i: int, j: int) -> Cell:
+    smaller = min(shared[i][i], shared[j][j])
+    share = shared[i][j] / smaller if smaller else 0
+    return Cell(shared[i][j], int(10 * share), round(100 * share))
+
+
+def overlap_page(pool: Pool, run: str) -> dict[str, Any]:
+    """How the runs of a pool overlap: the matrix, or one run with all others."""
+    found = pool.statistics
+    chosen = overlap_with(found, int(run)) if run.isascii() and run.isdigit() else None
+    return {
+        "pool": pool,
+        "track": pool.track,
+        "tab": "pools",
+        "found": found,
+        "chosen": chosen,
+        "overlap": [] if chosen else overlap_rows(found),
+        "n_left_out": max(0, len(found["runs"]) - OVERLAP_RUNS),
+    }
+
+
+def overlap_lines(pool: Pool) -> Iterator[bytes]:
+    """The whole matrix: team, tag, team, tag, units that both brought; each pair once, and each run with itself."""
+    runs, shared = pool.statistics["runs"], pool.statistics["overlap"]
+    for i, one in enumerate(runs):
+        for j in range(i, len(runs)):
+            other = runs[j]
+            names = (one["team"], one["tag"], other["team"], other["tag"])
+            yield ("\t".join(map(str, (*names, shared[i][j]))) + "\n").encode()
 
 
 def pool_page(pool: Pool) -> dict[str, Any]:
@@ -162,7 +209,7 @@ def pool_page(pool: Pool) -> dict[str, Any]:
         "least": min(numbers, default=0),
         "most": max(numbers, default=0),
         "mean": sum(numbers) / len(numbers) if numbers else 0,
-        "overlap": overlap_rows(found["runs"], found["overlap"]),
+        "overlap": overlap_rows(found) if len(found["runs"]) <= OVERLAP_RUNS else [],
     }
 
 

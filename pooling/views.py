@@ -1,23 +1,22 @@
-"""The pages of runs and pools. Thin: find through a selector, check the form, call the service, answer."""
+"""The pages of runs. Thin: find through a selector, check the form, call the service, answer."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import AuthenticatedRequest, organizer_required, person_required
+from corpus.access import AuthenticatedRequest, person_required
 from corpus.errors import Refused
 from corpus.models import Track
 from corpus.selectors import is_assessor, tracks_for
-from pooling import pool_services, selectors, services
+from pooling import selectors, services
 from pooling.errors import RunRefused
-from pooling.forms import PoolForm, RunForm, bytes_of
-from pooling.models import Pool
+from pooling.forms import RunForm, bytes_of
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
 
@@ -166,83 +165,3 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     services.withdraw_run(run=found, by=request.user)
     messages.success(request, f"{found.tag} is withdrawn.")
     return redirect(reverse("pooling:runs", args=[found.track.slug]))
-
-
-@require_GET
-@organizer_required
-def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The pools of a track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
-    return render(request, "pooling/pools.html", {"track": track, "pools": selectors.pools_of(track)})
-
-
-@READ_AND_POST
-@organizer_required
-def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Ask for a pool. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = PoolForm(request.POST or None, track=track)
-    if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        try:
-            return redirect(
-                pool_services.request_pool(
-                    track=track, name=data["name"], seed=data["seed"], depth=form.depth, by=request.user
-                )
-            )
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-    context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
-    return render(request, "pooling/new_pool.html", context)
-
-
-@require_GET
-@never_cache
-@organizer_required
-def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
-    """A pool: its job while it is built, then what it is made of. Organizers only."""
-    return render(request, "pooling/pool.html", selectors.pool_page(_pool(pool_id)))
-
-
-def _pool(pool_id: int) -> Pool:
-    return get_object_or_404(selectors.pools(), pk=pool_id)
-
-
-def _ready(pool_id: int) -> Pool:
-    return get_object_or_404(selectors.pools(), pk=pool_id, status=Pool.Status.READY)
-
-
-def _download(lines: Any, name: str) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(lines, content_type="text/tab-separated-values; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-@require_GET
-@organizer_required
-def pool_file(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
-    """The pool as a TSV: topic, docno, position. Organizers only."""
-    found = _ready(pool_id)
-    return _download(selectors.pool_lines(found), f"{found.track.slug}-pool-{found.pk}.tsv")
-
-
-@require_GET
-@organizer_required
-def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
-    """Which run brought what: topic, docno, team, tag, rank. Organizers only."""
-    found = _ready(pool_id)
-    return _download(
-        selectors.contribution_lines(found), f"{found.track.slug}-pool-{found.pk}-contributions.tsv"
-    )
-
-
-@require_GET
-@organizer_required
-def pool_record(request: AuthenticatedRequest, pool_id: int) -> JsonResponse:
-    """What the pool was made from, so that it can be built again. Organizers only."""
-    found = _ready(pool_id)
-    response = JsonResponse(
-        selectors.pool_record(found), json_dumps_params={"indent": 1, "ensure_ascii": False}
-    )
-    response["Content-Disposition"] = f'attachment; filename="{found.track.slug}-pool-{found.pk}.json"'
-    return response

@@ -66,8 +66,12 @@ password_change                         L000000
 pooling:new_pool                        L333330
 pooling:pool                            L333330
 pooling:pool_contributions              L333330
+pooling:pool_entry                      L333330
 pooling:pool_file                       L333330
+pooling:pool_overlap                    L333330
+pooling:pool_overlap_file               L333330
 pooling:pool_record                     L333330
+pooling:pool_topic                      L333330
 pooling:pools                           L333330
 pooling:run                             L404440
 pooling:run_file                        L404440
@@ -164,6 +168,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "job_id": [job.pk],
         "run_id": [run.pk],
         "pool_id": [pool.pk],
+        "pool_id code": [pool.pk, "A.1"],
+        "pool_id entry_id": [pool.pk, pool.entries.earliest("pk").pk],
         "batch_id": [batch.pk],
         "assignment_id": [task.pk],
         "qrels_id": [board.qrels_id],

@@ -264,7 +264,8 @@ def waits_for_a_lock() -> bool:
 
 def test_failed_pool_that_is_tried_again_is_being_built(scene: Scene) -> None:
     run = hand_in(scene, "a")
-    stored = run.columns.read()
+    with run.columns.open("rb") as file:
+        stored = file.read()
     run.columns.storage.delete(run.columns.name)
     pool = build(scene)
     assert (pool.status, pool.job and pool.job.state) == ("failed", "failed")

@@ -92,6 +92,10 @@ STORY = {
     "pool_file": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_contributions": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_record": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_overlap": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_overlap_file": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_topic": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_entry": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
 }
 
 
@@ -104,7 +108,8 @@ def test_each_person_sees_their_part(name: str, scene: Scene, run: Run, pool: Po
     argument: Any = run.pk if name in {"run", "run_file", "withdraw"} else pool.pk
     if name in {"runs", "submit", "pools", "new_pool"}:
         argument = scene.track.slug
-    address = reverse(f"pooling:{name}", args=[argument])
+    further = {"pool_topic": ["A.1"], "pool_entry": [pool.entries.values_list("pk", flat=True)[0]]}
+    address = reverse(f"pooling:{name}", args=[argument, *further.get(name, [])])
     people = [scene.organizer, scene.member, scene.other, scene.assessor, scene.stranger, None]
 
     responses = [as_(person).get(address) for person in people]
@@ -393,7 +398,7 @@ def test_runs_page_takes_few_queries(scene: Scene, as_: Any, django_assert_max_n
 
 
 def test_pool_is_asked_for_in_the_browser(scene: Scene, run: Run, as_: Any) -> None:
-    form = {"name": "Mine", "seed": "11", "depth_primary": "3", "depth_alternate": "0"}
+    form = {"name": "Mine", "seed": "11", "depth_primary": "3", "depth_alternate": "0", "order": "random"}
 
     response = as_(scene.organizer).post(reverse("pooling:new_pool", args=[scene.track.slug]), form)
 
@@ -403,7 +408,7 @@ def test_pool_is_asked_for_in_the_browser(scene: Scene, run: Run, as_: Any) -> N
 
 
 def test_pool_form_says_why_it_refuses(scene: Scene, as_: Any) -> None:
-    form = {"name": "Mine", "seed": "11", "depth_primary": "3", "depth_alternate": "0"}
+    form = {"name": "Mine", "seed": "11", "depth_primary": "3", "depth_alternate": "0", "order": "random"}
 
     page = (
         as_(scene.organizer).post(reverse("pooling:new_pool", args=[scene.track.slug]), form).content.decode()

@@ -1,0 +1,129 @@
+"""The pages of pools, for organizers. Thin: find through a selector, check the form, call the service, answer."""
+
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from corpus.access import AuthenticatedRequest, organizer_required
+from corpus.errors import Refused
+from corpus.selectors import tracks_for
+from pooling import entry_selectors, pool_services, selectors
+from pooling.forms import PoolForm
+from pooling.models import Pool
+
+READ_AND_POST = require_http_methods(["GET", "POST"])
+
+
+@require_GET
+@organizer_required
+def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The pools of a track. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    return render(request, "pooling/pools.html", {"track": track, "pools": selectors.pools_of(track)})
+
+
+@READ_AND_POST
+@organizer_required
+def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask for a pool. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    asked_for = {name: value for name, value in request.GET.items() if value.isdecimal()}
+    form = PoolForm(request.POST or None, track=track, initial=asked_for)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect(pool_services.request_pool(track=track, by=request.user, **form.asked))
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+    context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
+    return render(request, "pooling/new_pool.html", context)
+
+
+@require_GET
+@never_cache
+@organizer_required
+def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+    """A pool: its job while it is built, then what it is made of. Organizers only."""
+    return render(request, "pooling/pool.html", selectors.pool_page(_pool(pool_id)))
+
+
+def _pool(pool_id: int) -> Pool:
+    return get_object_or_404(selectors.pools(), pk=pool_id)
+
+
+def _ready(pool_id: int) -> Pool:
+    return get_object_or_404(selectors.pools(), pk=pool_id, status=Pool.Status.READY)
+
+
+def _download(lines: Any, name: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(lines, content_type="text/tab-separated-values; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_GET
+@organizer_required
+def pool_file(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+    """The pool as a TSV: topic, docno, position. Organizers only."""
+    found = _ready(pool_id)
+    return _download(selectors.pool_lines(found), f"{found.track.slug}-pool-{found.pk}.tsv")
+
+
+@require_GET
+@organizer_required
+def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+    """Which run brought what: topic, docno, team, tag, rank. Organizers only."""
+    found = _ready(pool_id)
+    return _download(
+        selectors.contribution_lines(found), f"{found.track.slug}-pool-{found.pk}-contributions.tsv"
+    )
+
+
+@require_GET
+@organizer_required
+def pool_record(request: AuthenticatedRequest, pool_id: int) -> JsonResponse:
+    """What the pool was made from, so that it can be built again. Organizers only."""
+    found = _ready(pool_id)
+    response = JsonResponse(
+        selectors.pool_record(found), json_dumps_params={"indent": 1, "ensure_ascii": False}
+    )
+    response["Content-Disposition"] = f'attachment; filename="{found.track.slug}-pool-{found.pk}.json"'
+    return response
+
+
+@require_GET
+@organizer_required
+def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+    """How the runs of a pool overlap; one of them against all others if asked. Organizers only."""
+    context = selectors.overlap_page(_ready(pool_id), request.GET.get("run", ""))
+    return render(request, "pooling/overlap.html", context)
+
+
+@require_GET
+@organizer_required
+def pool_overlap_file(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+    """The whole overlap matrix as a TSV. Organizers only."""
+    found = _ready(pool_id)
+    return _download(selectors.overlap_lines(found), f"{found.track.slug}-pool-{found.pk}-overlap.tsv")
+
+
+@require_GET
+@organizer_required
+def pool_topic(request: AuthenticatedRequest, pool_id: int, code: str) -> HttpResponse:
+    """The entries of one topic, with their members and who brought what. Organizers only: assessors never see it."""
+    found = _ready(pool_id)
+    topic = get_object_or_404(found.track.topics, code=code)
+    context = entry_selectors.topic_page(found, topic, request.GET.get("page"))
+    return render(request, "pooling/pool_topic.html", context)
+
+
+@require_GET
+@organizer_required
+def pool_entry(request: AuthenticatedRequest, pool_id: int, entry_id: int) -> HttpResponse:
+    """One entry with all of its members. Organizers only."""
+    found = _ready(pool_id)
+    entry = get_object_or_404(entry_selectors.entries_of(found), pk=entry_id)
+    context = entry_selectors.entry_page(entry, found, request.GET.get("page"))
+    return render(request, "pooling/pool_entry.html", context)
