@@ -44,7 +44,7 @@ class RunColumns:
     @property
     def offsets(self) -> NDArray[np.int64]:
         """(t + 1,) the rows of topic i are those from offsets[i] up to offsets[i + 1]."""
-        return np.searchsorted(self.topic_index, np.arange(len(self.topics) + 1)).astype(np.int64)
+        return _offsets(self.topic_index, len(self.topics))
 
     @classmethod
     def ordered(
@@ -69,6 +69,25 @@ class RunColumns:
         cited = None if passage is None else passage[order]
         columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], named, cited)
         return columns, order
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The topics and documents of a run, in its order, as in `RunColumns`: all that scoring needs."""
+
+    topics: NDArray[np.str_]
+    offsets: NDArray[np.int64]
+    docno: NDArray[np.bytes_]
+
+    def __len__(self) -> int:
+        return len(self.docno)
+
+
+Ranked = RunColumns | Ranking
+
+
+def _offsets(topic_index: NDArray[np.int32], n_topics: int) -> NDArray[np.int64]:
+    return np.searchsorted(topic_index, np.arange(n_topics + 1)).astype(np.int64)
 
 
 def sorted_topics(
@@ -186,6 +205,7 @@ def save(columns: RunColumns) -> bytes:
         "docno": columns.docno,
         "rank": columns.rank,
         "score": columns.score,
+        "offsets": columns.offsets,
     }
     if columns.post is not None:
         arrays["post"] = columns.post
@@ -213,3 +233,18 @@ def load(file: BinaryIO | Path) -> RunColumns:
             post=arrays.get("post"),
             passage=arrays.get("passage"),
         )
+
+
+def load_ranking(file: BinaryIO | Path) -> Ranking:
+    """What scoring needs of a file that `save` wrote; the rest of it is not read.
+
+    Raises
+    ------
+    ValueError, KeyError
+        The file is not one of ours.
+    """
+    with np.load(file, allow_pickle=False) as arrays:
+        topics, docno, offsets = arrays["topics"], arrays["docno"], arrays.get("offsets")
+        if offsets is None:  # as files were before they held them
+            offsets = _offsets(arrays["topic_index"], len(topics))
+        return Ranking(topics, offsets, docno)

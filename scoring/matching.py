@@ -13,15 +13,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns, byte_keys
+from pooling.columns import Ranked, byte_keys
 from scoring.qrels_format import QrelsColumns
 
 Remembered = TypeVar("Remembered")
 
 EMPTY = -1
+SEVERAL = np.uint8(2)
+BLOCK = 1 << 14  # rows whose arrays stay in the processor's cache together
 HALF = np.uint64(32)
 # An odd multiplier with well-mixed bits (the golden ratio times 2^64) spreads the keys over the table.
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SALT = np.uint64(0xD6E8FEB86659FD93)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,82 +120,151 @@ class JudgedDocuments:
         rank = position_in_topic(topic, self.n_topics) + 1
         return Hits(topic, rank, grade[order], self.n_graded(0))
 
-    def hits(self, run: RunColumns, *, depth: int | None = None) -> Hits:
+    def hits(self, run: Ranked, *, depth: int | None = None) -> Hits:
         """What a run found, among its top `depth` ranks of each topic, or all of them.
 
         Pooled documents without a grade (negative in the qrels) are as unjudged as those that the qrels do not name.
         """
         return self.found(run, depth=depth).graded()
 
-    def found(self, run: RunColumns, *, depth: int | None = None) -> Hits:
+    def found(self, run: Ranked, *, depth: int | None = None) -> Hits:
         """Every document of the run that the qrels name, those with a negative grade as well."""
         places = np.array([self._place.get(code, EMPTY) for code in run.topics.tolist()], dtype=np.int64)
-        first_row, n_rows = run.offsets[:-1], np.diff(run.offsets)
-        topic = places[run.topic_index] if len(run) else places[:0]
+        offsets = run.offsets
+        first_row, n_rows = offsets[:-1], np.diff(offsets)
+        row, entry = self._table.find(run.docno, offsets, places)
+        rank = row - first_row[_block_of(row, offsets)] + 1
         if depth is not None:
-            topic[np.arange(len(run)) - first_row[run.topic_index] >= depth] = EMPTY
+            is_kept = rank <= depth
+            rank, entry = rank[is_kept], entry[is_kept]
             n_rows = np.minimum(n_rows, depth)
-        row, entry = self._table.find(topic, run.docno)
         n_returned = np.zeros(self.n_topics, dtype=np.int64)
         n_returned[places[places >= 0]] = n_rows[places >= 0]
-        return Hits(topic[row], row - first_row[run.topic_index[row]] + 1, self.grade[entry], n_returned)
+        return Hits(self.topic[entry], rank, self.grade[entry], n_returned)
 
 
 class _Table:
-    """An open hash table over (topic, docno), four slots or more for each entry, probed with whole arrays."""
+    """An open hash table over (topic, docno), eight slots or more for each entry, probed with whole arrays.
+
+    Most rows of a run are not judged: one look into a table of bytes tells. It has, for each slot, seven bits of the
+    digest of the entry that belongs there, nothing if there is none, or a mark if there are several.
+    """
 
     def __init__(self, topic: NDArray[np.int64], docno: NDArray[np.bytes_]) -> None:
         self.topic = topic
         self.keys = byte_keys(docno)
-        self.bits = max(4, (4 * len(topic)).bit_length())
+        self.bits = max(4, (8 * len(topic)).bit_length())
         self.slots = np.full(1 << self.bits, EMPTY, dtype=np.int32)
+        self.digest = self._digest(_salts(topic), self.keys)
         entry = np.arange(len(topic))
-        slot = self._first_slot(topic, self.keys)
+        slot = self._slot(self.digest)
         while len(entry):
             is_free = self.slots[slot] == EMPTY
             self.slots[slot[is_free]] = entry[is_free]  # of several entries for one slot, the last stays
             is_out = self.slots[slot] != entry
             entry, slot = entry[is_out], self._next_slot(slot[is_out])
+        self.marks = self._marks()
 
-    def _first_slot(self, topic: NDArray[np.int64], keys: list[NDArray[np.uint64]]) -> NDArray[np.int64]:
-        mixed = topic.astype(np.uint64) * MULTIPLIER
-        for key in keys:
-            mixed ^= key
-            mixed *= MULTIPLIER
+    def _marks(self) -> NDArray[np.uint8]:
+        slot = self._slot(self.digest)
+        marks = np.zeros(len(self.slots), dtype=np.uint8)
+        marks[slot] = self._mark(self.digest)
+        marks[np.bincount(slot, minlength=len(marks)) > 1] = SEVERAL
+        return marks
+
+    def _mark(self, digest: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        """Odd, so that it is neither of the marks for none and for several."""
+        mark: NDArray[np.uint8] = (digest >> np.uint64(56 - self.bits)).astype(np.uint8) | np.uint8(1)
+        return mark
+
+    def _digest(self, salt: NDArray[np.uint64], keys: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+        """A number for each topic and docno; of docnos of one word and one topic no two have the same."""
+        mixed = salt ^ keys[0]
+        mixed *= MULTIPLIER
+        for n in range(1, len(self.keys)):
             mixed ^= mixed >> HALF
-        return ((mixed * MULTIPLIER) >> np.uint64(64 - self.bits)).astype(np.int64)
+            if n < len(keys):
+                mixed ^= keys[n]
+            mixed *= MULTIPLIER
+        return mixed
+
+    def _slot(self, digest: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return (digest >> np.uint64(64 - self.bits)).view(np.int64)
 
     def _next_slot(self, slot: NDArray[np.int64]) -> NDArray[np.int64]:
         return (slot + 1) & (len(self.slots) - 1)
 
     def find(
-        self, topic: NDArray[np.int64], docno: NDArray[np.bytes_]
+        self, docno: NDArray[np.bytes_], offsets: NDArray[np.int64], places: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which rows (topic, docno) are entries, ascending, and which; a topic of -1 is in no entry."""
-        keys = byte_keys(docno)
+        """Which rows of a run are entries, ascending, and which. `places`: of each topic of the run, -1 for none."""
+        salts = _salts(places)
+        parts = [
+            self._candidates(docno[first : first + BLOCK], salts, np.clip(offsets - first, 0, BLOCK))
+            for first in range(0, len(docno), BLOCK)
+        ]
+        row = np.concatenate(
+            [np.zeros(0, dtype=np.intp), *(part + n * BLOCK for n, (part, _) in enumerate(parts))]
+        )
+        digest = np.concatenate([np.zeros(0, dtype=np.uint64), *(part for _, part in parts)])
+        topic = places[_block_of(row, offsets)]
+        keys = byte_keys(docno[row])
         is_possible = topic >= 0
         for key in keys[len(self.keys) :]:
             is_possible &= key == 0  # else it is longer than any docno of the entries
-        row = np.flatnonzero(is_possible)
-        nothing = np.zeros(len(row), dtype=np.uint64)
-        columns = [keys[n][row] if n < len(keys) else nothing for n in range(len(self.keys))]
-        found = self._probe(topic[row], columns)
+        if not is_possible.all():
+            row, topic, digest = row[is_possible], topic[is_possible], digest[is_possible]
+            keys = [key[is_possible] for key in keys]
+        found = self._probe(topic, digest, keys)
         at = np.flatnonzero(found >= 0)
         return row[at], found[at]
 
-    def _probe(self, topic: NDArray[np.int64], keys: list[NDArray[np.uint64]]) -> NDArray[np.int64]:
+    def _candidates(
+        self, docno: NDArray[np.bytes_], salts: NDArray[np.uint64], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
+        """Rows of a block that may well be entries, and their digests."""
+        digest = self._digest(np.repeat(salts, np.diff(offsets)), byte_keys(docno))
+        mark = self.marks[self._slot(digest)]
+        row = np.flatnonzero((mark == self._mark(digest)) | (mark == SEVERAL))
+        return row, digest[row]
+
+    def _probe(
+        self, topic: NDArray[np.int64], digest: NDArray[np.uint64], keys: list[NDArray[np.uint64]]
+    ) -> NDArray[np.int64]:
         """Walk the slots of all rows at once; a row leaves at its entry or at an empty slot. Shape (rows,)."""
         found = np.full(len(topic), EMPTY, dtype=np.int64)
         at = np.arange(len(topic))
-        slot = self._first_slot(topic, keys)
+        slot = self._slot(digest)
         while len(at):
             entry = self.slots[slot]
-            taken = np.flatnonzero(entry >= 0)
-            at, slot, entry = at[taken], slot[taken], entry[taken]
-            is_same = self.topic[entry] == topic[at]
-            for mine, theirs in zip(self.keys, keys, strict=True):
-                is_same &= mine[entry] == theirs[at]
-            same, other = np.flatnonzero(is_same), np.flatnonzero(~is_same)
+            same = self._is_same(entry, at, topic, digest, keys) & (entry >= 0)
             found[at[same]] = entry[same]
+            other = np.flatnonzero(~same & (entry >= 0))
             at, slot = at[other], self._next_slot(slot[other])
         return found
+
+    def _is_same(
+        self,
+        entry: NDArray[np.int32],
+        at: NDArray[np.int64],
+        topic: NDArray[np.int64],
+        digest: NDArray[np.uint64],
+        keys: list[NDArray[np.uint64]],
+    ) -> NDArray[np.bool_]:
+        """Whether rows are these entries. Words are compared where the digest leaves a doubt: from two on."""
+        is_same: NDArray[np.bool_] = (self.digest[entry] == digest[at]) & (self.topic[entry] == topic[at])
+        if len(self.keys) > 1:
+            for n, mine in enumerate(self.keys):
+                is_same &= mine[entry] == (keys[n][at] if n < len(keys) else 0)
+        return is_same
+
+
+def _block_of(row: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Which of the blocks that begin at `offsets` each of some ascending rows is in."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(np.searchsorted(row, offsets)))
+
+
+def _salts(topic: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """What tells equal docnos of several topics apart."""
+    salts: NDArray[np.uint64] = topic.astype(np.uint64) * SALT
+    return salts

@@ -38,10 +38,14 @@ def share(
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
-@lru_cache(maxsize=8)
 def discounts(depth: int) -> Values:
-    """log2(rank + 1) for ranks up to `depth`; index 0 stands for no rank.
+    """log2(rank + 1) for ranks up to `depth` at least; index 0 stands for no rank.
 
     From the C library, as in trec_eval: NumPy's own log2 differs in the last bit for some ranks.
     """
+    return _discounts(1 << max(10, depth.bit_length()))
+
+
+@lru_cache(maxsize=16)
+def _discounts(depth: int) -> Values:
     return np.array([1.0, *(math.log2(rank + 1) for rank in range(1, depth + 1))])

@@ -1,9 +1,12 @@
+from io import BytesIO
+from zipfile import BadZipFile
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pooling.columns import trec_order
+from pooling.columns import RunColumns, load, load_ranking, save, trec_order
 
 Row = tuple[int, bytes, float]
 ROW = st.tuples(
@@ -39,3 +42,49 @@ def test_groups_of_tied_rows_of_any_size_are_ordered_by_docno(size: int, width: 
     rows = [(0, name, float(-(n // size))) for n, name in enumerate(names)]
 
     assert ordered(rows) == plainly(rows)
+
+
+def example() -> RunColumns:
+    columns, _ = RunColumns.ordered(
+        topics=["A.2", "A.10", "A.1"],
+        topic_index=np.array([0, 0, 2, 1, 2], dtype=np.int32),
+        docno=np.array([b"x", b"yy", b"\xc3\xa9", b"x", b"z"]),
+        rank=np.array([1, 2, 1, 1, 2], dtype=np.int32),
+        score=np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+    )
+    return columns
+
+
+def test_a_ranking_is_what_scoring_needs_of_the_stored_columns() -> None:
+    columns = example()
+
+    ranking = load_ranking(BytesIO(save(columns)))
+
+    assert len(ranking) == 5
+    assert ranking.topics.tolist() == columns.topics.tolist()
+    assert ranking.docno.tolist() == columns.docno.tolist()
+    assert ranking.offsets.tolist() == columns.offsets.tolist() == [0, 2, 3, 5]
+
+
+def test_files_from_before_they_held_offsets_are_read_as_well() -> None:
+    columns = example()
+    old = BytesIO()
+    np.savez(
+        old,
+        topics=columns.topics,
+        topic_index=columns.topic_index,
+        docno=columns.docno,
+        rank=columns.rank,
+        score=columns.score,
+    )
+
+    old.seek(0)
+    assert load_ranking(old).offsets.tolist() == columns.offsets.tolist()
+    old.seek(0)
+    assert load(old).score.tolist() == columns.score.tolist()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"A.1\t1\t1\t1\tr\n"])
+def test_another_file_is_no_ranking(content: bytes) -> None:
+    with pytest.raises((ValueError, KeyError, EOFError, BadZipFile)):
+        load_ranking(BytesIO(content))
