@@ -1,17 +1,20 @@
 """The notation of measures, as protocols and commands write them: `nDCG'`, `AP(rel=2)'`, `P(rel=2)@10'`.
 
-A name is a family, then `(rel=LEVEL)` where a document counts as relevant from another grade than 1, then `@k` where
-only the top k ranks count, then a prime where unjudged documents are removed first. `(judged_only=True)`, as
-ir_measures writes it, says the same as the prime. This module knows what may be written; `scoring.measures`
-computes it. A new family is a line in `FAMILIES` and a kernel there.
+A name is a family, then in parentheses what differs from its defaults (`rel=2` where a document counts as relevant
+from another grade, `p=0.9`), then `@k` where only the top k ranks count, then a prime where unjudged documents are
+removed first. `(judged_only=True)` and `(cutoff=10)`, as ir_measures writes them, say the same as prime and `@10`; its
+names for families are understood as well. This module knows what may be written; `scoring.measures` computes it. A new
+family is a line in `FAMILIES` and a file there.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
-Use = Literal["never", "optional", "required"]
+Use = Literal["never", "optional", "required", "share"]
+Summary = Literal["mean", "geometric mean", "sum"]
 
 
 class MeasureError(ValueError):
@@ -19,29 +22,97 @@ class MeasureError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number, or one of some words, that a family takes by name. No default: the qrels tell."""
+
+    default: float | str | None
+    low: float = 0.0
+    high: float = 1.0
+    words: tuple[str, ...] = ()
+
+    def read(self, text: str) -> float | str | None:
+        """What the text says; None if it is not accepted."""
+        if self.words:
+            return text.strip("'\"") if text.strip("'\"") in self.words else None
+        is_number = re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", text) is not None
+        return float(text) if is_number and self.low <= float(text) <= self.high else None
+
+    @property
+    def accepted(self) -> str:
+        return " or ".join(self.words) if self.words else f"a number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Family:
-    """What may follow a family's name."""
+    """What may follow a family's name, and how its values are summed up over topics."""
 
     has_level: bool  # takes (rel=LEVEL)
-    cutoff: Use  # takes @k
+    cutoff: Use  # takes @k; "share": takes a share of the relevant documents there, as in @0.1
     has_prime: bool  # may be computed with the unjudged documents removed
     title: str
+    parameters: Mapping[str, Parameter] = field(default_factory=lambda: MappingProxyType({}))
+    level: int = 1  # from which a document is relevant if nobody says; 0: the grades themselves count
+    summary: Summary = "mean"
 
+
+_P = Parameter(0.8, 0.0, 0.999999)
+_TOP = Parameter(None, 1, 999)
+_SWITCH = Parameter("False", words=("True", "False"))
 
 FAMILIES: dict[str, Family] = {
-    "nDCG": Family(False, "optional", True, "normalised discounted cumulative gain"),
+    "nDCG": Family(
+        False,
+        "optional",
+        True,
+        "normalised discounted cumulative gain",
+        {"dcg": Parameter("log2", words=("log2", "exp-log2"))},
+    ),
     "AP": Family(True, "optional", True, "average precision"),
     "P": Family(True, "required", True, "precision at rank {k}"),
     "R": Family(True, "required", True, "recall at rank {k}"),
     "Rprec": Family(True, "never", True, "precision at rank R, the number of relevant documents"),
     "RR": Family(True, "optional", True, "reciprocal rank of the first relevant document"),
     "bpref": Family(True, "never", True, "binary preference"),
-    "judged": Family(False, "required", False, "share of the top {k} ranks that is judged"),
+    "judged": Family(False, "optional", False, "share of the ranks that is judged"),
+    "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
+    "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP}),
+    "Q": Family(True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
+    "RBP": Family(True, "optional", True, "rank-biased precision", {"p": _P, "max_rel": _TOP}, level=0),
+    "RBPresid": Family(
+        False, "optional", False, "what rank-biased precision could still gain if all were judged", {"p": _P}
+    ),
+    "infAP": Family(True, "never", True, "inferred average precision"),
+    "IPrec": Family(True, "share", True, "interpolated precision at recall {recall}"),
+    "P-hit": Family(True, "never", True, "share of all returned documents that is relevant"),
+    "SetP": Family(True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
+    "SetR": Family(True, "never", True, "recall of the set returned"),
+    "SetF": Family(True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}),
+    "SetAP": Family(True, "never", True, "precision by recall of the set returned"),
+    "GMAP": Family(True, "optional", True, "average precision, geometric mean", summary="geometric mean"),
+    "GMbpref": Family(True, "never", True, "binary preference, geometric mean", summary="geometric mean"),
+    "NumRet": Family(True, "never", True, "documents returned", level=0, summary="sum"),
+    "NumRel": Family(True, "never", False, "relevant documents in the qrels", summary="sum"),
+}
+
+# What ir_measures calls them, and other common names: the family, and arguments that the name implies.
+ALIASES: dict[str, tuple[str, str]] = {
+    "NDCG": ("nDCG", ""),
+    "MAP": ("AP", ""),
+    "Precision": ("P", ""),
+    "Recall": ("R", ""),
+    "RPrec": ("Rprec", ""),
+    "MRR": ("RR", ""),
+    "Bpref": ("bpref", ""),
+    "BPref": ("bpref", ""),
+    "Judged": ("judged", ""),
+    "SetRelP": ("SetP", "relative=True"),
+    "NumRelRet": ("NumRet", "rel=1"),
 }
 
 # The prime stands last; before the cutoff, as in P'@10, it is understood as well.
 _NAME = re.compile(
-    r"(?P<family>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<early>'(?=@))?(?:@(?P<k>\d{1,6}))?(?P<prime>'?)"
+    r"(?P<family>[A-Za-z]+(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
+    r"(?P<early>'(?=@))?(?:@(?P<at>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}))?(?P<prime>'?)"
 )
 _EXAMPLES = "nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2), judged@10"
 
@@ -54,23 +125,61 @@ class Measure:
     level: int = 1  # the grade from which a document is relevant
     k: int | None = None  # ranks that count; all if None
     judged_only: bool = False
+    parameters: tuple[tuple[str, float | str], ...] = ()  # those that differ from the defaults
 
     def __str__(self) -> str:
-        level = f"(rel={self.level})" if self.level != 1 else ""
-        cutoff = f"@{self.k}" if self.k is not None else ""
-        prime = "'" if self.judged_only else ""
-        return f"{self.family}{level}{cutoff}{prime}"
+        family = FAMILIES[self.family]
+        given = dict(self.parameters)
+        arguments = [f"rel={self.level}"] if self.level != family.level and family.has_level else []
+        arguments += [f"{name}={_written(given[name])}" for name in family.parameters if name in given]
+        at = self.k if self.k is not None else given.get("recall")
+        return (
+            self.family
+            + (f"({','.join(arguments)})" if arguments else "")
+            + (f"@{_written(at)}" if at is not None else "")
+            + ("'" if self.judged_only else "")
+        )
 
     @property
     def title(self) -> str:
         """What the name means, for a reader who does not know the notation."""
         family = FAMILIES[self.family]
-        said = family.title.format(k=self.k)
-        if self.k is not None and family.cutoff == "optional":
+        recall = _written(dict(self.parameters).get("recall", 0.0))
+        said = family.title.format(k=self.k, recall=recall)
+        if self.k is not None and family.cutoff == "optional" and "{k}" not in family.title:
             said += f" over the top {self.k} ranks"
-        if family.has_level:
+        if family.has_level and self.level:
             said += f", relevant from grade {self.level}"
+        for name, value in self.parameters:
+            said += f", {name} {_written(value)}" if name in family.parameters else ""
         return said + (", unjudged documents removed" if self.judged_only else "")
+
+    def number(self, name: str) -> float | None:
+        """The value of a parameter that is a number; None where the qrels tell."""
+        value = self._value(name)
+        return None if value is None else float(value)
+
+    def word(self, name: str) -> str:
+        """The value of a parameter that is a word."""
+        return str(self._value(name))
+
+    def _value(self, name: str) -> float | str | None:
+        default = FAMILIES[self.family].parameters.get(name, _TOP).default
+        return dict(self.parameters).get(name, default)
+
+
+def _written(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.9g}"
+
+
+@dataclass
+class _Arguments:
+    """What stands in a name's parentheses."""
+
+    level: int | None = None
+    k: int | None = None
+    judged_only: bool = False
+    parameters: dict[str, float | str] = field(default_factory=dict)
 
 
 def parse_measure(name: str) -> Measure:
@@ -84,15 +193,19 @@ def parse_measure(name: str) -> Measure:
     match = _NAME.fullmatch(name.strip())
     if match is None:
         raise MeasureError(f"{name!r} is no measure; write it like {_EXAMPLES}")
-    family = FAMILIES.get(match["family"])
+    called, implied = ALIASES.get(match["family"], (match["family"], ""))
+    family = FAMILIES.get(called)
     if family is None:
-        raise MeasureError(f"{name!r}: there is no measure {match['family']!r}; use {', '.join(FAMILIES)}")
-    level, judged_only = _arguments(name, match["arguments"])
-    judged_only = judged_only or bool(match["early"] or match["prime"])
-    k = int(match["k"]) if match["k"] else None
-    for complaint in _complaints(match["family"], family, level, k, judged_only):
+        raise MeasureError(f"{name!r}: there is no measure {called!r}; use {', '.join(FAMILIES)}")
+    said = _arguments(name, family, match["arguments"], implied)
+    said.judged_only |= bool(match["early"] or match["prime"])
+    if match["at"] is not None:
+        _take_cutoff(name, family, said, match["at"])
+    for complaint in _complaints(called, family, said):
         raise MeasureError(f"{name!r}: {complaint}")
-    return Measure(match["family"], 1 if level is None else level, k, judged_only)
+    given = {n: v for n, v in said.parameters.items() if n == "recall" or v != family.parameters[n].default}
+    level = family.level if said.level is None else said.level
+    return Measure(called, level, said.k, said.judged_only, tuple(sorted(given.items())))
 
 
 def parse_measures(names: Iterable[str]) -> list[Measure]:
@@ -100,32 +213,64 @@ def parse_measures(names: Iterable[str]) -> list[Measure]:
     return list(dict.fromkeys(parse_measure(name) for name in names))
 
 
-def _arguments(name: str, text: str | None) -> tuple[int | None, bool]:
-    """The level, None where none is given, and whether only judged documents count."""
-    level, judged_only = None, False
-    for part in (text or "").split(",") if text is not None else ():
+def _arguments(name: str, family: Family, text: str | None, implied: str) -> _Arguments:
+    said = _Arguments()
+    parts = [*([implied] if implied else []), *(text.split(",") if text is not None else [])]
+    for part in parts:
         key, _, value = (word.strip() for word in part.partition("="))
-        if key == "rel" and re.fullmatch(r"[1-9]\d{0,3}", value):
-            level = int(value)
-        elif key == "judged_only" and value in {"True", "False"}:
-            judged_only = value == "True"
-        else:
-            raise MeasureError(
-                f"{name!r}: {part.strip()!r} is not accepted; use rel=LEVEL (a grade of at least 1) or judged_only=True"
-            )
-    return level, judged_only
+        if not _is_taken(said, family, key, value):
+            accepted = ["rel=LEVEL (a grade of at least 1)", "judged_only=True", "cutoff=RANK"]
+            accepted += [f"{key}= {parameter.accepted}" for key, parameter in family.parameters.items()]
+            raise MeasureError(f"{name!r}: {part.strip()!r} is not accepted; use {', '.join(accepted)}")
+    return said
 
 
-def _complaints(
-    name: str, family: Family, level: int | None, k: int | None, judged_only: bool
-) -> Iterable[str]:
-    if level is not None and not family.has_level:
+def _is_taken(said: _Arguments, family: Family, key: str, value: str) -> bool:
+    if key == "rel" and re.fullmatch(r"[1-9]\d{0,3}", value):
+        said.level = int(value)
+    elif key == "judged_only" and value in {"True", "False"}:
+        said.judged_only = value == "True"
+    elif key == "cutoff" and re.fullmatch(r"\d{1,6}", value):
+        said.k = int(value)
+    elif key == "recall" and family.cutoff == "share":
+        return _is_recall(said, value)
+    elif key in family.parameters:
+        read = family.parameters[key].read(value)
+        if read is None:
+            return False
+        said.parameters[key] = read
+    else:
+        return False
+    return True
+
+
+def _is_recall(said: _Arguments, value: str) -> bool:
+    read = Parameter(None).read(value)
+    if read is not None:
+        said.parameters["recall"] = read
+    return read is not None
+
+
+def _take_cutoff(name: str, family: Family, said: _Arguments, at: str) -> None:
+    if family.cutoff == "share":
+        if not _is_recall(said, at):
+            raise MeasureError(f"{name!r}: after @ stands a share of the relevant documents, from 0 to 1")
+    elif "." in at:
+        raise MeasureError(f"{name!r}: the rank after @ is a whole number")
+    else:
+        said.k = int(at)
+
+
+def _complaints(name: str, family: Family, said: _Arguments) -> Iterable[str]:
+    if said.level is not None and not family.has_level:
         yield f"{name} takes no rel="
-    if k is not None and family.cutoff == "never":
-        yield f"{name} takes no @k"
-    if k is None and family.cutoff == "required":
+    if said.k is not None and family.cutoff in {"never", "share"}:
+        yield f"{name} takes no @k" if family.cutoff == "never" else f"{name} takes a share, as in {name}@0.1"
+    if said.k is None and family.cutoff == "required":
         yield f"{name} needs a rank, as in {name}@10"
-    if k is not None and k < 1:
+    if "recall" not in said.parameters and family.cutoff == "share":
+        yield f"{name} needs a share of the relevant documents, as in {name}@0.1"
+    if said.k is not None and said.k < 1:
         yield "the rank after @ must be at least 1"
-    if judged_only and not family.has_prime:
+    if said.judged_only and not family.has_prime:
         yield f"{name} takes no prime"

@@ -6,13 +6,13 @@ from scoring.measures.parts import relevant, share, sums, top
 from scoring.measures.registry import Values, kernel
 
 
-@kernel("AP")
+@kernel("AP", "GMAP")
 def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Mean over all relevant documents of the precision at the rank of each; one not found counts 0.
 
     Source
     ------
-    Equals trec_eval's map and map_cut.
+    Equals trec_eval's map, map_cut and, summed up by a geometric mean, gm_map.
     """
     found = relevant(top(hits, measure.k), measure.level)
     n_found = position_in_topic(found.topic, judged.n_topics) + 1

@@ -8,7 +8,7 @@ from scoring.measures.parts import share, sums
 from scoring.measures.registry import Values, kernel
 
 
-@kernel("bpref")
+@kernel("bpref", "GMbpref")
 def bpref(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Mean over all relevant documents of 1 - min(n, R) / min(N, R), where n judged nonrelevant ones stand above.
 

@@ -10,10 +10,11 @@ from scoring.measures.registry import Values, kernel
 
 @kernel("judged")
 def judged_share(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
-    """Judged documents among the top k, divided by k or by what the run has, if that is less.
+    """Judged documents among the top k, or among all; divided by k, or by what the run has if that is less.
 
     Source
     ------
     Equals ir_measures' Judged. trec_eval's unj divides by k, always.
     """
-    return share(counts(top(hits, measure.k)), np.minimum(hits.n_returned, measure.k or 1))
+    n_looked_at = hits.n_returned if measure.k is None else np.minimum(hits.n_returned, measure.k)
+    return share(counts(top(hits, measure.k)), n_looked_at)

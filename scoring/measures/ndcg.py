@@ -1,6 +1,7 @@
 """Normalised discounted cumulative gain."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocols.measure_names import Measure
 from scoring.matching import Hits, JudgedDocuments
@@ -12,17 +13,22 @@ from scoring.measures.registry import Values, kernel
 def ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Normalised discounted cumulative gain, of the top k ranks where k is given.
 
-    The discount is log2(rank + 1); the ideal is over all judged documents, the same for a primed measure. The level
-    has no part in it.
+    The gain is the grade, or 2^grade - 1 for `dcg=exp-log2`; the discount is log2(rank + 1); the ideal is over all
+    judged documents, the same for a primed measure. The level has no part in it.
 
     Source
     ------
-    Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut.
+    Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut. The exponential
+    gain: Burges et al. (2005), doi:10.1145/1102351.1102363.
     """
-    best = judged.remember(("ideal dcg", measure.k), lambda: dcg(top(judged.ideal, measure.k)))
-    return share(dcg(top(hits, measure.k)), best)
+    formula = measure.word("dcg")
+    best = judged.remember(
+        ("ideal dcg", measure.k, formula), lambda: _dcg(top(judged.ideal, measure.k), formula)
+    )
+    return share(_dcg(top(hits, measure.k), formula), best)
 
 
-def dcg(hits: Hits) -> Values:
-    """Discounted cumulative gain of each topic, where the gain is the grade."""
-    return sums(hits, hits.grade / discounts(int(np.max(hits.rank, initial=1)))[hits.rank])
+def _dcg(hits: Hits, formula: str) -> Values:
+    gains: NDArray[np.float64] | NDArray[np.int64]
+    gains = np.exp2(hits.grade) - 1.0 if formula == "exp-log2" else hits.grade
+    return sums(hits, gains / discounts(int(np.max(hits.rank, initial=1)))[hits.rank])

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import RunColumns
-from protocols.measure_names import Measure
+from protocols.measure_names import FAMILIES, Measure, Summary
 from protocols.schema import Average
 from scoring.matching import JudgedDocuments
 from scoring.measures.registry import KERNELS, Values
+
+LEAST_OF_GEOMETRIC_MEAN = 1e-5  # a value below counts as this, as in trec_eval: one 0 would make it all 0
 
 
 class RunScores(NamedTuple):
@@ -18,10 +20,12 @@ class RunScores(NamedTuple):
 
     values : (topics, measures) in the order of the qrels' topics and of the measures asked for.
     has_topic : (topics,) whether the run has the topic.
+    summaries : how the values of each measure are summed up; by their mean if nothing is said.
     """
 
     values: NDArray[np.float64]
     has_topic: NDArray[np.bool_]
+    summaries: tuple[Summary, ...] = ()
 
     @property
     def n_missing(self) -> int:
@@ -33,10 +37,18 @@ class RunScores(NamedTuple):
         return self.has_topic if average == "common" else np.ones_like(self.has_topic)
 
     def means(self, average: Average) -> Values:
-        """Mean of each measure; 0.0 if it is over no topic at all. Shape (measures,)."""
+        """Mean of each measure, or what stands for it; 0.0 if it is over no topic at all. Shape (measures,)."""
         values = self.values[self.averaged(average)]
+        if not len(values):
+            return np.zeros(values.shape[1])
+        summaries = self.summaries or ("mean",) * values.shape[1]
+        is_geometric = np.array([summary == "geometric mean" for summary in summaries], dtype=np.bool_)
+        is_sum = np.array([summary == "sum" for summary in summaries], dtype=np.bool_)
+        values = np.where(is_geometric, np.log(np.maximum(values, LEAST_OF_GEOMETRIC_MEAN)), values)
         # One by one, as trec_eval adds, and not pairwise.
-        return np.cumsum(values, axis=0)[-1] / len(values) if len(values) else np.zeros(values.shape[1])
+        total: Values = np.cumsum(values, axis=0)[-1]
+        means = np.where(is_sum, total, total / len(values))
+        return np.where(is_geometric, np.exp(means, where=is_geometric, out=np.zeros_like(means)), means)
 
 
 def score_run(
@@ -51,4 +63,5 @@ def score_run(
     values = np.empty((judged.n_topics, len(measures)))
     for column, measure in enumerate(measures):
         values[:, column] = KERNELS[measure.family](primed if measure.judged_only else hits, judged, measure)
-    return RunScores(values, hits.n_returned > 0)
+    summaries = tuple(FAMILIES[measure.family].summary for measure in measures)
+    return RunScores(values, hits.n_returned > 0, summaries)

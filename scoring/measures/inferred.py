@@ -1,0 +1,31 @@
+"""Inferred average precision, for a pool of which a sample was judged."""
+
+import numpy as np
+
+from protocols.measure_names import Measure
+from scoring.matching import Hits, JudgedDocuments, count_above
+from scoring.measures.parts import share, sums
+from scoring.measures.registry import Values, kernel
+
+EPSILON = 1e-5
+
+
+@kernel("infAP")
+def inferred_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Average precision where pooled documents without a grade are expected to be as those that were judged.
+
+    The qrels name such a document with a negative grade. One that they do not name is not relevant.
+
+    Source
+    ------
+    Yilmaz & Aslam (2006), doi:10.1145/1183614.1183633; equals trec_eval's infAP.
+    """
+    is_relevant = hits.grade >= measure.level
+    n_relevant_above = count_above(hits.topic, judged.n_topics, is_relevant)
+    n_judged_above = n_relevant_above + count_above(hits.topic, judged.n_topics, ~is_relevant)
+    n_pooled_above = n_judged_above + (0 if hits.n_pooled_above is None else hits.n_pooled_above)
+    n_above = (hits.rank - 1).astype(np.float64)
+    expected = (n_relevant_above + EPSILON) / (n_judged_above + 2 * EPSILON)
+    in_pool = share(n_pooled_above, n_above)
+    terms = 1.0 / (n_above + 1.0) + n_above / (n_above + 1.0) * in_pool * expected
+    return share(sums(hits, np.where(is_relevant, terms, 0.0)), judged.n_graded(measure.level))

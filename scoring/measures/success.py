@@ -1,0 +1,19 @@
+"""Whether anything relevant was found."""
+
+import numpy as np
+
+from protocols.measure_names import Measure
+from scoring.matching import Hits, JudgedDocuments
+from scoring.measures.parts import counts, relevant, top
+from scoring.measures.registry import Values, kernel
+
+
+@kernel("Success")
+def success(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """1 if there is a relevant document among the top k, else 0.
+
+    Source
+    ------
+    Equals trec_eval's success.
+    """
+    return (counts(relevant(top(hits, measure.k), measure.level)) > 0).astype(np.float64)

@@ -1,0 +1,229 @@
+"""The files of an evaluation as arrays: qrels, qrels of several groups, preferences, runs, and Z scores."""
+
+import math
+import re
+import sys
+import zlib
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pooling.columns import RunColumns, byte_keys, trec_order
+from scoring.qrels_format import QrelsColumns
+from scoring.trec_eval.errors import NOT_COMPUTED, FileError
+from scoring.trec_eval.lines import LineError, Lines
+
+STDIN = "-"
+# Topics are kept as text in which each character is one byte: sorted so, they are sorted by bytes.
+BYTES = "latin-1"
+GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
+IS_OF_NUMBER = np.zeros(256, dtype=np.bool_)
+IS_OF_NUMBER[[*b"0123456789+-.eE", 0]] = True
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+HALF = np.uint64(32)
+
+
+class TrecRun(NamedTuple):
+    """A run, and the tag of its last line."""
+
+    columns: RunColumns
+    tag: bytes
+
+
+class Preference(NamedTuple):
+    """A document as one part of a group of judges rates it; it is preferred to those that this part rates lower."""
+
+    group: bytes
+    part: bytes
+    docno: bytes
+    level: float
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`; what gzip has packed is unpacked."""
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(path, error.strerror or str(error)) from None
+    if data.startswith(b"\x1f\x8b"):
+        data = _unpacked(path, data)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
+    return data
+
+
+def _unpacked(path: str, data: bytes) -> bytes:
+    parts = []
+    while data:  # a file may be several, one after the other
+        unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        try:
+            parts.append(unpacking.decompress(data))
+        except zlib.error as error:
+            raise FileError(path, f"cannot be unpacked: {error}") from None
+        if not unpacking.eof:
+            raise FileError(path, "cannot be unpacked: the end is missing")
+        data = unpacking.unused_data.lstrip(b"\0")
+    return b"".join(parts)
+
+
+def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
+    """A run: topic, Q0, docno, rank, score, tag. What a line holds counts, and neither its place nor its rank.
+
+    A document that stands twice in one of the judged topics is refused; nothing is asked of the other topics.
+    """
+    lines = _lines(path, 6, "topic, Q0, docno, rank, score, tag", is_more_taken=True)
+    codes, topic = _topics(lines.column(0))
+    docno, score = lines.column(2), _numbers(path, lines, 4, "score")
+    for row in repeated_rows(topic, docno).tolist():
+        if codes[topic[row]] in judged_topics:
+            raise FileError(path, _said_twice(lines, row), status=NOT_COMPUTED)
+    order = trec_order(topic, docno, score)
+    no_rank = np.zeros(len(topic), dtype=np.int32)
+    columns = RunColumns(codes, topic[order], docno[order], no_rank, score[order])
+    return TrecRun(columns, lines.word(len(lines) - 1, 5))
+
+
+def read_qrels(path: str) -> QrelsColumns:
+    """Qrels: topic, 0, docno, grade."""
+    lines = _lines(path, 4, "topic, 0, docno, grade")
+    return _qrels(path, lines, np.arange(len(lines)))
+
+
+def read_grouped_qrels(path: str) -> dict[bytes, QrelsColumns]:
+    """Qrels of several groups of judges, named in the second column, sorted by name."""
+    lines = _lines(path, 4, "topic, group, docno, grade")
+    names, group = np.unique(lines.column(1), return_inverse=True)
+    return {
+        name: _qrels(path, lines, np.flatnonzero(group == index)) for index, name in enumerate(names.tolist())
+    }
+
+
+def _qrels(path: str, lines: Lines, row: NDArray[np.intp]) -> QrelsColumns:
+    codes, topic = _topics(lines.column(0)[row])
+    order = np.argsort(topic, kind="stable")
+    row, topic = row[order], topic[order]
+    docno = lines.column(2)[row]
+    repeated = repeated_rows(topic, docno)
+    if len(repeated):
+        raise FileError(path, _said_twice(lines, row[repeated[0]]), status=NOT_COMPUTED)
+    return QrelsColumns(codes, topic, docno, _grades(path, lines)[row])
+
+
+def _said_twice(lines: Lines, row: int) -> str:
+    docno, topic = lines.word(row, 2).decode(errors="replace"), lines.word(row, 0).decode(errors="replace")
+    return f"line {lines.number[row]}: document {docno} of topic {topic} stands there a second time"
+
+
+def _grades(path: str, lines: Lines) -> NDArray[np.int32]:
+    written, which = np.unique(lines.column(3), return_inverse=True)
+    grades = np.zeros(len(written), dtype=np.int32)
+    for index, word in enumerate(written.tolist()):
+        match = GRADE.fullmatch(word)
+        if match is None:
+            number, shown = lines.number[np.argmax(which == index)], word.decode(errors="replace")
+            raise FileError(path, f"line {number}: grade {shown!r} is no whole number")
+        grades[index] = int(match[1])
+    return grades[which]
+
+
+def read_preferences(path: str) -> dict[bytes, list[Preference]]:
+    """Preferences of each topic: topic, group, part, docno, level."""
+    lines = _lines(path, 5, "topic, group, part of the group, docno, level")
+    return _preferences(path, lines, groups=1, parts=2, docno=3)
+
+
+def read_qrels_as_preferences(path: str) -> dict[bytes, list[Preference]]:
+    """The preferences that qrels imply: of a group (the second column), a higher grade over a lower."""
+    lines = _lines(path, 4, "topic, group, docno, grade")
+    return _preferences(path, lines, groups=1, parts=None, docno=2)
+
+
+def _preferences(
+    path: str, lines: Lines, *, groups: int, parts: int | None, docno: int
+) -> dict[bytes, list[Preference]]:
+    level = _numbers(path, lines, docno + 1, "level").tolist()
+    part = lines.column(parts).tolist() if parts is not None else [b"0"] * len(lines)
+    by_topic: dict[bytes, list[Preference]] = defaultdict(list)
+    rows = zip(
+        lines.column(0).tolist(),
+        lines.column(groups).tolist(),
+        part,
+        lines.column(docno).tolist(),
+        level,
+        strict=True,
+    )
+    for topic, *preference in rows:
+        by_topic[topic].append(Preference(*preference))
+    return dict(sorted(by_topic.items()))
+
+
+def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Mean and standard deviation by topic and measure: topic, measure, mean, deviation."""
+    lines = _lines(path, 4, "topic, measure, mean, standard deviation")
+    topics, measures = ([word.decode(BYTES) for word in lines.column(n).tolist()] for n in (0, 1))
+    numbers = zip(*(_numbers(path, lines, n, "number").tolist() for n in (2, 3)), strict=True)
+    return dict(zip(zip(topics, measures, strict=True), numbers, strict=True))
+
+
+def _lines(path: str, n_columns: int, what: str, *, is_more_taken: bool = False) -> Lines:
+    try:
+        lines = Lines.of(read_file(path), n_columns=n_columns, what=what, is_more_taken=is_more_taken)
+    except LineError as error:
+        raise FileError(path, str(error)) from None
+    if not len(lines):
+        raise FileError(path, f"the file holds no lines; expected {what}")
+    return lines
+
+
+def _topics(column: NDArray[np.bytes_]) -> tuple[NDArray[np.str_], NDArray[np.int32]]:
+    """Codes sorted by bytes, and the index of each line's. Lines of a topic mostly stand together."""
+    is_new = np.append(True, column[1:] != column[:-1])
+    codes, index = np.unique(column[is_new], return_inverse=True)
+    topic = index.astype(np.int32)[np.cumsum(is_new) - 1]
+    return np.array([code.decode(BYTES) for code in codes.tolist()], dtype=np.str_), topic
+
+
+def _numbers(path: str, lines: Lines, n: int, what: str) -> NDArray[np.float64]:
+    """A column of finite decimal numbers."""
+    column = lines.column(n)
+    is_number = IS_OF_NUMBER[column.view(np.uint8)].reshape(len(column), -1).all(axis=1)
+    try:
+        numbers = np.where(is_number, column, b"nan").astype(np.float64)
+    except ValueError:
+        numbers = np.array([_number(word) for word in column.tolist()])
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        shown = lines.word(wrong[0], n).decode(errors="replace")
+        raise FileError(path, f"line {lines.number[wrong[0]]}: {what} {shown!r} is no finite number")
+    return numbers
+
+
+def _number(word: bytes) -> float:
+    try:
+        return float(word) if set(word) <= set(b"0123456789+-.eE") else math.nan
+    except ValueError:
+        return math.nan
+
+
+def repeated_rows(topic: NDArray[np.int32], docno: NDArray[np.bytes_]) -> NDArray[np.intp]:
+    """Rows whose topic and docno stand in a row before; found by hashes, and told by the bytes themselves."""
+    mixed = topic.astype(np.uint64)
+    for key in byte_keys(docno):
+        mixed = (mixed ^ key) * MULTIPLIER
+        mixed ^= mixed >> HALF
+    ordered = np.sort(mixed)
+    same = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(same):
+        return np.zeros(0, dtype=np.intp)
+    seen: set[tuple[int, bytes]] = set()
+    repeated = []
+    for row in np.flatnonzero(np.isin(mixed, same)).tolist():
+        name = (int(topic[row]), bytes(docno[row]))
+        if name in seen:
+            repeated.append(row)
+        seen.add(name)
+    return np.array(repeated, dtype=np.intp)

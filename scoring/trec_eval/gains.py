@@ -1,0 +1,154 @@
+"""Measures in which each grade has a gain: nDCG and its kin, G, rank-biased precision."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.measures import Values
+from scoring.measures.parts import discounts
+from scoring.trec_eval.parameters import Parameters
+from scoring.trec_eval.view import View
+
+COST_OF_A_DOCUMENT = 1.0  # of G: what a rank costs at least, however little the ideal gains there
+PERSISTENCE = 0.9  # of a reader, in rank-biased precision
+
+
+class Gained(NamedTuple):
+    """One topic: what the run gained at which rank, and what the best ranking gains at the ranks from 1.
+
+    rank, gain : (hits,) of the judged documents.
+    ideal : (documents,) positive gains, largest first.
+    n_returned, n_relevant : documents.
+    top_gain, least_gain : of the grades that the topic has, or that a gain was given for.
+    """
+
+    rank: NDArray[np.int64]
+    gain: Values
+    ideal: Values
+    n_returned: int
+    n_relevant: int
+    least_gain: float
+    top_gain: float
+
+
+def _by_topic(view: View, parameters: Parameters) -> Iterator[Gained]:
+    returned, n_relevant = view.n_returned.tolist(), view.n_relevant.tolist()
+    for topic, (rank, grade) in enumerate(view.hits_by_topic):
+        grades = view.grades_by_topic[topic]
+        gain_of = dict.fromkeys(range(int(np.max(grades, initial=0)) + 1), 0.0)
+        gain_of |= {g: float(g) for g in gain_of} | parameters.gains
+        gains = np.array([gain_of[g] for g in grade.tolist()], dtype=np.float64)
+        ideal = np.array(sorted((gain_of[g] for g in grades.tolist()), reverse=True), dtype=np.float64)
+        yield Gained(
+            rank,
+            gains,
+            ideal[ideal > 0],
+            returned[topic],
+            n_relevant[topic],
+            min(gain_of.values()),
+            max(gain_of.values()),
+        )
+
+
+def of_each_topic(compute: Callable[[Gained], float]) -> Callable[[View, Parameters], list[Values]]:
+    """A measure from what it is for one topic."""
+    return lambda view, parameters: [np.array([compute(topic) for topic in _by_topic(view, parameters)])]
+
+
+def _discounted(topic: Gained) -> Values:
+    """What the run has gained so far, discounted, at each of its judged documents."""
+    return np.cumsum(topic.gain / discounts(_depth(topic))[topic.rank])
+
+
+def _ideal_discounted(topic: Gained) -> Values:
+    """The most that there is to gain, discounted, at the ranks from 1; of rank 0 it is 0."""
+    return np.append(0.0, np.cumsum(topic.ideal / discounts(_depth(topic))[1 : len(topic.ideal) + 1]))
+
+
+def _depth(topic: Gained) -> int:
+    return max(int(np.max(topic.rank, initial=1)), len(topic.ideal))
+
+
+def dcg(topic: Gained) -> float:
+    """Discounted cumulative gain."""
+    return float(_discounted(topic)[-1]) if len(topic.gain) else 0.0
+
+
+def ideal_dcg(topic: Gained) -> float:
+    """The discounted cumulative gain of the best ranking."""
+    return float(_ideal_discounted(topic)[-1])
+
+
+def ndcg(topic: Gained) -> float:
+    """Discounted cumulative gain by that of the best ranking."""
+    best = ideal_dcg(topic)
+    return dcg(topic) / best if best > 0 else 0.0
+
+
+def ndcg_of_relevant(topic: Gained) -> float:
+    """Mean over the documents with a gain of nDCG at the rank of each; for one not found, of nDCG at the end."""
+    if not len(topic.ideal):
+        return 0.0
+    ideal = _ideal_discounted(topic)
+    is_positive = topic.gain > 0
+    at = topic.rank[is_positive]
+    total = float(np.sum(_discounted(topic)[is_positive] / ideal[np.minimum(at, len(ideal) - 1)]))
+    total += (len(topic.ideal) - len(at)) * dcg(topic) / ideal[-1]
+    return max(float(total), 0.0) / len(topic.ideal)
+
+
+def ndcg_at_levels(topic: Gained) -> float:
+    """Mean of nDCG at the ranks where the gain of the best ranking drops, and at the end if that lies further down."""
+    if not topic.n_relevant or not len(topic.ideal):
+        return 0.0
+    ideal = _ideal_discounted(topic)
+    drops = np.append(np.flatnonzero(topic.ideal[1:] != topic.ideal[:-1]) + 1, len(topic.ideal))
+    so_far = np.append(0.0, _discounted(topic))
+    values = so_far[np.searchsorted(topic.rank, drops, side="right")] / ideal[drops]
+    if topic.n_returned > len(topic.ideal) + 1:
+        values = np.append(values, so_far[-1] / ideal[-1])
+    return float(np.cumsum(values)[-1]) / len(values)
+
+
+def normalised_gain(topic: Gained) -> float:
+    """G: the gain of each document by log2(2 + what could have been gained so far - what was), by the whole gain."""
+    if not len(topic.ideal):
+        return 0.0
+    costs = np.append(0.0, np.cumsum(np.maximum(topic.ideal, COST_OF_A_DOCUMENT)))
+    below = np.maximum(topic.rank - len(topic.ideal), 0)
+    cost = costs[np.minimum(topic.rank, len(topic.ideal))] + COST_OF_A_DOCUMENT * below
+    missed = 2.0 + cost - np.cumsum(topic.gain)
+    total = 0.0
+    for gain, beside in zip(topic.gain.tolist(), missed.tolist(), strict=True):
+        total += gain / math.log2(beside) if beside > 0 and beside != 1 else 0.0
+    return total / float(np.cumsum(topic.ideal)[-1])
+
+
+def rank_biased(view: View, parameters: Parameters) -> list[Values]:
+    """rbp: (1 - p) times the sum of gain p^(rank - 1), where gains beyond 0 to 1 are scaled to that range."""
+    persistence = parameters.named.get("p", PERSISTENCE)
+    return [np.array([_rank_biased(topic, persistence) for topic in _by_topic(view, parameters)])]
+
+
+def _rank_biased(topic: Gained, persistence: float) -> float:
+    gain = topic.gain
+    if topic.least_gain < 0 or topic.top_gain > 1:
+        gain = (gain - topic.least_gain) / (topic.top_gain - topic.least_gain)
+    return (1.0 - persistence) * float(np.sum(gain * persistence ** (topic.rank - 1)))
+
+
+def rank_biased_residual(view: View, parameters: Parameters) -> list[Values]:
+    """rbp_resid: what more it could be if all unjudged documents had the full gain; 0 if none is unjudged."""
+    persistence = parameters.named.get("p", PERSISTENCE)
+    values = np.zeros(view.judged.n_topics)
+    for topic, (rank, _) in enumerate(view.hits_by_topic):
+        n_returned = int(view.n_returned[topic])
+        if len(rank) < n_returned:
+            unjudged = np.delete(np.arange(n_returned), rank - 1)
+            values[topic] = (
+                persistence**n_returned + (1.0 - persistence) * (persistence ** unjudged.astype(float)).sum()
+            )
+    return [values]

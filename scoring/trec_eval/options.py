@@ -1,0 +1,110 @@
+"""The command line, read as trec_eval reads it: `-q -l2 -m P.5,10 QRELS RUN`, options before or after the files."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from getopt import GetoptError, gnu_getopt
+
+from scoring.trec_eval.errors import UNREADABLE, USAGE, TrecEvalError
+
+SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
+LONG = {
+    "help": "h",
+    "version": "v",
+    "query_eval_wanted": "q",
+    "measure=": "m",
+    "complete_rel_info_wanted": "c",
+    "level_for_rel=": "l",
+    "nosummary": "n",
+    "Debug_level=": "D",
+    "Judged_docs_only": "J",
+    "Number_docs_in_coll=": "N",
+    "Max_retrieved_per_topic=": "M",
+    "Rel_info_format=": "R",
+    "Results_format=": "T",
+    "Output_old_results_format=": "o",
+    "Zscore=": "Z",
+}
+FORMATS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
+USE = "usage: trec_eval [-h] [-q] [-c] [-J] [-n] [-l LEVEL] [-M DEPTH] [-m MEASURE[.PARAMETERS]]... QRELS RUN"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line asks for.
+
+    depth : None for all documents of a topic.
+    topic : the only one that is evaluated, if there is one.
+    """
+
+    files: list[str]
+    measures: list[str] = field(default_factory=list)
+    is_help: bool = False
+    is_version: bool = False
+    is_per_topic: bool = False
+    is_complete: bool = False
+    is_summed_up: bool = True
+    is_judged_only: bool = False
+    level: int = 1
+    depth: int | None = None
+    n_documents: int = 0
+    format: str = "qrels"
+    zscores: str | None = None
+    topic: str | None = None
+
+
+def parse(words: Sequence[str]) -> Options:
+    """Read the words after the command's name.
+
+    Raises
+    ------
+    TrecEvalError
+        An option is unknown or misused, or there are not two files.
+    """
+    try:
+        given, files = gnu_getopt(list(words), SHORT, list(LONG))
+    except GetoptError as error:
+        raise TrecEvalError(f"{error.msg}\n{USE}", status=USAGE) from None
+    letters = {f"--{name.rstrip('=')}": letter for name, letter in LONG.items()}
+    said = [(letters.get(name, name.removeprefix("-")), value) for name, value in given]
+    last, flags = dict(said), {letter for letter, _ in said}
+    options = Options(
+        files=files,
+        measures=[value for letter, value in said if letter == "m"],
+        is_help="h" in flags,
+        is_version="v" in flags,
+        is_per_topic="q" in flags,
+        is_complete="c" in flags,
+        is_summed_up="n" not in flags,
+        is_judged_only="J" in flags,
+        level=_number("-l", last.get("l", "1"), least=0),
+        depth=_number("-M", last["M"], least=0) if "M" in flags else None,
+        n_documents=_number("-N", last.get("N", "0"), least=0),
+        format=last.get("R", "qrels"),
+        zscores=last.get("Z"),
+        topic=last.get("D", "").partition(".")[2] or None,
+    )
+    _check(options, last.get("T", "trec_results"))
+    return options
+
+
+def _number(option: str, text: str, *, least: int) -> int:
+    if not re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) or int(text) < least:
+        raise TrecEvalError(f"{option} takes a whole number from {least}, got {text!r}\n{USE}", status=USAGE)
+    return int(text)
+
+
+def _check(options: Options, results_format: str) -> None:
+    if options.is_help or options.is_version:
+        return
+    if len(options.files) != 2:
+        raise TrecEvalError(
+            f"expected two files, qrels and run, got {len(options.files)}\n{USE}", status=USAGE
+        )
+    if options.files == ["-", "-"]:
+        raise TrecEvalError("standard input (-) can be read once only", status=USAGE)
+    if options.format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise TrecEvalError(f"-R {options.format}: no such format; there are {known}", status=UNREADABLE)
+    if results_format != "trec_results":
+        raise TrecEvalError(f"-T {results_format}: no such format; there is trec_results", status=UNREADABLE)

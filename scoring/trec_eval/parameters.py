@@ -1,0 +1,94 @@
+"""What follows a measure's name after a full stop: `P.5,10`, `ndcg.1=3,2=9`, `utility.1,-1,0,0`."""
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from scoring.trec_eval.errors import UNREADABLE, TrecEvalError
+
+WHOLE = re.compile(r"\s*([+-]?\d{1,18})(?:\.\d*)?")
+GRADE = re.compile(r"\+?\d{1,9}")
+
+
+class Kind(Enum):
+    """How a measure takes parameters, and what its values are called."""
+
+    NONE = auto()  # takes none
+    RANKS = auto()  # a value for each rank
+    SHARES = auto()  # a value for each share
+    NUMBERS = auto()  # one value, computed with some numbers
+    PAIRS = auto()  # one value, computed with numbers that have names
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Numbers, in the order in which the measure wants them; named ones; and the names of the values."""
+
+    names: tuple[str, ...]
+    numbers: tuple[float, ...] = ()
+    named: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return tuple(int(number) for number in self.numbers)
+
+    @property
+    def gains(self) -> dict[int, float]:
+        """Gains by grade, where other ones than the grades themselves are given."""
+        return {int(name): gain for name, gain in self.named.items() if GRADE.fullmatch(name)}
+
+
+def parameters(measure: str, kind: Kind, default: tuple[float, ...], text: str | None) -> Parameters:
+    """Read what follows the full stop; the default where nothing does.
+
+    Raises
+    ------
+    TrecEvalError
+        Ranks or shares that stand twice, a rank below 1, or a word that is no number.
+    """
+    if kind is Kind.NONE:
+        return Parameters((measure,))
+    if kind is Kind.PAIRS:
+        return Parameters((measure,)) if text is None else _pairs(measure, text)
+    if kind is Kind.NUMBERS:
+        name = measure if text is None else f"{measure}_{text}"
+        return Parameters((name,), default if text is None else _numbers(measure, text))
+    numbers = tuple(default if text is None else sorted(_numbers(measure, text, is_whole=kind is Kind.RANKS)))
+    if kind is Kind.RANKS and numbers[0] < 1:
+        raise _refused(measure, text, "a rank is at least 1")
+    if len(set(numbers)) < len(numbers):
+        raise _refused(measure, text, "a number stands there twice")
+    written = "{}_{:.0f}" if kind is Kind.RANKS else "{}_{:3.2f}"
+    return Parameters(tuple(written.format(measure, number) for number in numbers), numbers)
+
+
+def _numbers(measure: str, text: str, *, is_whole: bool = False) -> tuple[float, ...]:
+    return tuple(_number(measure, text, word, is_whole) for word in text.split(","))
+
+
+def _number(measure: str, text: str, word: str, is_whole: bool) -> float:
+    try:
+        match = WHOLE.fullmatch(word) if is_whole else None
+        number = float(match[1] if match else word)
+    except ValueError:
+        raise _refused(measure, text, f"{word!r} is no number") from None
+    if not abs(number) < 1e15 or (is_whole and match is None):
+        raise _refused(measure, text, f"{word!r} is no number that is accepted")
+    return number
+
+
+def _pairs(measure: str, text: str) -> Parameters:
+    named: dict[str, float] = {}
+    for pair in text.split(","):
+        name, is_there, word = pair.partition("=")
+        if not (name and is_there):
+            raise _refused(measure, text, f"{pair!r} is no pair; write it like 1=3,2=9")
+        number = _number(measure, text, word, False)
+        if name != "p" and not GRADE.fullmatch(name):
+            raise _refused(measure, text, f"{name!r} is no grade; gains are given as GRADE=GAIN")
+        named.setdefault(name, number)
+    return Parameters((f"{measure}_{text}",), named=named)
+
+
+def _refused(measure: str, text: str | None, reason: str) -> TrecEvalError:
+    return TrecEvalError(f"measure {measure}.{text}: {reason}", status=UNREADABLE)

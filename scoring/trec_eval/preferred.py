@@ -1,0 +1,136 @@
+"""Measures of preferences."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from scoring.measures import Values
+from scoring.trec_eval.parameters import Parameters
+from scoring.trec_eval.preferences import Counts, Group, Matrix, Preferences
+
+OfTopic = Callable[[Preferences], float]
+
+
+def of_each_topic(compute: OfTopic) -> Callable[[list[Preferences], Parameters], list[Values]]:
+    """A measure from what it is for one topic."""
+    return lambda topics, _: [np.array([compute(topic) for topic in topics], dtype=np.float64)]
+
+
+def n_possible(topic: Preferences) -> float:
+    return sum(counts.both + counts.one + counts.none for counts in topic.counts)
+
+
+def n_fulfilled(topic: Preferences) -> float:
+    return sum(counts.fulfilled_both + counts.fulfilled_one for counts in topic.counts)
+
+
+def n_fulfilled_returned(topic: Preferences) -> float:
+    return sum(counts.fulfilled_both for counts in topic.counts)
+
+
+def _everything(counts: Counts) -> tuple[int, int]:
+    return counts.fulfilled_both + counts.fulfilled_one, counts.both + counts.one + counts.none
+
+
+def _returned(counts: Counts) -> tuple[int, int]:
+    return counts.fulfilled_both, counts.both
+
+
+def _implied(counts: Counts) -> tuple[int, int]:
+    return counts.fulfilled_both + counts.fulfilled_one, counts.both + counts.one
+
+
+COUNTED = {"": _everything, "_ret": _returned, "_imp": _implied}
+
+
+def simple(which: str) -> OfTopic:
+    """Preferences fulfilled by preferences expressed, all groups together."""
+
+    def compute(topic: Preferences) -> float:
+        counted = [COUNTED[which](counts) for counts in topic.counts]
+        return _ratio(sum(fulfilled for fulfilled, _ in counted), sum(possible for _, possible in counted))
+
+    return compute
+
+
+def mean_over_groups(which: str) -> OfTopic:
+    """Preferences fulfilled by preferences expressed of each group, and their mean."""
+
+    def compute(topic: Preferences) -> float:
+        ratios = [_ratio(*COUNTED[which](counts)) for counts in topic.counts]
+        return sum(ratios) / len(ratios)
+
+    return compute
+
+
+def mean_over_pairs(which: str) -> OfTopic:
+    """Share of groups whose preference between two documents is fulfilled, and its mean over the pairs."""
+
+    def compute(topic: Preferences) -> float:
+        counts, n = topic.of_pairs(), topic.n_returned
+        either = np.triu(counts + counts.T, 1)
+        first = {"": n, "_imp": n, "_ret": n}[which]
+        last = n if which == "_ret" else len(counts)
+        asked = either[:first, :last]
+        share = np.divide(counts[:first, :last], asked, out=np.zeros(asked.shape), where=asked > 0)
+        n_pairs = int((asked > 0).sum()) + (int((either[n:, n:] > 0).sum()) if which == "" else 0)
+        total = float(share[:, :n].sum()) + float(share[:, n:].sum())
+        return _ratio(total, n_pairs)
+
+    return compute
+
+
+def with_r_nonrelevant(topic: Preferences) -> float:
+    """Mean over groups, each with as many nonrelevant documents as it has relevant ones (R)."""
+    return _mean_with_r_nonrelevant(topic, is_returned_only=False)
+
+
+def with_r_nonrelevant_returned(topic: Preferences) -> float:
+    """The same among the documents returned."""
+    return _mean_with_r_nonrelevant(topic, is_returned_only=True)
+
+
+def _mean_with_r_nonrelevant(topic: Preferences, *, is_returned_only: bool) -> float:
+    ratios = []
+    for group, counts in zip(topic.groups, topic.counts, strict=True):
+        seen = slice(topic.n_returned if is_returned_only else None)
+        r, n = int(group.is_relevant[seen].sum()), int(group.is_nonrelevant[seen].sum())
+        if r >= n:
+            fulfilled, possible = (_returned if is_returned_only else _everything)(counts)
+            fulfilled += int(group.is_relevant[: topic.n_returned].sum()) * (r - n)
+            possible += int(group.is_relevant.sum()) * (r - n)
+        else:
+            fulfilled, possible = _counted_with_first(group, r, topic.n_returned, is_returned_only)
+        ratios.append(_ratio(fulfilled, possible))
+    return sum(ratios) / len(ratios)
+
+
+def _counted_with_first(group: Group, r: int, n_returned: int, is_returned_only: bool) -> tuple[int, int]:
+    """Preferences fulfilled, and expressed, where nonrelevant documents after the rth are left out."""
+    if group.has_parts:
+        r = int(group.is_relevant.sum())
+        is_left_out = group.is_nonrelevant & (np.cumsum(group.is_nonrelevant) > r)
+        prefers = group.prefers & ~is_left_out & ~is_left_out[:, None]
+    else:
+        prefers = _with_last_class_cut(group, r)
+    if is_returned_only:
+        prefers = prefers[:n_returned, :n_returned]
+    fulfilled = int(np.triu(prefers, 1)[:n_returned].sum())
+    return fulfilled, int(prefers.sum())
+
+
+def _with_last_class_cut(group: Group, r: int) -> Matrix:
+    """Of the documents at the lowest level, only the first r are compared with others.
+
+    They are compared with documents of their own level as well: so trec_eval counts, and its values come from it.
+    """
+    is_rated = ~np.isnan(group.level)
+    is_last = group.level == np.nanmin(group.level)
+    is_first = is_last & (np.cumsum(is_last) <= r)
+    prefers = group.prefers & ~is_last
+    cut: Matrix = prefers | (is_rated[:, None] & is_first)
+    return cut
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,138 @@
+"""Measures of a ranking in which a document is relevant or not, and of its set."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from scoring.matching import position_in_topic
+from scoring.measures import Values
+from scoring.measures.interpolated import interpolated_precision, recall_points
+from scoring.measures.parts import counts, discounts, share, sums, top
+from scoring.trec_eval.errors import NOT_COMPUTED, TrecEvalError
+from scoring.trec_eval.parameters import Parameters
+from scoring.trec_eval.view import View
+
+Compute = Callable[[View, Parameters], list[Values]]
+LEAST_OF_GEOMETRIC_MEAN = 1e-5
+
+
+def family(name: str) -> Compute:
+    """What the kernel of a family computes."""
+    return lambda view, _: [view.value(name)]
+
+
+def family_at_ranks(name: str) -> Compute:
+    """What the kernel of a family computes for each rank."""
+    return lambda view, parameters: [view.value(name, k) for k in parameters.ranks]
+
+
+def logarithm(name: str) -> Compute:
+    """For a geometric mean: the logarithm of a family's value, which is at least 0.00001."""
+    return lambda view, _: [np.log(np.maximum(view.value(name), LEAST_OF_GEOMETRIC_MEAN))]
+
+
+def n_returned(view: View, _: Parameters) -> list[Values]:
+    return [view.n_returned.astype(np.float64)]
+
+
+def n_relevant(view: View, _: Parameters) -> list[Values]:
+    return [view.n_relevant.astype(np.float64)]
+
+
+def n_found(view: View, _: Parameters) -> list[Values]:
+    return [view.n_found.astype(np.float64)]
+
+
+def n_nonrelevant_found(view: View, _: Parameters) -> list[Values]:
+    return [(counts(view.hits) - view.n_found).astype(np.float64)]
+
+
+def interpolated(view: View, parameters: Parameters) -> list[Values]:
+    points = [recall_points(recall, view.n_relevant) for recall in parameters.numbers]
+    return [interpolated_precision(view.relevant, point) for point in points]
+
+
+def eleven_points(view: View, parameters: Parameters) -> list[Values]:
+    """Mean of the interpolated precision at some levels of recall."""
+    values = interpolated(view, parameters)
+    # From the last to the first, as trec_eval adds.
+    return [np.cumsum(values[::-1], axis=0)[-1] / len(values)]
+
+
+def multiples_of_r(view: View, parameters: Parameters) -> list[Values]:
+    """Precision at multiples of R, however few documents the run has. A tenth of a rank more counts as one."""
+    values = []
+    for multiple in parameters.numbers:
+        depth = (multiple * view.n_relevant + 0.9).astype(np.int64)
+        within = view.relevant.kept(view.relevant.rank <= depth[view.relevant.topic])
+        values.append(share(counts(within), depth))
+    return values
+
+
+def utility(view: View, parameters: Parameters) -> list[Values]:
+    """A weighed sum of relevant and other documents that were returned, and of those that were not."""
+    if len(parameters.numbers) != 4:
+        raise TrecEvalError("measure utility takes four numbers: utility.1,-1,0,0", status=NOT_COMPUTED)
+    cells = (
+        view.n_found,
+        view.n_returned - view.n_found,
+        view.n_relevant - view.n_found,
+        view.n_documents + view.n_found - view.n_returned - view.n_relevant,
+    )
+    is_missing = view.n_returned == 0
+    values = sum(weight * cell for weight, cell in zip(parameters.numbers, cells, strict=True))
+    return [np.where(is_missing, 0.0, values)]
+
+
+def binary_gain(view: View, _: Parameters) -> list[Values]:
+    """binG: mean over the relevant documents of 1 / log2(2 + others that stand above)."""
+    hits = view.relevant
+    n_others = hits.rank - 1 - position_in_topic(hits.topic, view.judged.n_topics)
+    logarithms = discounts(int(np.max(hits.rank, initial=1)))  # log2(rank + 1)
+    return [share(sums(hits, 1.0 / logarithms[n_others + 1]), view.n_relevant)]
+
+
+def relative_precision(view: View, parameters: Parameters) -> list[Values]:
+    """Precision at a rank by the best that there could be."""
+    return [share(counts(top(view.relevant, k)), np.minimum(view.n_relevant, k)) for k in parameters.ranks]
+
+
+def set_relative_precision(view: View, _: Parameters) -> list[Values]:
+    return [share(view.n_found, np.minimum(view.n_returned, view.n_relevant))]
+
+
+def set_f(view: View, parameters: Parameters) -> list[Values]:
+    weight = parameters.numbers[0]
+    precision, recall = share(view.n_found, view.n_returned), share(view.n_found, view.n_relevant)
+    values = (weight + 1.0) * precision * recall
+    return [np.divide(values, weight * precision + recall, out=np.zeros_like(values), where=view.n_found > 0)]
+
+
+def yet_another_average_precision(view: View, _: Parameters) -> list[Values]:
+    """yaap: log((1 + s) / (1 + R - s)), where s is the sum that average precision divides by R.
+
+    Source
+    ------
+    Robertson (2012), On Smoothing Average Precision, doi:10.1007/978-3-642-28997-2_14.
+    """
+    hits = view.relevant
+    n_above = position_in_topic(hits.topic, view.judged.n_topics) + 1
+    found = sums(hits, n_above / hits.rank)
+    return [np.log((1.0 + found) / (1.0 + view.n_relevant - found))]
+
+
+def unjudged(view: View, parameters: Parameters) -> list[Values]:
+    """Documents without a grade among the top k, divided by k however few the run has."""
+    return [(np.minimum(view.n_returned, k) - counts(top(view.hits, k))) / float(k) for k in parameters.ranks]
+
+
+def grades_of_top(view: View, parameters: Parameters) -> list[str]:
+    """relstring: a character for each of the first documents of each topic."""
+    depth = np.minimum(view.n_returned, max(0, int(parameters.numbers[0]))).tolist()
+    letters = [["-"] * length for length in depth]
+    found = top(view.found, max(depth, default=0))
+    for topic, rank, grade in zip(
+        found.topic.tolist(), found.rank.tolist(), found.grade.tolist(), strict=True
+    ):
+        letters[topic][rank - 1] = "." if grade < 0 else str(grade) if grade <= 9 else ">"
+    return ["".join(of_topic) for of_topic in letters]
