@@ -1,5 +1,6 @@
 """What makes leaderboards: asking for one, scoring its runs in a job, releasing it."""
 
+import secrets
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -13,6 +14,7 @@ from pooling.models import Run
 from protocols.measure_names import Measure, parse_measures
 from protocols.schema import Average
 from scoring import selectors
+from scoring.board_statistics import JudgedShares, board_statistics, judged_shares
 from scoring.errors import LeaderboardRefused
 from scoring.matching import JudgedDocuments
 from scoring.measures import RunScores, score_run
@@ -53,6 +55,7 @@ def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
         protocol_digest=protocol.digest,
         measures=[str(measure) for measure in measures],
         average=protocol.scoring.average,
+        seed=secrets.randbelow(10**9),
         created_by=by,
     )
     board.job = jobs.request(
@@ -66,6 +69,19 @@ def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
     return board
 
 
+def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
+    """Score the runs against a new version of qrels, if the track's runs were scored before; old scores stay.
+
+    None where nothing was scored before, or there is nothing to score now.
+    """
+    if not Leaderboard.objects.filter(track=qrels.track_id, status=Leaderboard.Status.READY).exists():
+        return None
+    try:
+        return request_leaderboard(qrels=qrels, by=by)
+    except LeaderboardRefused:
+        return None
+
+
 def _scoring_failed(*, leaderboard_id: int) -> None:
     boards = Leaderboard.objects.filter(pk=leaderboard_id, status=Leaderboard.Status.SCORING)
     boards.update(status=Leaderboard.Status.FAILED)
@@ -74,6 +90,7 @@ def _scoring_failed(*, leaderboard_id: int) -> None:
 class _Scored(NamedTuple):
     run: Run
     scores: RunScores
+    shares: JudgedShares
 
 
 @jobs.handler("scoring.score_runs", failed=_scoring_failed)
@@ -90,24 +107,38 @@ def score_runs(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any
     board = Leaderboard.objects.select_related("track__protocol", "qrels").get(pk=leaderboard_id)
     judged = JudgedDocuments(selectors.qrels_columns(board.qrels))
     measures = parse_measures(board.measures)
-    scored = list(_scored(board.track, judged, measures, progress))
+    average = cast(Average, board.average)
+    scored = list(_scored(board.track, judged, measures, average, progress))
+    found = board_statistics(
+        [one.scores for one in scored],
+        measures,
+        average=average,
+        seed=board.seed,
+        progress=lambda done, total: progress.update(done, total, f"telling runs apart by {measures[done]}"),
+    )
+    progress.update(1, 1, "storing")
     with progress.storing():
         board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard_id)
         if (
             board.status != Leaderboard.Status.READY
         ):  # else an attempt stored it, and died before it could say so
-            _store(board, scored, judged, measures)
+            _store(board, scored, judged, measures, found)
     return {"leaderboard": board.pk, "runs": board.evaluations.count()}
 
 
 def _scored(
-    track: Track, judged: JudgedDocuments, measures: list[Measure], progress: jobs.Progress
+    track: Track,
+    judged: JudgedDocuments,
+    measures: list[Measure],
+    average: Average,
+    progress: jobs.Progress,
 ) -> Iterator[_Scored]:
     runs = list(selectors.runs_to_score(track))
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
-        yield _Scored(run, score_run(_columns(run), judged, measures))
-    progress.update(len(runs), len(runs), "storing")
+        columns = _columns(run)
+        scores = score_run(columns, judged, measures)
+        yield _Scored(run, scores, judged_shares(columns, judged, average))
 
 
 def _columns(run: Run) -> RunColumns:
@@ -121,28 +152,35 @@ def _columns(run: Run) -> RunColumns:
 
 
 def _store(
-    board: Leaderboard, scored: list[_Scored], judged: JudgedDocuments, measures: list[Measure]
+    board: Leaderboard,
+    scored: list[_Scored],
+    judged: JudgedDocuments,
+    measures: list[Measure],
+    statistics: dict[str, Any],
 ) -> None:
     average = cast(Average, board.average)
     evaluations = [
         Evaluation(
             leaderboard=board,
-            run=run,
-            run_sha256=run.sha256,
-            n_topics=int(scores.averaged(average).sum()),
-            n_missing=scores.n_missing,
+            run=one.run,
+            run_sha256=one.run.sha256,
+            n_topics=int(one.scores.averaged(average).sum()),
+            n_missing=one.scores.n_missing,
+            judged_at_10=one.shares.judged_at_10,
+            unjudged=one.shares.unjudged,
         )
-        for run, scores in scored
+        for one in scored
     ]
     Evaluation.objects.bulk_create(evaluations)
     rows = (
         Score(evaluation=evaluation, topic=row.topic, measure=row.measure, value=row.value)
-        for evaluation, (run, scores) in zip(evaluations, scored, strict=True)
-        for row in score_rows(run.tag, scores, judged, measures, average=average, per_topic=True)
+        for evaluation, one in zip(evaluations, scored, strict=True)
+        for row in score_rows(one.run.tag, one.scores, judged, measures, average=average, per_topic=True)
     )
     Score.objects.bulk_create(rows, batch_size=CHUNK)
     board.status = Leaderboard.Status.READY
-    board.save(update_fields=["status"])
+    board.statistics = {**statistics, "evaluations": [one.pk for one in evaluations]}
+    board.save(update_fields=["status", "statistics"])
 
 
 @transaction.atomic

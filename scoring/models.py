@@ -80,6 +80,13 @@ class Leaderboard(models.Model):
         choices=[("judged", "all topics of the qrels"), ("common", "topics of both the qrels and the run")],
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.SCORING)
+    seed = models.BigIntegerField(
+        default=0, help_text="Of the lots that intervals and tests of significance draw."
+    )
+    statistics = models.JSONField(
+        default=dict,
+        help_text="By measure: confidence intervals, and the randomised Tukey HSD test of all pairs.",
+    )
     release = models.CharField(max_length=20, choices=Release, default=Release.HIDDEN)
     released_at = models.DateTimeField(null=True, blank=True)
     released_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
@@ -115,6 +122,12 @@ class Evaluation(models.Model):
     run_sha256 = models.CharField(max_length=64)
     n_topics = models.PositiveIntegerField(help_text="Topics averaged over.")
     n_missing = models.PositiveIntegerField(help_text="Of these, topics that the run has not.")
+    judged_at_10 = models.FloatField(
+        null=True, help_text="Mean share of the top 10 ranks that is judged; empty where it was not counted."
+    )
+    unjudged = models.FloatField(
+        null=True, help_text="Share of all documents returned for the qrels' topics that is not judged."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["leaderboard", "run"], name="evaluation_unique")]

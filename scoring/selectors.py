@@ -19,7 +19,7 @@ from protocols.measure_names import parse_measure
 from scoring.charts import topic_chart
 from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
 from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
-from scoring.tables import ALL, HEADER, ScoreRow, shown
+from scoring.tables import ALL, HEADER, ScoreRow, one_word, shown
 
 Visitor = User | AnonymousUser
 CHUNK = 5_000
@@ -144,127 +144,10 @@ def _report_for(user: Visitor, qrels: Qrels) -> dict[str, Any]:
     return {**qrels.report, "non_answers": non_answers}
 
 
-class Cell(NamedTuple):
-    """A mean as the table shows it."""
-
-    text: str
-    is_best: bool
-
-
-class BoardRow(NamedTuple):
-    """A run on a leaderboard."""
-
-    evaluation: Evaluation
-    run: Run
-    values: list[float]
-    cells: list[Cell]
-    is_own: bool
-    may_open: bool
-
-
-class Column(NamedTuple):
-    """A column that the table can be sorted by; `link` asks for it, or for its reverse if it is sorted by now."""
-
-    label: str
-    title: str
-    link: str
-    direction: str
-    is_number: bool
-
-
-def leaderboard_page(user: Visitor, board: Leaderboard, sort: str = "") -> dict[str, Any]:
-    """The rows of a leaderboard in the order asked for. A known number of queries, however many runs there are."""
-    rows, keys = _board_rows(user, board), _sort_keys(board)
-    key = sort.removeprefix("-")
-    if key not in keys:
-        key, sort = board.measures[0], board.measures[0]
-    is_name = key in {"team", "run"}
-    rows.sort(key=keys[key], reverse=sort.startswith("-") == is_name)
-    return {
-        "track": board.track,
-        "board": board,
-        "rows": rows,
-        "columns": _columns_of(board, key, sort),
-        "n_own": sum(row.is_own for row in rows),
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }
-
-
-def _board_rows(user: Visitor, board: Leaderboard) -> list[BoardRow]:
-    """Rows by team and tag; equal values keep that order whatever the table is sorted by."""
-    evaluations = (
-        Evaluation.objects.filter(leaderboard=board).select_related("run__team").defer("run__report")
-    )
-    means: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    found = Score.objects.filter(evaluation__leaderboard=board, topic=ALL)
-    for evaluation_id, measure, value in found.values_list("evaluation_id", "measure", "value"):
-        means[evaluation_id][measure] = value
-    own = (
-        set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
-        if user.pk
-        else set()
-    )
-    sees_all = is_organizer(user) or board.release == Leaderboard.Release.PUBLIC
-    best = [shown(max((one[measure] for one in means.values()), default=0.0)) for measure in board.measures]
-    rows = []
-    for evaluation in sorted(evaluations, key=lambda one: (one.run.team.name, one.run.tag, one.pk)):
-        values = [means[evaluation.pk][measure] for measure in board.measures]
-        cells = [Cell(shown(value), shown(value) == top) for value, top in zip(values, best, strict=True)]
-        is_own = evaluation.run.team_id in own
-        rows.append(BoardRow(evaluation, evaluation.run, values, cells, is_own, sees_all or is_own))
-    return rows
-
-
-def _sort_keys(board: Leaderboard) -> dict[str, Any]:
-    keys: dict[str, Any] = {
-        "team": lambda row: row.run.team.name.casefold(),
-        "run": lambda row: row.run.tag.casefold(),
-        "missing": lambda row: row.evaluation.n_missing,
-    }
-    for n, measure in enumerate(board.measures):
-        keys[measure] = lambda row, n=n: row.values[n]
-    return keys
-
-
-def _columns_of(board: Leaderboard, key: str, sort: str) -> list[Column]:
-    """Team, run, each measure, missing topics."""
-    titles = {measure: parse_measure(measure).title for measure in board.measures}
-    labels = {"team": "Team", "run": "Run"} | {one: one for one in board.measures} | {"missing": "Missing"}
-    columns = []
-    for name, label in labels.items():
-        is_sorted, is_reversed = name == key, sort.startswith("-")
-        link = f"-{name}" if is_sorted and not is_reversed else name
-        is_ascending = (name in {"team", "run"}) != is_reversed
-        direction = ("ascending" if is_ascending else "descending") if is_sorted else ""
-        title = titles.get(name, "topics of the qrels that the run has not" if name == "missing" else "")
-        columns.append(Column(label, title, link, direction, name not in {"team", "run"}))
-    return columns
-
-
-def leaderboard_table(user: Visitor, board: Leaderboard) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the leaderboard as a file, by the first measure."""
-    header = ["team", "run", "kind", "manual", "uses", "topics", "missing", *board.measures]
-    page = leaderboard_page(user, board)
-    return header, [[*_run_cells(row), *(cell.text for cell in row.cells)] for row in page["rows"]]
-
-
-def _run_cells(row: BoardRow) -> list[str]:
-    run, evaluation = row.run, row.evaluation
-    manual = "manual" if run.is_manual else "automatic"
-    counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
-    return [_one_word(run.team.name), _one_word(run.tag), run.kind, manual, run.uses, *counts]
-
-
-def _one_word(name: str) -> str:
-    """A name without the white space that would break a line or a column."""
-    return " ".join(name.split())
-
-
 def topic_table(evaluations: QuerySet[Evaluation]) -> tuple[Sequence[str], Iterator[tuple[str, ...]]]:
     """Header and rows of the values of evaluations, topic by topic and then the means, as the command prints them."""
     measures = {one.pk: one.leaderboard.measures for one in evaluations}
-    names = {one.pk: _one_word(one.run.tag) for one in evaluations}
+    names = {one.pk: one_word(one.run.tag) for one in evaluations}
     found = Score.objects.filter(evaluation__in=measures).values_list(
         "evaluation_id", "topic", "measure", "value"
     )

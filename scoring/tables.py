@@ -33,6 +33,11 @@ def shown(value: float) -> str:
     return f"{value:.4f}"
 
 
+def one_word(name: str) -> str:
+    """A name without the white space that would break a line or a column."""
+    return " ".join(name.split())
+
+
 def score_rows(
     run: str,
     scores: RunScores,

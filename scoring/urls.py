@@ -17,7 +17,14 @@ class TableKind:
         return value
 
 
+class BoardKind(TableKind):
+    """The ending of a leaderboard's file."""
+
+    regex = "tsv|csv|json|tex"
+
+
 register_converter(TableKind, "table")
+register_converter(BoardKind, "board")
 
 app_name = "scoring"
 
@@ -31,11 +38,13 @@ urlpatterns = [
     path("tracks/<slug:slug>/leaderboards/", views.leaderboards, name="leaderboards"),
     path("leaderboards/<int:board_id>/", views.leaderboard, name="leaderboard"),
     path(
-        "leaderboards/<int:board_id>/leaderboard.<table:kind>",
+        "leaderboards/<int:board_id>/leaderboard.<board:kind>",
         views.leaderboard_file,
         name="leaderboard_file",
     ),
     path("leaderboards/<int:board_id>/topics.<table:kind>", views.topics_file, name="topics_file"),
+    path("leaderboards/<int:board_id>/beside/", views.choose_beside, name="choose_beside"),
+    path("leaderboards/<int:board_id>/beside/<int:other_id>/", views.beside, name="beside"),
     path("leaderboards/<int:board_id>/release/", views.release, name="release"),
     path("evaluations/<int:evaluation_id>/", views.evaluation, name="evaluation"),
     path(

@@ -1,5 +1,7 @@
 """The pages of qrels, leaderboards and evaluations. Thin: find through a selector, check the form, call, answer."""
 
+import re
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -9,12 +11,25 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import AuthenticatedRequest, organizer_required
 from corpus.errors import Refused
 from corpus.selectors import tracks_for
-from scoring import leaderboard_services, qrels_services, selectors
+from scoring import (
+    beside_selectors,
+    board_files,
+    board_selectors,
+    leaderboard_services,
+    qrels_services,
+    selectors,
+)
 from scoring.forms import FreezeForm, ImportForm
+from scoring.models import Qrels
 from scoring.tables import as_csv, as_tsv
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
-TYPES = {"tsv": "text/tab-separated-values", "csv": "text/csv"}
+TYPES = {
+    "tsv": "text/tab-separated-values",
+    "csv": "text/csv",
+    "json": "application/json",
+    "tex": "application/x-tex",
+}
 
 
 def _download(content: str | bytes, name: str) -> HttpResponse:
@@ -47,9 +62,8 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         pool, name = form.cleaned_data["pool"], form.cleaned_data["name"]
         try:
-            return redirect(
-                qrels_services.freeze_qrels(pool=pool, by=request.user, name=name, also=form.also)
-            )
+            made = qrels_services.freeze_qrels(pool=pool, by=request.user, name=name, also=form.also)
+            return _to_qrels(request, made)
         except Refused as refusal:
             form.add_error(None, refusal.message)
     context = {"track": track, "form": form, "rules": track.protocol.parsed.qrels, "tab": "qrels_list"}
@@ -66,14 +80,23 @@ def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         name, file_name = form.cleaned_data["name"], form.cleaned_data["file"].name or ""
         try:
-            return redirect(
-                qrels_services.import_qrels(
-                    track=track, columns=form.columns, file_name=file_name, by=request.user, name=name
-                )
+            made = qrels_services.import_qrels(
+                track=track, columns=form.columns, file_name=file_name, by=request.user, name=name
             )
+            return _to_qrels(request, made)
         except Refused as refusal:
             form.add_error(None, refusal.message)
     return render(request, "scoring/import_qrels.html", {"track": track, "form": form, "tab": "qrels_list"})
+
+
+def _to_qrels(request: AuthenticatedRequest, made: Qrels) -> HttpResponse:
+    """The page of a new version, whose scoring begins by itself where runs were scored before."""
+    if leaderboard_services.rescore(qrels=made, by=request.user):
+        messages.info(
+            request,
+            "The runs are being scored against this version. The leaderboards there are stay as they are.",
+        )
+    return redirect(made)
 
 
 @require_GET
@@ -118,18 +141,36 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
 def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     """All runs by their means. Organizers; teams and visitors once it is released to them."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
-    context = selectors.leaderboard_page(request.user, board, request.GET.get("sort", ""))
+    sort, show = request.GET.get("sort", ""), request.GET.get("show", "")
+    context = board_selectors.leaderboard_page(request.user, board, sort, show)
     return render(request, "scoring/leaderboard.html", context)
 
 
 @require_GET
 @never_cache
 def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponse:
-    """The leaderboard as TSV, or as CSV for spreadsheets. Whoever sees its page."""
+    """The leaderboard as TSV, CSV for spreadsheets, JSON, or LaTeX for a paper. Whoever sees its page."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
-    header, rows = selectors.leaderboard_table(request.user, board)
-    written = as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)
+    written = board_files.board_file(request.user, board, kind)
     return _download(written, f"{board.track.slug}-leaderboard-{board.pk}.{kind}")
+
+
+@require_GET
+def choose_beside(request: HttpRequest, board_id: int) -> HttpResponse:
+    """Where the leaderboard's form leads: to the page of the two. Whoever sees the leaderboard."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    other = request.GET.get("other", "")
+    if not re.fullmatch(r"[0-9]{1,18}", other):
+        return redirect(board)
+    return redirect("scoring:beside", board.pk, int(other))
+
+
+@require_GET
+@never_cache
+def beside(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
+    """Two leaderboards side by side, and what their qrels differ in. Whoever sees both."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    return render(request, "scoring/beside.html", beside_selectors.beside_page(request.user, board, other_id))
 
 
 @require_GET

@@ -78,6 +78,8 @@ pooling:run_file                        L404440
 pooling:runs                            L000330
 pooling:submit                          L300330
 pooling:withdraw                        L404440
+scoring:beside                          4444440
+scoring:choose_beside                   444444R
 scoring:evaluation                      4444440
 scoring:evaluation_file                 4444440
 scoring:freeze                          L333330
@@ -95,6 +97,8 @@ scoring:topics_file                     4444440
 # Once a leaderboard is released: to the track's teams, who open their own runs; then to everybody.
 RELEASED = {
     "participants": """
+scoring:beside                          4400440
+scoring:choose_beside                   44RR44R
 scoring:evaluation                      4404440
 scoring:evaluation_file                 4404440
 scoring:leaderboard                     4400440
@@ -104,6 +108,8 @@ scoring:qrels_file                      4400440
 scoring:topics_file                     4400440
 """,
     "public": """
+scoring:beside                          0000000
+scoring:choose_beside                   RRRRRRR
 scoring:evaluation                      0000000
 scoring:evaluation_file                 0000000
 scoring:leaderboard                     0000000
@@ -175,6 +181,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "qrels_id": [board.qrels_id],
         "board_id": [board.pk],
         "board_id kind": [board.pk, "tsv"],
+        "board_id other_id": [board.pk, board.pk],
         "evaluation_id": [board.evaluations.get().pk],
         "evaluation_id kind": [board.evaluations.get().pk, "csv"],
     }

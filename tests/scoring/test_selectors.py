@@ -4,7 +4,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from pooling.models import Team
-from scoring import selectors
+from scoring import board_selectors, selectors
 from scoring.charts import topic_chart
 from tests.factories import make_user
 from tests.scoring.conftest import Scene
@@ -26,7 +26,7 @@ def many(scored: Scene) -> Scene:
 
 
 def test_the_leaderboard_is_sorted_by_its_first_measure_and_ties_by_team_and_tag(many: Scene) -> None:
-    page = selectors.leaderboard_page(many.organizer, many.leaderboard())
+    page = board_selectors.leaderboard_page(many.organizer, many.leaderboard())
 
     assert shown_runs(page) == [
         "good",
@@ -52,7 +52,7 @@ def test_the_leaderboard_is_sorted_by_its_first_measure_and_ties_by_team_and_tag
 def test_the_leaderboard_is_sorted_by_any_column_either_way(
     many: Scene, sort: str, first: str, direction: str
 ) -> None:
-    page = selectors.leaderboard_page(many.organizer, many.leaderboard(), sort)
+    page = board_selectors.leaderboard_page(many.organizer, many.leaderboard(), sort)
 
     assert shown_runs(page)[0] == first
     assert [column.direction for column in page["columns"] if column.direction] == [direction]
@@ -64,7 +64,7 @@ def test_a_heading_asks_for_the_reverse_of_what_is_shown(many: Scene) -> None:
     links = {
         sort: {
             column.label: column.link
-            for column in selectors.leaderboard_page(many.organizer, board, sort)["columns"]
+            for column in board_selectors.leaderboard_page(many.organizer, board, sort)["columns"]
         }
         for sort in ("run", "-run")
     }
@@ -74,7 +74,7 @@ def test_a_heading_asks_for_the_reverse_of_what_is_shown(many: Scene) -> None:
 
 
 def test_every_run_with_the_best_value_is_marked(many: Scene) -> None:
-    rows = selectors.leaderboard_page(many.organizer, many.leaderboard())["rows"]
+    rows = board_selectors.leaderboard_page(many.organizer, many.leaderboard())["rows"]
 
     assert [row.run.tag for row in rows if not row.cells[0].is_best] == ["poor"]
 
@@ -84,14 +84,14 @@ def test_a_leaderboard_takes_as_many_queries_for_many_runs_as_for_few(
 ) -> None:
     board = selectors.leaderboards_for(many.organizer).get(pk=many.leaderboard().pk)
 
-    with django_assert_num_queries(3):
-        page = selectors.leaderboard_page(many.organizer, board)
+    with django_assert_num_queries(4):
+        page = board_selectors.leaderboard_page(many.organizer, board)
 
     assert len(page["rows"]) == 12
 
 
 def test_a_team_sees_its_own_rows_marked_and_opens_those_alone(scored: Scene) -> None:
-    rows = selectors.leaderboard_page(scored.member, scored.leaderboard(release="participants"))["rows"]
+    rows = board_selectors.leaderboard_page(scored.member, scored.leaderboard(release="participants"))["rows"]
 
     assert [(row.run.tag, row.is_own, row.may_open) for row in rows] == [
         ("good", True, True),

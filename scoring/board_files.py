@@ -1,0 +1,142 @@
+"""A leaderboard as a file: TSV and CSV with a row for each run, JSON with all that is known, LaTeX for a paper.
+
+All four have the figures of the page, with its four decimals.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from scoring.board_selectors import BoardRow, leaderboard_page
+from scoring.models import Leaderboard
+from scoring.selectors import Visitor
+from scoring.tables import as_csv, as_tsv, one_word
+
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+    }
+)
+
+
+def board_file(user: Visitor, board: Leaderboard, kind: str) -> str:
+    """The leaderboard, by its first measure, as `tsv`, `csv`, `json` or `tex`."""
+    rows: list[BoardRow] = leaderboard_page(user, board)["rows"]
+    if kind == "json":
+        return _json(board, rows)
+    if kind == "tex":
+        return _latex(board, rows)
+    return as_csv(*_table(board, rows)) if kind == "csv" else as_tsv(*_table(board, rows))
+
+
+def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], list[list[str]]]:
+    header = ["team", "run", "kind", "pooled as", "manual", "uses", "topics", "missing", *board.measures]
+    for measure in board.measures:
+        header += [f"{measure} low", f"{measure} high", f"{measure} tier"]
+    return [*header, "judged in the top 10", "unjudged"], [_cells(row) for row in rows]
+
+
+def _cells(row: BoardRow) -> list[str]:
+    run, evaluation = row.run, row.evaluation
+    words = [one_word(run.team.name), one_word(run.tag), run.kind, row.pooled_as, _made(row), run.uses]
+    counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
+    ends = [part for cell in row.cells for part in (cell.low, cell.high, cell.tier)]
+    return [*words, *counts, *(cell.text for cell in row.cells), *ends, row.judged_at_10, row.unjudged]
+
+
+def _made(row: BoardRow) -> str:
+    return "manual" if row.run.is_manual else "automatic"
+
+
+def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
+    said = {
+        "track": board.track.slug,
+        "qrels": {
+            "version": board.qrels.version,
+            "sha256": board.qrels.sha256,
+            "topics": board.qrels.n_topics,
+        },
+        "protocol": {"slug": board.track.protocol.slug, "sha256": board.protocol_digest},
+        "average": board.average,
+        "seed": board.seed,
+        "confidence": board.statistics.get("level"),
+        "measures": board.measures,
+        "runs": [_json_row(board, row) for row in rows],
+    }
+    return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
+
+
+def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
+    run, evaluation = row.run, row.evaluation
+    values = {
+        measure: {
+            "value": float(cell.text),
+            "low": _number(cell.low),
+            "high": _number(cell.high),
+            "tier": cell.tier,
+        }
+        for measure, cell in zip(board.measures, row.cells, strict=True)
+    }
+    return {
+        "team": run.team.name,
+        "run": run.tag,
+        "kind": run.kind,
+        "pooled_as": row.pooled_as.strip("()"),
+        "manual": run.is_manual,
+        "uses": run.uses,
+        "sha256": evaluation.run_sha256,
+        "topics": evaluation.n_topics,
+        "missing": evaluation.n_missing,
+        "judged_at_10": _number(row.judged_at_10),
+        "unjudged": _number(row.unjudged),
+        "measures": values,
+    }
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
+    """A table for the package booktabs; P marks primary runs, in brackets baselines pooled as such, M manual ones."""
+    said = (
+        f"{board.track.name}: qrels version {board.qrels.version}, {board.qrels.n_topics} topics. "
+        "P: primary run, in brackets a baseline pooled as one; M: manual run. Best values are bold."
+    )
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        "\\begin{table}",
+        f"\\caption{{{_tex(said)}}}",
+        "\\centering",
+        f"\\begin{{tabular}}{{llcc{'r' * len(board.measures)}}}",
+        "\\toprule",
+        " & ".join(["Team", "Run", "P", "M", *map(_tex_measure, board.measures)]) + r" \\",
+        "\\midrule",
+        *(_latex_row(row) for row in rows),
+        "\\bottomrule",
+        "\\end{tabular}",
+        "\\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(row: BoardRow) -> str:
+    primary = {"primary": r"$\checkmark$", "(primary)": r"($\checkmark$)"}.get(row.pooled_as, "")
+    manual = r"$\checkmark$" if row.run.is_manual else ""
+    values = [rf"\textbf{{{cell.text}}}" if cell.is_best else cell.text for cell in row.cells]
+    return " & ".join([_tex(row.run.team.name), _tex(row.run.tag), primary, manual, *values]) + r" \\"
+
+
+def _tex(text: str) -> str:
+    return one_word(text).translate(LATEX)
+
+
+def _tex_measure(name: str) -> str:
+    return _tex(name).replace("'", r"$^\prime$")

@@ -1,0 +1,285 @@
+"""What stands on a leaderboard beside its means, what it is held against, and how it is written down."""
+
+import json
+import re
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from corpus import jobs
+from pooling import services as runs
+from scoring import beside_selectors, board_selectors
+from scoring.leaderboard_services import rescore
+from scoring.models import Leaderboard
+from scoring.qrels_format import format_qrels, parse_qrels
+from scoring.qrels_services import import_qrels
+from tests.scoring.conftest import QRELS, Scene
+
+N_TOPICS = 12
+CODES = [f"T.{n:02}" for n in range(N_TOPICS)]
+
+
+@pytest.fixture
+def board(scene: Scene) -> Leaderboard:
+    """Twelve topics with one relevant document each: two runs put it first, ten put it third, all twelve have it."""
+    text = "".join(f"{code} 0 hit 3\n{code} 0 miss 0\n{code} 0 junk 0\n" for code in CODES)
+    for code in CODES:
+        scene.topics[code] = scene.track.topics.create(code=code)
+    scene.submit(scene.ours, "first", "hit miss junk other")
+    scene.submit(scene.ours, "again", "hit junk miss")
+    scene.submit(scene.theirs, "third", "junk miss hit")
+    scene.submit(scene.theirs, "base", "junk miss", kind="baseline")
+    return scene.leaderboard(scene.qrels(text.encode()))
+
+
+def row_of(scene: Scene, board: Leaderboard, tag: str) -> board_selectors.BoardRow:
+    return next(row for row in board_selectors.board_rows(scene.organizer, board) if row.run.tag == tag)
+
+
+def tags(scene: Scene, board: Leaderboard, show: str, sort: str = "") -> list[str]:
+    return [
+        row.run.tag for row in board_selectors.leaderboard_page(scene.organizer, board, sort, show)["rows"]
+    ]
+
+
+def test_runs_that_differ_on_every_topic_are_in_tiers_of_their_own(scene: Scene, board: Leaderboard) -> None:
+    tiers = {tag: row_of(scene, board, tag).cells[0].tier for tag in ("first", "again", "third", "base")}
+
+    assert tiers["first"] == tiers["again"]
+    assert len({tiers["first"], tiers["third"], tiers["base"]}) == 3
+
+
+def test_an_interval_holds_its_mean_and_is_drawn_from_the_recorded_seed(
+    scene: Scene, board: Leaderboard
+) -> None:
+    cell = row_of(scene, board, "third").cells[0]
+    again = scene.leaderboard(board.qrels)
+
+    assert float(cell.low) <= float(cell.text) <= float(cell.high)
+    assert board.seed != again.seed
+    assert board.statistics["measures"].keys() == set(board.measures)
+
+
+def test_how_much_is_judged_stands_beside_the_scores(scene: Scene, board: Leaderboard) -> None:
+    first, third = row_of(scene, board, "first"), row_of(scene, board, "third")
+
+    assert (first.judged_at_10, first.unjudged) == ("0.7500", "0.2500")
+    assert (third.judged_at_10, third.unjudged) == ("1.0000", "0.0000")
+
+
+def test_a_baseline_is_marked_with_what_it_is_pooled_as_in_brackets(scene: Scene, board: Leaderboard) -> None:
+    assert row_of(scene, board, "base").pooled_as == "(primary)"
+    assert row_of(scene, board, "first").pooled_as == "primary"
+
+
+def test_the_best_of_each_team_is_by_the_measure_that_sorts(scene: Scene, board: Leaderboard) -> None:
+    assert tags(scene, board, "best") == ["again", "third"]
+    assert tags(scene, board, "nonsense") == ["again", "first", "third", "base"]
+
+
+def test_primary_runs_are_shown_with_the_baselines(scene: Scene, board: Leaderboard) -> None:
+    scene.submit(scene.ours, "second", "miss hit", kind="alternate")
+    with_alternate = scene.leaderboard(board.qrels)
+
+    assert "second" in tags(scene, with_alternate, "all")
+    assert tags(scene, with_alternate, "primary") == ["again", "first", "third", "base"]
+
+
+def test_the_page_shows_tiers_intervals_and_how_they_were_made(scene: Scene, board: Leaderboard) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+
+    page = client.get(board.get_absolute_url()).content.decode()
+
+    assert "95 % confidence interval" in page
+    assert f"seed {board.seed}" in page
+    assert page.count('class="tier"') == 4
+
+
+def test_a_leaderboard_from_before_there_were_statistics_is_shown_without(
+    scene: Scene, board: Leaderboard
+) -> None:
+    Leaderboard.objects.filter(pk=board.pk).update(statistics={})
+    client = Client()
+    client.force_login(scene.organizer)
+
+    page = client.get(board.get_absolute_url()).content.decode()
+
+    assert "confidence interval" not in page
+    assert "first" in page
+
+
+# -- files
+
+
+def file_of(scene: Scene, board: Leaderboard, kind: str) -> str:
+    client = Client()
+    client.force_login(scene.organizer)
+    answer = client.get(reverse("scoring:leaderboard_file", args=[board.pk, kind]))
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_every_file_has_the_figures_of_the_page(scene: Scene, board: Leaderboard) -> None:
+    shown = [cell.text for row in board_selectors.board_rows(scene.organizer, board) for cell in row.cells]
+
+    said = json.loads(file_of(scene, board, "json"))
+    in_json = [
+        f"{run['measures'][name]['value']:.4f}"
+        for run in sorted(said["runs"], key=lambda run: (run["team"], run["run"]))
+        for name in board.measures
+    ]
+    in_tex = re.findall(r"\d\.\d{4}", file_of(scene, board, "tex"))
+
+    assert in_json == shown
+    assert sorted(in_tex) == sorted(shown)
+
+
+def test_json_says_what_it_was_computed_from(scene: Scene, board: Leaderboard) -> None:
+    said = json.loads(file_of(scene, board, "json"))
+
+    assert said["qrels"] == {"version": 1, "sha256": board.qrels.sha256, "topics": N_TOPICS}
+    assert (said["seed"], said["protocol"]["sha256"]) == (board.seed, board.protocol_digest)
+
+
+def test_latex_escapes_names_and_marks_primary_runs_and_baselines(scene: Scene, board: Leaderboard) -> None:
+    evil = runs.create_team(track=scene.track, name=r"A&B_{50%} \input{x} ~^$#")
+    scene.submit(evil, "m_1", "hit")
+    written = file_of(scene, scene.leaderboard(board.qrels), "tex")
+
+    assert r"A\&B\_\{50\%\} \textbackslash{}input\{x\} \textasciitilde{}\textasciicircum{}\$\#" in written
+    assert r"m\_1 & $\checkmark$ & " in written
+    assert r"base & ($\checkmark$) & " in written
+    assert r"\toprule" in written
+    assert r"nDCG$^\prime$" in written
+
+
+# -- two of them
+
+
+@pytest.fixture
+def corrected(scene: Scene, board: Leaderboard) -> Leaderboard:
+    """The same runs after a correction: T.00's hit is nothing, its miss is the hit; T.11 is gone, one unit is new."""
+    text = format_qrels(
+        parse_qrels(
+            "".join(
+                f"{code} 0 hit {0 if code == 'T.00' else 3}\n{code} 0 miss {3 if code == 'T.00' else 0}\n"
+                f"{code} 0 junk 0\n"
+                for code in CODES[:-1]
+            ).encode()
+            + b"T.01 0 new 1\n"
+        )
+    )
+    return scene.leaderboard(scene.qrels(text))
+
+
+def test_what_a_new_version_changed_is_counted_by_topic_and_grade(
+    scene: Scene, board: Leaderboard, corrected: Leaderboard
+) -> None:
+    changes = beside_selectors.qrels_changes(board.qrels, corrected.qrels)
+
+    assert (changes["n_added"], changes["n_removed"], changes["n_regraded"]) == (1, 3, 2)
+    assert (changes["topics_added"], changes["topics_removed"]) == ([], ["T.11"])
+    assert [tuple(one) for one in changes["by_topic"]] == [
+        ("T.00", 0, 0, 2),
+        ("T.01", 1, 0, 0),
+        ("T.11", 0, 3, 0),
+    ]
+    assert dict(changes["steps"])[(0, 3)] == 1
+
+
+def test_two_leaderboards_stand_side_by_side_run_by_run(
+    scene: Scene, board: Leaderboard, corrected: Leaderboard
+) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+
+    answer = client.get(reverse("scoring:beside", args=[board.pk, corrected.pk]))
+
+    row = next(row for row in answer.context["rows"] if row.tag == "first")
+    before, after = row_of(scene, board, "first").cells[0], row_of(scene, corrected, "first").cells[0]
+    assert (row.pairs[0].left, row.pairs[0].right) == (before.text, after.text)
+    assert float(row.pairs[0].difference) == pytest.approx(after.value - before.value, abs=1e-4)
+    assert "What changed in the qrels" in answer.content.decode()
+
+
+def test_a_run_of_one_leaderboard_alone_has_no_difference(scene: Scene, board: Leaderboard) -> None:
+    scene.submit(scene.ours, "late", "hit")
+    later = scene.leaderboard(board.qrels)
+
+    page = beside_selectors.beside_page(scene.organizer, board, later.pk)
+
+    assert (page["n_both"], len(page["rows"])) == (4, 5)
+    assert page["rows"][-1].pairs[0].difference == ""
+    assert page["changes"] is None
+
+
+def test_a_team_cannot_hold_its_leaderboard_against_a_hidden_one(
+    scene: Scene, board: Leaderboard, corrected: Leaderboard
+) -> None:
+    Leaderboard.objects.filter(pk=board.pk).update(release="participants", released_at="2026-01-01T00:00Z")
+    client = Client()
+    client.force_login(scene.member)
+
+    assert client.get(reverse("scoring:beside", args=[board.pk, corrected.pk])).status_code == 404
+    assert client.get(reverse("scoring:beside", args=[corrected.pk, board.pk])).status_code == 404
+    assert "Compare" not in client.get(board.get_absolute_url()).content.decode()
+
+
+def test_the_form_leads_to_the_page_of_both_and_junk_back(
+    scene: Scene, board: Leaderboard, corrected: Leaderboard
+) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+    address = reverse("scoring:choose_beside", args=[board.pk])
+
+    found = client.get(address, {"other": corrected.pk})
+    junk = client.get(address, {"other": "1 OR 1"})
+
+    assert found["Location"] == reverse("scoring:beside", args=[board.pk, corrected.pk])
+    assert junk["Location"] == board.get_absolute_url()
+
+
+# -- a new version is scored by itself
+
+
+def test_a_new_version_is_scored_where_runs_were_scored_before_and_old_scores_stay(
+    scene: Scene, board: Leaderboard
+) -> None:
+    before = list(board.evaluations.values_list("scores__topic", "scores__measure", "scores__value"))
+    made = import_qrels(
+        track=scene.track, columns=parse_qrels(QRELS), file_name="q.txt", by=scene.organizer, name="2"
+    )
+
+    again = rescore(qrels=made, by=scene.organizer)
+    assert again is not None
+    assert again.job is not None
+    jobs.run(again.job.pk)
+
+    again.refresh_from_db()
+    assert (again.status, again.qrels) == (Leaderboard.Status.READY, made)
+    assert again.release == Leaderboard.Release.HIDDEN
+    after = list(board.evaluations.values_list("scores__topic", "scores__measure", "scores__value"))
+    assert sorted(after) == sorted(before)
+
+
+def test_the_first_version_waits_until_an_organizer_asks_for_scores(scored: Scene) -> None:
+    assert rescore(qrels=scored.qrels(), by=scored.organizer) is None
+    assert not Leaderboard.objects.exists()
+
+
+def test_importing_a_second_version_in_the_browser_begins_its_scoring(
+    scene: Scene, board: Leaderboard
+) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+    answer = client.post(
+        reverse("scoring:import_qrels", args=[scene.track.slug]),
+        {"file": SimpleUploadedFile("q.txt", QRELS), "name": "second"},
+        follow=True,
+    )
+
+    assert "are being scored against this version" in answer.content.decode()
+    assert Leaderboard.objects.filter(qrels__name="second", status="scoring").count() == 1
