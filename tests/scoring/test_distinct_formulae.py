@@ -1,0 +1,135 @@
+"""Runs of instances are scored as runs of distinct formulae: compared with a plain reading of the rule."""
+
+import gzip
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.formulae import Formulae
+from pooling.columns import RunColumns
+from protocols.loader import load_protocol
+from protocols.measure_names import parse_measures
+from scoring.distinct_formulae import collapse_instances
+from scoring.matching import JudgedDocuments
+from scoring.measures import score_run
+from scoring.qrels_format import columns_from, parse_qrels
+from scoring.run_files import read_run
+from tests.scoring.files import make_run
+
+Line = tuple[str, str, float]
+MEASURES = parse_measures(["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"])
+THEIRS = ["ndcg", "map", "P_10", "bpref"]
+
+
+def plainly_collapsed(lines: list[Line], visual: dict[str, str]) -> tuple[dict[str, dict[str, float]], int]:
+    """The rule as it is written: down each topic by score, ties as in the file; the first of each formula stays."""
+    collapsed: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    n_skipped = 0
+    for topic, formula, score in sorted(lines, key=lambda line: -line[2]):  # stable
+        if formula not in visual:
+            n_skipped += 1
+        elif visual[formula] not in collapsed[topic]:
+            collapsed[topic][visual[formula]] = score
+    return {topic: ranking for topic, ranking in collapsed.items() if ranking}, n_skipped
+
+
+def formulae(visual: dict[str, str], without: tuple[str, ...] = ()) -> Formulae:
+    rows = [(formula, "1", "1", "answer", one) for formula, one in visual.items()]
+    return Formulae.of([*rows, *((formula, "1", "1", "answer", "") for formula in without)])
+
+
+def rankings(run: RunColumns) -> dict[str, dict[str, float]]:
+    found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for topic, docno, score in zip(
+        run.topic_index.tolist(), run.docno.tolist(), run.score.tolist(), strict=True
+    ):
+        found[str(run.topics[topic])][docno.decode()] = score
+    return dict(found)
+
+
+def test_the_first_instance_of_each_formula_stays() -> None:
+    run = make_run([("B.1", "a1", 5), ("B.1", "b1", 4), ("B.1", "a2", 3), ("B.1", "x", 2), ("B.2", "a2", 1)])
+
+    collapsed = collapse_instances(run, formulae({"a1": "A", "a2": "A", "b1": "B"}, without=("x",)))
+
+    assert rankings(collapsed.columns) == {"B.1": {"A": 5, "B": 4}, "B.2": {"A": 1}}
+    assert (collapsed.n_skipped, collapsed.n_repeated) == (1, 1)
+    assert collapsed.columns.offsets.tolist() == [0, 2, 3]
+
+
+def test_a_topic_without_any_formula_left_is_not_in_the_run() -> None:
+    collapsed = collapse_instances(make_run([("B.1", "x", 5), ("B.2", "a", 5)]), formulae({"a": "A"}))
+
+    assert collapsed.columns.topics.tolist() == ["B.2"]
+    assert collapsed.columns.topic_index.tolist() == [0]
+
+
+@pytest.mark.parametrize("known", [{}, {"other": "O"}])
+def test_a_run_of_unknown_formulae_is_empty(known: dict[str, str]) -> None:
+    collapsed = collapse_instances(make_run([("B.1", "x", 5)]), formulae(known))
+
+    assert (len(collapsed.columns), collapsed.n_skipped) == (0, 1)
+
+
+INSTANCE = st.tuples(st.sampled_from(["B.1", "B.10", "B.2"]), st.integers(0, 30), st.integers(0, 4))
+
+
+@given(
+    st.lists(INSTANCE, min_size=1, max_size=60, unique_by=lambda row: row[:2]),
+    st.dictionaries(st.integers(0, 30), st.integers(0, 8)),
+)
+def test_any_run_collapses_as_the_plain_reading_does(
+    rows: list[tuple[str, int, int]], ids: dict[int, int]
+) -> None:
+    lines = [(topic, f"f{formula}", float(score)) for topic, formula, score in rows]
+    visual = {f"f{formula}": f"v{one}" for formula, one in ids.items()}
+
+    collapsed = collapse_instances(make_run(lines), formulae(visual))
+
+    assert (rankings(collapsed.columns), collapsed.n_skipped) == plainly_collapsed(lines, visual)
+
+
+def test_a_real_run_scores_as_pytrec_eval_scores_its_collapsed_file(data: Path) -> None:
+    """With the 81,103 real visual ids; qrels by instance become qrels by formula, the highest grade of each."""
+    path = data / "arqmath" / "runs" / "scm_ensemble-task2.tsv.gz"
+    words = [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+    lines = [(word[0], word[1], float(word[4])) for word in words]
+    with gzip.open(data / "arqmath" / "formulas" / "formula_id_visual_id.tsv.gz", "rt") as file:
+        visual = dict(line.split("\t")[:2] for line in file)
+    del visual["formula_id"]
+    plain, n_skipped = plainly_collapsed(lines, visual)
+    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    judged = parse_qrels((data / "arqmath" / "qrels" / "qrels.arqmath-2020-task2.txt").read_bytes())
+    for index, docno, grade in zip(
+        judged.topic_index.tolist(), judged.docno.tolist(), judged.grade.tolist(), strict=True
+    ):
+        one = visual.get(docno.decode())
+        if one is not None:
+            topic = str(judged.topics[index])
+            grades[topic][one] = max(grade, grades[topic].get(one, 0))
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        grades, {"ndcg", "map", "P.10", "bpref"}, relevance_level=2, judged_docs_only_flag=True
+    )
+    theirs = evaluator.evaluate(plain)
+    by_formula = JudgedDocuments(
+        columns_from((t.encode(), d.encode(), g) for t in grades for d, g in grades[t].items())
+    )
+    run = read_run(str(path), load_protocol("arqmath-2020-task2"))
+
+    collapsed = collapse_instances(run, formulae(visual))
+
+    assert (len(run), collapsed.n_skipped) == (85_000, n_skipped)
+    assert n_skipped == 84_270
+    ours = score_run(collapsed.columns, by_formula, MEASURES)
+    compared = 0
+    for topic, values in zip(by_formula.topics.tolist(), ours.values.tolist(), strict=True):
+        if topic in theirs:
+            assert values == pytest.approx([theirs[topic][name] for name in THEIRS], abs=1e-6)
+            compared += any(values)
+    assert compared >= 5
+    assert np.count_nonzero(ours.has_topic) == len(theirs)
