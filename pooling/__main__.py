@@ -14,11 +14,21 @@ from pooling.pool_command import RunsRefused, add_protocol, protocol_and_topics
 from pooling.pool_files import PoolFileError
 from pooling.report_text import print_report
 from pooling.run_format import CheckedRun, UnknownForm, check_run
+from pooling.run_seconds import NoSeconds, check_seconds
 from pooling.strategies import PoolError
 from pooling.topic_list import TopicListError
 from protocols.loader import ProtocolError
 
-UNUSABLE = (OSError, ProtocolError, TopicListError, ManifestError, PoolError, PoolFileError, UnknownForm)
+UNUSABLE = (
+    OSError,
+    ProtocolError,
+    TopicListError,
+    ManifestError,
+    PoolError,
+    PoolFileError,
+    UnknownForm,
+    NoSeconds,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -51,6 +61,12 @@ def _parser() -> argparse.ArgumentParser:
         "--format", choices=("text", "json"), default="text", help="of the report (default: text)"
     )
     check.add_argument("--repair", type=Path, metavar="DIR", help="write files that can be repaired into DIR")
+    check.add_argument(
+        "--seconds",
+        type=Path,
+        metavar="FILE",
+        help="topic and seconds a line, where the protocol bounds them",
+    )
     check.set_defaults(command=check_files)
     add_protocol(check)
     pool_command.add_command(commands)
@@ -71,6 +87,11 @@ def check_files(options: argparse.Namespace) -> int:
             print_report(checked.report, str(path))
         if options.repair:
             _repair(checked, path, options.repair)
+    if options.seconds:
+        name = options.seconds.name
+        reports.append(check_seconds(options.seconds, protocol=protocol, topics=topics, name=name))
+        if options.format == "text":
+            print_report(reports[-1], str(options.seconds))
     if options.format == "json":
         print(json.dumps([report.as_json() for report in reports], ensure_ascii=False, indent=1))  # noqa: T201
     return 0 if all(report.is_acceptable for report in reports) else 1

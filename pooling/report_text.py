@@ -10,7 +10,7 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     """Print a report; on standard output, unless another file is given."""
     verdict = "accepted" if report.is_acceptable else "refused"
     counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
-    what = f"{report.form}, tag {report.tag}, " if report.form and report.tag else ""
+    what = "".join(f"{word}, " for word in (report.form, report.tag and f"tag {report.tag}") if word)
     lines = [f"{path}: {verdict}, {counts} ({what}{report.n_lines:,} lines, {report.n_topics} topics)"]
     for complaint in (*report.errors, *report.warnings):
         lines += [f"  {complaint.severity}: {complaint}", f"      accepted: {complaint.accepted}"]

@@ -44,11 +44,11 @@ def zipped(*files: tuple[str, bytes], encrypted: bool = False) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files:
             archive.writestr(name, data)
-    data = bytearray(buffer.getvalue())
+    packed = bytearray(buffer.getvalue())
     if encrypted:  # the flag alone, in the local and the central header
-        data[6] |= 1
-        data[data.index(b"PK\x01\x02") + 8] |= 1
-    return bytes(data)
+        packed[6] |= 1
+        packed[packed.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(packed)
 
 
 @cache
