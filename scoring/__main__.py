@@ -1,6 +1,7 @@
 """Scoring on files alone: `python -m scoring evaluate --protocol P --qrels Q RUN...`"""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -20,10 +21,21 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "evaluate": Command("scoring.evaluate", "score runs against qrels"),
+    "compare": Command("scoring.commands.compare", "two runs: difference by topic, significance, overlap"),
+    "tiers": Command("scoring.commands.tiers", "runs in order, with intervals, and which are not told apart"),
+    "reuse": Command("scoring.commands.reuse", "a team left out, shallower pools, fewer topics"),
+    "report": Command(
+        "scoring.commands.report", "units a topic, rankings by label and by other qrels, curves"
+    ),
+    "agreement": Command("scoring.commands.agreement", "how far judges agree"),
     "trec_eval": Command(
         "scoring.trec_eval.command", "evaluate a run as trec_eval 10.0 does", reads_words_itself=True
     ),
 }
+
+
+# OpenBLAS starts its threads when NumPy is loaded: a twentieth of a second, for hardly any work that they would do.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

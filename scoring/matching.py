@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import Ranked, byte_keys
-from scoring.qrels_format import QrelsColumns
+from scoring.qrels_columns import QrelsColumns
 
 Remembered = TypeVar("Remembered")
 

@@ -7,16 +7,17 @@ character inside a line. Rows are kept in the order of topic, then docno, both b
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pooling.run_rows import MAX_DOCNO, MAX_NAME
+from scoring.qrels_columns import QrelsColumns as QrelsColumns
 from scoring.qrels_quick import read_quickly
+from scoring.qrels_tables import header_of, table_rows
 
 # 3, +1, 03 and 3.0; a fraction is caught on its own, to say so.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
@@ -25,24 +26,9 @@ HIGHEST = 999
 LOWEST = -999
 COMPLAINTS_KEPT = 100  # a file of another kind has one on each line
 LINES_SHOWN = 5
+CLOSE = Decimal("0.05")  # furthest from a whole number that is taken for rounding
 
 Row = tuple[bytes, bytes, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QrelsColumns:
-    """Qrels as arrays, sorted by topic, then docno. A negative grade says pooled, but not judged.
-
-    topics : (topics,) codes.
-    topic_index : (rows,) position in `topics`.
-    docno : (rows,) UTF-8 bytes.
-    grade : (rows,)
-    """
-
-    topics: NDArray[np.str_]
-    topic_index: NDArray[np.int32]
-    docno: NDArray[np.bytes_]
-    grade: NDArray[np.int32]
 
 
 class Complaint(NamedTuple):
@@ -80,8 +66,10 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
     )
 
 
-def parse_qrels(data: bytes) -> QrelsColumns:
-    """Read a qrels file.
+def parse_qrels(data: bytes, *, scale: int = 1) -> QrelsColumns:
+    """Read a qrels file: four columns, or a table with a header (`scoring.qrels_tables`).
+
+    Every grade is multiplied by `scale`, which makes whole numbers of fractions such as the mean of three judges.
 
     Raises
     ------
@@ -92,14 +80,18 @@ def parse_qrels(data: bytes) -> QrelsColumns:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    quick = read_quickly(data)
-    return QrelsColumns(*quick) if quick is not None else _parse_patiently(data)
+    quick = read_quickly(data) if scale == 1 else None
+    return QrelsColumns(*quick) if quick is not None else _parse_patiently(data, scale)
 
 
-def _parse_patiently(data: bytes) -> QrelsColumns:
-    reading = _Reading()
-    for number, line in enumerate(data.splitlines(), 1):
-        reading.take(number, line)
+def _parse_patiently(data: bytes, scale: int = 1) -> QrelsColumns:
+    reading = _Reading(scale)
+    header = header_of(data)
+    if header is not None:
+        reading.take_table(data, *header)
+    else:
+        for number, line in enumerate(data.splitlines(), 1):
+            reading.take(number, line)
     if not reading.rows and not reading.n_complaints:
         reading.complain(0, "the file holds no qrels; expected lines of topic, 0, docno, grade")
     if reading.n_complaints:
@@ -110,7 +102,8 @@ def _parse_patiently(data: bytes) -> QrelsColumns:
 class _Reading:
     """Rows and complaints of the lines read so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, scale: int) -> None:
+        self.scale = scale
         self.rows: list[Row] = []
         self.complaints: list[Complaint] = []
         self.n_complaints = 0
@@ -129,8 +122,28 @@ class _Reading:
             self.complain(number, f"expected 4 columns (topic, 0, docno, grade), got {len(columns)}")
             return
         topic, _, docno, written = columns
-        problem = _id_problem(topic, docno) or _grade_problem(written)
-        if problem:
+        self._take_row(number, topic, docno, written)
+
+    def take_table(self, data: bytes, separator: str, header: list[str]) -> None:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            self.complain(line, "the line is not UTF-8")
+            return
+        for number, row in table_rows(text, separator, header):
+            if isinstance(row, str):
+                self.complain(number, row)
+            elif any(len(word.split()) != 1 for word in row):
+                self.complain(number, "topic, docno and grade are words: not empty, and without white space")
+            else:
+                topic, docno, written = (word.encode() for word in row)
+                self._take_row(number, topic, docno, written)
+
+    def _take_row(self, number: int, topic: bytes, docno: bytes, written: bytes) -> None:
+        grade = _grade(written, self.scale)
+        problem = _id_problem(topic, docno) or (grade if isinstance(grade, str) else "")
+        if problem or isinstance(grade, str):
             self.complain(number, problem)
             return
         first = self.first_lines.setdefault((topic, docno), number)
@@ -138,7 +151,7 @@ class _Reading:
             said = f"document {docno.decode()} of topic {topic.decode()} stands in line {first} already"
             self.complain(number, said)
             return
-        self.rows.append((topic, docno, int(written.partition(b".")[0])))
+        self.rows.append((topic, docno, grade))
 
 
 def _id_problem(topic: bytes, docno: bytes) -> str:
@@ -155,16 +168,35 @@ def _id_problem(topic: bytes, docno: bytes) -> str:
     return ""
 
 
-def _grade_problem(written: bytes) -> str:
-    match = GRADE.fullmatch(written)
-    if match and LOWEST <= int(match[1]) <= HIGHEST:
-        return ""
+def _grade(written: bytes, scale: int) -> int | str:
+    """The grade, or what is wrong with it."""
     shown = written[:40].decode(errors="replace")
+    if scale != 1 and FRACTION.fullmatch(written) and len(written) <= 40:
+        return _scaled(Decimal(written.decode()), scale, shown)
+    match = GRADE.fullmatch(written)
     if match:
+        grade = int(match[1]) * (scale if int(match[1]) > 0 else 1)
+        if LOWEST <= grade <= HIGHEST:
+            return grade
         return f"grade {shown} is out of range; grades from {LOWEST} to {HIGHEST} are accepted"
     if FRACTION.fullmatch(written):
         return f"grade {shown} is a fraction; grades are whole numbers"
     return f"grade {shown!r} is no whole number"
+
+
+def _scaled(value: Decimal, scale: int, shown: str) -> int | str:
+    """Times `scale`, where that is whole but for the rounding of the written digits.
+
+    A negative grade only says pooled, and stays what it is; of such there are no fractions.
+    """
+    product = value * scale
+    nearest = int(product.to_integral_value())
+    rounding = min(CLOSE, Decimal(scale) / 2 * Decimal(10) ** int(value.as_tuple().exponent))
+    if value < 0 or abs(product - nearest) > rounding:
+        return f"grade {shown} times {scale} is {product.normalize():f}, no whole number"
+    if nearest > HIGHEST:
+        return f"grade {shown} times {scale} is out of range; grades up to {HIGHEST} are accepted"
+    return nearest
 
 
 def format_qrels(columns: QrelsColumns) -> bytes:

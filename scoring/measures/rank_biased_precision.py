@@ -46,5 +46,5 @@ def residual(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     """
     persistence = measure.number("p") or 0.0
     found = top(hits, measure.k)
-    known: Values = persistence ** (found.rank - 1)
+    known: Values = np.power(persistence, found.rank - 1, dtype=np.float64)
     return 1.0 - (1.0 - persistence) * sums(found, known)

@@ -1,16 +1,18 @@
 """A run's values by topic, and their means."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import RunColumns
 from protocols.measure_names import FAMILIES, Measure, Summary
-from protocols.schema import Average
 from scoring.matching import JudgedDocuments
 from scoring.measures.registry import KERNELS, Values
+
+if TYPE_CHECKING:
+    from protocols.schema import Average  # a hundredth of a second of a command's start
 
 LEAST_OF_GEOMETRIC_MEAN = 1e-5  # a value below counts as this, as in trec_eval: one 0 would make it all 0
 
@@ -32,11 +34,11 @@ class RunScores(NamedTuple):
         """Topics of the qrels that the run has not."""
         return int((~self.has_topic).sum())
 
-    def averaged(self, average: Average) -> NDArray[np.bool_]:
+    def averaged(self, average: "Average") -> NDArray[np.bool_]:
         """Which topics a mean is taken over: all of the qrels, or those that the run has as well. Shape (topics,)."""
         return self.has_topic if average == "common" else np.ones_like(self.has_topic)
 
-    def means(self, average: Average) -> Values:
+    def means(self, average: "Average") -> Values:
         """Mean of each measure, or what stands for it; 0.0 if it is over no topic at all. Shape (measures,)."""
         values = self.values[self.averaged(average)]
         if not len(values):

@@ -1,6 +1,5 @@
 """The files of an evaluation as arrays: qrels, qrels of several groups, preferences, runs, and Z scores."""
 
-import math
 import re
 import sys
 import zlib
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import RunColumns, byte_keys, trec_order
-from scoring.qrels_format import QrelsColumns
+from scoring.qrels_columns import QrelsColumns
 from scoring.trec_eval.errors import NOT_COMPUTED, FileError
 from scoring.trec_eval.lines import LineError, Lines
 
@@ -21,8 +20,6 @@ STDIN = "-"
 # Topics are kept as text in which each character is one byte: sorted so, they are sorted by bytes.
 BYTES = "latin-1"
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
-IS_OF_NUMBER = np.zeros(256, dtype=np.bool_)
-IS_OF_NUMBER[[*b"0123456789+-.eE", 0]] = True
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
 
@@ -188,25 +185,10 @@ def _topics(column: NDArray[np.bytes_]) -> tuple[NDArray[np.str_], NDArray[np.in
 
 
 def _numbers(path: str, lines: Lines, n: int, what: str) -> NDArray[np.float64]:
-    """A column of finite decimal numbers."""
-    column = lines.column(n)
-    is_number = IS_OF_NUMBER[column.view(np.uint8)].reshape(len(column), -1).all(axis=1)
     try:
-        numbers = np.where(is_number, column, b"nan").astype(np.float64)
-    except ValueError:
-        numbers = np.array([_number(word) for word in column.tolist()])
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if len(wrong):
-        shown = lines.word(wrong[0], n).decode(errors="replace")
-        raise FileError(path, f"line {lines.number[wrong[0]]}: {what} {shown!r} is no finite number")
-    return numbers
-
-
-def _number(word: bytes) -> float:
-    try:
-        return float(word) if set(word) <= set(b"0123456789+-.eE") else math.nan
-    except ValueError:
-        return math.nan
+        return lines.numbers(n, what)
+    except LineError as error:
+        raise FileError(path, str(error)) from None
 
 
 def repeated_rows(topic: NDArray[np.int32], docno: NDArray[np.bytes_]) -> NDArray[np.intp]:

@@ -1,7 +1,8 @@
-"""The columns of a file of lines, found with whole arrays: a run of 100,000 lines in some hundredths of a second.
+"""The columns of a file of lines, as trec_eval takes them, found with whole arrays.
 
 Columns are parted by any ASCII white space, lines by LF (or by CR, in a file without any LF). A byte order mark, CRLF,
-leading blanks, blank lines and a last line without its end are normal. Nothing is quoted; ids are bytes.
+leading blanks, blank lines and a last line without its end are normal; a line whose first character is # is a comment.
+Nothing is quoted; ids are bytes.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pooling.words import Places, Text, as_bytes, decimals, spans
 
 BLANK, HASH, NEWLINE = 32, 35, 10
 # What C's isspace takes for white space; other control characters are parts of words.
@@ -25,19 +28,16 @@ class LineError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """Where the words of the lines are. Comments and blank lines are left out.
+    """The words of each line. Comments and blank lines are left out.
 
-    data : the bytes of the file, padded.
-    start, end : (words,) offsets.
-    first : (lines,) number of each line's first word.
+    start, length : (lines, columns) of the words in the text.
     number : (lines,) of each line in the file, from 1.
     """
 
-    data: bytes
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    first: NDArray[np.int64]
-    number: NDArray[np.int64]
+    text: Text
+    start: Places
+    length: Places
+    number: Places
 
     @classmethod
     def of(cls, data: bytes, *, n_columns: int, what: str, is_more_taken: bool = False) -> Self:
@@ -53,58 +53,69 @@ class Lines:
         LineError
             A line has another number of columns.
         """
-        data = _plain(data)
-        letters = np.frombuffer(data, dtype=np.uint8)
-        start, end = _words(letters)
-        line_start = np.append(0, np.flatnonzero(letters == NEWLINE) + 1)
-        first = np.searchsorted(start, line_start)
-        n_words = np.diff(np.append(first, len(start)))
-        row = np.flatnonzero(n_words > 0)
-        row = row[letters[start[first[row]]] != HASH]
-        lines = cls(data, start, end, first[row], row + 1)
-        wrong = np.flatnonzero((n_words[row] < n_columns) | (n_words[row] > n_columns) & (not is_more_taken))
+        text = Text(_plain(data))
+        is_commented = text.bytes.startswith(b"#") or b"\n#" in text.bytes
+        found = None if is_commented else spans(text.codes, n_columns)
+        if found is not None:
+            return cls(text, *found, np.arange(1, len(found[0]) + 1))
+        start, end = _words(text.codes)
+        first, n_words, number = _lines(text.codes, start)
+        wrong = np.flatnonzero((n_words < n_columns) | (n_words > n_columns) & (not is_more_taken))
         if len(wrong):
-            got = int(n_words[row[wrong[0]]])
-            raise LineError(int(lines.number[wrong[0]]), f"expected {n_columns} columns ({what}), got {got}")
-        return lines
+            said = f"expected {n_columns} columns ({what}), got {n_words[wrong[0]]}"
+            raise LineError(int(number[wrong[0]]), said)
+        place = first[:, None] + np.arange(n_columns)
+        return cls(text, start[place], end[place] - start[place], number)
 
     def __len__(self) -> int:
-        return len(self.first)
+        return len(self.number)
 
     def column(self, n: int) -> NDArray[np.bytes_]:
-        """The nth words of the lines, as an array as wide as the longest."""
-        start, end = self.start[self.first + n], self.end[self.first + n]
-        length = end - start
-        width = int(length.max(initial=1))
-        padded = self.data + b"\0" * width
-        # Every offset seen as a word of that width: picking the starts copies each word, and what follows it.
-        everywhere: NDArray[np.bytes_] = np.ndarray(
-            shape=(len(self.data) + 1,), dtype=f"S{width}", buffer=padded, strides=(1,)
-        )
-        words = everywhere[start]
-        if int(length.min(initial=width)) < width:
-            letters = words.view(np.uint8).reshape(len(words), width)
-            letters *= np.arange(width) < length[:, None]
-        return words
+        """The nth words of the lines."""
+        return as_bytes(self.text.words(self.start[:, n], self.length[:, n]))
+
+    def numbers(self, n: int, what: str) -> NDArray[np.float64]:
+        """The nth words of the lines as finite decimal numbers.
+
+        Raises
+        ------
+        LineError
+            One is not.
+        """
+        start, length = np.ascontiguousarray(self.start[:, n]), np.ascontiguousarray(self.length[:, n])
+        numbers = decimals(self.text, start, length)
+        if numbers is not None:
+            return numbers
+        for row in range(len(self)):
+            if decimals(self.text, start[row : row + 1], length[row : row + 1]) is None:
+                shown = self.word(row, n)[:40].decode(errors="replace")
+                raise LineError(int(self.number[row]), f"{what} {shown!r} is no finite number")
+        raise AssertionError("a column without fault was refused")
 
     def word(self, row: int, n: int) -> bytes:
         """The nth word of one line."""
-        at = self.first[row] + n
-        return self.data[self.start[at] : self.end[at]]
+        start = int(self.start[row, n])
+        return self.text.bytes[start : start + int(self.length[row, n])]
 
 
 def _plain(data: bytes) -> bytes:
-    """Without a byte order mark, and with LF at the ends of lines."""
+    """Without a byte order mark, and with LF at the end of every line."""
     data = data.removeprefix(b"\xef\xbb\xbf")
-    return data if b"\n" in data else data.replace(b"\r", b"\n")
+    data = data if b"\n" in data else data.replace(b"\r", b"\n")
+    return data if data.endswith(b"\n") else data + b"\n"
 
 
-def _words(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _words(codes: NDArray[np.uint8]) -> tuple[Places, Places]:
     """Where words start, and where they end."""
-    is_word = letters > BLANK
-    if bool((letters < 9).any()) or bool(((letters > 13) & (letters < BLANK)).any()):
-        is_word = IS_WORD[letters]
-    padded = np.zeros(len(letters) + 2, dtype=np.bool_)
-    padded[1:-1] = is_word
-    edges = np.flatnonzero(padded[1:] != padded[:-1])
+    edges = np.flatnonzero(np.diff(IS_WORD[codes].astype(np.int8), prepend=0, append=0))
     return edges[0::2], edges[1::2]
+
+
+def _lines(codes: NDArray[np.uint8], start: Places) -> tuple[Places, Places, Places]:
+    """Of each line that has words and is no comment: the place of its first word, how many it has, its number."""
+    line_start = np.append(0, np.flatnonzero(codes == NEWLINE) + 1)
+    first = np.searchsorted(start, line_start)
+    n_words = np.diff(first, append=len(start))
+    row = np.flatnonzero(n_words > 0)
+    row = row[codes[start[first[row]]] != HASH]
+    return first[row], n_words[row], row + 1
