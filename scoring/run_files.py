@@ -42,8 +42,8 @@ def read_run(path: str, protocol: Protocol) -> RunColumns:
     raise InputError(f"{path}: {first}{said}")
 
 
-def read_qrels(path: str) -> QrelsColumns:
-    """The rows of a qrels file.
+def read_qrels(path: str, *, scale: int = 1) -> QrelsColumns:
+    """The rows of a qrels file, every grade multiplied by `scale`.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def read_qrels(path: str) -> QrelsColumns:
         It cannot be read, or is no qrels file: the first complaints stand in the message.
     """
     try:
-        return parse_qrels(b"".join(read_text(path)))
+        return parse_qrels(b"".join(read_text(path)), scale=scale)
     except (OSError, Unreadable, QrelsError) as error:
         raise InputError(f"{path}: {reason(error)}") from None
 

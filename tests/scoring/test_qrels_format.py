@@ -1,3 +1,4 @@
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,86 @@ def test_regular_qrels_are_read_quickly(data: Path) -> None:
 
 def test_a_line_that_begins_with_a_cross_is_a_comment_as_in_trec_eval() -> None:
     assert rows(parse_qrels(b"# made by hand\n#\nA.1 0 #x 1\n#A.1 0 y 2\n")) == [("A.1", b"#x", 1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "topic\tdocno\tgrade\nA.1\t9\t3\nA.1\t10\t0\nA.10\tx\t1\nA.2\tx\t-1\n",
+        "topic,docno,grade\r\nA.1,9,3\r\nA.1,10,0\r\nA.10,x,1\r\nA.2,x,-1\r\n",
+        "\ufeffGrade,Topic_ID,Post_Id\n3,A.1,9\n0,A.1,10\n1,A.10,x\n-1,A.2,x",
+        '"topic","docno","grade"\n"A.1","9","3"\n\n"A.1","10","0"\n"A.10","x","1"\n"A.2","x",-1\n',
+        "query_id\t0\tdoc_id\trelevance\nA.1\t0\t9\t3.0\nA.1\t0\t10\t0\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n",
+    ],
+)
+def test_tables_with_a_header_are_read_as_well(text: str) -> None:
+    assert rows(parse_qrels(text.encode())) == rows(parse_qrels(SMALL))
+
+
+def test_a_table_is_refused_by_line() -> None:
+    text = 'topic,docno,grade\nA.1,9,3\nA.1,9,2\nA.1,10\nA.1,"a b",1\nA.1,,1\nA.1,12,1.5\nA.1,13,high\n'
+
+    assert complaints(text.encode()) == [
+        "line 3: document 9 of topic A.1 stands in line 2 already",
+        "line 4: expected 3 columns as in the header, got 2",
+        "line 5: topic, docno and grade are words: not empty, and without white space",
+        "line 6: topic, docno and grade are words: not empty, and without white space",
+        "line 7: grade 1.5 is a fraction; grades are whole numbers",
+        "line 8: grade 'high' is no whole number",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (b"topic,docno,grade\nA.1,\xff,1\n", "line 2: the line is not UTF-8"),
+        (b'topic,docno,grade\nA.1,"x,1\n', "line 2: no row of a table: unexpected end of data"),
+        (b"topic,docno,grade\n", "the file holds no qrels; expected lines of topic, 0, docno, grade"),
+        (b"topic,docno,grade\nA.1,a\0b,1\n", "line 2: the docno holds a NUL byte"),
+    ],
+)
+def test_a_broken_table_is_refused(text: bytes, complaint: str) -> None:
+    assert complaints(text) == [complaint]
+
+
+@pytest.mark.parametrize(
+    ("written", "scale", "grade"),
+    [
+        ("0.6666666666666666", 3, 2),
+        ("1.0", 3, 3),
+        ("2", 2, 4),
+        ("2.5", 2, 5),
+        ("1.33", 3, 4),
+        ("-1", 3, -1),
+        ("0", 3, 0),
+    ],
+)
+def test_fractions_are_scaled_where_that_is_asked_for(written: str, scale: int, grade: int) -> None:
+    assert parse_qrels(f"A.1 0 x {written}".encode(), scale=scale).grade.tolist() == [grade]
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        ("0.5", "grade 0.5 times 3 is 1.5, no whole number"),
+        ("0.7", "grade 0.7 times 3 is 2.1, no whole number"),
+        ("-0.5", "grade -0.5 times 3 is -1.5, no whole number"),
+        ("400", "grade 400 is out of range; grades from -999 to 999 are accepted"),
+        ("400.5", "grade 400.5 times 3 is 1201.5, no whole number"),
+        ("400.33333", "grade 400.33333 times 3 is out of range; grades up to 999 are accepted"),
+        ("1e2", "grade '1e2' is no whole number"),
+    ],
+)
+def test_what_is_no_whole_number_even_so_is_refused(written: str, complaint: str) -> None:
+    with pytest.raises(QrelsError) as refusal:
+        parse_qrels(f"A.1 0 x {written}".encode(), scale=3)
+
+    assert str(refusal.value) == f"line 1: {complaint}"
+
+
+def test_the_official_fractions_of_three_judges_are_thirds(data: Path) -> None:
+    text = (data / "ntcir" / "NTCIR12-ArXiv-Math.dat").read_bytes()
+
+    grades = parse_qrels(text, scale=3).grade.tolist()
+
+    assert Counter(grades) == {0: 2961, 2: 1, 3: 440, 4: 1, 6: 434, 8: 1, 9: 141, 12: 272}

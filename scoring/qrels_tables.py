@@ -1,0 +1,56 @@
+"""Qrels as tables with a header: topic, docno and grade, with tabs or commas between, in any order of the columns."""
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+from typing import Literal
+
+NAMES = {
+    "topic": ("topic", "topic_id", "query_id", "query", "qid"),
+    "docno": ("docno", "doc_id", "post_id", "formula_id", "visual_id", "docid"),
+    "grade": ("grade", "relevance", "rel", "score"),
+}
+IGNORED = ("0", "q0", "iteration", "iter", "team", "assessor")
+MAX_HEADER = 1000  # bytes that a first line may have and still be looked at
+
+
+def header_of(data: bytes) -> tuple[str, list[str]] | None:
+    """Separator and column names, if the first line names topic, docno and grade; None if it does not."""
+    line = data[: MAX_HEADER + 1].lstrip(b"\r\n").splitlines()[:1]
+    if not line or len(line[0]) > MAX_HEADER or not line[0].isascii():
+        return None
+    text = line[0].decode()
+    separator = "\t" if "\t" in text else ","
+    words = [word.strip().strip('"').lower() for word in text.split(separator)]
+    return (separator, words) if all(_place(words, name) is not None for name in NAMES) else None
+
+
+def _place(words: list[str], name: str) -> int | None:
+    return next((n for n, word in enumerate(words) if word in NAMES[name]), None)
+
+
+def table_rows(
+    text: str, separator: str, header: list[str]
+) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
+    """Line number, and topic, docno and grade of each row, or what is wrong with it."""
+    places = [_place(header, name) or 0 for name in NAMES]
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True)
+    is_header = True
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            yield reader.line_num, f"no row of a table: {error}"
+            return
+        if cells is None:
+            return
+        if not any(cell.strip() for cell in cells):
+            continue
+        if is_header:
+            is_header = False
+        elif len(cells) != len(header):
+            yield reader.line_num, f"expected {len(header)} columns as in the header, got {len(cells)}"
+        else:
+            topic, docno, grade = (cells[place].strip() for place in places)
+            yield reader.line_num, (topic, docno, grade)
