@@ -10,7 +10,7 @@ from corpus import import_selectors
 from corpus.forms import bootstrapped
 from corpus.models import Collection
 
-ACCEPTED = ".xml,.jsonl,.json,.gz,.xz,.zip"
+ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip"
 
 
 class ImportForm(forms.Form):
@@ -36,14 +36,25 @@ class ImportForm(forms.Form):
     upload = forms.FileField(
         required=False,
         label="A file",
-        help_text="A dump's Posts.xml or another of its files, or documents as one JSON object a line; "
-        "gz, xz and zip are taken.",
+        help_text="A dump's Posts.xml or another of its files, documents as one JSON object a line, or a formula "
+        "index; gz, xz and zip are taken.",
         widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(
         required=False,
         label="On the server",
-        help_text="A folder stands for all dump files in it.",
+        help_text="A folder stands for all files in it.",
+    )
+    representation = forms.ChoiceField(
+        required=False,
+        label="Formulae of an index",
+        help_text="Only if it is told wrongly: SLT and OPT are both MathML.",
+        choices=[
+            ("", "told from the file"),
+            ("latex", "LaTeX"),
+            ("slt", "Presentation MathML (SLT)"),
+            ("opt", "Content MathML (OPT)"),
+        ],
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -19,6 +19,7 @@ KINDS_OF_COUNTS = [
     "users",
     "tags",
     "votes",
+    "formulae",
 ]
 MAX_OFFERED = 500
 
@@ -28,7 +29,7 @@ class FileRow(NamedTuple):
 
     file: Import
     counts: list[str]
-    skipped: list[tuple[str, int]]
+    skipped: list[tuple[str, int, str]]  # reason, how many, the first lines
 
 
 def in_order(counts: dict[str, int]) -> list[tuple[str, int]]:
@@ -38,7 +39,11 @@ def in_order(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 def in_words(counts: dict[str, int]) -> list[str]:
     """Counts as people say them, such as `3 questions`."""
-    return [f"{n:,} {word.removesuffix('s') if n == 1 else word}" for word, n in in_order(counts)]
+    return [f"{n:,} {_one_of(word) if n == 1 else word}" for word, n in in_order(counts)]
+
+
+def _one_of(word: str) -> str:
+    return "formula" if word == "formulae" else word.removesuffix("s")
 
 
 def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
@@ -50,12 +55,20 @@ def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
 
 def file_rows(job: Job) -> list[FileRow]:
     """The files of an import, with what each brought and what was skipped and why."""
-    return [
-        FileRow(
-            file, in_words(file.counts), sorted(file.skipped.items(), key=lambda item: (-item[1], item[0]))
-        )
-        for file in job.imports.order_by("id")
-    ]
+    return [FileRow(file, in_words(file.counts), skipped_rows(file)) for file in job.imports.order_by("id")]
+
+
+def skipped_rows(file: Import) -> list[tuple[str, int, str]]:
+    """Why rows were skipped, how many, and in which lines the first of them stand; the most frequent first."""
+    by_number = sorted(file.skipped.items(), key=lambda item: (-item[1], item[0]))
+    return [(reason, n, _lines(file.skipped_lines.get(reason, []), n)) for reason, n in by_number]
+
+
+def _lines(lines: list[int], n: int) -> str:
+    if not lines:
+        return ""
+    named = ", ".join(f"{line:,}" for line in lines)
+    return f"line{'s' * (n > 1)} {named}{', …' * (n > len(lines))}"
 
 
 def import_page(job: Job) -> dict[str, object]:

@@ -54,7 +54,12 @@ def start_import(request: AuthenticatedRequest) -> HttpResponse:
 def _start(request: AuthenticatedRequest, data: dict[str, Any]) -> Job:
     new = {key: data[key] for key in ("slug", "name", "licence")} | {"hosts": data["hosts"].split()}
     return import_services.import_for(
-        collection=data["collection"], new=new, upload=data["upload"], path=data.get("path"), by=request.user
+        collection=data["collection"],
+        new=new,
+        upload=data["upload"],
+        path=data.get("path"),
+        by=request.user,
+        representation=data["representation"] or None,
     )
 
 

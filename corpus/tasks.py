@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-import corpus.import_services  # noqa: F401 - registers its handler
+import corpus.clustering_jobs  # noqa: F401 - registers its handlers
+import corpus.import_jobs  # noqa: F401 - registers its handler
 from corpus import jobs
 
 

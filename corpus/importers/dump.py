@@ -7,13 +7,15 @@ might hold `<row`. Memory is bounded by the longest row that is taken.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
+from corpus.importers import indexes
 from corpus.importers.batch import Malformed
 from corpus.importers.sources import HEAD, BadFile, Form, form_of
 
 CHUNK = 1_500_000  # bytes
+INDEX_CHUNK = 4_000_000  # bytes of a formula index, whose rows are short and quick
 MAX_ROW = 10_000_000  # bytes: libxml2's own bound of one attribute
 TOO_LONG = f"a row longer than {MAX_ROW:,} bytes"
 
@@ -42,14 +44,14 @@ class Broken(BadFile):
 class Reader:
     """A file as chunks. It is read from its first byte on even if the work goes on further down: for its sha256."""
 
-    def __init__(self, file: Readable, name: str, *, position: int = 0, size: int = CHUNK) -> None:
+    def __init__(self, file: Readable, name: str, *, position: int = 0, size: int = 0) -> None:
         self.name = name
         self._file = file
-        self._size = size
         self._position = position
         self._sha256 = hashlib.sha256()
         self._buffer = self._read(HEAD)
         self.form: Form = form_of(self._buffer, name)
+        self._size = size or (INDEX_CHUNK if self.form.name in indexes.FORMS else CHUNK)
 
     @property
     def sha256(self) -> str:
@@ -62,10 +64,9 @@ class Reader:
         return data
 
     def __iter__(self) -> Iterator[Chunk]:
-        pieces = _line_pieces if self.form.name == "jsonl" else _row_pieces
         self._line, start = 1, max(self.form.start, self._position)
         try:
-            for piece in pieces(self._content(start), self.form):
+            for piece in _pieces_of(self.form)(self._content(start), self.form):
                 end = start + piece.length
                 yield Chunk(piece.data, start, end, self._line, piece.n_too_long)
                 self._line += piece.n_lines
@@ -98,6 +99,12 @@ def _whole(data: bytes) -> Piece:
     return Piece(data, len(data), data.count(b"\n"))
 
 
+def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]]":
+    if form.name in indexes.FORMS:
+        return _index_pieces
+    return _line_pieces if form.name == "jsonl" else _row_pieces
+
+
 def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
     buffer = next(blocks, b"")
     if not buffer and not form.is_empty:
@@ -128,10 +135,18 @@ def _last_rows(buffer: bytes, form: Form) -> Iterator[Piece]:
 
 
 def _line_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
+    return _pieces_cut(blocks, lambda buffer: buffer.rfind(b"\n") + 1)
+
+
+def _index_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
+    return _pieces_cut(blocks, indexes.cut)
+
+
+def _pieces_cut(blocks: Iterator[bytes], last_cut: Callable[[bytes], int]) -> Iterator[Piece]:
     buffer = b""
     for block in blocks:
         buffer += block
-        cut = buffer.rfind(b"\n") + 1
+        cut = last_cut(buffer)
         if cut:
             yield _whole(buffer[:cut])
             buffer = buffer[cut:]

@@ -8,24 +8,24 @@ import gc
 import sys
 from typing import BinaryIO
 
-from corpus.importers import jsonl, stackexchange
-from corpus.importers.batch import Batch, Malformed, Packed
+from corpus.importers import formulae, indexes, jsonl, stackexchange
+from corpus.importers.batch import Malformed, Packed
 
 LENGTH = 8  # bytes of the length before each message
 _FAULT = "malformed"
 
 
-def convert(data: bytes, form: str) -> Batch:
+def convert(data: bytes, form: str) -> Packed:
     """A chunk of a file of any form."""
-    if form == "jsonl":
-        return jsonl.convert(data)
-    return stackexchange.convert(data, form)
+    if form in indexes.FORMS:
+        return formulae.convert(data, form)
+    return (jsonl.convert(data) if form == "jsonl" else stackexchange.convert(data, form)).pack()
 
 
 def packed(data: bytes, form: str) -> Packed:
     """A chunk as what the helper answers: where it is malformed, that is said in `counts`."""
     try:
-        return convert(data, form).pack()
+        return convert(data, form)
     except Malformed as fault:
         return Packed(
             {_FAULT: fault.message.encode()}, {"offset": fault.offset, "n_lines": fault.n_lines}, {}

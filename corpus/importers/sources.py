@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 from corpus.errors import Refused
+from corpus.importers import indexes
+from corpus.importers.batch import Unusable
 
 BOM = b"\xef\xbb\xbf"
 DUMPS = ("posts", "users", "tags", "comments", "postlinks", "votes")  # in the order in which they go in
@@ -32,7 +34,7 @@ class BadFile(Refused):
 
 
 class Form(NamedTuple):
-    """What a file holds. `start` is the byte behind a dump's root tag; `is_empty` says that the root is all."""
+    """What a file holds. `start` is the byte behind a root tag or header line; `is_empty` says that the root is all."""
 
     name: str
     start: int = 0
@@ -95,7 +97,7 @@ class Unpacked:
 
 
 def form_of(head: bytes, name: str) -> Form:
-    """What a file holds, told from its first 64 kB: a dump's root element, `topics` or `jsonl`.
+    """What a file holds, told from its first 64 kB: a dump's root element, `topics`, `jsonl` or a formula index.
 
     Raises
     ------
@@ -108,15 +110,27 @@ def form_of(head: bytes, name: str) -> Form:
     text = head[offset:]
     if text.lstrip(_SPACE).startswith(b"{"):
         return Form("jsonl", offset)
+    index = _index_of(text, name)
+    if index is not None:
+        return Form(index[0].form, offset + index[1])
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
         raise BadFile(f"{name} has a DOCTYPE; none is taken, for entities are never expanded.")
     prolog = _PROLOG.match(text)
     if prolog is None:
         begin = text[:40].decode(errors="replace")
-        raise BadFile(f"{name} is neither XML nor one JSON object a line; it begins with {begin!r}.")
+        raise BadFile(
+            f"{name} is neither XML nor one JSON object a line nor a formula index; it begins with {begin!r}."
+        )
     encoding = _ENCODING.search(prolog[1] or b"")
     if encoding and encoding[1].lower() not in {b"utf-8", b"utf8", b"us-ascii", b"ascii"}:
         raise BadFile(
             f"{name} says that it is in {encoding[1].decode(errors='replace')}; files must be in UTF-8."
         )
     return Form(prolog[2].decode().lower(), offset + prolog.end(), bool(prolog[3]))
+
+
+def _index_of(text: bytes, name: str) -> tuple[indexes.Index, int] | None:
+    try:
+        return indexes.recognised(text, name)
+    except Unusable as fault:
+        raise BadFile(f"{name}, line 1: {fault}.") from None

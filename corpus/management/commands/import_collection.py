@@ -14,7 +14,8 @@ from tqdm import tqdm
 
 from corpus import import_services, jobs
 from corpus.errors import Refused
-from corpus.import_selectors import in_words
+from corpus.import_selectors import in_words, skipped_rows
+from corpus.importers import indexes
 from corpus.models import Collection, Job
 
 POLL_SECONDS = 0.5
@@ -22,8 +23,9 @@ POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Import Stack Exchange dump files (Posts, Users, Tags, Comments, PostLinks, Votes) or documents as one JSON "
-        "object a line into a collection, which is made if there is none. Files may be packed with gz, xz or zip. "
+        "Import Stack Exchange dump files (Posts, Users, Tags, Comments, PostLinks, Votes), documents as one JSON "
+        "object a line, or formula indexes (TSV in LaTeX, SLT or OPT) into a collection, which is made if there is none. "
+        "A folder stands for the files in it. Files may be packed with gz, xz or zip. "
         "An import that was interrupted goes on where it stopped if the same command is given again."
     )
 
@@ -37,6 +39,20 @@ class Command(BaseCommand):
             action="append",
             default=[],
             help="of a new collection: a host whose links lead into it, such as math.stackexchange.com; repeatable",
+        )
+
+        parser.add_argument(
+            "--formulae-are",
+            choices=indexes.REPRESENTATIONS,
+            help="what the formulae of an index are written in: LaTeX, Presentation MathML (slt) or Content MathML "
+            "(opt); without it that is told from the formulae",
+        )
+        parser.add_argument(
+            "--index-version",
+            type=int,
+            choices=sorted(indexes.HEADERS),
+            default=0,
+            help="refuse formula indexes of another version; without it any is taken, told from the columns",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -61,13 +77,14 @@ class Command(BaseCommand):
         if interrupted is not None:
             self.stderr.write(f"Taking up the import of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
             return interrupted
-        return import_services.start_import(collection=collection, sources=sources, by=None)
+        said = {"representation": options["formulae_are"], "version": options["index_version"]}
+        return import_services.start_import(collection=collection, sources=sources, by=None, **said)
 
     def _report(self, job: Job) -> None:
         for file in job.imports.order_by("id"):
             self.stdout.write(f"{file.name}: {worded(file.counts) or 'nothing'}")
-            for reason, n in sorted(file.skipped.items()):
-                self.stdout.write(f"  skipped {n:,}: {reason}")
+            for reason, n, lines in skipped_rows(file):
+                self.stdout.write(f"  skipped {n:,}: {reason}{f' ({lines})' if lines else ''}")
         self.stdout.write(f"{job.collection} now holds {worded(job.result['counts']) or 'nothing'}.")
 
 

@@ -1,0 +1,174 @@
+"""How the rows of a formula index get into the corpus: straight by COPY where none of them is there, else by a merge.
+
+All of it runs inside the transaction of the caller, who stores a checkpoint in it. A merge writes only what differs,
+and each index only what it knows: LaTeX joins MathML that came first, and a visual id is not lost to an index without.
+"""
+
+import io
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import psycopg2.errors
+
+from corpus.importers.batch import AGAIN, Packed
+from corpus.importers.copy import Cursor
+from corpus.importers.dump import Chunk
+from corpus.importers.formulae import COLUMNS, FIRST_LINES
+from corpus.importers.indexes import Index
+
+MOSTLY = 0.5  # of a chunk's rows: where more are there already, the next chunk is merged at once
+
+
+class _Table(NamedTuple):
+    """A table of the corpus, with the columns of its lines; `keys` find a row that is there already."""
+
+    name: str
+    columns: str
+    types: str
+    constant: str  # columns with one value for all lines of a file
+    keys: str
+
+
+FORMULA = _Table(
+    "corpus_formula",
+    COLUMNS,
+    'code text COLLATE "C", post text COLLATE "C", thread text COLLATE "C", comment text COLLATE "C", '
+    'place smallint, visual text COLLATE "C", is_visual_given boolean, old_visual text, issue text, latex text',
+    "collection_id",
+    "old.collection_id = %(collection)s AND old.code = new.code",
+)
+MATHML = _Table(
+    "corpus_formulamathml",
+    "code, content",
+    'code text COLLATE "C", content text',
+    "collection_id, form",
+    "old.collection_id = %(collection)s AND old.form = %(form)s AND old.code = new.code",
+)
+
+
+def table_of(index: Index) -> _Table:
+    """The table that has the formulae of an index themselves, each once."""
+    return FORMULA if index.representation == "latex" else MATHML
+
+
+_VISUAL = {
+    "visual": "CASE WHEN new.visual <> '' THEN new.visual ELSE old.visual END",
+    "is_visual_given": "old.is_visual_given OR new.is_visual_given",
+}
+
+
+def known_by(index: Index) -> dict[str, str]:
+    """The columns of `FORMULA` that an index knows, each with what a row that is there becomes by it."""
+    known = {name: f"new.{name}" for name in ("post", "thread", "place")}
+    if index.version >= 2:
+        known |= _VISUAL
+    if index.version == 3:
+        known |= {name: f"new.{name}" for name in ("comment", "old_visual", "issue")}
+    return known | ({"latex": "new.latex"} if index.representation == "latex" else {})
+
+
+@dataclass
+class FormulaStore:
+    """Puts the chunks of one file into the corpus.
+
+    `last_id` is the highest key that the table of its formulae had when the job was asked for: a row above it, in this
+    collection, has been brought by the job itself, and one with its id again is a repetition.
+    """
+
+    collection_id: int
+    index: Index
+    last_id: int
+    merging: set[str] = field(default_factory=set)
+
+    def store(
+        self, cursor: Cursor, chunk: Chunk, batch: Packed
+    ) -> tuple[dict[str, int], dict[str, list[int]]]:
+        """Store a chunk. Returns the skipped rows by reason, and the first lines of each."""
+        # A crash of the server loses rows and checkpoint together; the commit that ends the job waits for both.
+        cursor.execute("SET LOCAL synchronous_commit = off")
+        own = table_of(self.index)
+        repeated: list[bytes] = []
+        n_repeated = 0
+        for table, key in ((FORMULA, "formula"), (MATHML, "formula_mathml")):
+            lines = batch.tables.get(key)
+            if lines and not self._copied(cursor, table, lines):
+                n, codes = self._merge(cursor, table, lines)
+                if table is own:
+                    n_repeated, repeated = n, codes
+        at = [chunk.data.count(b"\n", 0, max(0, chunk.data.find(code + b"\t"))) for code in repeated]
+        if not n_repeated:
+            return {}, {}
+        return {AGAIN: n_repeated}, {AGAIN: at}
+
+    @property
+    def _values(self) -> dict[str, object]:
+        form = self.index.representation
+        return {"collection": self.collection_id, "form": form, "last": self.last_id}
+
+    def _copied(self, cursor: Cursor, table: _Table, lines: bytes) -> bool:
+        """Copy lines straight into their table; False if one of them is there already."""
+        if table.name in self.merging:
+            return False
+        start = b"%d\t" % self.collection_id
+        if table is MATHML:
+            start += self.index.representation.encode() + b"\t"
+        whole = start + lines.replace(b"\n", b"\n" + start)[: -len(start)]
+        cursor.execute("SAVEPOINT straight")
+        try:
+            cursor.copy_expert(
+                f"COPY {table.name} ({table.constant}, {table.columns}) FROM STDIN", io.BytesIO(whole)
+            )
+        except psycopg2.errors.UniqueViolation:
+            cursor.execute("ROLLBACK TO SAVEPOINT straight")
+            return False
+        cursor.execute("RELEASE SAVEPOINT straight")
+        return True
+
+    def _merge(self, cursor: Cursor, table: _Table, lines: bytes) -> tuple[int, list[bytes]]:
+        """Bring rows up to date and add the others. Returns how many repeat what this job brought, and some of them."""
+        known = known_by(self.index) if table is FORMULA else {"content": "new.content"}
+        # The planner knows nothing of a table that was just made, and would read all of a large one beside it.
+        cursor.execute("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off")
+        cursor.execute(f"CREATE TEMP TABLE stage_lines ({table.types})")
+        cursor.copy_expert(f"COPY stage_lines ({table.columns}) FROM STDIN", io.BytesIO(lines))
+        cursor.execute(_found(table, known), self._values)
+        cursor.execute(_update(table, known))
+        cursor.execute(_insert(table), self._values)
+        n_new = cursor.rowcount
+        if n_new < lines.count(b"\n") * MOSTLY:
+            self.merging.add(table.name)
+        else:
+            self.merging.discard(table.name)
+        cursor.execute(_REPEATED, self._values)
+        n_repeated, codes = cursor.fetchone()
+        cursor.execute("DROP TABLE stage_formula")
+        return int(n_repeated), [code.encode() for code in codes or ()]
+
+
+def _found(table: _Table, known: dict[str, str]) -> str:
+    """Lines with the row that is there already, if one is, and whether it differs."""
+    old = ", ".join(f"old.{name}" for name in known)
+    return f"""
+        CREATE TEMP TABLE stage_formula AS
+            SELECT new.*, old.id AS old_id, ({old}) IS DISTINCT FROM ROW ({", ".join(known.values())}) AS differs
+            FROM stage_lines new LEFT JOIN {table.name} old ON {table.keys};
+        DROP TABLE stage_lines
+    """  # noqa: S608 - our own names
+
+
+def _update(table: _Table, known: dict[str, str]) -> str:
+    return f"""
+        UPDATE {table.name} old SET ({", ".join(known)}) = ROW ({", ".join(known.values())})
+        FROM stage_formula new WHERE old.id = new.old_id AND new.differs
+    """  # noqa: S608 - our own names
+
+
+def _insert(table: _Table) -> str:
+    constants = ", ".join(f"%({name.removesuffix('_id')})s" for name in table.constant.split(", "))
+    return f"""
+        INSERT INTO {table.name} ({table.constant}, {table.columns})
+        SELECT {constants}, {table.columns} FROM stage_formula WHERE old_id IS NULL
+    """  # noqa: S608 - our own names
+
+
+_REPEATED = f"SELECT count(*), (array_agg(code))[:{FIRST_LINES}] FROM stage_formula WHERE old_id > %(last)s"  # noqa: S608

@@ -1,0 +1,282 @@
+"""Chunks of a formula index to lines for COPY: table `formula`, of MathML also `formula_mathml` (id, MathML).
+
+A field that holds a tab, a line end or a quotation mark stands in quotation marks, as Python's csv and pandas write
+it. Some writers quote nothing, so a mark that no csv writer would have put there is part of the formula. A line that
+begins like a row is the beginning of a row, whatever quotation stood open before it: one stray mark costs one row.
+
+Good chunks are checked column by column, not row by row: that is what makes a hundred thousand rows a second.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress, repeat
+
+from corpus.formulae import PLACES
+from corpus.importers.batch import AGAIN, MAX_NAME, MAX_TEXT, Packed
+from corpus.importers.indexes import ROW, Index
+
+COLUMNS = "code, post, thread, comment, place, visual, is_visual_given, old_visual, issue, latex"
+FIRST_LINES = 3  # of the rows that are skipped for one reason, as many are named
+
+NO_NAME = f"an id, post or thread that is empty, has white space or is longer than {MAX_NAME} characters"
+NO_VISUAL = f"a visual id or comment that has white space or is longer than {MAX_NAME} characters"
+NO_TYPE = f"a type that is none of {', '.join(PLACES)}"
+NO_WIDTH = "a wrong number of columns"
+NO_CLOSE = "a quotation mark that is never closed"
+NO_TEXT = "text that is not UTF-8, or holds a NUL"
+TOO_LONG = f"a formula longer than {MAX_TEXT:,} bytes"
+
+_PLACE = {place.encode(): str(number).encode() for number, place in enumerate(PLACES)}
+_NEEDED = ("id", "post_id", "thread_id")
+_NAMED = ("comment_id", "old_visual_id", "visual_id")
+
+
+@dataclass
+class Skipped:
+    """Rows left out, counted by reason; of each reason the first lines, counted from the chunk's beginning."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    lines: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, reason: str, line: int) -> None:
+        self.counts[reason] += 1
+        lines = self.lines.setdefault(reason, [])
+        if len(lines) < FIRST_LINES:
+            lines.append(line)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows as columns of bytes, ready for COPY as far as backslashes go; and the line of each."""
+
+    columns: Mapping[str, Sequence[bytes]]
+    lines: Sequence[int]
+
+    def filtered(self, where: Sequence[bool], reason: str, skipped: Skipped) -> "_Rows":
+        for line, is_kept in zip(self.lines, where, strict=True):
+            if not is_kept:
+                skipped.add(reason, line)
+        columns = {name: list(compress(column, where)) for name, column in self.columns.items()}
+        return _Rows(columns, list(compress(self.lines, where)))
+
+
+def convert(data: bytes, form: str) -> Packed:
+    """A chunk of whole rows as lines for COPY."""
+    index = Index.of(form)
+    assert index is not None
+    skipped = Skipped()
+    rows = _read(data, index, skipped)
+    for check in (_with_names, _with_places, _with_lengths, _each_once):
+        rows = check(rows, skipped)
+    n = len(rows.lines)
+    tables = _tables(rows.columns, index) if n else {}
+    return Packed(tables, {"formulae": n} if n else {}, dict(skipped.counts), skipped.lines)
+
+
+def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
+    """The rows of a chunk that have the right number of columns."""
+    # All backslashes at once: LaTeX is full of them, and none stands in a tab, a line end or a quotation mark.
+    data = data.replace(b"\\", b"\\\\").replace(b"\r\n", b"\n").replace(b"\r", b"\\r").removesuffix(b"\n")
+    width = len(index.header)
+    rows, lines = _in_bulk(data, width) or _one_by_one(data, width, skipped)
+    columns = zip(*rows, strict=True) if rows else repeat(())
+    return _Rows(dict(zip(index.header, columns, strict=False)), lines)
+
+
+_Split = tuple[list[list[bytes]], Sequence[int]]  # rows as fields, and the line of each
+
+
+def _in_bulk(data: bytes, width: int) -> _Split | None:
+    """The rows, if nothing is out of the ordinary: a row a line, and no quotation marks, or only as MathML has them."""
+    bare = _bared(data) if b'"' in data else data
+    if bare is None or not bare or b"\n\n" in bare or not _is_text(bare):
+        return None
+    rows = [line.split(b"\t", width - 1) for line in bare.split(b"\n")]
+    if bare.count(b"\t") != len(rows) * (width - 1) or set(map(len, rows)) != {width}:
+        return None
+    return rows, range(len(rows))
+
+
+def _one_by_one(data: bytes, width: int, skipped: Skipped) -> _Split:
+    records, lines = _records(data.split(b"\n"), skipped)
+    if not _is_text(data):
+        records, lines = _texts(records, lines, skipped)
+    return _patiently([record.split(b"\t", width - 1) for record in records], lines, skipped, width)
+
+
+def _bared(data: bytes) -> bytes | None:
+    """The rows without quotation marks, if only last fields are quoted, each whole in its line, as MathML is.
+
+    All is told and done by counting and replacing in the whole text. `""` in a formula is one mark of its own.
+    """
+    if b"\x00" in data or b'\t""' in data or b'"""\n' in data or data.endswith(b'"""'):
+        return None  # where a formula begins or ends with a mark, `""` is not told from it by replacing
+    marked = data.replace(b'""', b"\x00")
+    is_whole = [(b'\t"' in line) == line.endswith(b'"') for line in marked.split(b"\n")]
+    n_quoted = marked.count(b'\t"')
+    if b'\t"\n' in marked or not all(is_whole) or marked.count(b'"') != 2 * n_quoted:
+        return None
+    return marked.replace(b'"', b"").replace(b"\x00", b'"')
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in data
+
+
+def _texts(records: list[bytes], lines: Sequence[int], skipped: Skipped) -> tuple[list[bytes], list[int]]:
+    where = [_is_text(record) for record in records]
+    rows = _Rows({"": records}, lines).filtered(where, NO_TEXT, skipped)
+    return list(rows.columns[""]), list(rows.lines)
+
+
+def _records(physical: list[bytes], skipped: Skipped) -> tuple[list[bytes], Sequence[int]]:
+    """Records from lines: a quotation that stands open takes in the lines below. Blank lines are none."""
+    open_lines = {i for i, line in enumerate(physical) if b'"' in line and _opens(line)}
+    if not open_lines and all(physical):
+        return physical, range(len(physical))
+    records: list[bytes] = []
+    lines: list[int] = []
+    at = 0
+    while at < len(physical):
+        line, first = physical[at], at
+        at += 1
+        if first in open_lines:
+            end = _end(physical, at)
+            if not end:
+                skipped.add(NO_CLOSE, first)
+                continue
+            line = b"\n".join(physical[first:end])
+            at = end
+        if line:
+            records.append(line)
+            lines.append(first)
+    return records, lines
+
+
+def _opens(line: bytes) -> bool:
+    """Whether a quotation begins in the line and does not end in it."""
+    return line.count(b'"') % 2 == 1 and (line.startswith(b'"') or b'\t"' in line)
+
+
+def _end(physical: Sequence[bytes], at: int) -> int:
+    """The line behind the one that closes a quotation; 0 if a new row or the end comes first."""
+    for i in range(at, len(physical)):
+        if ROW.match(physical[i]):
+            return 0
+        if physical[i].count(b'"') % 2:
+            return i + 1
+    return 0
+
+
+def _patiently(rows: list[list[bytes]], lines: Sequence[int], skipped: Skipped, width: int) -> _Split:
+    """Rows with quotation marks taken off; those with another number of columns are left out."""
+    is_odd = [len(row) != width or b"\t" in row[-1] or b'"' in row[-1] or b'"' in row[-2] for row in rows]
+    bad = set()
+    for i in compress(range(len(rows)), is_odd):
+        plain = _unquoted(rows[i])
+        if len(plain) != width or b"\t" in plain[-1] or b"\n" in b"".join(plain):
+            skipped.add(NO_WIDTH, lines[i])
+            bad.add(i)
+        rows[i] = plain
+    if not bad:
+        return rows, lines
+    kept = [i not in bad for i in range(len(rows))]
+    return list(compress(rows, kept)), list(compress(lines, kept))
+
+
+def _unquoted(row: list[bytes]) -> list[bytes]:
+    """A row without the marks that csv put around its fields; the row itself where they are no such marks."""
+    plain = [_bare(one) for one in row]
+    whole = [one for one in plain if one is not None]
+    return whole if len(whole) == len(row) else row
+
+
+def _bare(one: bytes) -> bytes | None:
+    """The content of a field as COPY wants it; None if it begins with a quotation mark and is not quoted."""
+    if not one.startswith(b'"'):
+        return one
+    inside = one[1:-1]
+    if len(one) < 2 or not one.endswith(b'"') or b'"' in inside.replace(b'""', b""):
+        return None
+    return inside.replace(b'""', b'"').replace(b"\n", b"\\n").replace(b"\t", b"\\t")
+
+
+def _with_names(rows: _Rows, skipped: Skipped) -> _Rows:
+    """Rows whose ids are names as the database holds them."""
+    for names, may_be_empty, reason in ((_NEEDED, False, NO_NAME), (_NAMED, True, NO_VISUAL)):
+        for name in names:
+            column = rows.columns.get(name, ())
+            if not (_are_names(column) and (may_be_empty or all(column))):
+                where = [_are_names([one]) and (may_be_empty or bool(one)) for one in column]
+                rows = rows.filtered(where, reason, skipped)
+    return rows
+
+
+def _are_names(values: Sequence[bytes]) -> bool:
+    """Whether none has white space, or is too long: told of a whole column without a look at each."""
+    joined = b"".join(values)
+    if joined.split() not in ([], [joined]):
+        return False
+    return max(map(len, values), default=0) <= MAX_NAME or all(
+        len(one.decode()) <= MAX_NAME for one in values
+    )
+
+
+def _with_places(rows: _Rows, skipped: Skipped) -> _Rows:
+    types = rows.columns["type"]
+    if set(types) <= _PLACE.keys():
+        return rows
+    return rows.filtered([one in _PLACE for one in types], NO_TYPE, skipped)
+
+
+def _with_lengths(rows: _Rows, skipped: Skipped) -> _Rows:
+    formulae = rows.columns["formula"]
+    if max(map(len, formulae), default=0) <= MAX_TEXT:
+        return rows
+    return rows.filtered([len(one) <= MAX_TEXT for one in formulae], TOO_LONG, skipped)
+
+
+def _each_once(rows: _Rows, skipped: Skipped) -> _Rows:
+    """Of rows with one id the last: an import of one after the other would leave the same."""
+    codes = rows.columns["id"]
+    last = dict(zip(codes, range(len(codes)), strict=True))
+    if len(last) == len(codes):
+        return rows
+    return rows.filtered([last[code] == i for i, code in enumerate(codes)], AGAIN, skipped)
+
+
+def _tables(columns: Mapping[str, Sequence[bytes]], index: Index) -> dict[str, bytes]:
+    codes, formulae = columns["id"], columns["formula"]
+    empty: Iterable[bytes] = repeat(b"")
+    is_latex = index.representation == "latex"
+    values = (
+        codes,
+        columns["thread_id" if index.is_of_topics else "post_id"],  # a topic's post is its question
+        columns["thread_id"],
+        columns.get("comment_id", empty),
+        map(_PLACE.__getitem__, columns["type"]),
+        _given(columns["visual_id"]) if "visual_id" in columns else repeat(b"\tf"),
+        columns.get("old_visual_id", empty),
+        columns.get("issue", empty),
+        formulae if is_latex else empty,
+    )
+    tables = {"formula": _joined(map(b"\t".join, zip(*values, strict=False)))}
+    if not is_latex:
+        pairs = zip(codes, formulae, strict=True)
+        tables["formula_mathml"] = _joined(code + b"\t" + formula for code, formula in pairs if formula)
+    return tables
+
+
+def _given(visuals: Sequence[bytes]) -> Iterator[bytes]:
+    """Two columns: the visual id, and whether the index gives one."""
+    return (one + b"\tt" if one else b"\tf" for one in visuals)
+
+
+def _joined(lines: Iterable[bytes]) -> bytes:
+    text = b"\n".join(lines)
+    return text + b"\n" if text else text

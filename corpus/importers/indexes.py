@@ -1,0 +1,121 @@
+"""What a formula index is: its columns, what its formulae are written in, and where its rows begin.
+
+    v1   id post_id thread_id type formula
+    v2   id post_id thread_id type visual_id formula
+    v3   id post_id thread_id type comment_id old_visual_id visual_id issue formula
+
+with tabs between. `type` is title, question, answer or comment; the formula is LaTeX, or MathML, presentation (SLT) or
+content (OPT). The index of the topics' own formulae has `topic_id` in place of `post_id`.
+"""
+
+import re
+from collections import Counter
+from typing import Literal, NamedTuple, cast, get_args
+
+from corpus.formulae import PLACES
+from corpus.importers.batch import Unusable
+
+Representation = Literal["latex", "slt", "opt"]
+REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)
+HEADERS = {
+    1: ("id", "post_id", "thread_id", "type", "formula"),
+    2: ("id", "post_id", "thread_id", "type", "visual_id", "formula"),
+    3: (
+        *("id", "post_id", "thread_id", "type"),
+        *("comment_id", "old_visual_id", "visual_id", "issue", "formula"),
+    ),
+}
+WIDTHS = {len(header): version for version, header in HEADERS.items()}
+_ALIASES = {"formula_id": "id", "topic_id": "post_id"}
+_FORM = re.compile(r"formulae-(latex|slt|opt)-v([123])(-topics)?")
+_TYPES = "|".join(PLACES).encode()
+ROW = re.compile(rb'(?:"?[^\t\n"]{0,2000}+"?\t){3}"?(?:%b)"?\t' % _TYPES)
+_PRESENTATION = re.compile(rb"<(?:\w+:)?(?:mi|mo|mn|mrow|mtext|msub|msup|mfrac|mtable|msqrt|mstyle)\b")
+_CONTENT = re.compile(rb"<(?:\w+:)?(?:apply|ci|cn|csymbol|cerror)\b")
+
+
+class Index(NamedTuple):
+    """What a formula index is."""
+
+    representation: Representation
+    version: int
+    is_of_topics: bool = False
+
+    @property
+    def form(self) -> str:
+        """Its name as the form of a file, such as `formulae-latex-v2`."""
+        return f"formulae-{self.representation}-v{self.version}{'-topics' * self.is_of_topics}"
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        return HEADERS[self.version]
+
+    @classmethod
+    def of(cls, form: str) -> "Index | None":
+        """The index that a form names; None if it names something else."""
+        match = _FORM.fullmatch(form)
+        return cls(cast("Representation", match[1]), int(match[2]), bool(match[3])) if match else None
+
+
+FORMS = tuple(  # in the order in which they go in: LaTeX first, so that what it repeats is told
+    Index(representation, version, is_of_topics).form
+    for representation in REPRESENTATIONS
+    for version in HEADERS
+    for is_of_topics in (False, True)
+)
+
+
+def recognised(text: bytes, name: str) -> tuple[Index, int] | None:
+    """What formula index a text begins, and the byte behind its header line; None if it is none.
+
+    Raises
+    ------
+    Unusable
+        Its first line names columns as no formula index has them.
+    """
+    first, _, rest = text.partition(b"\n")
+    words = [word.strip(b'"').lower().decode(errors="replace") for word in first.strip().split(b"\t")]
+    if len(words) > 1 and words[0] in {"id", "formula_id"}:
+        version = _named_version(words)
+        index = Index(_representation(rest, name), version, "topic_id" in words)
+        return index, min(len(first) + 1, len(text))
+    counted = _counted_version(text)
+    return (Index(_representation(text, name), counted), 0) if counted else None
+
+
+def _named_version(words: list[str]) -> int:
+    plain = tuple(_ALIASES.get(word, word) for word in words)
+    for version, header in HEADERS.items():
+        if plain == header:
+            return version
+    accepted = "; ".join(" ".join(header) for header in HEADERS.values())
+    raise Unusable(f"the columns are {' '.join(words)[:200]}; a formula index has {accepted}")
+
+
+def _counted_version(text: bytes) -> int | None:
+    """The version that most of the first rows have, if the first line is a row."""
+    if not ROW.match(text):
+        return None
+    rows = [line for line in text.split(b"\n")[:50] if ROW.match(line)]
+    (width, _), *_ = Counter(line.count(b"\t") + 1 for line in rows).most_common(1)
+    return WIDTHS.get(width)
+
+
+def _representation(text: bytes, name: str) -> Representation:
+    """Told from the formulae; where they leave it open, from the file's name."""
+    if _PRESENTATION.search(text):
+        return "slt"
+    if _CONTENT.search(text):
+        return "opt"
+    if b"<math" in text:
+        return "opt" if "opt" in name.lower() else "slt"
+    return "latex"
+
+
+def cut(buffer: bytes) -> int:
+    """Where the last row begins that stands in a buffer whole or in part; 0 if none does behind its first byte."""
+    at = len(buffer)
+    while (at := buffer.rfind(b"\n", 0, at)) >= 0:
+        if ROW.match(buffer, at + 1):
+            return at + 1
+    return 0

@@ -1,0 +1,308 @@
+"""Formula indexes as imports: what they bring, how one joins another, and that they may be repeated and killed."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError
+from django.test import Client
+from django.urls import reverse
+
+from corpus import import_services, jobs
+from corpus.import_services import ImportRefused, start_import
+from corpus.importers.batch import AGAIN
+from corpus.importers.formulae import NO_TYPE, NO_WIDTH
+from corpus.importers.indexes import HEADERS, Representation
+from corpus.models import Collection, Formula, FormulaMathML, Import, Job
+from tests.conftest import wait_until
+from tests.corpus.dumps import dump, question, write
+from tests.corpus.test_import_commands import called
+from tests.factories import make_collection, make_organizer
+
+pytestmark = pytest.mark.django_db
+
+V1, V2, V3 = ("\t".join(header) + "\n" for header in HEADERS.values())
+
+
+def empty(slug: str = "maths") -> Collection:
+    return make_collection(slug, status=Collection.Status.EMPTY)
+
+
+def imported(
+    collection: Collection, *paths: Path, representation: Representation | None = None, version: int = 0
+) -> Job:
+    """An import that has run to its end, good or bad."""
+    sources = import_services.sources_of(paths)
+    said: dict[str, Any] = {"representation": representation, "version": version}
+    job = start_import(collection=collection, sources=sources, by=None, **said)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    collection.refresh_from_db()
+    return job
+
+
+def state_of(collection: Collection) -> list[dict[str, Any]]:
+    """Every formula of a collection, without the numbers that the database gives."""
+    fields = [field.name for field in Formula._meta.fields if field.name not in {"id", "collection"}]
+    return list(collection.formulae.order_by("code").values(*fields))
+
+
+def mathml_of(collection: Collection) -> list[tuple[str, str, str]]:
+    return list(collection.mathml.order_by("form", "code").values_list("form", "code", "content"))
+
+
+def index(n: int, *, header: str = V2, first: int = 1, latex: str = "x_{%d}") -> str:
+    formula = (
+        f"{i}\t{i // 5}\t{i // 10}\tanswer\t{i % 1000}\t{latex % i}\n" for i in range(first, first + n)
+    )
+    return header + "".join(formula)
+
+
+def test_real_index_has_its_known_counts(data: Path) -> None:
+    collection = empty()
+
+    job = imported(collection, data / "arqmath" / "formulas" / "formula_index_v2_sample.tsv")
+
+    assert job.state == Job.State.DONE, job.error
+    assert collection.status == Collection.Status.READY
+    assert {word: n for word, n in collection.counts.items() if n} == {
+        "formulae": 1000,
+        "formulae in titles": 24,
+        "formulae in questions": 222,
+        "formulae in answers": 587,
+        "formulae in comments": 167,
+        "formulae as LaTeX": 1000,
+        "formulae with a visual id": 1000,
+        "visually distinct formulae": 760,
+    }
+    assert job.result["skipped"] == {}
+    first = collection.formulae.get(code="14395889")
+    assert (first.post, first.thread, first.place) == ("1597292", "1558734", Formula.Place.ANSWER)
+    assert (first.visual, first.is_visual_given, first.latex) == ("350821", True, r"\exp(1)=e")
+
+
+def test_real_topic_formulae_join_in_two_representations(data: Path) -> None:
+    collection = empty()
+    folder = data / "arqmath" / "formulas"
+
+    job = imported(collection, folder / "2021_formulas_slt.tsv", folder / "2021_formulas_latex.tsv")
+
+    assert job.state == Job.State.DONE, job.error
+    assert collection.counts["formulae"] == 843
+    assert collection.counts["formulae as LaTeX"] == collection.counts["formulae as SLT"] == 843
+    assert collection.formulae.get(code="q_1").latex == r"n\times n"
+    assert collection.mathml.get(code="q_1").content.startswith('<math xmlns="http://www.w3.org/1998/Math/')
+    assert collection.formulae.get(code="q_1").post == "3666538"
+
+
+def test_import_again_doubles_nothing_and_skips_nothing(tmp_path: Path) -> None:
+    collection = empty()
+    path = write(tmp_path, "index.tsv", index(500))
+    imported(collection, path)
+    before = state_of(collection)
+
+    again = imported(collection, path)
+
+    assert state_of(collection) == before
+    assert len(before) == 500
+    assert again.result["skipped"] == {}
+
+
+def test_later_index_brings_up_to_date(tmp_path: Path) -> None:
+    collection = empty()
+    imported(collection, write(tmp_path, "old.tsv", V2 + "1\t5\t4\tanswer\t9\tx\n2\t5\t4\tanswer\t9\tx\n"))
+
+    imported(collection, write(tmp_path, "new.tsv", V2 + "1\t6\t4\tcomment\t8\ty\n3\t5\t4\ttitle\t7\tz\n"))
+
+    rows = collection.formulae.order_by("code").values_list("code", "post", "place", "visual", "latex")
+    assert list(rows) == [("1", "6", 3, "8", "y"), ("2", "5", 2, "9", "x"), ("3", "5", 0, "7", "z")]
+
+
+@pytest.mark.parametrize("names", [("latex.tsv", "slt.tsv"), ("slt.tsv", "latex.tsv")])
+def test_representations_join_in_any_order_and_versions_lose_nothing(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    latex = V3 + "1\t5\t4\tcomment\t77\t8\t9\tsplit\tx\n2\t5\t4\tanswer\t\t\t9\t\ty\n"
+    slt = V1 + "1\t5\t4\tcomment\t<math><mi>x</mi></math>\n3\t5\t4\ttitle\t<math><mi>z</mi></math>\n"
+    write(tmp_path, "latex.tsv", latex)
+    write(tmp_path, "slt.tsv", slt)
+    collection = empty()
+
+    for name in names:
+        assert imported(collection, tmp_path / name).state == Job.State.DONE
+
+    rows = collection.formulae.order_by("code")
+    fields = "code", "comment", "visual", "is_visual_given", "old_visual", "issue", "latex"
+    assert list(rows.values_list(*fields)) == [
+        ("1", "77", "9", True, "8", "split", "x"),
+        ("2", "", "9", True, "", "", "y"),
+        ("3", "", "", False, "", "", ""),
+    ]
+    assert mathml_of(collection) == [
+        ("slt", "1", "<math><mi>x</mi></math>"),
+        ("slt", "3", "<math><mi>z</mi></math>"),
+    ]
+
+
+def test_visual_id_made_by_clustering_outlives_an_index_without(tmp_path: Path) -> None:
+    collection = empty()
+    path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\tx\n")
+    imported(collection, path)
+    collection.formulae.update(visual="v1")
+
+    imported(collection, path)
+
+    assert collection.formulae.get().visual == "v1"
+
+
+def test_folder_of_packed_files_goes_in_whole(tmp_path: Path) -> None:
+    for number in range(4):
+        content = index(100, first=1 + 100 * number).encode()
+        (tmp_path / f"{number}.tsv.gz").write_bytes(gzip.compress(content))
+    write(tmp_path, "README.txt", "No index.")
+    collection = empty()
+
+    job = imported(collection, tmp_path)
+
+    assert job.state == Job.State.DONE, job.error
+    assert collection.counts["formulae"] == 400
+    assert [file.counts for file in job.imports.all()] == [{"formulae": 100}] * 4
+
+
+def test_index_may_come_with_the_posts(tmp_path: Path) -> None:
+    write(tmp_path, "Posts.xml", dump("posts", question(4), question(5)))
+    write(tmp_path, "index.tsv", V2 + "1\t4\t4\tquestion\t9\tx\n")
+    collection = empty()
+
+    imported(collection, tmp_path)
+
+    assert (collection.counts["questions"], collection.counts["formulae"]) == (2, 1)
+    imported(collection, write(tmp_path, "more.xml", dump("posts", question(6))))
+    assert (collection.counts["questions"], collection.counts["formulae"]) == (3, 1)
+
+
+def test_skipped_rows_are_counted_with_their_first_lines(tmp_path: Path) -> None:
+    bad = "x\n" * 5 + "900\t1\t1\theadline\t3\tx\n"
+    path = write(tmp_path, "index.tsv", index(3) + bad + index(3, header="", first=4))
+    collection = empty()
+
+    job = imported(collection, path)
+
+    file = job.imports.get()
+    assert file.counts == {"formulae": 6}
+    assert file.skipped == {NO_WIDTH: 5, NO_TYPE: 1}
+    assert file.skipped_lines == {NO_WIDTH: [5, 6, 7], NO_TYPE: [10]}
+
+
+def test_ids_that_come_again_in_another_chunk_or_file_are_counted(tmp_path: Path) -> None:
+    # The first chunk ends near byte 65,536, so lines 2 and 40,002 stand in different chunks.
+    one = write(tmp_path, "1.tsv", index(40_000) + "1\t7\t7\ttitle\t7\tlast\n")
+    two = write(tmp_path, "2.tsv", index(10, first=40_001) + "2\t7\t7\ttitle\t7\tlast\n")
+    collection = empty()
+
+    job = imported(collection, one, two)
+
+    first, second = job.imports.order_by("id")
+    assert (first.counts, first.skipped, first.skipped_lines) == (
+        {"formulae": 40_000},
+        {AGAIN: 1},
+        {AGAIN: [40_002]},
+    )
+    assert (second.counts, second.skipped, second.skipped_lines) == (
+        {"formulae": 10},
+        {AGAIN: 1},
+        {AGAIN: [12]},
+    )
+    assert set(collection.formulae.filter(latex="last").values_list("code", flat=True)) == {"1", "2"}
+    assert collection.counts["formulae"] == 40_010
+
+
+def test_index_of_which_nothing_can_be_taken_is_refused_with_its_line(tmp_path: Path) -> None:
+    collection = empty()
+
+    job = imported(collection, write(tmp_path, "index.tsv", V2 + "1\t2\n2\t3\n"))
+
+    assert job.state == Job.State.FAILED
+    assert job.error == f"index.tsv, line 2: {NO_WIDTH}. None of its 2 rows can be taken."
+    assert collection.status == Collection.Status.INCOMPLETE
+    assert not collection.formulae.exists()
+
+
+def test_index_is_what_it_is_said_to_be(tmp_path: Path) -> None:
+    path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\t<math><mi>x</mi></math>\n")
+    collection = empty()
+
+    imported(collection, path, representation="opt")
+    assert [form for form, _, _ in mathml_of(collection)] == ["opt"]
+    with pytest.raises(ImportRefused, match="no formula index of version 2: its columns are id, post_id"):
+        imported(collection, path, version=2)
+
+
+def test_collections_keep_their_formulae_apart(tmp_path: Path) -> None:
+    path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\tx\n")
+    one, other = empty("one"), empty("other")
+
+    imported(one, path)
+    imported(other, path)
+
+    assert (one.formulae.count(), other.formulae.count()) == (1, 1)
+
+
+def test_command_reports_and_takes_what_it_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "index.tsv", index(3) + "x\n")
+
+    said = called("import_collection", "maths", path, "--index-version=2", "--formulae-are=latex")
+
+    assert "index.tsv: 3 formulae" in said
+    assert f"skipped 1: {NO_WIDTH} (line 5)" in said
+    assert "maths now holds 3 formulae." in said
+    with pytest.raises(CommandError, match="no formula index of version 3"):
+        called("import_collection", "maths", path, "--index-version=3")
+
+
+def test_page_of_an_import_says_what_came_of_it(client: Client, tmp_path: Path) -> None:
+    organizer = make_organizer()
+    client.force_login(organizer)
+    upload = SimpleUploadedFile("index.tsv", (index(3) + "x\n").encode())
+    form = {"slug": "maths", "upload": upload, "representation": "latex"}
+
+    answer = client.post(reverse("corpus:start_import"), form)
+    job = Job.objects.get()
+    jobs.run(job.pk)
+    page = client.get(answer["Location"]).content.decode()
+
+    assert "3 formulae" in page
+    assert f"1: {NO_WIDTH}" in page
+    assert "(line 5)" in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_import_killed_in_the_middle_goes_on_where_it_was(
+    process_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """SIGKILL at some moment behind the first chunk; the same command then brings in the rest, and nothing twice."""
+    n = 300_000
+    path = write(tmp_path, "index.tsv", index(n, latex=r"x_{%d} + \frac{a}{b}") + "7\t1\t1\ttitle\t1\tx\n")
+    command = [sys.executable, "manage.py", "import_collection", "maths", str(path)]
+    with subprocess.Popen(
+        command, env=process_environment, start_new_session=True, stderr=subprocess.DEVNULL
+    ) as run:
+        wait_until(lambda: Import.objects.filter(position__gt=100_000).exists(), what="the import gets on")
+        os.killpg(run.pid, signal.SIGKILL)
+    before = Import.objects.get()
+    in_between = Formula.objects.count()
+
+    said = called("import_collection", "maths", path)
+
+    assert not before.is_complete
+    assert 0 < in_between < n
+    assert f"maths now holds {n:,} formulae." in said
+    assert f"skipped 1: {AGAIN} (line {n + 2:,})" in said
+    assert Formula.objects.count() == Formula.objects.values("code").distinct().count() == n
+    assert (Job.objects.get().attempt, FormulaMathML.objects.count()) == (2, 0)
