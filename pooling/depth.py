@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pooling.columns import RunColumns, byte_keys
+from protocols.schema import EVERY_RANK
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +149,16 @@ def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
 def round_robin_reach(units: PooledUnits, target: int) -> NDArray[np.int64]:
     """(t,) the rank down to which all runs are taken, rank by rank, until a topic has `target` units.
 
-    A rank is finished once it is begun: which run of a round comes first is nowhere said, and must not matter. 0 for a
-    topic with no units; the last rank that brings something for one with fewer.
+    A rank is finished once it is begun: which run of a round comes first is nowhere said, and must not matter.
+    A topic that never has so many is taken to the end of every run.
     """
     best = units.best_rank
     order = np.lexsort((best, units.topic_index))
     ends = np.cumsum(units.sizes)
-    reach = np.zeros(len(units.topics), dtype=np.int64)
+    reach = np.full(len(units.topics), EVERY_RANK, dtype=np.int64)
     for topic, (start, end) in enumerate(zip(ends - units.sizes, ends, strict=True)):
-        if end > start:
-            reach[topic] = best[order[min(start + target, end) - 1]]
+        if end - start >= target:
+            reach[topic] = best[order[start + target - 1]]
     return reach
 
 

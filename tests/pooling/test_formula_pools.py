@@ -1,0 +1,457 @@
+"""Pools of visually distinct formulae against a slow, plain reading of the rule; and the pools of the other tasks."""
+
+import csv
+import gzip
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpus.formulae import Formulae
+from pooling.columns import RunColumns
+from pooling.members import Members
+from pooling.pool_files import member_contributions_tsv, members_tsv, pool_tsv
+from pooling.run_format import check_run
+from pooling.statistics import statistics
+from pooling.strategies import BuiltPool, PoolError, PoolInput, build_pool
+from protocols.loader import load_protocol
+from protocols.schema import Protocol
+
+PROTOCOL = load_protocol("arqmath-2021-task2")
+Ranking = Mapping[str, Sequence[str]]  # formula ids by topic
+
+
+def run_of(ranking: Ranking) -> RunColumns:
+    topics = sorted(ranking)
+    lengths = [len(ranking[topic]) for topic in topics]
+    return RunColumns(
+        topics=np.array(topics, dtype=np.str_),
+        topic_index=np.repeat(np.arange(len(topics), dtype=np.int32), lengths),
+        docno=np.array([docno.encode() for topic in topics for docno in ranking[topic]], dtype=np.bytes_),
+        rank=np.concatenate([np.arange(1, n + 1, dtype=np.int32) for n in lengths]),
+        score=np.concatenate([np.arange(n, 0, -1, dtype=np.float64) for n in lengths]),
+    )
+
+
+def formulae_of(visual: Mapping[str, str]) -> Formulae:
+    """Formulae with their visual ids, each in a post and a thread of its own."""
+    return Formulae.of(
+        [(one, f"p{one}", f"t{one}", "answer", visual_id) for one, visual_id in visual.items()]
+    )
+
+
+def build(
+    rankings: Sequence[Ranking],
+    kinds: Sequence[str],
+    visual: Mapping[str, str],
+    protocol: Protocol = PROTOCOL,
+    **options: Any,
+) -> BuiltPool:
+    return build_pool(
+        inputs_of(rankings, kinds), protocol=protocol, seed=7, formulae=formulae_of(visual), **options
+    )
+
+
+def inputs_of(rankings: Sequence[Ranking], kinds: Sequence[str]) -> list[PoolInput]:
+    return [
+        PoolInput(run_of(ranking), f"team{i // 2}", f"run{i}", kind)
+        for i, (ranking, kind) in enumerate(zip(rankings, kinds, strict=True))
+    ]
+
+
+# ---- the plain reading
+
+
+def plain_reach(ranked: Sequence[str], visual: Mapping[str, str], k: int) -> int:
+    """Down a run to the first instance of its k-th distinct formula; all of it where there are fewer."""
+    distinct: list[str] = []
+    if k == 0:
+        return 0
+    for rank, formula in enumerate(ranked, 1):
+        if visual.get(formula) and visual[formula] not in distinct:
+            distinct.append(visual[formula])
+            if len(distinct) == k:
+                return rank
+    return len(ranked)
+
+
+def plain_pool(
+    rankings: Sequence[Ranking], depths: Sequence[int], visual: Mapping[str, str]
+) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """(topic, visual id) of what is pooled, and run and rank of each one's first instance there."""
+    pool: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for run, (ranking, k) in enumerate(zip(rankings, depths, strict=True)):
+        for topic, ranked in ranking.items():
+            met = set()
+            for rank, formula in enumerate(ranked[: plain_reach(ranked, visual, k)], 1):
+                if visual.get(formula) and visual[formula] not in met:
+                    met.add(visual[formula])
+                    pool[topic, visual[formula]].append((run, rank))
+    return dict(sorted(pool.items(), key=lambda one: (one[0][0].encode(), one[0][1].encode())))
+
+
+def plain_members(
+    rankings: Sequence[Ranking], depths: Sequence[int], visual: Mapping[str, str], topic: str, unit: str
+) -> dict[str, list[tuple[int, int]]]:
+    """The instances of a unit at any rank, and run and rank of each."""
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for run, (ranking, k) in enumerate(zip(rankings, depths, strict=True)):
+        for rank, formula in enumerate(ranking.get(topic, ()), 1):
+            if k and visual.get(formula) == unit:
+                found[formula].append((run, rank))
+    return dict(sorted(found.items(), key=lambda one: one[0].encode()))
+
+
+def check_against_the_plain_reading(
+    pool: BuiltPool, rankings: Sequence[Ranking], depths: Sequence[int], visual: Mapping[str, str]
+) -> None:
+    units = pool.units
+    codes = units.topics.tolist()
+    for run, (ranking, k) in enumerate(zip(rankings, depths, strict=True)):
+        assert pool.reach[run].tolist() == [plain_reach(ranking.get(code, ()), visual, k) for code in codes]
+    expected = plain_pool(rankings, depths, visual)
+    names = [(codes[t], d.decode()) for t, d in zip(units.topic_index, units.docno.tolist(), strict=True)]
+    assert names == list(expected)
+    given_by: list[list[tuple[int, int]]] = [[] for _ in names]
+    for entry, run, rank in zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True):
+        given_by[entry].append((run, rank))
+    assert given_by == list(expected.values())
+    found = members_by_entry(pool.members)
+    for entry, (topic, unit) in enumerate(names):
+        members = plain_members(rankings, depths, visual, topic, unit)
+        assert {name: ranks for name, (_, ranks) in found[entry].items()} == members
+        check_shown(found[entry])
+
+
+def members_by_entry(members: Members | None) -> dict[int, dict[str, tuple[int, list[tuple[int, int]]]]]:
+    """Of each entry its members with position and contributions."""
+    assert members is not None
+    found: dict[int, dict[str, tuple[int, list[tuple[int, int]]]]] = defaultdict(dict)
+    rows = list(zip(members.entry.tolist(), members.docno.tolist(), members.position.tolist(), strict=True))
+    for entry, docno, position in rows:
+        found[entry][docno.decode()] = (position, [])
+    for member, run, rank in zip(
+        members.member.tolist(), members.run.tolist(), members.rank.tolist(), strict=True
+    ):
+        found[rows[member][0]][rows[member][1].decode()][1].append((run, rank))
+    return found
+
+
+def check_shown(members: Mapping[str, tuple[int, list[tuple[int, int]]]]) -> None:
+    """The five with the highest sums of reciprocal ranks, at places 1 to 5."""
+    shown = [name for name, (position, _) in members.items() if position]
+    votes = {name: sum(Fraction(1, rank) for _, rank in ranks) for name, (_, ranks) in members.items()}
+    assert sorted(members[name][0] for name in shown) == list(range(1, min(5, len(members)) + 1))
+    assert sorted((votes[name] for name in shown), reverse=True) == sorted(votes.values(), reverse=True)[:5]
+
+
+FORMULAE = [str(n) for n in range(95, 125)]
+RANKED = st.lists(st.sampled_from(FORMULAE), unique=True, max_size=25)
+RUNS = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(["B.1", "B.10", "B.2"]), RANKED.filter(bool), min_size=1),
+        st.sampled_from(["primary", "alternate", "baseline"]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+VISUAL = st.fixed_dictionaries({one: st.sampled_from(["", "1", "10", "9", "é"]) for one in FORMULAE})
+
+
+@given(drawn=RUNS, visual=VISUAL, k=st.integers(0, 4))
+@settings(max_examples=150, deadline=None)
+def test_pool_of_distinct_formulae_equals_the_plain_reading(
+    drawn: list[tuple[dict[str, list[str]], str]], visual: dict[str, str], k: int
+) -> None:
+    rankings, kinds = [one[0] for one in drawn], [one[1] for one in drawn]
+    depths = [k if kind == "alternate" else 3 for kind in kinds]
+    if not plain_pool(rankings, depths, visual):
+        with pytest.raises(PoolError, match=r"nothing to pool|no run of a kind"):
+            build(rankings, kinds, visual, depth={"primary": 3, "alternate": k})
+        return
+
+    pool = build(rankings, kinds, visual, depth={"primary": 3, "alternate": k})
+
+    check_against_the_plain_reading(pool, rankings, depths, visual)
+
+
+# ---- a real run
+
+
+def rankings_of(run: RunColumns) -> dict[str, list[str]]:
+    docnos = run.docno.astype(str).tolist()
+    return {code: docnos[run.offsets[i] : run.offsets[i + 1]] for i, code in enumerate(run.topics.tolist())}
+
+
+@pytest.fixture(scope="module")
+def real_run(data: Path) -> dict[str, list[str]]:
+    """The real run of the first 20 topics."""
+    path = data / "arqmath" / "runs" / "scm_ensemble-task2.tsv.gz"
+    columns = check_run(path, protocol=PROTOCOL, name=path.name).columns
+    assert columns is not None
+    return dict(list(rankings_of(columns).items())[:20])
+
+
+@pytest.fixture(scope="module")
+def real_visual_ids(data: Path) -> dict[str, str]:
+    with gzip.open(data / "arqmath" / "formulas" / "formula_id_visual_id.tsv.gz", "rt") as file:
+        return {row["formula_id"]: row["visual_id_v2"] for row in csv.DictReader(file, delimiter="\t")}
+
+
+def companions(run: Ranking) -> list[dict[str, list[str]]]:
+    """Runs made from a real one: the tail first, every other row first, and a shorter one."""
+    return [
+        {topic: [*ranked[600:], *ranked[:300]] for topic, ranked in run.items()},
+        {topic: [*ranked[::2], *ranked[1::2]] for topic, ranked in list(run.items())[::2]},
+        {topic: list(ranked[5:40]) for topic, ranked in run.items()},
+    ]
+
+
+KINDS = ["primary", "alternate", "baseline", "alternate"]
+
+
+def test_real_run_and_companions_are_pooled_as_the_plain_reading_says(
+    real_run: dict[str, list[str]], real_visual_ids: dict[str, str]
+) -> None:
+    rankings = [real_run, *companions(real_run)]
+    seen = {one for ranking in rankings for ranked in ranking.values() for one in ranked}
+    # The published map has few of the ids of this run: the others get one in common with some, or none.
+    visual = {
+        one: real_visual_ids.get(one) or ("" if int(one) % 7 == 0 else f"s{int(one) % 4001}") for one in seen
+    }
+
+    pool = build(rankings, KINDS, visual)
+
+    check_against_the_plain_reading(pool, rankings, [20, 10, 20, 10], visual)
+    assert pool.reach.max() > 20  # some run was taken further than its depth, as formulae came again
+
+
+def test_real_run_with_the_published_map_alone(
+    real_run: dict[str, list[str]], real_visual_ids: dict[str, str]
+) -> None:
+    rankings = [real_run, *companions(real_run)]
+    rows = [(one, "", "", "answer", visual) for one, visual in real_visual_ids.items()]
+
+    pool = build_pool(inputs_of(rankings, KINDS), protocol=PROTOCOL, seed=7, formulae=Formulae.of(rows))
+
+    check_against_the_plain_reading(pool, rankings, [20, 10, 20, 10], real_visual_ids)
+    assert len(real_visual_ids) == 81_103
+    assert sum(pool.passed_over) > 0.9 * sum(int(taken.sum()) for taken in pool.reach)
+
+
+# ---- what is refused, counted, and written
+
+
+PLAIN = {"1": "a", "2": "a", "3": "b", "4": "", "5": "c"}
+
+
+def test_instances_without_a_visual_id_are_passed_over_and_counted() -> None:
+    pool = build([{"B.1": ["4", "1", "unknown", "2", "3", "5"]}], ["primary"], PLAIN, depth={"primary": 2})
+
+    assert pool.reach.tolist() == [[5]]
+    assert pool.passed_over == (2,)
+    assert pool_tsv(pool).splitlines()[0].startswith(b"B.1\t")
+    found = statistics(pool, inputs_of([{"B.1": ["1"]}], ["primary"]))
+    assert (found["runs"][0]["passed_over"], found["members"]) == (2, {"n": 3, "shown": 3})
+
+
+@pytest.mark.parametrize("formulae", [None, Formulae.of([])])
+def test_distinct_formulae_without_formulae_are_refused(formulae: Formulae | None) -> None:
+    with pytest.raises(PoolError, match="the formulae with their visual ids are needed"):
+        build_pool(inputs_of([{"B.1": ["1"]}], ["primary"]), protocol=PROTOCOL, seed=1, formulae=formulae)
+
+
+def test_ids_of_more_than_eight_bytes_are_found() -> None:
+    visual = {f"article-{n:020d}": f"look-{n // 2:020d}" for n in range(6)}
+
+    pool = build([{"B.1": list(visual)}], ["primary"], visual, depth={"primary": 2})
+
+    assert pool.units.docno.tolist() == [b"look-" + b"%020d" % n for n in (0, 1)]
+    assert pool.reach.tolist() == [[3]]
+
+
+def thread_random() -> Protocol:
+    return replace(PROTOCOL, instances=replace(PROTOCOL.instances, strategy="thread-random"))
+
+
+def test_thread_random_needs_threads() -> None:
+    formulae = Formulae.of([("1", "p1", "", "answer", "a")])
+
+    with pytest.raises(PoolError, match="the post and the thread of each formula"):
+        build_pool(
+            inputs_of([{"B.1": ["1"]}], ["primary"]), protocol=thread_random(), seed=1, formulae=formulae
+        )
+
+
+def test_thread_random_shows_pooled_instances_alone() -> None:
+    visual = {str(n): "a" for n in range(10)} | {"x": "b"}
+
+    pool = build(
+        [{"B.1": ["0", "x", *map(str, range(1, 10))]}],
+        ["primary"],
+        visual,
+        protocol=thread_random(),
+        depth={"primary": 2},
+    )
+
+    shown = {name: at for name, (at, _) in members_by_entry(pool.members)[0].items() if at}
+    assert shown == {"0": 1}
+
+
+def test_posts_that_only_runs_name_are_kept() -> None:
+    run = replace(run_of({"B.1": ["1", "3"]}), post=np.array([b"post-of-1", b"post-of-3"]))
+    formulae = Formulae.of([("1", "", "", "answer", "a"), ("3", "known", "t", "answer", "b")])
+
+    pool = build_pool([PoolInput(run, "t", "r", "primary")], protocol=PROTOCOL, seed=1, formulae=formulae)
+
+    assert pool.members is not None
+    assert pool.members.post.tolist() == [b"post-of-1", b"known"]
+
+
+def test_members_are_written_with_post_thread_and_place() -> None:
+    rankings = [{"B.1": ["1", "3", "2"]}, {"B.1": ["2"]}]
+    inputs = inputs_of(rankings, ["primary", "primary"])
+
+    pool = build(rankings, ["primary", "primary"], PLAIN)
+
+    lines = members_tsv(pool).decode().splitlines()
+    assert sorted(line.rsplit("\t", 1)[0] for line in lines) == [
+        "B.1\ta\t1\tp1\tt1",
+        "B.1\ta\t2\tp2\tt2",
+        "B.1\tb\t3\tp3\tt3",
+    ]
+    assert member_contributions_tsv(pool, inputs).decode().splitlines() == [
+        "B.1\ta\t1\tteam0\trun0\t1",
+        "B.1\ta\t2\tteam0\trun0\t3",
+        "B.1\ta\t2\tteam0\trun1\t1",
+        "B.1\tb\t3\tteam0\trun0\t2",
+    ]
+
+
+@given(drawn=RUNS, visual=VISUAL)
+@settings(max_examples=40, deadline=None)
+def test_order_of_the_runs_changes_no_byte(
+    drawn: list[tuple[dict[str, list[str]], str]], visual: dict[str, str]
+) -> None:
+    rankings, kinds = [one[0] for one in drawn], [one[1] for one in drawn]
+    if not plain_pool(rankings, [1] * len(kinds), visual):
+        return
+
+    forward, backward = build(rankings, kinds, visual), build(rankings[::-1], kinds[::-1], visual)
+
+    assert pool_tsv(forward) == pool_tsv(backward)
+    assert members_tsv(forward) == members_tsv(backward)
+
+
+def test_a_late_run_brings_what_is_new_alone() -> None:
+    early, late = {"B.1": ["1", "3"], "B.2": ["1"]}, {"B.1": ["2", "5"], "B.2": ["3"]}
+    already = {"B.1": ["a", "b"], "B.2": ["a"]}
+
+    pool = build([early, late], ["primary", "primary"], PLAIN, already=already)
+
+    assert [line.rsplit(b"\t", 1)[0] for line in pool_tsv(pool).splitlines()] == [b"B.1\tc", b"B.2\tb"]
+    assert members_by_entry(pool.members) == {0: {"5": (1, [(1, 2)])}, 1: {"3": (1, [(1, 1)])}}
+    assert pool.n_already == 3
+
+
+# ---- the other strategies
+
+
+def test_top_k_of_distinct_formulae_takes_the_first_ranks() -> None:
+    top_2 = replace(PROTOCOL, pool=replace(PROTOCOL.pool, strategy="top-k", depth={"primary": 2}))
+
+    pool = build([{"B.1": ["1", "2", "3"]}], ["primary"], PLAIN, protocol=top_2)
+
+    assert pool.units.docno.tolist() == [b"a"]
+    assert pool.reach.tolist() == [[2]]
+
+
+def test_instances_are_units_where_the_protocol_says_so() -> None:
+    protocol = load_protocol("ntcir-12-wikipedia")
+    rankings = [
+        {"T1": [f"Article,_a:{n}" for n in range(30)]},
+        {"T1": [f"Article,_a:{n}" for n in range(15, 45)]},
+    ]
+
+    pool = build_pool(inputs_of(rankings, ["primary", "alternate"]), protocol=protocol, seed=1)
+
+    assert len(pool.units) == 35
+    assert pool.members is None
+
+
+ROUND_ROBIN = load_protocol("ntcir-10-math")
+
+
+def plain_round_robin(rankings: Sequence[Ranking], topic: str, target: int) -> tuple[int, set[str]]:
+    """One rank at a time from every run; the rank at which there are enough is finished."""
+    pooled: set[str] = set()
+    longest = max((len(ranking.get(topic, ())) for ranking in rankings), default=0)
+    for rank in range(1, longest + 1):
+        pooled |= {ranking[topic][rank - 1] for ranking in rankings if len(ranking.get(topic, ())) >= rank}
+        if len(pooled) >= target:
+            return rank, pooled
+    return longest, pooled
+
+
+@given(drawn=RUNS, target=st.integers(1, 30))
+@settings(max_examples=150, deadline=None)
+def test_round_robin_stops_with_the_rank_that_reaches_the_target(
+    drawn: list[tuple[dict[str, list[str]], str]], target: int
+) -> None:
+    rankings, kinds = [one[0] for one in drawn], [one[1] for one in drawn]
+    protocol = replace(ROUND_ROBIN, pool=replace(ROUND_ROBIN.pool, target=target))
+
+    pool = build_pool(inputs_of(rankings, kinds), protocol=protocol, seed=1)
+
+    for topic, code in enumerate(pool.units.topics.tolist()):
+        rank, pooled = plain_round_robin(rankings, code, target)
+        assert set(pool.units.docno[pool.units.topic_index == topic].astype(str)) == pooled
+        for reach, ranking in zip(pool.reach[:, topic].tolist(), rankings, strict=True):
+            assert min(reach, len(ranking.get(code, ()))) == min(rank, len(ranking.get(code, ())))
+    assert (pool.units.rank <= pool.reach[pool.units.run, pool.units.topic_index[pool.units.entry]]).all()
+
+
+def test_round_robin_counts_distinct_formulae_where_they_are_the_units() -> None:
+    by_three = replace(PROTOCOL.pool, strategy="round-robin-until", target=3, depth={})
+
+    pool = build(
+        [{"B.1": ["1", "2", "3"]}, {"B.1": ["2", "4", "5"]}],
+        ["primary", "primary"],
+        PLAIN,
+        protocol=replace(PROTOCOL, pool=by_three),
+    )
+
+    assert pool.units.docno.tolist() == [b"a", b"b", b"c"]
+    assert pool.reach.tolist() == [[3], [3]]
+
+
+KNOWN = load_protocol("ntcir-11-math")
+
+
+def test_pool_of_known_items_holds_them_alone_and_says_who_found_them() -> None:
+    rankings = [{"Q1": ["x", "y"], "Q2": ["u"]}, {"Q1": ["y", "z"]}]
+    inputs = inputs_of(rankings, ["primary", "primary"])
+
+    pool = build_pool(inputs, protocol=KNOWN, seed=1, known={"Q1": ["y"], "Q2": ["v"], "Q3": ["w"]})
+
+    assert pool_tsv(pool) == b"Q1\ty\t1\nQ2\tv\t1\nQ3\tw\t1\n"
+    given_by = zip(pool.units.entry.tolist(), pool.units.run.tolist(), pool.units.rank.tolist(), strict=True)
+    assert list(given_by) == [(0, 0, 2), (0, 1, 1)]
+    assert [run["n"] for run in statistics(pool, inputs)["runs"]] == [1, 1]
+
+
+def test_topics_whose_item_is_not_known_are_refused() -> None:
+    with pytest.raises(PoolError, match="the known item of 1 topics is not known, such as Q2"):
+        build_pool(
+            inputs_of([{"Q1": ["x"], "Q2": ["y"]}], ["primary"]),
+            protocol=KNOWN,
+            seed=1,
+            known={"Q1": ["x"]},
+        )
