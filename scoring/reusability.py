@@ -66,7 +66,8 @@ class RunChange(NamedTuple):
 class TeamLeftOut:
     """The qrels as they would be had a team not taken part.
 
-    n_pooled, n_judged, n_relevant : units that only this team's runs brought to the pool; those judged; those relevant.
+    n_pooled, n_judged, n_relevant : units that only this team's runs brought to the pool, in topics of the qrels;
+        those judged; those relevant.
     changes : for each of its runs.
     tau : for each measure, how alike the rankings of all runs are before and after; nan where not defined.
     """
@@ -102,6 +103,7 @@ def leave_one_team_out(
     names = sorted(set(teams))
     team_of = np.array([names.index(team) for team in teams], dtype=np.int64)
     only = sole_group(units, team_of)
+    is_in_qrels = _are_of(scoring.qrels, units)
     of_qrels = _entry_of(scoring.qrels, units)
     alone = np.where(of_qrels == NOBODY, NOBODY, np.append(only, NOBODY)[of_qrels])
     before = scoring.means()
@@ -109,7 +111,7 @@ def leave_one_team_out(
     for number, name in enumerate(names):
         is_lost = alone == number
         after = scoring.means(~is_lost) if is_lost.any() else before
-        n_pooled = int((only == number).sum())
+        n_pooled = int((is_in_qrels & (only == number)).sum())
         left_out.append(
             _team(scoring, name, n_pooled, is_lost, np.flatnonzero(team_of == number), before, after)
         )
@@ -151,6 +153,11 @@ def _taus(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[floa
     return tuple(kendall_tau(one, other) for one, other in zip(before.T, after.T, strict=True))
 
 
+def _are_of(qrels: QrelsColumns, units: PooledUnits) -> NDArray[np.bool_]:
+    """(entries,) whether the entry's topic is one of the qrels."""
+    return np.isin(units.topics, qrels.topics)[units.topic_index]
+
+
 def _entry_of(qrels: QrelsColumns, units: PooledUnits) -> NDArray[np.int64]:
     """(rows of the qrels,) the pool's entry for each, or -1."""
     codes = units.topics.tolist()
@@ -166,7 +173,7 @@ class DepthPoint:
     """What a shallower pool would have given.
 
     label : the depth.
-    n_pooled, n_judged, n_relevant : units in it; those judged; those relevant.
+    n_pooled, n_judged, n_relevant : units in it, in topics of the qrels; those judged; those relevant.
     means : (runs, measures) scores with the judgments of its units alone.
     tau, tau_ap : for each measure, how alike the ranking is to that with all qrels; nan where not defined.
     largest_move : for each measure, the most places that a run moves.
@@ -197,7 +204,8 @@ def depth_curve(
     points = []
     for number, (label, units) in enumerate(pools):
         is_kept = _entry_of(scoring.qrels, units) != NOBODY
-        points.append(_depth_point(scoring, label, len(units), is_kept, full))
+        n_pooled = int(_are_of(scoring.qrels, units).sum())
+        points.append(_depth_point(scoring, label, n_pooled, is_kept, full))
         progress(number + 1, len(pools))
     return points
 

@@ -1,0 +1,98 @@
+"""Two runs compared: their difference by topic, whether it can be told from chance, and how alike their lists are."""
+
+import argparse
+
+import numpy as np
+
+from protocols.measure_names import Measure
+from scoring.commands.inputs import Inputs, add_common, add_lots, read_inputs, share
+from scoring.commands.output import Cell, Table, run_command
+from scoring.intervals import bootstrap
+from scoring.rank_correlation import Overlap, overlap_of_runs
+from scoring.significance import paired_t, randomisation, t_statistics
+from scoring.tables import ALL
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `compare`."""
+    add_common(parser)
+    add_lots(parser)
+    parser.add_argument(
+        "--persistence",
+        type=share,
+        default=0.9,
+        metavar="P",
+        help="of rank-biased overlap: how likely a reader goes on to the next rank (default: 0.9)",
+    )
+    parser.add_argument("runs", nargs=2, metavar="RUN", help="two run files, plain, gz, xz or zip")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the comparison."""
+    return run_command("compare", _tables, arguments)
+
+
+def _tables(arguments: argparse.Namespace) -> list[Table]:
+    inputs = read_inputs(arguments, arguments.runs)
+    overlap = overlap_of_runs(*inputs.runs, p=arguments.persistence)
+    first, second = inputs.names
+    return [
+        Table(
+            "summary",
+            f"{first} and {second} by the mean; intervals and p-values of the difference, seed {arguments.seed}",
+            ("measure", "topics", first, second, "difference", "low", "high", "wins", "ties", "losses",
+             "t", "p_t", "p_randomisation"),
+            [_summary(inputs, measure, arguments) for measure in inputs.measures],
+        ),
+        Table(
+            "overlap",
+            f"rank-biased overlap of the two lists, p = {arguments.persistence:g}: sure, what is open, best guess",
+            ("topic", "minimum", "residual", "extrapolated"),
+            _overlap_rows({code: overlap[code] for code in overlap if code in set(inputs.topics)}),
+        ),
+        Table(
+            "topics",
+            f"values by topic; a positive difference is a topic where {first} is better",
+            ("measure", "topic", first, second, "difference"),
+            [row for measure in inputs.measures for row in _topic_rows(inputs, measure)],
+        ),
+    ]  # fmt: skip
+
+
+def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> tuple[Cell, ...]:
+    scores = inputs.scores(measure)
+    differences = scores[:1] - scores[1:]
+    interval = bootstrap(
+        differences, seed=arguments.seed, level=1 - arguments.alpha, n_resamples=arguments.resamples
+    )
+    drawn = randomisation(scores, n_permutations=arguments.permutations, seed=arguments.seed)
+    is_tied = np.isclose(differences, 0.0, atol=1e-12)
+    wins = int(((differences > 0) & ~is_tied).sum())
+    ties = int(is_tied.sum())
+    return (
+        str(measure),
+        scores.shape[1],
+        *scores.mean(axis=1).tolist(),
+        float(interval.means[0]),
+        float(interval.low[0]),
+        float(interval.high[0]),
+        wins,
+        ties,
+        scores.shape[1] - wins - ties,
+        float(t_statistics(scores)[0, 1]),
+        float(paired_t(scores).p[0, 1]),
+        float(drawn.p[0, 1]),
+    )
+
+
+def _overlap_rows(overlap: dict[str, Overlap]) -> list[tuple[Cell, ...]]:
+    if not overlap:
+        return []
+    means = np.mean(list(overlap.values()), axis=0).tolist()
+    return [(ALL, *means), *((code, *one) for code, one in overlap.items())]
+
+
+def _topic_rows(inputs: Inputs, measure: Measure) -> list[tuple[Cell, ...]]:
+    scores = inputs.scores(measure)
+    pairs = zip(inputs.topics, *scores.tolist(), strict=True)
+    return [(str(measure), topic, one, other, one - other) for topic, one, other in pairs]

@@ -1,0 +1,371 @@
+"""The commands of analysis on small files, and what they say of the real runs and qrels of 2020."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scoring.__main__ import main
+from tests.scoring.files import KNOWN, real_qrels
+
+Tables = dict[str, list[dict[str, str]]]
+PROTOCOL = ["--protocol", "arqmath-2020-task1"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Qrels of three topics; a good run, a poor one, one of two topics."""
+    (tmp_path / "qrels.txt").write_text(
+        "A.1 0 10 3\nA.1 0 11 0\nA.1 0 12 2\nA.10 0 10 2\nA.10 0 11 1\nA.2 0 10 0\nA.2 0 12 2\n"
+    )
+    rankings = {
+        "good": ("10 12 11", "A.1 A.10 A.2"),
+        "poor": ("11 10 12", "A.1 A.10 A.2"),
+        "short": ("12 10", "A.1 A.2"),
+    }
+    for name, (documents, topics) in rankings.items():
+        lines = [
+            f"{topic}\t{docno}\t{rank}\t{10 - rank}\t{name}\n"
+            for topic in topics.split()
+            for rank, docno in enumerate(documents.split(), 1)
+        ]
+        (tmp_path / f"{name}.tsv").write_text("".join(lines))
+    (tmp_path / "runs.csv").write_text(
+        "file,team,tag,kind\ngood.tsv,Ours,good,primary\npoor.tsv,Theirs,poor,primary\nshort.tsv,Ours,short,alternate\n"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def three(folder: Path) -> list[str]:
+    return [str(folder / f"{name}.tsv") for name in ("good", "poor", "short")]
+
+
+def qrels(folder: Path) -> list[str]:
+    return [*PROTOCOL, "--qrels", str(folder / "qrels.txt")]
+
+
+def read(output: str) -> Tables:
+    """The tables of a text output, each by name."""
+    tables: Tables = {}
+    for part in output.split("\n\n"):
+        title, header, *rows = part.rstrip("\n").split("\n")
+        name = title.removeprefix("# ").partition(":")[0]
+        tables[name] = [dict(zip(header.split("\t"), row.split("\t"), strict=True)) for row in rows]
+    return tables
+
+
+def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> Tables:
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return read(captured.out)
+
+
+def test_two_runs_are_compared_topic_by_topic(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = ask(capsys, "compare", *qrels(folder), "--measure", "RR", "--measure", "AP(rel=2)'", *three[:2])
+
+    rr = tables["summary"][0]
+    assert (rr["measure"], rr["topics"], rr["good"], rr["poor"]) == ("RR", "3", "0.8333", "0.6111")
+    assert (rr["wins"], rr["ties"], rr["losses"]) == ("2", "1", "0")
+    # of 8 sign patterns of 0.5, 0 and 0.1667, those alike reach 0.6667: half of them
+    assert float(rr["p_randomisation"]) == 0.5
+    assert float(rr["low"]) <= float(rr["difference"]) <= float(rr["high"])
+    assert [row["difference"] for row in tables["topics"] if row["measure"] == "RR"] == [
+        "0.5000", "0.0000", "0.1667"
+    ]  # fmt: skip
+    assert [row["topic"] for row in tables["overlap"]] == ["all", "A.1", "A.10", "A.2"]
+    assert float(tables["overlap"][1]["minimum"]) > 0
+
+
+def test_only_topics_of_both_runs_are_compared_if_asked(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*qrels(folder), "--measure", "RR", three[0], three[2]]
+
+    over_all = ask(capsys, "compare", *given)
+    common = ask(capsys, "compare", *given, "--average", "common")
+
+    assert [row["topic"] for row in over_all["topics"]] == ["A.1", "A.10", "A.2"]
+    assert [row["topic"] for row in common["topics"]] == ["A.1", "A.2"]
+    assert common["summary"][0]["topics"] == "2"
+
+
+def test_runs_stand_in_order_with_their_tiers(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = ask(capsys, "tiers", *qrels(folder), "--measure", "RR", *three)
+
+    assert (tables["ranking"][0]["rank"], tables["ranking"][0]["run"]) == ("1", "good")
+    assert {row["tier"] for row in tables["ranking"]} == {"a"}  # three topics tell nothing apart
+    assert tables["tests"][0]["pairs"] == "3"
+    assert "pairs" not in tables
+
+
+def test_pairs_are_printed_if_asked_for(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = ask(capsys, "tiers", *qrels(folder), "--measure", "RR", "--pairs", *three)
+    assert main(["tiers", *qrels(folder), "--measure", "RR", "--table", "pairs", *three]) == 0
+
+    assert len(tables["pairs"]) == 3
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
+def test_the_same_seed_prints_the_same(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = []
+    for seed in ("1", "1", "2"):
+        main(["tiers", *qrels(folder), "--pairs", "--seed", seed, *three])
+        printed.append(capsys.readouterr().out)
+
+    assert printed[0] == printed[1] != printed[2]
+
+
+def test_json_has_the_numbers_of_the_text(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = ask(capsys, "compare", *qrels(folder), *three[:2])
+    main(["compare", *qrels(folder), "--format", "json", *three[:2]])
+    found = json.loads(capsys.readouterr().out)
+
+    assert list(found) == list(text)
+    for name, rows in found.items():
+        for row, expected in zip(rows, text[name], strict=True):
+            for key, value in row.items():
+                shown = f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
+                assert shown == expected[key]
+
+
+def test_a_team_is_left_out_and_pools_are_cut(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = ask(
+        capsys,
+        "reuse",
+        *qrels(folder),
+        "--runs",
+        str(folder / "runs.csv"),
+        "--measure",
+        "RR",
+        "--samples",
+        "20",
+    )
+
+    assert [(row["team"], row["runs"]) for row in tables["teams"]] == [("Ours", "2"), ("Theirs", "1")]
+    # every document that the runs rank is in the depth-50 pool; short and good alone bring nothing more than poor
+    assert [row["judged_alone"] for row in tables["teams"]] == ["0", "0"]
+    assert [row["run"] for row in tables["left_out"]] == ["good", "short", "poor"]
+    assert [row["depth"] for row in tables["depths"]][-1] == "100%"
+    assert tables["depths"][-1]["of_all_relevant"] == "1.0000"
+    assert [row["topics"] for row in tables["topics"]] == ["3"]
+    assert tables["discrimination"][0]["pairs"] == "3"
+
+
+def test_a_report_counts_units_and_ranks_by_label(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = folder / "labels.csv"
+    labels.write_text("topic,Difficulty,Assessor\nA.1,easy,1\nA.10,hard,2\nA.2,easy,1\n")
+
+    tables = ask(capsys, "report", *qrels(folder), "--measure", "RR", "--labels", str(labels), *three)
+
+    assert tables["units"] == [
+        {
+            "qrels": "qrels", "topics": "3",
+            "judged_min": "2", "judged_max": "3", "judged_mean": "2.3333", "judged": "7",
+            "relevant_min": "1", "relevant_max": "2", "relevant_mean": "1.3333", "relevant": "4",
+        }
+    ]  # fmt: skip
+    assert {(row["by"], row["value"], row["topics"]) for row in tables["scores"]} == {
+        ("Difficulty", "all topics", "3"), ("Difficulty", "easy", "2"), ("Difficulty", "hard", "1")
+    }  # fmt: skip
+    assert len(tables["correlations"]) == len(tables["gaps"]) == 3
+    assert tables["recall_precision"][0] == {"run": "good", "recall": "0.0", "precision": "0.8333"}
+    assert len(tables["precision"]) == 3 * 9
+
+
+def test_a_label_of_numbers_is_reported_if_asked_for(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = folder / "labels.json"
+    labels.write_text('{"A.1": {"Assessor": 1}, "A.2": {"Assessor": 2}}')
+    given = ["report", *qrels(folder), "--measure", "RR", "--labels", str(labels)]
+
+    assert ask(capsys, *given, *three)["scores"] == []
+    asked = ask(capsys, *given, "--label", "Assessor", *three)["gaps"]
+    assert [row["value"] for row in asked] == ["all topics", "1", "2", "no label"]
+
+
+def test_labels_may_stand_with_the_topics(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    topics = folder / "topics.jsonl"
+    topics.write_text(
+        '{"code": "A.1", "labels": {"kind": "proof"}}\n{"code": "A.2", "labels": {"kind": "concept"}}\n'
+    )
+
+    tables = ask(capsys, "report", *qrels(folder), "--measure", "RR", "--labels", str(topics), *three)
+
+    assert [row["value"] for row in tables["gaps"]] == ["all topics", "concept", "proof", "no label"]
+
+
+def test_other_qrels_stand_beside(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "students.txt").write_text("A.1 0 11 3\nA.2 0 10 2\n")
+
+    tables = ask(
+        capsys,
+        "report",
+        *qrels(folder),
+        "--measure",
+        "RR",
+        "--beside",
+        f"students={folder / 'students.txt'}",
+        *three,
+    )
+
+    assert [row["qrels"] for row in tables["units"]] == ["qrels", "students"]
+    scores = {(row["value"], row["run"]): (row["mean"], row["rank"]) for row in tables["scores"]}
+    assert scores["qrels", "good"] == ("0.8333", "1")
+    assert scores["students", "good"] == ("0.6667", "2")
+    assert {row["topics"] for row in tables["scores"] if row["value"] == "students"} == {"2"}
+    assert [(row["first"], row["second"]) for row in tables["correlations"]] == [("qrels", "students")]
+
+
+def test_a_table_is_printed_alone(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", *qrels(folder), "--table", "units", *three]) == 0
+
+    assert capsys.readouterr().out.splitlines()[0].startswith("qrels\ttopics\t")
+
+
+REFUSED = [
+    (["compare", "QRELS", "good.tsv", "nowhere.tsv"], "nowhere.tsv: No such file"),
+    (["compare", "QRELS", "good.tsv", "good.tsv"], "named twice"),
+    (["compare", "QRELS", "good.tsv", "qrels.txt"], "qrels.txt: "),
+    (["compare", "QRELS", "--measure", "nope", "good.tsv", "poor.tsv"], "'nope'"),
+    (
+        ["compare", "QRELS", "--table", "nope", "good.tsv", "poor.tsv"],
+        "there is no table 'nope'; there is summary",
+    ),
+    (["tiers", "--protocol", "nope", "--qrels", "qrels.txt", "good.tsv"], "nope"),
+    (["tiers", *PROTOCOL, "--qrels", "good.tsv", "good.tsv"], "good.tsv: line 1: expected 4 columns"),
+    (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "once only"),
+    (["reuse", "QRELS", "--runs", "nowhere.csv"], "nowhere.csv: No such file"),
+    (["reuse", "QRELS", "--runs", "qrels.txt"], "qrels.txt: line 1: expected the columns"),
+    (["report", "QRELS", "--labels", "nowhere.csv", "good.tsv"], "nowhere.csv: No such file"),
+    (["report", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
+    (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "it has labels for no topic of the qrels"),
+    (["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"], "no label 'x'; there is kind"),
+    (["report", "QRELS", "--beside", "qrels=qrels.txt", "good.tsv"], "--beside qrels: the name stands twice"),
+    (["report", "QRELS", "--beside", "a=nowhere.txt", "good.tsv"], "nowhere.txt: No such file"),
+    (["agreement", "nowhere.csv"], "nowhere.csv: No such file"),
+    (["agreement", "judged.csv", "--kind", "dual"], "no batch of the kind 'dual'; there is main"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), REFUSED, ids=[f"{line[0]} {reason}" for line, reason in REFUSED])
+def test_what_cannot_be_used_is_refused_in_one_line(
+    line: list[str],
+    reason: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (folder / "other.csv").write_text("topic,kind\nB.9,proof\n")
+    (folder / "some.csv").write_text("topic,kind\nA.1,proof\n")
+    (folder / "judged.csv").write_text("topic,docno,assessor,grade,kind\nA.1,10,ada,1,main\n")
+    monkeypatch.chdir(folder)
+    words = [word for one in line for word in (qrels(folder) if one == "QRELS" else [one])]
+
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"{line[0]}: ")
+    assert captured.err.count("\n") == 1
+    assert reason in captured.err
+
+
+@pytest.mark.parametrize(
+    "option", [["--seed", "-1"], ["--seed", "x"], ["--alpha", "1"], ["--alpha", "x"], ["--permutations", "0"]]
+)
+def test_options_out_of_range_are_refused(
+    option: list[str], folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["tiers", *qrels(folder), *option, *three])
+
+    assert ended.value.code == 2
+    assert f"argument {option[0]}: {option[1]!r} is not" in capsys.readouterr().err
+
+
+def test_beside_needs_a_name(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", *qrels(folder), "--beside", "qrels.txt", *three])
+
+    assert "is not NAME=QRELS" in capsys.readouterr().err
+
+
+def test_runs_without_a_common_topic_cannot_be_compared_on_common_ones(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "far.tsv").write_text("A.77\t10\t1\t9\tfar\n")
+
+    assert main(["compare", *qrels(folder), "--average", "common", three[0], str(folder / "far.tsv")]) == 2
+    assert "no topic of the qrels is in every run" in capsys.readouterr().err
+
+
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("evaluate", "compare", "tiers", "reuse", "report", "agreement"):
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--help"])
+
+        assert ended.value.code == 0
+        assert f"python -m scoring {name}" in capsys.readouterr().out
+
+
+def test_the_real_runs_of_2020_fall_into_these_tiers(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(data / "arqmath" / "runs" / name) for name in KNOWN]
+
+    tables = ask(
+        capsys, "tiers", *PROTOCOL, "--qrels", str(real_qrels(data)), "--measure", "nDCG'", "--pairs", *runs
+    )
+
+    ranking = {row["run"].split("-")[0]: (row["rank"], row["mean"], row["tier"]) for row in tables["ranking"]}
+    assert ranking == {
+        "scm_ensemble": ("1", "0.3979", "a"),
+        "prim_MathDowsers": ("2", "0.3446", "ab"),
+        "psu": ("3", "0.2625", "bc"),
+        "prim_Approach0": ("4", "0.2470", "c"),
+        "prim_MIRMU": ("5", "0.2378", "c"),
+        "prim_zbMATH": ("6", "0.0418", "d"),
+    }
+    assert tables["tests"][0]["told_apart"] == "10"
+
+
+def test_the_real_runs_of_2020_rank_so_by_difficulty(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(data / "arqmath" / "runs" / name) for name in KNOWN]
+    labels = str(data / "arqmath" / "task1_2020_topic_info.json")
+
+    tables = ask(
+        capsys,
+        "report",
+        *PROTOCOL,
+        "--qrels",
+        str(real_qrels(data)),
+        "--labels",
+        labels,
+        "--measure",
+        "nDCG'",
+        *runs,
+    )
+
+    assert {row["by"] for row in tables["gaps"]} == {"Difficulty", "Dependence", "TopicType"}
+    sizes = {row["value"]: row["topics"] for row in tables["gaps"] if row["by"] == "Difficulty"}
+    assert sizes == {"all topics": "77", "Easy": "32", "Medium": "21", "Hard": "24"}
+    taus = {(r["first"], r["second"]): r["tau"] for r in tables["correlations"] if r["by"] == "Difficulty"}
+    assert (taus["Easy", "Medium"], taus["Easy", "Hard"], taus["Medium", "Hard"]) == (
+        "0.6000",
+        "0.7333",
+        "0.8667",
+    )
