@@ -1,9 +1,50 @@
-"""What is known of the formulae of a collection."""
+"""What is known of the formulae of a collection: columns for pooling and scoring, counts and pages for people."""
 
+from collections.abc import Iterator
+
+import numpy as np
+from django.db import connection
 from django.db.models import Count, Max, Q
+from numpy.typing import NDArray
 
-from corpus.formulae import PLACES
+from corpus.formulae import PLACES, Formulae
 from corpus.models import Collection, Formula, FormulaMathML
+
+BATCH = 20_000  # ids in one query
+Row = tuple[str, str, str, int, str]
+
+
+def formulae_of(collection_id: int, ids: NDArray[np.bytes_]) -> Formulae:
+    """Those of some formula instances that the collection has, whatever their order and number. Some queries."""
+    return _columns(_rows(collection_id, "code", np.unique(ids)))
+
+
+def instances_of(collection_id: int, visuals: NDArray[np.bytes_]) -> Formulae:
+    """All instances of some visually distinct formulae. Some queries; single letters have hundreds of thousands."""
+    named = np.unique(visuals)
+    return _columns(_rows(collection_id, "visual", named[named != b""]))
+
+
+def _rows(collection_id: int, key: str, values: NDArray[np.bytes_]) -> Iterator[Row]:
+    words = [value.decode() for value in values.tolist()]
+    statement = (
+        "SELECT code, post, thread, place, visual FROM corpus_formula "  # noqa: S608 - our own names
+        f"WHERE collection_id = %s AND {key} = ANY(%s)" + (" AND visual <> ''" if key == "visual" else "")
+    )
+    with connection.cursor() as cursor:
+        for start in range(0, len(words), BATCH):
+            cursor.execute(statement, [collection_id, words[start : start + BATCH]])
+            yield from cursor.fetchall()
+
+
+def _columns(rows: Iterator[Row]) -> Formulae:
+    columns = list(zip(*rows, strict=True)) or [()] * 5
+    code, post, thread, visual = (
+        np.array([value.encode() for value in columns[i]], dtype=np.bytes_) for i in (0, 1, 2, 4)
+    )
+    order = np.argsort(code, kind="stable")
+    place = np.array(columns[3], dtype=np.uint8)
+    return Formulae(code[order], post[order], thread[order], place[order], visual[order])
 
 
 def last_ids() -> dict[str, int]:
