@@ -139,7 +139,7 @@ def _settle(progress: jobs.Progress, clustering: Clustering) -> dict[str, Any]:
     """Give out ids, store them part by part, and report."""
     parts = list(clustering.parts.order_by("first"))
     progress.update(0, len(parts), "giving out ids")
-    each = [Keys.from_bytes(part.keys or b"") for part in parts]
+    each = [Keys.from_bytes(bytes(part.keys or b"")) for part in parts]
     keys = Keys.joined(each)
     visuals = visual_ids(keys)
     ends = np.cumsum([len(one) for one in each])

@@ -1,4 +1,4 @@
-"""Visual ids for formulae that no index gave one: of a whole collection, or of the formulae that runs have submitted."""
+"""Visual ids for formulae that no index gave one: of a whole collection, or of the formulae that runs name."""
 
 from collections.abc import Iterable, Sequence
 
