@@ -10,7 +10,7 @@ from corpus.models import Track, User
 from corpus.selectors import tracks_for
 from pooling.models import Contribution, Pool, PoolEntry, Run, Team
 from pooling.reports import Report
-from pooling.run_format import FORMS
+from pooling.run_help import accepted_forms, rules_of
 from pooling.units import has_units
 
 OVERLAP_RUNS = 24  # that a matrix shows
@@ -36,8 +36,8 @@ def submit_page(track: Track) -> dict[str, Any]:
     protocol = track.protocol.parsed
     return {
         "track": track,
-        "rules": protocol.runs,
-        "accepted": [FORMS[name].title for name in protocol.runs.formats if name in FORMS],
+        "accepted": accepted_forms(protocol),
+        "rules": rules_of(protocol),
         "knows_units": has_units(track, protocol),
     }
 

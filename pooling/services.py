@@ -68,6 +68,7 @@ def check_submission(
         raise RunRefused(checked)
     _check_tag(declared.tag or checked.report.tag)
     _check_new(track=track, team=team, tag=declared.tag or checked.report.tag, sha256=checked.report.sha256)
+    _check_room(track=track, team=team, kind=declared.kind)
     return checked
 
 
@@ -104,6 +105,7 @@ def submit_run(
         track = lock_track(track.pk)
         _check_door(track=track, team=team, by=by, declared=declared)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
+        _check_room(track=track, team=team, kind=declared.kind)
         return Run.objects.create(
             track=track,
             team=team,
@@ -198,6 +200,18 @@ def _check_new(*, track: Track, team: Team, tag: str, sha256: str) -> None:
         raise SameBytes(earlier)
     if standing.filter(tag=tag).exists():
         raise TagTaken(tag)
+
+
+def _check_room(*, track: Track, team: Team, kind: str) -> None:
+    """Whether the protocol lets the team have one more run of a kind."""
+    most = track.protocol.parsed.runs.max_of_kind.get(kind)
+    if most is None:
+        return
+    standing = Run.objects.filter(track=track, team=team, kind=kind, status=Run.Status.SUBMITTED)
+    if standing.count() >= most:
+        raise SubmissionRefused(
+            f"{team} has {most} {kind} runs already, and {track} takes no more. Withdraw one of them first."
+        )
 
 
 @transaction.atomic

@@ -117,7 +117,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "pool.strategy": "round-robin-until",
         "pool.target": 100,
         "judging.in_context": False,
-        "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "AP(rel=3)"),
+        "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "P-hit(rel=3)", "AP(rel=3)"),
         "published": {"topics": 21, "wildcard_topics": 18},
     },
     "ntcir-11-math": NTCIR

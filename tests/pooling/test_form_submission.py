@@ -1,0 +1,189 @@
+"""Runs of every form handed in through the page: one kernel, whatever the form."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils.html import escape
+
+from corpus.models import Track, User
+from pooling import columns, services
+from pooling.errors import SubmissionRefused
+from pooling.models import Run, Team
+from pooling.run_format import check_run
+from pooling.run_help import EXAMPLES, accepted_forms, rules_of
+from protocols.loader import load_protocol, shipped_slugs
+from protocols.schema import RUN_FORMATS
+from tests.factories import make_organizer, make_topic, make_track, make_user
+from tests.pooling.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
+
+pytestmark = pytest.mark.django_db
+
+
+@dataclass
+class Desk:
+    """A member of a team before a track's page of submission."""
+
+    track: Track
+    team: Team
+    member: User
+    client: Client
+
+    def send(self, data: bytes, *, name: str = "run.xml", **fields: Any) -> Any:
+        form = {
+            "team": self.team.pk,
+            "kind": "primary",
+            "tag": "",
+            "made": "automatic",
+            "uses": "both",
+            "description": "",
+            "action": "submit",
+            "file": SimpleUploadedFile(name, data),
+        }
+        return self.client.post(reverse("pooling:submit", args=[self.track.slug]), form | fields)
+
+
+def desk(slug: str, topics: list[str]) -> Desk:
+    track = make_track(protocol=slug, collection=None)
+    for topic in topics:
+        make_topic(track, topic)
+    member = make_user("olive")
+    team = services.create_team(track=track, name="Owls", members=[member])
+    client = Client()
+    client.force_login(member)
+    return Desk(track, team, member, client)
+
+
+@pytest.fixture
+def bolt(folder: Path) -> Desk:
+    return desk("bolt-ir-p3", BOLT_TOPICS)
+
+
+@pytest.fixture
+def ntcir(folder: Path) -> Desk:
+    return desk("ntcir-12-wikipedia", NTCIR_TOPICS)
+
+
+def test_citations_are_submitted_through_the_page(bolt: Desk) -> None:
+    answer = bolt.send(bolt_run(), kind="evaluation")
+
+    run = Run.objects.get()
+    assert answer.status_code == 302
+    assert (run.tag, run.n_lines, run.kind) == ("owls-1", 6, "evaluation")
+    with run.columns.open("rb") as file:
+        found = columns.load(file)
+    assert found.passage is not None
+    assert found.passage[0].decode() == "The owls of the harbour sing at 0 o'clock."
+
+
+def test_refused_citations_are_shown_with_their_lines(bolt: Desk) -> None:
+    answer = bolt.send(bolt_run('offset="0"', 'offset="-4"'), kind="evaluation")
+
+    page = answer.content.decode()
+    assert "offset “-4” is not a whole number of at least 0" in page
+    assert "&lt;cite score=" in page
+    assert "Download the repaired file" not in page
+    assert not Run.objects.exists()
+
+
+def test_results_xml_is_submitted_through_the_page(ntcir: Desk) -> None:
+    ntcir.send(ntcir_run())
+
+    assert Run.objects.get().tag == "ours"
+
+
+def test_results_without_a_tag_take_the_one_that_is_said(ntcir: Desk) -> None:
+    whole = ntcir_run().decode()
+    result = whole[whole.index("<result ") : whole.index("</result>") + len("</result>")].encode()
+
+    untold, told = ntcir.send(result), ntcir.send(result, tag="owls-2")
+
+    assert "A tag is one word" in untold.content.decode()
+    assert told.status_code == 302
+    assert Run.objects.get().tag == "owls-2"
+
+
+def test_a_billion_laughs_are_an_answer_of_the_page(ntcir: Desk) -> None:
+    bomb = b'<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><results>&b;</results>'
+
+    answer = ntcir.send(bomb)
+
+    assert answer.status_code == 200
+    assert "declares its document type in itself" in answer.content.decode()
+
+
+@pytest.mark.parametrize("slug", shipped_slugs())
+def test_page_shows_each_form_with_an_example(slug: str, folder: Path) -> None:
+    owls = desk(slug, ["T1"])
+
+    page = owls.client.get(reverse("pooling:submit", args=[owls.track.slug])).content.decode()
+
+    for form in accepted_forms(load_protocol(slug)):
+        assert escape(form.title) in page
+        assert escape(form.example) in page
+    for rule in rules_of(load_protocol(slug)):
+        assert rule in page
+
+
+def test_every_form_has_an_example() -> None:
+    assert EXAMPLES.keys() == set(RUN_FORMATS)
+
+
+@pytest.mark.parametrize("slug", shipped_slugs())
+def test_examples_are_runs_that_would_be_taken(slug: str) -> None:
+    protocol = load_protocol(slug)
+
+    for name in protocol.runs.formats:
+        data = f"{EXAMPLES[name]}\n".encode()
+        checked = check_run(io.BytesIO(data), protocol=protocol, name="example")
+
+        assert checked.report.form == name
+        assert (checked.report.errors, checked.report.warnings) == ((), ())
+
+
+def test_rules_of_bolt_are_said_in_words() -> None:
+    said = rules_of(load_protocol("bolt-ir-p3"))
+
+    assert "At most 1000 citations a topic, each once." in said
+    assert "The score decides the order; what ties stays in the order of the file." in said
+    assert "Scores lie between 0 and 1." in said
+    assert "A passage has at most 250 characters." in said
+    assert any(rule.startswith("At most 10 minutes for one topic") for rule in said)
+    assert "At most 10 baseline runs of a team." in said
+
+
+def baseline(bolt: Desk, tag: str, by: User) -> Run:
+    return services.submit_run(
+        track=bolt.track,
+        team=bolt.team,
+        by=by,
+        file=io.BytesIO(bolt_run('run="owls-1"', f'run="{tag}"')),
+        file_name="run.xml",
+        declared=services.Declaration(kind="baseline"),
+    )
+
+
+def test_no_more_runs_of_a_kind_are_taken_than_the_protocol_says(bolt: Desk) -> None:
+    olga = make_organizer("olga")
+    for n in range(10):
+        baseline(bolt, f"owls-{n}", olga)
+
+    with pytest.raises(SubmissionRefused, match="Owls has 10 baseline runs already"):
+        baseline(bolt, "owls-x", olga)
+
+    assert Run.objects.count() == 10
+
+
+def test_a_withdrawn_run_makes_room_for_another(bolt: Desk) -> None:
+    olga = make_organizer("olga")
+    runs = [baseline(bolt, f"owls-{n}", olga) for n in range(10)]
+    services.withdraw_run(run=runs[0], by=olga)
+
+    baseline(bolt, "owls-10", olga)
+
+    assert Run.objects.filter(status=Run.Status.SUBMITTED).count() == 10
