@@ -21,6 +21,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "evaluate": Command("scoring.evaluate", "score runs against qrels"),
+    "qrels": Command("scoring.qrels_command", "write qrels in other forms, split or without names"),
     "compare": Command("scoring.commands.compare", "two runs: difference by topic, significance, overlap"),
     "tiers": Command("scoring.commands.tiers", "runs in order, with intervals, and which are not told apart"),
     "reuse": Command("scoring.commands.reuse", "a team left out, shallower pools, fewer topics"),

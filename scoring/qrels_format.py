@@ -185,13 +185,13 @@ def _grade(written: bytes, scale: int) -> int | str:
 
 
 def _scaled(value: Decimal, scale: int, shown: str) -> int | str:
-    """Times `scale`, where that is whole but for the last of the written digits, rounded or cut off.
+    """Times `scale`, where that is whole but for what was lost in the last of the written digits.
 
     A negative grade only says pooled, and stays what it is; of such there are no fractions.
     """
     product = value * scale
     nearest = int(product.to_integral_value())
-    rounding = min(CLOSE, Decimal(scale) * Decimal(10) ** int(value.as_tuple().exponent))
+    rounding = min(CLOSE, Decimal(2 * scale) * Decimal(10) ** int(value.as_tuple().exponent))
     if value < 0 or abs(product - nearest) > rounding:
         return f"grade {shown} times {scale} is {product.normalize():f}, no whole number"
     if nearest > HIGHEST:

@@ -1,0 +1,176 @@
+"""Qrels files to hand on: written in another form, split into train and test topics, or without what tells of people.
+
+Each makes a folder, or a zip if the name given ends with .zip, with a README.md and SHA256SUMS.
+"""
+
+import argparse
+import csv
+import sys
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+from scoring.qrels_columns import QrelsColumns
+from scoring.qrels_exports import (
+    FORMS,
+    Part,
+    SplitError,
+    code_names,
+    of_topics,
+    package,
+    split_by_lot,
+    split_given,
+    zipped,
+)
+from scoring.run_files import InputError, names, read_qrels, read_text, reason
+
+ASSESSOR = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `qrels`."""
+    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action")
+    convert = actions.add_parser("convert", help="write qrels in another form")
+    _add_shared(convert)
+    convert.add_argument(
+        "--topics", metavar="FILE", help="keep the topics of this list alone, one code a line"
+    )
+    split = actions.add_parser("split", help="split qrels by topic into train and test")
+    _add_shared(split)
+    how = split.add_mutually_exclusive_group(required=True)
+    how.add_argument("--test-topics", metavar="FILE", help="the test topics, one code a line")
+    how.add_argument(
+        "--test-share", type=float, metavar="X", help="share of the topics drawn for the test, such as 0.3"
+    )
+    split.add_argument("--seed", type=int, default=1, help="by which topics are drawn (default: 1)")
+    anonymise = actions.add_parser(
+        "anonymise", help="give assessors of a judgments CSV the codes A1, A2, ..."
+    )
+    anonymise.add_argument(
+        "judgments", help="CSV with a header and a column of assessors; - for standard input"
+    )
+    anonymise.add_argument("--column", help="name of the column of assessors, if it is an unusual one")
+    anonymise.add_argument(
+        "--drop",
+        nargs="+",
+        default=["comment", "request_id"],
+        metavar="COLUMN",
+        help="columns left out (default: comment request_id)",
+    )
+    anonymise.add_argument("--seed", type=int, default=1, help="by which codes are dealt (default: 1)")
+    anonymise.add_argument("--output", required=True, help="file to write")
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "qrels", help="qrels: four columns, or a table with a header; packed or not; - for standard input"
+    )
+    parser.add_argument(
+        "--to", choices=list(FORMS), default="trec", help="form to write; units: topic and docno alone"
+    )
+    parser.add_argument(
+        "--scale",
+        type=int,
+        default=1,
+        metavar="N",
+        help="multiply every grade by N, which makes whole numbers of fractions such as 0.667 (3)",
+    )
+    parser.add_argument(
+        "--output", required=True, help="folder or .zip to write; a folder may not be there yet"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write what is asked for; 2 if the input cannot be used, and then nothing is written."""
+    try:
+        _ACTIONS[arguments.action](arguments)
+    except (InputError, SplitError) as error:
+        print(f"qrels {arguments.action}: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    except OSError as error:
+        print(f"qrels {arguments.action}: {error.filename}: {reason(error)}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+def _convert(arguments: argparse.Namespace) -> None:
+    columns = _read(arguments)
+    if arguments.topics:
+        wanted = _codes(arguments.topics)
+        missing = sorted(set(wanted) - set(columns.topics.tolist()))
+        if missing:
+            raise InputError(f"{arguments.topics}: the qrels have no topic {', '.join(missing[:5])}")
+        columns = of_topics(columns, wanted)
+    _write([Part("qrels", "All judgments.", columns)], arguments, [])
+
+
+def _split(arguments: argparse.Namespace) -> None:
+    columns = _read(arguments)
+    if arguments.test_topics:
+        train, test = split_given(columns, _codes(arguments.test_topics))
+        how = "The test topics were given as a list."
+    else:
+        train, test = split_by_lot(columns, arguments.test_share, arguments.seed)
+        how = f"A share of {arguments.test_share:g} of the topics was drawn for the test (seed {arguments.seed})."
+    parts = [Part("train", "Topics to train on.", train), Part("test", "Topics to test on.", test)]
+    _write(parts, arguments, [how])
+
+
+def _anonymise(arguments: argparse.Namespace) -> None:
+    text = _decoded(arguments.judgments)
+    reader = csv.DictReader(StringIO(text, newline=""), strict=True)
+    try:
+        header, rows = list(reader.fieldnames or []), list(reader)
+    except csv.Error as error:
+        raise InputError(f"{arguments.judgments}: line {reader.line_num}: {error}") from None
+    column = arguments.column or next((name for name in header if name.lower() in ASSESSOR), "")
+    if column not in header:
+        said = f"no column {column}" if column else "no column of assessors; name it with --column"
+        raise InputError(f"{arguments.judgments}: {said}; there are {', '.join(header) or 'none'}")
+    codes = code_names({row[column] for row in rows if row[column]}, arguments.seed)
+    kept = [name for name in header if name not in arguments.drop]
+    file = StringIO()
+    writer = csv.DictWriter(file, kept, extrasaction="ignore", lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(row | {column: codes.get(row[column], "")} for row in rows)
+    Path(arguments.output).write_text(file.getvalue(), encoding="utf-8", newline="")
+
+
+_ACTIONS = {"convert": _convert, "split": _split, "anonymise": _anonymise}
+
+
+def _read(arguments: argparse.Namespace) -> QrelsColumns:
+    if arguments.scale < 1:
+        raise InputError(f"--scale {arguments.scale}: a whole number from 1 is accepted")
+    return read_qrels(arguments.qrels, scale=arguments.scale)
+
+
+def _decoded(path: str) -> str:
+    try:
+        return b"".join(read_text(path)).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
+
+
+def _codes(path: str) -> list[str]:
+    codes = [line.split()[0] for line in _decoded(path).splitlines() if line.strip()]
+    if not codes:
+        raise InputError(f"{path}: the list names no topic")
+    return codes
+
+
+def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence[str]) -> None:
+    source = names([arguments.qrels])[arguments.qrels]
+    said = [f"Made from {source}.", *notes]
+    if arguments.scale != 1:
+        said.append(
+            f"Every grade of the source was multiplied by {arguments.scale}; levels of relevance grow with it."
+        )
+    files = package(parts, arguments.to, title=f"Qrels {source}", notes=said)
+    output = Path(arguments.output)
+    if output.suffix == ".zip":
+        output.write_bytes(zipped(files, output.stem))
+        return
+    output.mkdir(parents=True)
+    for name, content in files.items():
+        (output / name).write_bytes(content)

@@ -1,0 +1,183 @@
+"""Qrels to hand on: in several forms, split by topic, without names of people, each with a README and checksums.
+
+The same qrels give the same bytes: no date stands in a file, and a zip's members bear a fixed one.
+"""
+
+import csv
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from io import BytesIO, StringIO
+from typing import NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.qrels_columns import QrelsColumns
+from scoring.qrels_format import format_qrels
+
+README, CHECKSUMS = "README.md", "SHA256SUMS"
+NO_DATE = (1980, 1, 1, 0, 0, 0)
+COLUMNS = ("topic", "docno", "grade")
+
+
+class Form(NamedTuple):
+    """A form in which qrels are written."""
+
+    ending: str
+    words: str
+    write: Callable[[QrelsColumns], bytes]
+
+
+class Part(NamedTuple):
+    """Qrels under a name, and what they are."""
+
+    name: str
+    words: str
+    columns: QrelsColumns
+
+
+class SplitError(ValueError):
+    """Topics that cannot be split as asked for."""
+
+
+def _trec(columns: QrelsColumns) -> bytes:
+    return format_qrels(columns).replace(b"\t", b" ")
+
+
+def _rows(columns: QrelsColumns) -> list[tuple[str, str, int]]:
+    codes = columns.topics.tolist()
+    rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
+    return [(codes[topic], docno.decode(), grade) for topic, docno, grade in rows]
+
+
+def _tsv(columns: QrelsColumns) -> bytes:
+    return "".join("\t".join(map(str, row)) + "\n" for row in (COLUMNS, *_rows(columns))).encode()
+
+
+def _csv(columns: QrelsColumns) -> bytes:
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(columns))
+    return file.getvalue().encode()
+
+
+def _units(columns: QrelsColumns) -> bytes:
+    return "".join(f"{topic}\t{docno}\n" for topic, docno, _ in _rows(columns)).encode()
+
+
+FORMS = {
+    "trec": Form("txt", "topic, 0, docno and grade with blanks between, as trec_eval reads them", _trec),
+    "arqmath": Form(
+        "tsv", "topic, 0, docno and grade with tabs between, as ARQMath gives them out", format_qrels
+    ),
+    "tsv": Form("tsv", "topic, docno and grade with tabs between, under a header", _tsv),
+    "csv": Form("csv", "topic, docno and grade as CSV (RFC 4180), under a header", _csv),
+    "units": Form("tsv", "topic and docno alone, without grades: what was judged, not how", _units),
+}
+
+
+def of_topics(columns: QrelsColumns, topics: Collection[str]) -> QrelsColumns:
+    """The rows of some topics."""
+    is_kept = np.isin(columns.topics, np.array(sorted(topics), dtype=np.str_))
+    renumbered = np.cumsum(is_kept) - 1
+    rows = is_kept[columns.topic_index]
+    return QrelsColumns(
+        columns.topics[is_kept],
+        renumbered[columns.topic_index[rows]].astype(np.int32),
+        columns.docno[rows],
+        columns.grade[rows],
+    )
+
+
+def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColumns, QrelsColumns]:
+    """Train and test: the topics named are the test topics.
+
+    Raises
+    ------
+    SplitError
+        A topic named is not in the qrels, or none is left on one side.
+    """
+    known = set(columns.topics.tolist())
+    unknown = sorted(set(test) - known)
+    if unknown:
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        raise SplitError(f"the qrels have no topic {', '.join(unknown[:5])}{more}")
+    if not test or len(set(test)) == len(known):
+        raise SplitError(f"{len(set(test))} of {len(known)} topics for the test part leave the other empty")
+    return of_topics(columns, known - set(test)), of_topics(columns, test)
+
+
+def split_by_lot(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsColumns, QrelsColumns]:
+    """Train and test, with this share of the topics for the test, rounded, drawn by the seed.
+
+    Raises
+    ------
+    SplitError
+        One of the parts would be empty.
+    """
+    n = len(columns.topics)
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
+    return split_given(columns, columns.topics[order[: round(share * n)]].tolist())
+
+
+def package(parts: Sequence[Part], form: str, *, title: str, notes: Sequence[str]) -> dict[str, bytes]:
+    """The files of an export: each part in a form, a README that says what they are, and their checksums."""
+    files = {f"{part.name}.{FORMS[form].ending}": FORMS[form].write(part.columns) for part in parts}
+    files[README] = _readme(parts, form, title, notes).encode()
+    sums = "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
+    return {**files, CHECKSUMS: sums.encode()}
+
+
+def _readme(parts: Sequence[Part], form: str, title: str, notes: Sequence[str]) -> str:
+    lines = [
+        f"# {title}",
+        "",
+        f"Relevance judgments: {FORMS[form].words}. UTF-8, sorted by the bytes of topic and docno.",
+    ]
+    lines += ["", *(f"- {note}" for note in notes)]
+    for part in parts:
+        lines += [
+            "",
+            f"## {part.name}.{FORMS[form].ending}",
+            "",
+            part.words,
+            "",
+            *_counts(part.columns, form),
+        ]
+    lines += ["", "## Checksums", "", f"`sha256sum -c {CHECKSUMS}` checks every file of this folder.", ""]
+    return "\n".join(lines)
+
+
+def _counts(columns: QrelsColumns, form: str) -> list[str]:
+    counted = f"{len(columns.topics)} topics, {len(columns.grade)} lines."
+    if form == "units":
+        return [counted]
+    grades, n = np.unique(columns.grade, return_counts=True)
+    rows = [f"| {grade} | {count} |" for grade, count in zip(grades[::-1], n[::-1], strict=True)]
+    pooled = (
+        ["", "A negative grade says that a document was pooled and got no grade."]
+        if (grades < 0).any()
+        else []
+    )
+    return [counted, "", "| grade | lines |", "|---:|---:|", *rows, *pooled]
+
+
+def zipped(files: Mapping[str, bytes], folder: str) -> bytes:
+    """A zip with the files in a folder; the same files give the same bytes."""
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = ZipInfo(f"{folder}/{name}", NO_DATE)
+            info.compress_type, info.external_attr = ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(info, files[name])
+    return buffer.getvalue()
+
+
+def code_names(people: Collection[str], seed: int) -> dict[str, str]:
+    """A1, A2, ... for people, dealt by the seed, so that the order of the codes tells nothing of the names."""
+    names = sorted(set(people))
+    order: NDArray[np.int64] = np.random.Generator(np.random.PCG64(seed)).permutation(len(names))
+    width = len(str(len(names)))
+    return {name: f"A{place + 1:0{width}d}" for name, place in zip(names, order.tolist(), strict=True)}

@@ -1,0 +1,300 @@
+import csv
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.__main__ import main
+from scoring.qrels_columns import QrelsColumns
+from scoring.qrels_exports import (
+    FORMS,
+    Part,
+    SplitError,
+    code_names,
+    of_topics,
+    package,
+    split_by_lot,
+    split_given,
+    zipped,
+)
+from scoring.qrels_format import columns_from, format_qrels, parse_qrels
+
+SMALL = b"A.1 0 9 3\nA.1 0 10 0\nA.10 0 x 1\nA.2 0 x -1\nA.3 0 y 2\n"
+
+
+def small() -> QrelsColumns:
+    return parse_qrels(SMALL)
+
+
+@pytest.fixture
+def qrels(tmp_path: Path) -> str:
+    path = tmp_path / "official.txt"
+    path.write_bytes(SMALL)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("trec", "A.1 0 10 0\nA.1 0 9 3\nA.10 0 x 1\nA.2 0 x -1\nA.3 0 y 2\n"),
+        ("arqmath", "A.1\t0\t10\t0\nA.1\t0\t9\t3\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\nA.3\t0\ty\t2\n"),
+        ("tsv", "topic\tdocno\tgrade\nA.1\t10\t0\nA.1\t9\t3\nA.10\tx\t1\nA.2\tx\t-1\nA.3\ty\t2\n"),
+        ("csv", "topic,docno,grade\r\nA.1,10,0\r\nA.1,9,3\r\nA.10,x,1\r\nA.2,x,-1\r\nA.3,y,2\r\n"),
+        ("units", "A.1\t10\nA.1\t9\nA.10\tx\nA.2\tx\nA.3\ty\n"),
+    ],
+)
+def test_each_form_is_written_as_it_says(form: str, text: str) -> None:
+    assert FORMS[form].write(small()).decode() == text
+
+
+WORDS = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=8)
+
+
+@given(
+    st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-999, 999), min_size=1),
+    st.sampled_from(["trec", "arqmath", "tsv", "csv"]),
+)
+def test_what_is_written_in_any_form_is_read_again(units: dict[tuple[str, str], int], form: str) -> None:
+    columns = columns_from((topic.encode(), docno.encode(), grade) for (topic, docno), grade in units.items())
+
+    again = parse_qrels(FORMS[form].write(columns))
+
+    assert format_qrels(again) == format_qrels(columns)
+
+
+def test_a_package_has_a_readme_and_checksums_that_hold(tmp_path: Path) -> None:
+    files = package([Part("qrels", "All.", small())], "csv", title="Qrels of ours", notes=["From a test."])
+
+    assert set(files) == {"qrels.csv", "README.md", "SHA256SUMS"}
+    readme = files["README.md"].decode()
+    for said in (
+        "# Qrels of ours",
+        "- From a test.",
+        "4 topics, 5 lines.",
+        "| 3 | 1 |",
+        "pooled and got no grade",
+    ):
+        assert said in readme
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    done = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+def test_the_same_qrels_give_the_same_zip() -> None:
+    zips = {zipped(package([Part("qrels", "", small())], "trec", title="", notes=[]), "q") for _ in range(2)}
+
+    assert len(zips) == 1
+    with zipfile.ZipFile(io.BytesIO(zips.pop())) as archive:
+        assert archive.namelist() == ["q/README.md", "q/SHA256SUMS", "q/qrels.txt"]
+
+
+def test_given_topics_are_the_test_topics() -> None:
+    train, test = split_given(small(), ["A.2", "A.1"])
+
+    assert format_qrels(train) == b"A.10\t0\tx\t1\nA.3\t0\ty\t2\n"
+    assert format_qrels(test) == b"A.1\t0\t10\t0\nA.1\t0\t9\t3\nA.2\t0\tx\t-1\n"
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.25, 0.5, 0.75]))
+def test_a_split_by_lot_parts_the_topics_and_loses_no_line(seed: int, share: float) -> None:
+    train, test = split_by_lot(small(), share, seed)
+
+    assert len(test.topics) == round(share * 4)
+    assert not set(train.topics) & set(test.topics)
+    assert sorted(format_qrels(train).splitlines() + format_qrels(test).splitlines()) == sorted(
+        format_qrels(small()).splitlines()
+    )
+    assert format_qrels(split_by_lot(small(), share, seed)[1]) == format_qrels(test)
+
+
+def test_every_topic_is_drawn_by_some_seed() -> None:
+    drawn = Counter(str(code) for seed in range(200) for code in split_by_lot(small(), 0.25, seed)[1].topics)
+
+    assert len(drawn) == 4
+    assert min(drawn.values()) > 20
+
+
+@pytest.mark.parametrize("test", [["A.9"], [], ["A.1", "A.10", "A.2", "A.3"]])
+def test_a_split_that_cannot_be_is_refused(test: list[str]) -> None:
+    with pytest.raises(SplitError):
+        split_given(small(), test)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 0.01])
+def test_a_share_that_leaves_a_part_empty_is_refused(share: float) -> None:
+    with pytest.raises(SplitError):
+        split_by_lot(small(), share, 1)
+
+
+def test_topics_that_are_not_there_leave_nothing() -> None:
+    assert len(of_topics(small(), ["B"]).grade) == 0
+
+
+def test_codes_of_people_tell_nothing_of_their_names() -> None:
+    people = [f"person{n:02d}" for n in range(12)]
+
+    codes = code_names(people, seed=3)
+
+    assert sorted(codes.values()) == [f"A{n:02d}" for n in range(1, 13)]
+    assert [codes[name] for name in people] != sorted(codes.values())
+    assert code_names(reversed(people), seed=3) == codes
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_command_converts_into_a_folder(qrels: str, tmp_path: Path) -> None:
+    topics = tmp_path / "topics.txt"
+    topics.write_text("A.1\nA.3\n")
+
+    status = main(
+        ["qrels", "convert", qrels, "--to", "csv", "--topics", str(topics), "--output", str(tmp_path / "out")]
+    )
+
+    files = read_folder(tmp_path / "out")
+    assert status == 0
+    assert files["qrels.csv"] == b"topic,docno,grade\r\nA.1,10,0\r\nA.1,9,3\r\nA.3,y,2\r\n"
+    assert b"Made from official." in files["README.md"]
+    for line in files["SHA256SUMS"].decode().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256(files[name]).hexdigest() == digest
+
+
+def test_the_command_splits_into_a_zip(qrels: str, tmp_path: Path) -> None:
+    status = main(
+        ["qrels", "split", qrels, "--test-share", "0.5", "--seed", "4", "--output", str(tmp_path / "s.zip")]
+    )
+
+    assert status == 0
+    with zipfile.ZipFile(tmp_path / "s.zip") as archive:
+        assert set(archive.namelist()) == {"s/README.md", "s/SHA256SUMS", "s/test.txt", "s/train.txt"}
+        train, test = (archive.read(f"s/{name}.txt") for name in ("train", "test"))
+        assert b"(seed 4)" in archive.read("s/README.md")
+    assert sorted((train + test).splitlines()) == sorted(SMALL.splitlines())
+
+
+def test_the_command_splits_by_a_list(qrels: str, tmp_path: Path) -> None:
+    topics = tmp_path / "test.txt"
+    topics.write_text("A.3\n")
+
+    status = main(["qrels", "split", qrels, "--test-topics", str(topics), "--output", str(tmp_path / "out")])
+
+    assert status == 0
+    assert (tmp_path / "out" / "test.txt").read_bytes() == b"A.3 0 y 2\n"
+
+
+def test_the_command_scales_and_says_so(tmp_path: Path, data: Path) -> None:
+    source = str(data / "ntcir" / "NTCIR12-ArXiv-Math.dat")
+
+    status = main(["qrels", "convert", source, "--scale", "3", "--output", str(tmp_path / "out")])
+
+    assert status == 0
+    assert b"multiplied by 3" in (tmp_path / "out" / "README.md").read_bytes()
+    assert set(parse_qrels((tmp_path / "out" / "qrels.txt").read_bytes()).grade.tolist()) == {
+        0,
+        2,
+        3,
+        4,
+        6,
+        8,
+        9,
+        12,
+    }
+
+
+def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
+    path = tmp_path / "judgments.csv"
+    lines = [
+        "topic,docno,assessor,grade,comment",
+        'A.1,9,ada,3,"by ada, yes"',
+        "A.1,10,bob,0,",
+        "A.2,x,ada,1,",
+        "B",
+    ]
+    path.write_bytes("\ufeff".encode() + "\r\n".join(lines).encode())
+
+    status = main(["qrels", "anonymise", str(path), "--output", str(tmp_path / "out.csv")])
+
+    text = (tmp_path / "out.csv").read_bytes().decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert status == 0
+    assert "ada" not in text
+    assert "bob" not in text
+    assert [list(row) for row in rows] == [["topic", "docno", "assessor", "grade"]] * 4
+    assert rows[0]["assessor"] == rows[2]["assessor"] != rows[1]["assessor"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["convert", "nowhere.txt", "--output", "OUT"], "nowhere.txt: No such file or directory"),
+        (["convert", "BROKEN", "--output", "OUT"], "line 1: expected 4 columns"),
+        (["convert", "QRELS", "--scale", "0", "--output", "OUT"], "--scale 0"),
+        (["convert", "QRELS", "--topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
+        (["convert", "QRELS", "--output", "THERE"], "File exists"),
+        (["split", "QRELS", "--test-topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
+        (["split", "QRELS", "--test-share", "0", "--output", "OUT"], "leave the other empty"),
+        (["anonymise", "BROKEN", "--output", "OUT"], "no column of assessors"),
+        (["anonymise", "BROKEN", "--column", "who", "--output", "OUT"], "no column who"),
+        (["anonymise", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_written(
+    qrels: str, tmp_path: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken.txt").write_bytes(b"no qrels\n")
+    (tmp_path / "latin.txt").write_bytes(b"abc\xff\n")
+    (tmp_path / "there").mkdir()
+    places = {
+        "QRELS": qrels,
+        "BROKEN": str(tmp_path / "broken.txt"),
+        "LATIN": str(tmp_path / "latin.txt"),
+        "OUT": str(tmp_path / "out"),
+        "THERE": str(tmp_path / "there"),
+    }
+
+    status = main(["qrels", *(places.get(word, word) for word in arguments)])
+
+    said = capsys.readouterr().err
+    assert status == 2
+    assert reason in said
+    assert said.startswith(f"qrels {arguments[0]}: ")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_needs_no_settings(qrels: str, tmp_path: Path) -> None:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"DATABASE_URL", "DJANGO_SETTINGS_MODULE"}
+    }
+    line = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "scoring",
+        "qrels",
+        "convert",
+        qrels,
+        "--output",
+        str(tmp_path / "o"),
+    ]
+
+    done = subprocess.run(
+        line, cwd=Path(__file__).resolve().parents[2], env=clean, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "django" not in done.stderr
