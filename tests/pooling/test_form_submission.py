@@ -75,8 +75,7 @@ def test_citations_are_submitted_through_the_page(bolt: Desk) -> None:
     run = Run.objects.get()
     assert answer.status_code == 302
     assert (run.tag, run.n_lines, run.kind) == ("owls-1", 6, "evaluation")
-    with run.columns.open("rb") as file:
-        found = columns.load(file)
+    found = columns.load(Path(run.columns.path))
     assert found.passage is not None
     assert found.passage[0].decode() == "The owls of the harbour sing at 0 o'clock."
 
