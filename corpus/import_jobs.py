@@ -14,9 +14,8 @@ from django.db import connection, transaction
 from django.db.models import Count, Sum
 
 from corpus import jobs
-from corpus.errors import Refused
 from corpus.formula_selectors import counts_kept, formula_counts
-from corpus.import_files import discard, opened
+from corpus.import_files import ImportRefused, discard, opened
 from corpus.import_selectors import in_words
 from corpus.importers import copy
 from corpus.importers.batch import Packed
@@ -29,12 +28,6 @@ from corpus.importers.sources import BadFile
 from corpus.models import Author, Collection, Comment, Document, DocumentLink, Import, Tag, VoteCount
 
 KIND = "corpus.import_files"
-
-
-class ImportRefused(Refused):
-    """An import that cannot begin."""
-
-    title = "This cannot be imported"
 
 
 def _import_failed(*, collection_id: int, last_ids: Mapping[str, int] | None = None) -> None:

@@ -11,8 +11,8 @@ from django.db import transaction
 from corpus import jobs
 from corpus.errors import Refused
 from corpus.formula_selectors import last_ids
-from corpus.import_files import UPLOAD, discard, opened
-from corpus.import_jobs import KIND, ImportRefused
+from corpus.import_files import UPLOAD, ImportRefused, discard, opened
+from corpus.import_jobs import KIND
 from corpus.import_selectors import import_dir
 from corpus.importers.dump import Reader
 from corpus.importers.indexes import FORMS, Index, Representation

@@ -65,13 +65,29 @@ def convert(data: bytes, form: str) -> Packed:
     """A chunk of whole rows as lines for COPY."""
     index = Index.of(form)
     assert index is not None
+    rows, skipped = _checked(data, index)
+    n = len(rows.lines)
+    tables = _tables(rows.columns, index) if n else {}
+    return Packed(tables, {"formulae": n} if n else {}, dict(skipped.counts), skipped.lines)
+
+
+def names_of(data: bytes, index: Index) -> tuple[dict[str, list[bytes]], Counter[str]]:
+    """The columns of a chunk but for the formulae themselves, and the rows left out by reason."""
+    rows, skipped = _checked(data, index)
+    columns = {name: list(column) for name, column in rows.columns.items() if name != "formula"}
+    if b"\\" in data:
+        columns = {name: [one.replace(b"\\\\", b"\\") for one in column] for name, column in columns.items()}
+    if index.is_of_topics:
+        columns["post_id"] = columns["thread_id"]
+    return columns, skipped.counts
+
+
+def _checked(data: bytes, index: Index) -> tuple[_Rows, Skipped]:
     skipped = Skipped()
     rows = _read(data, index, skipped)
     for check in (_with_names, _with_places, _with_lengths, _each_once):
         rows = check(rows, skipped)
-    n = len(rows.lines)
-    tables = _tables(rows.columns, index) if n else {}
-    return Packed(tables, {"formulae": n} if n else {}, dict(skipped.counts), skipped.lines)
+    return rows, skipped
 
 
 def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
@@ -256,7 +272,9 @@ def _tables(columns: Mapping[str, Sequence[bytes]], index: Index) -> dict[str, b
     is_latex = index.representation == "latex"
     values = (
         codes,
-        columns["thread_id" if index.is_of_topics else "post_id"],  # a topic's post is its question
+        columns[
+            "thread_id" if index.is_of_topics else "post_id"
+        ],  # where a topic's formula stands is its question
         columns["thread_id"],
         columns.get("comment_id", empty),
         map(_PLACE.__getitem__, columns["type"]),

@@ -15,7 +15,8 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus import import_services, jobs
-from corpus.import_services import ImportRefused, start_import
+from corpus.import_files import ImportRefused
+from corpus.import_services import start_import
 from corpus.importers.batch import AGAIN
 from corpus.importers.formulae import NO_TYPE, NO_WIDTH
 from corpus.importers.indexes import HEADERS, Representation

@@ -13,7 +13,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from corpus import import_services, jobs
-from corpus.import_services import ImportRefused, start_import
+from corpus.import_files import ImportRefused
+from corpus.import_services import start_import
 from corpus.importers.sources import BadFile
 from corpus.models import Author, Collection, Comment, Document, DocumentLink, Import, Job, Tag, VoteCount
 from corpus.selectors import collections_for
