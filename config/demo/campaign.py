@@ -19,7 +19,7 @@ from django.db import connection
 from assessment.models import Batch
 from assessment.services import assign_topics, close_batch, create_batch, open_batch
 from config.demo import content, judging, make_runs, people
-from corpus import import_services, jobs, services
+from corpus import import_files, import_services, jobs, services
 from corpus.errors import Refused
 from corpus.models import Collection, Job, StoredProtocol, Topic, Track
 from corpus.topic_services import import_labels, import_topics
@@ -180,7 +180,7 @@ def _upload(path: Path, slug: str) -> str:
     name = f"imports/{slug}/{path.name}"
     default_storage.delete(name)  # of a demo that was killed before it asked for the import
     with path.open("rb") as file:
-        return import_services.UPLOAD + default_storage.save(name, File(file))
+        return import_files.UPLOAD + default_storage.save(name, File(file))
 
 
 def _track(year: Year, collection: Collection, cast: people.People) -> Track:

@@ -12,7 +12,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from corpus import import_services, jobs
+from corpus import import_files, import_services, jobs
 from corpus.import_files import ImportRefused
 from corpus.import_services import start_import
 from corpus.importers.sources import BadFile
@@ -355,7 +355,7 @@ def test_upload_is_imported_and_then_discarded(django_capture_on_commit_callback
     collection = empty()
     job = import_services.import_upload(collection=collection, file=upload, by=None)
     (file,) = job.imports.all()
-    stored = file.location.removeprefix(import_services.UPLOAD)
+    stored = file.location.removeprefix(import_files.UPLOAD)
     assert default_storage.exists(stored)
 
     with django_capture_on_commit_callbacks(execute=True):
