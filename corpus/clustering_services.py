@@ -63,7 +63,7 @@ def cluster_submitted(collection: Collection, formula: NDArray[np.bytes_]) -> Fo
     if latest_clustering(collection, is_complete=True) is not None:
         _refuse_unless_unknown(collection, without)
         return found
-    while not _clustered(collection, without):
+    while not _clustered(collection, [one.decode() for one in found.formula.tolist()]):
         pass  # another pool has made ids meanwhile: begin again with those
     return formulae_of(collection.pk, formula)
 
@@ -80,7 +80,7 @@ def _refuse_unless_unknown(collection: Collection, codes: Sequence[str]) -> None
 
 
 def _clustered(collection: Collection, codes: Iterable[str]) -> bool:
-    """Make ids for some formulae; False if other ids were made while this was being computed."""
+    """Make ids for those of some formulae that have none; False if other ids were made while this was being computed."""
     made = _made(collection)
     keys = keys_of(collection.pk, {*codes, *made})
     with transaction.atomic():

@@ -16,7 +16,7 @@ _ROWS = """
       ON mathml.collection_id = formula.collection_id AND mathml.form = 'slt' AND mathml.code = formula.code
     WHERE formula.collection_id = %s AND formula.code
 """
-_BETWEEN = _ROWS + ' BETWEEN %s COLLATE "C" AND %s COLLATE "C"'
+_BETWEEN = _ROWS + " BETWEEN %s AND %s"
 _NAMED = _ROWS + ' = ANY (%s::text[] COLLATE "C")'
 _BOUNDS = """
     SELECT min(code), max(code) FROM (

@@ -1,0 +1,453 @@
+"""Clustering a collection's formulae: what it gives out, who makes the parts, and what is left when one is killed."""
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from corpus import clustering_jobs, clustering_services, jobs
+from corpus.clustering_jobs import HELP, ClusteringRefused
+from corpus.clustering_services import cluster_submitted, start_clustering
+from corpus.import_services import sources_of, start_import
+from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula, Job
+from tests.corpus.formulae import FAULTY, START, One, add_formulae, letter, visual_ids_of
+from tests.factories import make_collection, make_organizer
+
+pytestmark = pytest.mark.django_db
+
+MIXED = [
+    One("2", "x", letter("x")),
+    One("10", "y", letter("y")),
+    One("9", " x ", FAULTY),
+    One("3", "x", letter("x")),
+    One("4", "z"),
+    One("5", "", FAULTY),
+]
+
+
+@pytest.fixture
+def collection(monkeypatch: pytest.MonkeyPatch) -> Collection:
+    monkeypatch.setattr(jobs, "nudge", lambda _job_id: None)
+    return make_collection("maths")
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of two formulae, and a helper for each two parts."""
+    bounds = clustering_jobs.bounds
+    monkeypatch.setattr(clustering_jobs, "bounds", lambda collection_id: bounds(collection_id, 2))
+    monkeypatch.setattr(clustering_jobs, "PARTS_A_HELPER", 2)
+
+
+def clustered(collection: Collection, *, is_anew: bool = False) -> Job:
+    """A clustering that has run to its end, good or bad, without helpers."""
+    job = start_clustering(collection=collection, is_anew=is_anew, by=None)
+    return done(job)
+
+
+def done(job: Job) -> Job:
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def array(*codes: str) -> Any:
+    return np.array([code.encode() for code in codes], dtype=np.bytes_)
+
+
+def test_formulae_that_look_alike_get_one_id_in_the_order_of_their_ids(collection: Collection) -> None:
+    add_formulae(collection, MIXED)
+
+    job = clustered(collection)
+
+    assert job.state == Job.State.DONE
+    assert visual_ids_of(collection) == {"2": "1", "3": "1", "4": "2", "5": "", "9": "1", "10": "3"}
+    assert not Formula.objects.filter(is_visual_given=True).exists()
+
+
+def test_counts_say_what_there_was(collection: Collection) -> None:
+    add_formulae(collection, [*MIXED, One("11", "w", letter("w"), "77")])
+
+    clustered(collection)
+
+    counts = Clustering.objects.get().counts
+    assert counts == {
+        "formulae": 7,
+        "slt": 4,
+        "no_slt": 2,
+        "no_mathml": 1,
+        "given": 1,
+        "visual_ids": 4,
+        "without_id": 1,
+        "ids_of_several_strings": 0,
+        "strings_of_several_ids": 0,
+        "latex_of_several_ids": 0,
+        "disagreeing_formulae": 0,
+    }
+    collection.refresh_from_db()
+    assert collection.counts["visually distinct formulae"] == 4
+
+
+def test_ids_do_not_depend_on_the_parts(collection: Collection, small_parts: None) -> None:
+    add_formulae(collection, MIXED)
+
+    clustered(collection)
+
+    assert visual_ids_of(collection) == {"2": "1", "3": "1", "4": "2", "5": "", "9": "1", "10": "3"}
+    assert not ClusteringPart.objects.exists()
+
+
+def test_given_ids_are_kept_and_joined(collection: Collection) -> None:
+    given = [One("1", "x", letter("x"), "50"), One("7", "y", letter("x"), "8")]
+    add_formulae(collection, [*given, One("2", "x", letter("x")), One("3", "y"), One("4", "q")])
+
+    clustered(collection)
+
+    assert visual_ids_of(collection) == {"1": "50", "7": "8", "2": "50", "3": "8", "4": "51"}
+
+
+def test_another_clustering_keeps_ids_and_adds_to_them(collection: Collection) -> None:
+    add_formulae(collection, [One("5", "x", letter("x"))])
+    clustered(collection)
+    add_formulae(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
+
+    clustered(collection)
+
+    assert visual_ids_of(collection) == {"5": "1", "1": "2", "2": "1"}
+
+
+def test_clustering_anew_makes_all_ids_again_but_those_given(collection: Collection) -> None:
+    add_formulae(collection, [One("5", "x", letter("x")), One("6", "z", letter("z"), "9")])
+    clustered(collection)
+    add_formulae(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
+
+    clustered(collection, is_anew=True)
+
+    assert visual_ids_of(collection) == {"1": "10", "2": "11", "5": "11", "6": "9"}
+
+
+def test_disagreements_name_string_first_formula_and_numbers(collection: Collection) -> None:
+    add_formulae(
+        collection,
+        [
+            One("1", "x", letter("x"), "A"),
+            One("2", "y", letter("y"), "A"),
+            One("3", "y", letter("y"), "A"),
+            One("4", "p", letter("p"), "B"),
+            One("5", "p", letter("p"), "C"),
+            One("6", "q q", None, "D"),
+            One("7", "qq", None, "E"),
+        ],
+    )
+
+    clustered(collection)
+
+    found = Disagreement.objects.values_list(
+        "visual", "formula", "n", "string", "is_slt", "n_strings", "n_ids"
+    )
+    assert list(found) == [
+        ("B", "4", 1, "[V!p]", True, 1, 2),
+        ("C", "5", 1, "[V!p]", True, 1, 2),
+        ("A", "1", 1, "[V!x]", True, 2, 1),
+        ("A", "2", 2, "[V!y]", True, 2, 1),
+        ("D", "6", 1, "q q", False, 1, 2),
+        ("E", "7", 1, "qq", False, 1, 2),
+    ]
+
+
+def test_real_index_with_its_mathml_gets_clusters_as_the_official_ones(
+    collection: Collection, data: Path, tmp_path: Path
+) -> None:
+    with gzip.open(data / "slt" / "latex_mathml_slt.tsv.gz", "rt", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        mathml = {row["latex"]: row["presentation_mathml_latexml087"] for row in rows}
+    with (data / "arqmath" / "formulas" / "formula_index_v2_sample.tsv").open(newline="") as file:
+        index = list(csv.DictReader(file, delimiter="\t"))
+    add_formulae(collection, [One(row["id"], row["formula"], mathml[row["formula"]]) for row in index])
+
+    clustered(collection)
+
+    made = visual_ids_of(collection)
+    pairs = {(made[row["id"]], row["visual_id"]) for row in index}
+    assert (len(index), len(set(made.values())), len(pairs)) == (1000, 759, 760)
+
+
+def test_imported_index_can_be_clustered(collection: Collection, data: Path) -> None:
+    sources = sources_of([data / "arqmath" / "formulas" / "formula_index_v2_sample.tsv"])
+    done(start_import(collection=collection, sources=sources, by=None))
+
+    job = clustered(collection)
+
+    assert job.result["formulae"] == job.result["given"] == 1000
+    assert job.result["visual_ids"] == 760
+    assert list(Disagreement.objects.values_list("visual", flat=True)) == ["1927327", "370700"]
+
+
+def test_helpers_make_parts_and_the_leader_gives_out_the_ids(
+    collection: Collection, small_parts: None
+) -> None:
+    add_formulae(collection, MIXED)
+    leader = start_clustering(collection=collection, is_anew=False, by=make_organizer())
+    clustering = Clustering.objects.get()
+    clustering_jobs._plan(_running(leader), clustering)
+    helper = Job.objects.get(kind=HELP)
+
+    done(helper)
+
+    assert helper.result == {"parts": 3}
+    assert not clustering.parts.filter(keys=None).exists()
+    Job.objects.filter(pk=leader.pk).update(state=Job.State.QUEUED)
+    done(leader)
+    assert visual_ids_of(collection)["10"] == "3"
+
+
+def _running(job: Job) -> jobs.Progress:
+    Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING, attempt=1)
+    return jobs.Progress(job.pk, 1)
+
+
+def test_helper_of_a_clustering_that_has_ended_does_nothing(
+    collection: Collection, small_parts: None
+) -> None:
+    add_formulae(collection, MIXED)
+    leader = start_clustering(collection=collection, is_anew=False, by=None)
+    clustering_jobs._plan(_running(leader), Clustering.objects.get())
+    Job.objects.filter(pk=leader.pk).update(state=Job.State.FAILED)
+
+    helper = done(Job.objects.get(kind=HELP))
+
+    assert (helper.state, helper.result) == (Job.State.DONE, {"parts": 0})
+
+
+def test_part_that_a_helper_holds_is_left_to_it_while_it_lives(
+    collection: Collection, small_parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_formulae(collection, MIXED)
+    leader = start_clustering(collection=collection, is_anew=False, by=None)
+    clustering_jobs._plan(_running(leader), Clustering.objects.get())
+    helper = _running(Job.objects.get(kind=HELP))
+    Job.objects.filter(pk=helper.job_id).update(heartbeat_at=leader.created_at)
+    held = clustering_jobs._claim(helper, Clustering.objects.get())
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:  # meanwhile the helper is lost, and another attempt of it has begun
+        waits.append(seconds)
+        assert set(ClusteringPart.objects.filter(keys=None)) == {held}
+        Job.objects.filter(pk=helper.job_id).update(attempt=2)
+
+    monkeypatch.setattr(clustering_jobs.time, "sleep", wait)
+    Job.objects.filter(pk=leader.pk).update(state=Job.State.QUEUED)
+    done(leader)
+
+    assert len(waits) == 1
+    assert leader.state == Job.State.DONE
+    assert visual_ids_of(collection)["10"] == "3"
+
+
+def test_helper_that_lost_its_part_stores_nothing_over_it(collection: Collection, small_parts: None) -> None:
+    add_formulae(collection, MIXED)
+    leader = start_clustering(collection=collection, is_anew=False, by=None)
+    clustering = Clustering.objects.get()
+    clustering_jobs._plan(_running(leader), clustering)
+    helper = _running(Job.objects.get(kind=HELP))
+    part = clustering_jobs._claim(helper, clustering)
+    assert part is not None
+    ClusteringPart.objects.filter(pk=part.pk).update(holder=leader, keys=b"theirs")
+
+    assert clustering_jobs._make_keys(helper, clustering) == 2
+
+    part.refresh_from_db()
+    assert bytes(part.keys or b"") == b"theirs"
+
+
+def test_clustering_that_is_done_again_gives_the_same_and_reports_once(collection: Collection) -> None:
+    add_formulae(collection, [One("1", "x", letter("x"), "A"), One("2", "y", letter("y"), "A")])
+    job = clustered(collection)
+    before = Disagreement.objects.count()
+    Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED)
+
+    done(job)
+
+    assert (job.state, job.result["formulae"], Disagreement.objects.count()) == (Job.State.DONE, 2, before)
+
+
+def test_only_one_clustering_at_a_time(collection: Collection) -> None:
+    add_formulae(collection, MIXED)
+    start_clustering(collection=collection, is_anew=False, by=None)
+
+    with pytest.raises(ClusteringRefused, match="being clustered already"):
+        start_clustering(collection=collection, is_anew=False, by=None)
+
+
+def test_old_clustering_is_not_taken_up_after_a_newer_one(collection: Collection) -> None:
+    add_formulae(collection, MIXED)
+    old = start_clustering(collection=collection, is_anew=False, by=None)
+    Job.objects.filter(pk=old.pk).update(state=Job.State.FAILED)
+    clustered(collection)
+
+    jobs.retry(job=old)
+    done(old)
+
+    assert (old.state, old.error) == (
+        Job.State.FAILED,
+        "These formulae were clustered again since; start a new clustering.",
+    )
+
+
+def test_collection_without_formulae_is_refused(collection: Collection) -> None:
+    with pytest.raises(ClusteringRefused, match="maths has no formulae"):
+        start_clustering(collection=collection, is_anew=False, by=None)
+
+
+def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) -> None:
+    add_formulae(collection, MIXED)
+    file = tmp_path / "index.tsv"
+    file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
+    start_import(collection=collection, sources=sources_of([file]), by=None)
+
+    with pytest.raises(ClusteringRefused, match="An import into maths is under way"):
+        start_clustering(collection=collection, is_anew=False, by=None)
+
+
+# What runs have submitted.
+
+
+def test_submitted_formulae_are_clustered_by_themselves(collection: Collection) -> None:
+    add_formulae(collection, MIXED)
+
+    found = cluster_submitted(collection, array("3", "10", "9", "unknown"))
+
+    assert found.formula.tolist() == [b"10", b"3", b"9"]
+    assert found.visual.tolist() == [b"2", b"1", b"1"]
+    assert visual_ids_of(collection) == {"2": "", "3": "1", "4": "", "5": "", "9": "1", "10": "2"}
+
+
+def test_later_submissions_find_the_ids_made_before(collection: Collection) -> None:
+    add_formulae(collection, MIXED)
+    cluster_submitted(collection, array("10", "9"))
+
+    found = cluster_submitted(collection, array("10", "2", "3", "9", "4"))
+
+    assert dict(zip(found.formula.tolist(), found.visual.tolist(), strict=True)) == {
+        b"9": b"1",
+        b"10": b"2",
+        b"2": b"3",
+        b"3": b"3",
+        b"4": b"4",
+    }
+
+
+def test_submitted_formulae_join_given_ids_and_never_collide_with_any(collection: Collection) -> None:
+    add_formulae(
+        collection,
+        [
+            One("1", "x", letter("x"), "30"),
+            One("2", "x", letter("x")),
+            One("3", "y"),
+            One("4", "z", None, "40"),
+        ],
+    )
+
+    found = cluster_submitted(collection, array("1", "2", "3"))
+
+    assert found.visual.tolist() == [b"30", b"30", b"41"]
+
+
+def test_submitted_formulae_that_all_have_ids_cost_one_query(
+    collection: Collection, django_assert_num_queries: Any
+) -> None:
+    add_formulae(collection, [One("1", "x", None, "30"), One("2", "y", None, "31")])
+
+    with django_assert_num_queries(1):
+        found = cluster_submitted(collection, array("1", "2"))
+
+    assert found.visual.tolist() == [b"30", b"31"]
+
+
+def test_submitted_formulae_that_came_after_the_clustering_of_all_are_refused(collection: Collection) -> None:
+    add_formulae(collection, MIXED)
+    clustered(collection)
+    add_formulae(collection, [One("11", "new")])
+
+    assert len(cluster_submitted(collection, array("2", "5"))) == 2  # of 5 nothing is known: it has no id
+    with pytest.raises(
+        ClusteringRefused, match="1 of the formulae that runs have submitted came into maths after"
+    ):
+        cluster_submitted(collection, array("2", "5", "11"))
+
+
+def test_ids_that_another_pool_makes_meanwhile_are_taken_into_account(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_formulae(collection, MIXED)
+    keys_of = clustering_services.keys_of
+    calls: list[int] = []
+
+    def meanwhile(collection_id: int, codes: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            Formula.objects.filter(code="2").update(visual="6")
+        return keys_of(collection_id, codes)
+
+    monkeypatch.setattr(clustering_services, "keys_of", meanwhile)
+    found = cluster_submitted(collection, array("3", "10"))
+
+    assert found.visual.tolist() == [b"7", b"6"]
+    assert len(calls) == 2
+
+
+# The command.
+
+
+def test_command_clusters_and_says_what_came_of_it(collection: Collection) -> None:
+    add_formulae(collection, [*MIXED, One("11", "y", letter("w"), "A"), One("12", "w", letter("v"), "A")])
+    out = io.StringIO()
+
+    call_command("cluster_formulae", "maths", stdout=out, stderr=io.StringIO())
+
+    assert out.getvalue() == (
+        "8 formulae: 5 with an SLT string, 2 whose MathML gives none, 1 without MathML.\n"
+        "4 visually distinct formulae; 2 formulae had their visual id from the index, "
+        "1 has none: nothing is known of it.\n"
+        "Given ids and our strings disagree on 2 formulae: "
+        "1 id with several SLT strings, 0 SLT strings with several ids.\n"
+    )
+
+
+def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collection) -> None:
+    add_formulae(collection, MIXED)
+    job = start_clustering(collection=collection, is_anew=False, by=None)
+    errors = io.StringIO()
+
+    call_command("cluster_formulae", "maths", stdout=io.StringIO(), stderr=errors)
+
+    job.refresh_from_db()
+    assert job.state == Job.State.DONE
+    assert errors.getvalue().startswith("Taking up the clustering of ")
+
+
+@pytest.mark.parametrize(
+    ("slug", "message"),
+    [
+        ("nothing", "There is no collection nothing."),
+        ("maths", "maths has no formulae. Import a formula index first."),
+    ],
+)
+def test_command_refuses_in_a_sentence(collection: Collection, slug: str, message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        call_command("cluster_formulae", slug, stdout=io.StringIO(), stderr=io.StringIO())
+
+
+def test_megabyte_formula_and_broken_mathml_are_formulae_like_others(collection: Collection) -> None:
+    big = f"{START}<mrow>{'<mi>x</mi>' * 100_000}</mrow></math>"
+    add_formulae(collection, [One("1", "x", big), One("2", "y", "<math"), One("3", "z", "<msqrt>" * 9999)])
+
+    job = clustered(collection)
+
+    assert (job.result["slt"], job.result["no_slt"]) == (1, 2)
+    assert visual_ids_of(collection) == {"1": "1", "2": "2", "3": "3"}
