@@ -57,6 +57,14 @@ class FormOfRun(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class NearDuplicates:
+    """From which overlap passages count as one, and how deep in a topic a submitter is told of such."""
+
+    overlap: float
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """What the rows are held against; None for what is not known."""
 
@@ -64,6 +72,7 @@ class Expected:
     unit: str
     topics: Collection[str] | None
     units: UnitLookup | None
+    near: NearDuplicates | None = None
 
     def most_lines(self, limits: Limits) -> int:
         """How many lines are read at most: twice as many as the track has room for, where that is known."""

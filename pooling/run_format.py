@@ -18,10 +18,12 @@ import numpy as np
 
 from pooling.columns import RunColumns
 from pooling.containers import Limits, Unreadable, opened, unwrap
+from pooling.formula_checks import FormulaLookup, without_comments
 from pooling.lines import UTF16, Lines, shown
 from pooling.reports import Report, Tally
 from pooling.run_checks import NO_ROWS, Expected, RunRows, UnitLookup, check_rows, warn_of_rows
 from pooling.run_lines import LineReader
+from pooling.run_passages import near_duplicates_of, warn_of_near_duplicates
 from pooling.run_rows import LINE_FORMS, Form
 from pooling.run_xml import XmlForm, XmlReader
 from pooling.xml_forms import XML_FORMS
@@ -58,6 +60,7 @@ def check_run(
     name: str,
     topics: Collection[str] | None = None,
     units: UnitLookup | None = None,
+    formulae: FormulaLookup | None = None,
     limits: Limits | None = None,
     is_quick: bool = False,
 ) -> CheckedRun:
@@ -68,6 +71,7 @@ def check_run(
     source : a path, also of a pipe; or a seekable binary file, which is read from its start and not closed.
     topics : the codes that a run may name; None if they are not known.
     units : tells of distinct docnos whether each is a unit of the collection; None if that is not loaded.
+    formulae : for runs of formulae, gives those of distinct ids that are known; None if none are.
     is_quick : the columns alone are wanted. What is refused is the same; there are no warnings of rows and no sha256.
 
     Raises
@@ -77,10 +81,11 @@ def check_run(
     UnknownForm
         The protocol names a form of run for which there is no reader.
     """
-    expected = Expected(protocol.runs, protocol.unit, topics, units)
+    expected = Expected(protocol.runs, protocol.unit, topics, units, near_duplicates_of(protocol))
     limits = limits or Limits()
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
-        return _Check(file, name, expected, limits, forms_of(protocol), is_quick=is_quick).run()
+        forms = forms_of(protocol)
+        return _Check(file, name, expected, limits, forms, formulae=formulae, is_quick=is_quick).run()
 
 
 def forms_of(protocol: Protocol) -> list[Form | XmlForm]:
@@ -105,6 +110,7 @@ class _Check:
         limits: Limits,
         forms: list[Form | XmlForm],
         *,
+        formulae: FormulaLookup | None,
         is_quick: bool,
     ) -> None:
         self.file = file
@@ -112,6 +118,7 @@ class _Check:
         self.expected = expected
         self.limits = limits
         self.forms = forms
+        self.formulae = formulae
         self.is_quick = is_quick
         self.reader: LineReader | XmlReader | None = None
         self.tally = Tally()
@@ -122,6 +129,8 @@ class _Check:
         is_whole = self._read(size)
         rows = self.reader.rows() if self.reader else NO_ROWS
         columns = None
+        if is_whole and self.formulae is not None and len(rows.score):
+            rows = without_comments(rows, self.formulae, self.tally)
         if is_whole and len(rows.score):
             check_rows(rows, self.expected, self.tally)
             if not self.tally.has_unrepairable_errors:
@@ -145,6 +154,7 @@ class _Check:
         )
         if not self.is_quick:
             warn_of_rows(rows, columns, order, self.expected, self.reader.form, self.tally)
+            warn_of_near_duplicates(columns, rows.number[order], self.expected.near, self.tally)
         return columns
 
     def _read(self, size: int) -> bool:

@@ -1,0 +1,86 @@
+"""Runs of formulae, six columns with the post of each."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from pooling import columns
+from pooling.run_format import check_run
+from protocols.loader import load_protocol
+from tests.pooling.form_checks import FORMULAE, as_lists, check, taken, warnings
+from tests.pooling.form_runs import FORMULA_CASES, formula_lines, formula_run
+from tests.pooling.runs import run_bytes
+
+
+def test_run_of_formulae_keeps_the_post_of_each() -> None:
+    checked = check(formula_run(), FORMULAE)
+
+    found = taken(checked)
+    assert checked.report.form == "arqmath-6"
+    assert found.docno.tolist() == [b"901", b"902", b"903"] * 2
+    assert found.post is not None
+    assert found.post.tolist() == [b"40", b"41", b"41"] * 2
+    assert warnings(checked) == []
+
+
+def test_posts_stay_with_their_formulae_when_rows_are_put_in_order() -> None:
+    found = taken(check(run_bytes(formula_lines()[::-1]), FORMULAE))
+
+    assert found.post is not None
+    assert list(zip(found.docno.tolist(), found.post.tolist(), strict=True))[:3] == [
+        (b"901", b"40"),
+        (b"902", b"41"),
+        (b"903", b"41"),
+    ]
+
+
+def test_posts_are_stored_with_the_columns() -> None:
+    found = taken(check(formula_run(), FORMULAE))
+
+    again = columns.load(io.BytesIO(columns.save(found)))
+
+    assert again.post is not None
+    assert again.post.tolist() == [b"40", b"41", b"41"] * 2
+
+
+def test_patient_reader_keeps_the_same_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = taken(check(formula_run(), FORMULAE))
+    monkeypatch.setattr("pooling.run_lines.read_regular", lambda *_: None)
+
+    patient = taken(check(formula_run(), FORMULAE))
+
+    assert as_lists(patient) == as_lists(fast)
+
+
+def test_run_of_formulae_is_repaired_with_its_posts() -> None:
+    checked = check(formula_run().replace(b"\n", b"\r\n"), FORMULAE)
+
+    assert checked.repaired() == formula_run()
+
+
+def test_header_of_a_run_of_formulae_is_skipped() -> None:
+    header = b"Query_Id\tFormula_Id\tPost_Id\tRank\tScore\tRun_Number\n"
+
+    assert warnings(check(header + formula_run(), FORMULAE)) == ["header"]
+
+
+def test_refusals_speak_of_formulae() -> None:
+    (error,) = check(FORMULA_CASES["repeated formula"].make(), FORMULAE).report.errors
+
+    assert str(error) == "line 3: the formula stands in its topic already"
+    assert error.accepted == "Each formula once in a topic."
+
+
+def test_real_run_of_formulae_is_taken(data: Path) -> None:
+    path = data / "arqmath" / "runs" / "scm_ensemble-task2.tsv.gz"
+
+    checked = check_run(path, protocol=load_protocol("arqmath-2020-task2"), name=path.name)
+
+    found = taken(checked)
+    assert (checked.report.form, checked.report.tag) == ("arqmath-6", "Run_Ensemble_0")
+    assert (checked.report.n_lines, checked.report.n_topics) == (85_000, 85)
+    first = found.topics.tolist().index("B.1")
+    row = int(found.offsets[first])
+    assert found.post is not None
+    assert (found.docno[row], found.post[row], found.score[row]) == (b"10159237", b"1075828", 0.075)

@@ -1,0 +1,178 @@
+"""Runs of NTCIR: results in XML, and the text form."""
+
+import gzip
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pooling.run_format import check_run
+from tests.pooling.form_checks import NTCIR, as_lists, check, taken, warnings
+from tests.pooling.form_runs import NTCIR_HITS, NTCIR_TOPICS, ntcir_run
+from tests.pooling.runs import run_bytes
+
+
+def test_results_xml_becomes_rows() -> None:
+    checked = check(ntcir_run(), NTCIR)
+
+    found = taken(checked)
+    assert (checked.report.form, checked.report.tag) == ("ntcir-xml", "ours")
+    assert found.topics.tolist() == NTCIR_TOPICS
+    assert [one.decode() for one in found.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
+    assert found.rank.tolist() == [1, 2, 3] * 2
+    assert found.score.tolist() == [0.9, 0.8, 0.7] * 2
+    assert warnings(checked) == []
+
+
+def test_text_form_of_ntcir_gives_the_same_rows() -> None:
+    lines = [
+        f"{topic} 1 {docno} {rank} {score} ours"
+        for topic in NTCIR_TOPICS
+        for docno, score, rank in NTCIR_HITS
+    ]
+
+    text, xml = check(run_bytes(lines), NTCIR), check(ntcir_run(), NTCIR)
+
+    assert text.report.form == "trec-6"
+    assert as_lists(taken(text)) == as_lists(taken(xml))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbf" + ntcir_run(),
+        ntcir_run().decode().replace("UTF-8", "UTF-16").encode("utf-16"),
+        ntcir_run("UTF-8", "ISO-8859-1").decode().encode("latin-1"),
+        ntcir_run().replace(b"\n", b"\r\n"),
+        ntcir_run().replace(b"\n", b""),
+        gzip.compress(ntcir_run()),
+        ntcir_run("<results xmlns=", "<n:results xmlns:n=").replace(b"</results>", b"</n:results>"),
+        ntcir_run("<results ", '<!DOCTYPE results SYSTEM "http://127.0.0.1:9/results.dtd">\n<results '),
+        ntcir_run("Ring:1", "&#82;ing:1"),
+    ],
+    ids=[
+        "BOM",
+        "UTF-16",
+        "Latin-1",
+        "CR LF",
+        "one line",
+        "gz",
+        "prefix",
+        "DTD named",
+        "number of a character",
+    ],
+)
+def test_harmless_variation_of_xml_gives_the_same_rows(data: bytes) -> None:
+    found = taken(check(data, NTCIR))
+
+    assert [one.decode() for one in found.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
+    assert found.score.tolist() == [0.9, 0.8, 0.7] * 2
+
+
+@pytest.mark.parametrize("root", ["run", "result"])
+def test_a_run_or_a_result_alone_is_taken(root: str) -> None:
+    whole = ntcir_run().decode()
+    start, end = whole.index(f"<{root} "), whole.index(f"</{root}>") + len(f"</{root}>")
+
+    checked = check(whole[start:end].encode(), NTCIR)
+
+    taken(checked)
+    assert checked.report.tag == ("ours" if root == "run" else "")
+    assert ("no-tag" in warnings(checked)) == (root == "result")
+
+
+def test_hit_of_a_formula_is_known_by_the_formula() -> None:
+    data = ntcir_run(
+        '<hit xref="Ring:1" score="0.9" rank="1"/>',
+        '<hit xref="Ring.html" score="0.9" rank="1"><formula for="q" xref="Ring:1"><qvar xref="y"/></formula></hit>',
+    )
+
+    assert taken(check(data, NTCIR)).docno[0] == b"Ring:1"
+
+
+def test_hit_of_several_formulae_is_known_by_the_first() -> None:
+    data = ntcir_run(
+        '<hit xref="Ring:1" score="0.9" rank="1"/>',
+        '<hit xref="R" score="0.9" rank="1"><formula xref="Ring:1"/><formula xref="Ring:2"/></hit>',
+    )
+
+    checked = check(data, NTCIR)
+
+    assert taken(checked).docno[0] == b"Ring:1"
+    assert warnings(checked) == ["several-formulae"]
+
+
+def test_hits_without_scores_are_ordered_by_their_ranks() -> None:
+    data = re.sub(rb'score="[^"]*" ', b"", ntcir_run())
+
+    checked = check(data.replace(b'rank="1"', b'rank="9"'), NTCIR)
+
+    assert taken(checked).docno[0] == b"Field_(mathematics):2"
+    assert "no-scores" in warnings(checked)
+
+
+def test_rank_that_is_left_out_is_the_place_in_the_result() -> None:
+    checked = check(ntcir_run(' rank="2"'), NTCIR)
+
+    assert taken(checked).rank.tolist() == [1, 2, 3] * 2
+
+
+def test_xml_is_never_repaired() -> None:
+    checked = check(ntcir_run('rank="2"', 'rank="7"'), NTCIR)
+
+    assert warnings(checked) == ["rank-disagrees", "rank-gaps"]
+    assert not checked.report.is_repairable
+    assert checked.repaired() is None
+
+
+def test_ids_of_ntcir_are_any_unicode() -> None:
+    ids = ["Gauß,_Carl:0", "ℝ:3", "A#b:1", "数学:2", "Zorn's_lemma:4"]
+    lines = [f"M-1 1 {docno} {n} {9 - n} ours" for n, docno in enumerate(ids, 1)]
+
+    found = taken(check(run_bytes(lines), NTCIR))
+
+    assert [one.decode() for one in found.docno.tolist()] == ids
+
+
+def test_example_of_the_results_xml_is_taken(data: Path) -> None:
+    path = data / "ntcir" / "results_xml_example.xml"
+
+    checked = check_run(path, protocol=NTCIR, name=path.name)
+
+    assert (checked.report.form, checked.report.tag, checked.report.n_lines) == ("ntcir-xml", "runtag", 1)
+    assert taken(checked).docno.tolist() == [b"filename#formulaID"]
+
+
+def test_example_of_hits_is_read_and_its_gaps_are_named(data: Path) -> None:
+    """It is a pattern to be filled in: no hit has a score or a rank, and formulae come back with other bindings."""
+    path = data / "ntcir" / "result_xml_hits_example.xml"
+
+    checked = check_run(path, protocol=NTCIR, name=path.name)
+
+    assert (checked.report.form, checked.report.n_lines) == ("ntcir-xml", 37)
+    assert [(one.code, one.n, one.lines[0].number) for one in checked.report.errors] == [
+        ("score", 37, 2),
+        ("repeated", 18, 32),
+    ]
+
+
+def test_example_of_hits_is_taken_once_its_gaps_are_filled(data: Path) -> None:
+    text = (data / "ntcir" / "result_xml_hits_example.xml").read_text()
+    hits = text.split("<hit ")
+    filled = "<hit ".join(hit.replace('rank=""', f'rank="{n}"', 1) for n, hit in enumerate(hits)).encode()
+
+    checked = check_run(io.BytesIO(filled), protocol=replace(NTCIR, unit="document"), name="hits")
+
+    assert [one.code for one in checked.report.errors] == ["repeated"]  # 37 hits of one document
+    assert checked.report.n_lines == 37
+
+
+def test_real_run_of_ntcir_is_taken(data: Path) -> None:
+    path = data / "ntcir" / "TangentCFT_ntcir12_wikiformula.txt.gz"
+
+    checked = check_run(path, protocol=NTCIR, name=path.name)
+
+    taken(checked)
+    assert (checked.report.n_lines, checked.report.n_topics, checked.report.tag) == (20_000, 20, "Run_Tan")
