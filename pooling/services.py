@@ -19,7 +19,7 @@ from pooling.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, T
 from pooling.models import Run, Team
 from pooling.run_format import CheckedRun, UnknownForm, check_run
 from pooling.run_rows import MAX_NAME
-from pooling.units import unit_lookup
+from pooling.units import formula_lookup, unit_lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,12 @@ def check_only(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
     topics = list(track.topics.values_list("code", flat=True))
     try:
         return check_run(
-            file, protocol=protocol, topics=topics, units=unit_lookup(track, protocol), name=file_name[-255:]
+            file,
+            protocol=protocol,
+            topics=topics,
+            units=unit_lookup(track, protocol),
+            formulae=formula_lookup(track, protocol),
+            name=file_name[-255:],
         )
     except UnknownForm as error:
         raise SubmissionRefused(f"Runs of this track cannot be read: {error}.") from error
