@@ -9,9 +9,9 @@ family is a line in `FAMILIES` and a file there.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum"]
@@ -21,8 +21,7 @@ class MeasureError(ValueError):
     """A measure's name that cannot be taken: what was wrong, and what is accepted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A number, or one of some words, that a family takes by name. No default: the qrels tell."""
 
     default: float | str | None
@@ -42,15 +41,14 @@ class Parameter:
         return " or ".join(self.words) if self.words else f"a number from {self.low:g} to {self.high:g}"
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """What may follow a family's name, and how its values are summed up over topics."""
 
     has_level: bool  # takes (rel=LEVEL)
     cutoff: Use  # takes @k; "share": takes a share of the relevant documents there, as in @0.1
     has_prime: bool  # may be computed with the unjudged documents removed
     title: str
-    parameters: Mapping[str, Parameter] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: Mapping[str, Parameter] = MappingProxyType({})
     level: int = 1  # from which a document is relevant if nobody says; 0: the grades themselves count
     summary: Summary = "mean"
 
@@ -172,14 +170,14 @@ def _written(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.9g}"
 
 
-@dataclass
 class _Arguments:
     """What stands in a name's parentheses."""
 
-    level: int | None = None
-    k: int | None = None
-    judged_only: bool = False
-    parameters: dict[str, float | str] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.level: int | None = None
+        self.k: int | None = None
+        self.judged_only = False
+        self.parameters: dict[str, float | str] = {}
 
 
 def parse_measure(name: str) -> Measure:

@@ -9,13 +9,14 @@ so that values are equal to its last digit; where nothing else is said, a value 
 Every module of this package is loaded here, and registers its kernels itself: a new measure is a new file.
 """
 
+import os
 from importlib import import_module
-from pkgutil import iter_modules
 
 from scoring.measures.registry import KERNELS, Kernel, Values, kernel
 from scoring.measures.scores import RunScores, score_run
 
 __all__ = ["KERNELS", "Kernel", "RunScores", "Values", "kernel", "score_run"]
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+for _file in sorted(os.listdir(__path__[0])):  # noqa: PTH208 (pathlib's way takes as long as loading ten of them)
+    if _file.endswith(".py") and not _file.startswith("_"):
+        import_module(f"{__name__}.{_file.removesuffix('.py')}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
+from pooling.columns import Ranked
 from protocols.measure_names import FAMILIES, Measure, Summary
 from scoring.matching import JudgedDocuments
 from scoring.measures.registry import KERNELS, Values
@@ -54,7 +54,7 @@ class RunScores(NamedTuple):
 
 
 def score_run(
-    run: RunColumns, judged: JudgedDocuments, measures: Sequence[Measure], *, depth: int | None = None
+    run: Ranked, judged: JudgedDocuments, measures: Sequence[Measure], *, depth: int | None = None
 ) -> RunScores:
     """Score a run, for each topic of the qrels and each measure; 0.0 for a topic that the run has not.
 

@@ -1,9 +1,9 @@
 """Every measure in the order in which trec_eval prints them, with its parameters and what sums it up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from scoring.trec_eval import gains, preferred, ranked
+from scoring.trec_eval import gains, ranked
 from scoring.trec_eval.errors import USAGE, TrecEvalError
 from scoring.trec_eval.parameters import Kind
 
@@ -14,7 +14,7 @@ Summary = Literal["mean", "sum", "geometric mean", "number of topics", "tag", "n
 class TrecMeasure(NamedTuple):
     """How a measure is computed and printed.
 
-    compute : what it is of each topic; None for what has no value of its own.
+    compute : what it is of each topic; None for what has no value of its own, and for preferences, whose module knows.
     kind, default : its parameters, and those that it has if nobody gives any.
     relevance : what the first file must be for it.
     summary : what stands in the line for all topics.
@@ -25,7 +25,7 @@ class TrecMeasure(NamedTuple):
 
     compute: Callable[..., Any] | None
     about: str
-    kind: Kind = Kind.NONE
+    kind: Kind = "none"
     default: tuple[float, ...] = ()
     relevance: Relevance = "qrels"
     summary: Summary = "mean"
@@ -33,12 +33,12 @@ class TrecMeasure(NamedTuple):
     is_of_topics: bool = True
 
 
-def _count(compute: Callable[..., Any], about: str, relevance: Relevance = "qrels") -> TrecMeasure:
+def _count(compute: Callable[..., Any] | None, about: str, relevance: Relevance = "qrels") -> TrecMeasure:
     return TrecMeasure(compute, about, summary="sum", is_whole=True, relevance=relevance)
 
 
 def _at_ranks(compute: Callable[..., Any], about: str, *ranks: int) -> TrecMeasure:
-    return TrecMeasure(compute, about, Kind.RANKS, ranks or RANKS)
+    return TrecMeasure(compute, about, "ranks", ranks or RANKS)
 
 
 def _geometric(family: str, about: str) -> TrecMeasure:
@@ -46,11 +46,11 @@ def _geometric(family: str, about: str) -> TrecMeasure:
 
 
 def _gain(compute: Callable[..., float], about: str) -> TrecMeasure:
-    return TrecMeasure(gains.of_each_topic(compute), about, Kind.PAIRS)
+    return TrecMeasure(gains.of_each_topic(compute), about, "pairs")
 
 
-def _preferred(compute: preferred.OfTopic, about: str) -> TrecMeasure:
-    return TrecMeasure(preferred.of_each_topic(compute), about, relevance="preferences")
+def _preferred(about: str) -> TrecMeasure:
+    return TrecMeasure(None, about, relevance="preferences")
 
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -71,24 +71,24 @@ MEASURES: dict[str, TrecMeasure] = {
     "bpref": TrecMeasure(ranked.family("bpref"), "binary preference"),
     "recip_rank": TrecMeasure(ranked.family("RR"), "1 / rank of the first relevant document"),
     "iprec_at_recall": TrecMeasure(
-        ranked.interpolated, "interpolated precision at levels of recall", Kind.SHARES, TENTHS
+        ranked.interpolated, "interpolated precision at levels of recall", "shares", TENTHS
     ),
     "P": _at_ranks(ranked.family_at_ranks("P"), "precision at ranks"),
     "relstring": TrecMeasure(
-        ranked.grades_of_top, "the grades of the first documents", Kind.NUMBERS, (10.0,), summary="none"
+        ranked.grades_of_top, "the grades of the first documents", "numbers", (10.0,), summary="none"
     ),
     "recall": _at_ranks(ranked.family_at_ranks("R"), "recall at ranks"),
     "infAP": TrecMeasure(ranked.family("infAP"), "inferred average precision, for a sampled pool"),
     "gm_bpref": _geometric("bpref", "binary preference, geometric mean over topics"),
-    "Rprec_mult": TrecMeasure(ranked.multiples_of_r, "precision at multiples of rank R", Kind.SHARES, FIFTHS),
+    "Rprec_mult": TrecMeasure(ranked.multiples_of_r, "precision at multiples of rank R", "shares", FIFTHS),
     "utility": TrecMeasure(
         ranked.utility,
         "a weighed sum of relevant and other documents returned, relevant and other ones not returned",
-        Kind.NUMBERS,
+        "numbers",
         (1.0, -1.0, 0.0, 0.0),
     ),
     "11pt_avg": TrecMeasure(
-        ranked.eleven_points, "mean of the interpolated precision at levels of recall", Kind.NUMBERS, TENTHS
+        ranked.eleven_points, "mean of the interpolated precision at levels of recall", "numbers", TENTHS
     ),
     "binG": TrecMeasure(
         ranked.binary_gain, "mean over relevant documents of 1 / log2(2 + nonrelevant ones above)"
@@ -110,60 +110,42 @@ MEASURES: dict[str, TrecMeasure] = {
     "set_recall": TrecMeasure(ranked.family("SetR"), "recall of all documents returned"),
     "set_map": TrecMeasure(ranked.family("SetAP"), "precision by recall of all documents returned"),
     "set_F": TrecMeasure(
-        ranked.set_f, "weighed harmonic mean of set precision and recall", Kind.NUMBERS, (1.0,)
+        ranked.set_f, "weighed harmonic mean of set precision and recall", "numbers", (1.0,)
     ),
     "num_nonrel_judged_ret": _count(ranked.n_nonrelevant_found, "judged nonrelevant documents returned"),
-    "prefs_num_prefs_poss": _count(
-        preferred.of_each_topic(preferred.n_possible), "preferences expressed", "preferences"
-    ),
-    "prefs_num_prefs_ful": _count(
-        preferred.of_each_topic(preferred.n_fulfilled), "preferences fulfilled", "preferences"
-    ),
+    "prefs_num_prefs_poss": _count(None, "preferences expressed", "preferences"),
+    "prefs_num_prefs_ful": _count(None, "preferences fulfilled", "preferences"),
     "prefs_num_prefs_ful_ret": _count(
-        preferred.of_each_topic(preferred.n_fulfilled_returned),
-        "preferences fulfilled among the documents returned",
-        "preferences",
+        None, "preferences fulfilled among the documents returned", "preferences"
     ),
-    "prefs_simp": _preferred(preferred.simple(""), "preferences fulfilled by preferences expressed"),
-    "prefs_pair": _preferred(preferred.mean_over_pairs(""), "the same, mean over pairs of documents"),
-    "prefs_avgjg": _preferred(preferred.mean_over_groups(""), "the same, mean over groups of judges"),
-    "prefs_avgjg_Rnonrel": _preferred(
-        preferred.with_r_nonrelevant, "the same, with as many nonrelevant documents as relevant ones"
-    ),
-    "prefs_simp_ret": _preferred(preferred.simple("_ret"), "prefs_simp where both documents are returned"),
-    "prefs_pair_ret": _preferred(
-        preferred.mean_over_pairs("_ret"), "prefs_pair where both documents are returned"
-    ),
-    "prefs_avgjg_ret": _preferred(
-        preferred.mean_over_groups("_ret"), "prefs_avgjg where both documents are returned"
-    ),
-    "prefs_avgjg_Rnonrel_ret": _preferred(
-        preferred.with_r_nonrelevant_returned, "prefs_avgjg_Rnonrel where both documents are returned"
-    ),
-    "prefs_simp_imp": _preferred(preferred.simple("_imp"), "prefs_simp where a document is returned"),
-    "prefs_pair_imp": _preferred(
-        preferred.mean_over_pairs("_imp"), "prefs_pair where a document is returned"
-    ),
-    "prefs_avgjg_imp": _preferred(
-        preferred.mean_over_groups("_imp"), "prefs_avgjg where a document is returned"
-    ),
+    "prefs_simp": _preferred("preferences fulfilled by preferences expressed"),
+    "prefs_pair": _preferred("the same, mean over pairs of documents"),
+    "prefs_avgjg": _preferred("the same, mean over groups of judges"),
+    "prefs_avgjg_Rnonrel": _preferred("the same, with as many nonrelevant documents as relevant ones"),
+    "prefs_simp_ret": _preferred("prefs_simp where both documents are returned"),
+    "prefs_pair_ret": _preferred("prefs_pair where both documents are returned"),
+    "prefs_avgjg_ret": _preferred("prefs_avgjg where both documents are returned"),
+    "prefs_avgjg_Rnonrel_ret": _preferred("prefs_avgjg_Rnonrel where both documents are returned"),
+    "prefs_simp_imp": _preferred("prefs_simp where a document is returned"),
+    "prefs_pair_imp": _preferred("prefs_pair where a document is returned"),
+    "prefs_avgjg_imp": _preferred("prefs_avgjg where a document is returned"),
     "map_avgjg": TrecMeasure(ranked.family("AP"), "map, mean over groups of judges", relevance="groups"),
     "P_avgjg": TrecMeasure(
-        ranked.family_at_ranks("P"), "P, mean over groups of judges", Kind.RANKS, RANKS, relevance="groups"
+        ranked.family_at_ranks("P"), "P, mean over groups of judges", "ranks", RANKS, relevance="groups"
     ),
     "Rprec_mult_avgjg": TrecMeasure(
         ranked.multiples_of_r,
         "Rprec_mult, mean over groups of judges",
-        Kind.SHARES,
+        "shares",
         FIFTHS,
         relevance="groups",
     ),
     "yaap": TrecMeasure(
         ranked.yet_another_average_precision, "average precision on a scale that averages well"
     ),
-    "rbp": TrecMeasure(gains.rank_biased, "rank-biased precision; p=0.9", Kind.PAIRS),
+    "rbp": TrecMeasure(gains.rank_biased, "rank-biased precision; p=0.9", "pairs"),
     "rbp_resid": TrecMeasure(
-        gains.rank_biased_residual, "what it could gain if all were judged; p=0.9", Kind.PAIRS
+        gains.rank_biased_residual, "what it could gain if all were judged; p=0.9", "pairs"
     ),
     "unj": _at_ranks(ranked.unjudged, "share of unjudged documents at ranks", 5, 10, 20),
 }
@@ -193,7 +175,7 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def asked_for(words: list[str]) -> dict[str, str | None]:
+def asked_for(words: Sequence[str]) -> dict[str, str | None]:
     """The measures that -m names, in the order of the catalogue, with the parameters that it gives them, if any.
 
     Of several parameters for one measure the first are taken, as trec_eval takes them.

@@ -49,7 +49,7 @@ def _printed(options: Options) -> bytes:
         return b""
     asked = asked_for(options.measures)
     if options.is_help:
-        return _help(options.measures and list(asked)).encode()
+        return _help(list(asked) if options.measures else []).encode()
     evaluation = evaluate(options, asked)
     if not evaluation.topics:
         raise TrecEvalError("no topic has both results and relevance information", status=NOTHING_COMMON)

@@ -81,13 +81,13 @@ def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
     order = trec_order(topic, docno, score)
     no_rank = np.zeros(len(topic), dtype=np.int32)
     columns = RunColumns(codes, topic[order], docno[order], no_rank, score[order])
-    return TrecRun(columns, lines.word(len(lines) - 1, 5))
+    return TrecRun(columns, lines.word(len(lines.number) - 1, 5))
 
 
 def read_qrels(path: str) -> QrelsColumns:
     """Qrels: topic, 0, docno, grade."""
     lines = _lines(path, 4, "topic, 0, docno, grade")
-    return _qrels(path, lines, np.arange(len(lines)))
+    return _qrels(path, lines, np.arange(len(lines.number)))
 
 
 def read_grouped_qrels(path: str) -> dict[bytes, QrelsColumns]:
@@ -143,7 +143,7 @@ def _preferences(
     path: str, lines: Lines, *, groups: int, parts: int | None, docno: int
 ) -> dict[bytes, list[Preference]]:
     level = _numbers(path, lines, docno + 1, "level").tolist()
-    part = lines.column(parts).tolist() if parts is not None else [b"0"] * len(lines)
+    part = lines.column(parts).tolist() if parts is not None else [b"0"] * len(lines.number)
     by_topic: dict[bytes, list[Preference]] = defaultdict(list)
     rows = zip(
         lines.column(0).tolist(),
@@ -171,7 +171,7 @@ def _lines(path: str, n_columns: int, what: str, *, is_more_taken: bool = False)
         lines = Lines.of(read_file(path), n_columns=n_columns, what=what, is_more_taken=is_more_taken)
     except LineError as error:
         raise FileError(path, str(error)) from None
-    if not len(lines):
+    if not len(lines.number):
         raise FileError(path, f"the file holds no lines; expected {what}")
     return lines
 

@@ -1,7 +1,8 @@
 """Measures in which each grade has a gain: nDCG and its kin, G, rank-biased precision."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,12 +35,20 @@ class Gained(NamedTuple):
     top_gain: float
 
 
-def _by_topic(view: View, parameters: Parameters) -> Iterator[Gained]:
+def _by_topic(view: View, parameters: Parameters) -> list[Gained]:
+    return _gained(view, tuple(parameters.gains.items()))
+
+
+@lru_cache(maxsize=1)  # several measures with the same gains follow one another
+def _gained(view: View, given: tuple[tuple[int, float], ...]) -> list[Gained]:
+    return list(_gained_by_topic(view, dict(given)))
+
+
+def _gained_by_topic(view: View, given: Mapping[int, float]) -> Iterator[Gained]:
     returned, n_relevant = view.n_returned.tolist(), view.n_relevant.tolist()
     for topic, (rank, grade) in enumerate(view.hits_by_topic):
         grades = view.grades_by_topic[topic]
-        gain_of = dict.fromkeys(range(int(np.max(grades, initial=0)) + 1), 0.0)
-        gain_of |= {g: float(g) for g in gain_of} | parameters.gains
+        gain_of = {g: float(g) for g in np.unique(grades).tolist()} | {0: 0.0} | given
         gains = np.array([gain_of[g] for g in grade.tolist()], dtype=np.float64)
         ideal = np.array(sorted((gain_of[g] for g in grades.tolist()), reverse=True), dtype=np.float64)
         yield Gained(

@@ -5,8 +5,7 @@ leading blanks, blank lines and a last line without its end are normal; a line w
 Nothing is quoted; ids are bytes.
 """
 
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,7 @@ class LineError(ValueError):
         super().__init__(f"line {line}: {message}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class Lines(NamedTuple):
     """The words of each line. Comments and blank lines are left out.
 
     start, length : (lines, columns) of the words in the text.
@@ -67,9 +65,6 @@ class Lines:
         place = first[:, None] + np.arange(n_columns)
         return cls(text, start[place], end[place] - start[place], number)
 
-    def __len__(self) -> int:
-        return len(self.number)
-
     def column(self, n: int) -> NDArray[np.bytes_]:
         """The nth words of the lines."""
         return as_bytes(self.text.words(self.start[:, n], self.length[:, n]))
@@ -86,7 +81,7 @@ class Lines:
         numbers = decimals(self.text, start, length)
         if numbers is not None:
             return numbers
-        for row in range(len(self)):
+        for row in range(len(self.number)):
             if decimals(self.text, start[row : row + 1], length[row : row + 1]) is None:
                 shown = self.word(row, n)[:40].decode(errors="replace")
                 raise LineError(int(self.number[row]), f"{what} {shown!r} is no finite number")

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from getopt import GetoptError, gnu_getopt
+from typing import NamedTuple
 
 from scoring.trec_eval.errors import UNREADABLE, USAGE, TrecEvalError
 
@@ -29,8 +29,7 @@ FORMATS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
 USE = "usage: trec_eval [-h] [-q] [-c] [-J] [-n] [-l LEVEL] [-M DEPTH] [-m MEASURE[.PARAMETERS]]... QRELS RUN"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the command line asks for.
 
     depth : None for all documents of a topic.
@@ -38,7 +37,7 @@ class Options:
     """
 
     files: list[str]
-    measures: list[str] = field(default_factory=list)
+    measures: Sequence[str] = ()
     is_help: bool = False
     is_version: bool = False
     is_per_topic: bool = False

@@ -1,8 +1,9 @@
 """What follows a measure's name after a full stop: `P.5,10`, `ndcg.1=3,2=9`, `utility.1,-1,0,0`."""
 
 import re
-from dataclasses import dataclass, field
-from enum import Enum, auto
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from scoring.trec_eval.errors import UNREADABLE, TrecEvalError
 
@@ -10,23 +11,17 @@ WHOLE = re.compile(r"\s*([+-]?\d{1,18})(?:\.\d*)?")
 GRADE = re.compile(r"\+?\d{1,9}")
 
 
-class Kind(Enum):
-    """How a measure takes parameters, and what its values are called."""
-
-    NONE = auto()  # takes none
-    RANKS = auto()  # a value for each rank
-    SHARES = auto()  # a value for each share
-    NUMBERS = auto()  # one value, computed with some numbers
-    PAIRS = auto()  # one value, computed with numbers that have names
+# A measure has a value for each rank, or for each share; or one value, computed with some numbers, or with numbers that
+# have names.
+Kind = Literal["none", "ranks", "shares", "numbers", "pairs"]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
+class Parameters(NamedTuple):
     """Numbers, in the order in which the measure wants them; named ones; and the names of the values."""
 
     names: tuple[str, ...]
     numbers: tuple[float, ...] = ()
-    named: dict[str, float] = field(default_factory=dict)
+    named: Mapping[str, float] = MappingProxyType({})
 
     @property
     def ranks(self) -> tuple[int, ...]:
@@ -46,19 +41,19 @@ def parameters(measure: str, kind: Kind, default: tuple[float, ...], text: str |
     TrecEvalError
         Ranks or shares that stand twice, a rank below 1, or a word that is no number.
     """
-    if kind is Kind.NONE:
+    if kind == "none":
         return Parameters((measure,))
-    if kind is Kind.PAIRS:
+    if kind == "pairs":
         return Parameters((measure,)) if text is None else _pairs(measure, text)
-    if kind is Kind.NUMBERS:
+    if kind == "numbers":
         name = measure if text is None else f"{measure}_{text}"
         return Parameters((name,), default if text is None else _numbers(measure, text))
-    numbers = tuple(default if text is None else sorted(_numbers(measure, text, is_whole=kind is Kind.RANKS)))
-    if kind is Kind.RANKS and numbers[0] < 1:
+    numbers = tuple(default if text is None else sorted(_numbers(measure, text, is_whole=kind == "ranks")))
+    if kind == "ranks" and numbers[0] < 1:
         raise _refused(measure, text, "a rank is at least 1")
     if len(set(numbers)) < len(numbers):
         raise _refused(measure, text, "a number stands there twice")
-    written = "{}_{:.0f}" if kind is Kind.RANKS else "{}_{:3.2f}"
+    written = "{}_{:.0f}" if kind == "ranks" else "{}_{:3.2f}"
     return Parameters(tuple(written.format(measure, number) for number in numbers), numbers)
 
 

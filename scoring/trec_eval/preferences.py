@@ -8,10 +8,10 @@ was returned; nothing is fulfilled between two documents that were not returned.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ Matrix = NDArray[np.bool_]
 UNRATED = np.nan
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """Preferences by how many of the two documents were returned: fulfilled, and expressed."""
 
     fulfilled_both: int
@@ -34,8 +33,7 @@ class Counts:
     none: int
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
+class Group(NamedTuple):
     """What a group prefers among n documents.
 
     prefers : (n, n) whether it prefers the document of the row to that of the column.
@@ -65,12 +63,12 @@ class Group:
         return Counts(fulfilled, n_implied, int(both.sum()), n_implied + int(lost.sum()), none)
 
 
-@dataclass(frozen=True, eq=False)
 class Preferences:
     """A topic: its groups, and how many of the documents that they rate were returned."""
 
-    groups: list[Group]
-    n_returned: int
+    def __init__(self, groups: list[Group], n_returned: int) -> None:
+        self.groups = groups
+        self.n_returned = n_returned
 
     @cached_property
     def counts(self) -> list[Counts]:

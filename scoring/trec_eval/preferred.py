@@ -4,16 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scoring.measures import Values
-from scoring.trec_eval.parameters import Parameters
 from scoring.trec_eval.preferences import Counts, Group, Matrix, Preferences
 
 OfTopic = Callable[[Preferences], float]
-
-
-def of_each_topic(compute: OfTopic) -> Callable[[list[Preferences], Parameters], list[Values]]:
-    """A measure from what it is for one topic."""
-    return lambda topics, _: [np.array([compute(topic) for topic in topics], dtype=np.float64)]
 
 
 def n_possible(topic: Preferences) -> float:
@@ -134,3 +127,16 @@ def _with_last_class_cut(group: Group, r: int) -> Matrix:
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
+
+
+COMPUTED: dict[str, OfTopic] = {
+    "prefs_num_prefs_poss": n_possible,
+    "prefs_num_prefs_ful": n_fulfilled,
+    "prefs_num_prefs_ful_ret": n_fulfilled_returned,
+    "prefs_avgjg_Rnonrel": with_r_nonrelevant,
+    "prefs_avgjg_Rnonrel_ret": with_r_nonrelevant_returned,
+}
+for _which in COUNTED:
+    COMPUTED[f"prefs_simp{_which}"] = simple(_which)
+    COMPUTED[f"prefs_pair{_which}"] = mean_over_pairs(_which)
+    COMPUTED[f"prefs_avgjg{_which}"] = mean_over_groups(_which)

@@ -1,8 +1,8 @@
 """What the measures look at: the judged documents of a run, and how many documents it has."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from protocols.measure_names import Measure
 from scoring.matching import Hits, JudgedDocuments
 from scoring.measures import KERNELS, Values
 from scoring.measures.parts import counts, relevant
+from scoring.trec_eval.options import Options
 
 
-@dataclass(frozen=True)
 class View:
     """A run against qrels, as the options ask for it.
 
@@ -24,25 +24,18 @@ class View:
     n_documents : in the collection; 0 if nobody said.
     """
 
-    judged: JudgedDocuments
-    found: Hits
-    level: int = 1
-    n_documents: int = 0
+    def __init__(self, judged: JudgedDocuments, found: Hits, *, level: int, n_documents: int) -> None:
+        self.judged = judged
+        self.found = found
+        self.level = level
+        self.n_documents = n_documents
 
     @classmethod
-    def of(
-        cls,
-        run: RunColumns,
-        judged: JudgedDocuments,
-        *,
-        level: int,
-        depth: int | None,
-        is_judged_only: bool,
-        n_documents: int,
-    ) -> "View":
+    def of(cls, run: RunColumns, judged: JudgedDocuments, options: Options) -> Self:
         """The depth cuts before unjudged documents are removed."""
-        found = judged.found(run, depth=depth)
-        return cls(judged, found.graded().judged_only() if is_judged_only else found, level, n_documents)
+        found = judged.found(run, depth=options.depth)
+        kept = found.graded().judged_only() if options.is_judged_only else found
+        return cls(judged, kept, level=options.level, n_documents=options.n_documents)
 
     @cached_property
     def hits(self) -> Hits:
