@@ -64,3 +64,13 @@ class PoolRefused(Refused):
     """A pool that cannot be built."""
 
     title = "The pool cannot be built"
+
+
+class IdsMissing(PoolRefused):
+    """A pool of distinct formulae that cannot be previewed before the submitted formulae have visual ids."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(
+            f"{n:,} of the submitted formulae have no visual id yet. Building a pool makes them; to look at a preview "
+            "before, have them made now."
+        )

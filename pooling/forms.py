@@ -1,6 +1,8 @@
 """The forms of the pooling room: a run, a pool, and those of the admin."""
 
+from collections.abc import Mapping
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -121,6 +123,56 @@ class PoolForm(forms.Form):
         """The arguments of the service, track and person apart."""
         data = self.cleaned_data
         return {name: data[name] for name in ("name", "seed", "order", "tops_up")} | {"depth": self.depth}
+
+
+class PreviewForm(forms.Form):
+    """What a pool is to cost: the time of a judgment, the hours that there are, and the depth to look at."""
+
+    rate = forms.FloatField(
+        label="Seconds a judgment",
+        min_value=0.1,
+        max_value=86_400,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    budget = forms.FloatField(
+        label="Hours of judging that there are",
+        required=False,
+        min_value=0,
+        max_value=1e7,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    depth = forms.IntegerField(label="Depth to look at", required=False, min_value=1, max_value=100_000)
+    tops_up = forms.ModelChoiceField(
+        queryset=Pool.objects.none(),
+        required=False,
+        label="Tops up",
+        empty_label="nothing: a pool of its own",
+    )
+
+    def __init__(self, data: Mapping[str, Any], *, track: Track, seconds: float) -> None:
+        super().__init__({"rate": seconds} | {name: data[name] for name in data})
+        cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
+        if not selectors.to_top_up(track).exists():
+            del self.fields["tops_up"]
+        bootstrapped(self)
+
+    @property
+    def address(self) -> str:
+        """What was asked as part of an address, the depth apart."""
+        return urlencode(
+            {name: self.data[name] for name in self.fields if name != "depth" and self.data.get(name)}
+        )
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The arguments of the preview."""
+        data = self.cleaned_data
+        return {
+            "seconds": data["rate"],
+            "hours": data["budget"],
+            "depth": data["depth"],
+            "tops_up": data.get("tops_up"),
+        }
 
 
 class TeamForm(forms.ModelForm[Team]):

@@ -2,23 +2,24 @@
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from io import StringIO
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
-from django.db import connection, transaction
+import numpy as np
+from django.db import transaction
 
 from corpus import jobs
-from corpus.models import Topic, Track, User
+from corpus.models import Collection, Job, Track, User
 from corpus.services import lock_track
-from pooling import columns
+from pooling import pool_inputs, pool_rows
 from pooling.errors import PoolRefused
-from pooling.models import Contribution, Pool, PoolEntry, PoolRun, Run
+from pooling.models import Pool, PoolRun, Run
 from pooling.order import MAX_SEED, ORDERS
-from pooling.pool_files import pool_tsv
+from pooling.pool_files import members_tsv, pool_tsv
+from pooling.selectors import runs_to_pool
 from pooling.statistics import statistics
-from pooling.strategies import BuiltPool, PoolError, PoolInput, check_strategies, with_depth
+from pooling.strategies import BuiltPool, PoolError, check_strategies, with_depth
 from pooling.strategies import build_pool as build_units
 from pooling.units import document_ids, has_units
 from protocols.schema import JudgingOrder, Protocol
@@ -135,99 +136,75 @@ def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     JobLost
         Another worker has taken the job over.
     """
-    pool = Pool.objects.select_related("track__collection", "protocol").get(pk=pool_id)
+    pool = Pool.objects.select_related("track__collection", "protocol", "tops_up").get(pk=pool_id)
     if pool.status == Pool.Status.READY:  # stored by an attempt that died before it could say so
         return {"pool": pool.pk, "n": pool.statistics["n"]}
     pool_runs = sorted(
         pool.pool_runs.select_related("run__team"),
         key=lambda one: (one.run.team.name, one.run.tag, one.run_id),
     )
-    inputs = _inputs(pool_runs, progress)
+    protocol = with_order(pool.protocol.parsed, pool.order)
+    runs = [one.run for one in pool_runs]
+    total = len(runs) + 2
+    read = pool_inputs.read(
+        pool.track,
+        protocol,
+        runs,
+        tops_up=pool.tops_up,
+        tell=lambda n, said: progress.update(n, total, said),
+        makes_ids=True,
+    )
     try:
-        protocol = with_order(pool.protocol.parsed, pool.order)
-        built = build_units(inputs, protocol=protocol, seed=pool.seed, depth=pool.depth)
+        built = build_units(protocol=protocol, seed=pool.seed, depth=pool.depth, **read._asdict())
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
-    found = statistics(built, inputs)
+    found = statistics(built, read.inputs)
     for said, pool_run in zip(found["runs"], pool_runs, strict=True):
         said["run"] = pool_run.run_id
         said["sha256"] = pool_run.sha256
-    progress.update(len(inputs), len(inputs) + 1, f"storing {len(built.units):,} units")
+    progress.update(total - 1, total, f"storing {len(built.units):,} units")
     documents = _documents(pool, built)
     with progress.storing():
         Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
-        _copy(pool, built, documents, [one.run_id for one in pool_runs])
+        pool_rows.store(pool, built, documents=documents, run_ids=[run.pk for run in runs])
         pool.sha256 = hashlib.sha256(pool_tsv(built)).hexdigest()
+        if built.members is not None:
+            found["members"]["sha256"] = hashlib.sha256(members_tsv(built)).hexdigest()
         pool.statistics = found
         pool.status = Pool.Status.READY
         pool.save(update_fields=["sha256", "statistics", "status"])
     return {"pool": pool.pk, "n": len(built.units)}
 
 
-def _inputs(pool_runs: list[PoolRun], progress: jobs.Progress) -> list[PoolInput]:
-    inputs = []
-    for i, pool_run in enumerate(pool_runs):
-        run = pool_run.run
-        progress.update(i, len(pool_runs) + 1, f"reading {run.tag}")
-        try:
-            with run.columns.open("rb") as stored:
-                loaded = columns.load(cast(BinaryIO, stored))
-        except (OSError, ValueError, KeyError) as error:
-            raise PoolRefused(f"The stored columns of the run {run.tag} cannot be read: {error}.") from error
-        inputs.append(PoolInput(loaded, run.team.name, run.tag, run.kind, run.pooled_as))
-    return inputs
+def request_ids(*, track: Track, by: User) -> Job:
+    """Have visual ids made for the formulae of the runs that stand, so that a pool of them can be previewed."""
+    title = f"Make visual ids for the formulae of the runs of {track}"[:200]
+    return jobs.request(
+        kind="pooling.make_ids", title=title, arguments={"track_id": track.pk}, by=by, track=track
+    )
+
+
+@jobs.handler("pooling.make_ids")
+def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
+    """Make visual ids for the formulae of the runs that stand. What is made stays, so that doing it again is harmless.
+
+    Raises
+    ------
+    PoolRefused
+        A run's columns are gone or damaged, or there is no collection.
+    """
+    track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
+    progress.update(0, 1, "comparing formulae")
+    return {"n": pool_inputs.make_ids(track, list(runs_to_pool(track)))}
 
 
 def _documents(pool: Pool, built: BuiltPool) -> dict[str, int]:
-    """Primary keys of the pooled documents, where the collection is loaded."""
-    collection_id = pool.track.collection_id
-    if collection_id is None or not has_units(pool.track, pool.protocol.parsed):
+    """Primary keys of the pooled documents, or of the posts that members stand in, where the collection is loaded."""
+    collection = pool.track.collection
+    if collection is None or collection.status != Collection.Status.READY:
         return {}
-    return document_ids(collection_id, built.units.docno)
-
-
-def _copy(pool: Pool, built: BuiltPool, documents: Mapping[str, int], run_ids: list[int]) -> None:
-    """Entries and contributions by COPY, under keys that were drawn from the tables' own sequences."""
-    units = built.units
-    topic_ids = dict(Topic.objects.filter(track=pool.track).values_list("code", "pk"))
-    missing = [code for code in units.topics.tolist() if code not in topic_ids]
-    if missing:
-        raise PoolRefused(f"The track has no topic {', '.join(missing[:5])} any more.")
-    topics = [topic_ids[code] for code in units.topics.tolist()]
-    docnos = [docno.decode() for docno in units.docno.tolist()]
-    entry_ids = _new_keys(PoolEntry._meta.db_table, len(units))
-    entries = zip(entry_ids, units.topic_index.tolist(), docnos, built.position.tolist(), strict=True)
-    _copy_rows(
-        PoolEntry._meta.db_table,
-        ("id", "pool_id", "topic_id", "docno", "document_id", "position"),
-        ((pk, pool.pk, topics[topic], docno, documents.get(docno), at) for pk, topic, docno, at in entries),
+    if built.members is not None:
+        return document_ids(collection.pk, np.unique(built.members.post))
+    return (
+        document_ids(collection.pk, built.units.docno) if has_units(pool.track, pool.protocol.parsed) else {}
     )
-    given = zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True)
-    _copy_rows(
-        Contribution._meta.db_table,
-        ("entry_id", "run_id", "rank"),
-        ((entry_ids[entry], run_ids[run], rank) for entry, run, rank in given),
-    )
-
-
-def _new_keys(table: str, n: int) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", [table, n]
-        )
-        return [row[0] for row in cursor.fetchall()]
-
-
-def _copy_rows(table: str, names: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-    text = StringIO()
-    for row in rows:
-        text.write("\t".join(_cell(value) for value in row))
-        text.write("\n")
-    text.seek(0)
-    with connection.cursor() as cursor:
-        cursor.copy_expert(f"COPY {table} ({', '.join(names)}) FROM STDIN", text)
-
-
-def _cell(value: object) -> str:
-    """A value as COPY's text form has it; docnos hold no white space, but may hold a backslash."""
-    return r"\N" if value is None else str(value).replace("\\", "\\\\")

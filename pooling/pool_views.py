@@ -5,13 +5,14 @@ from typing import Any
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import AuthenticatedRequest, organizer_required
 from corpus.errors import Refused
 from corpus.selectors import tracks_for
-from pooling import entry_selectors, pool_services, selectors
-from pooling.forms import PoolForm
+from pooling import entry_selectors, pool_previews, pool_services, selectors
+from pooling.errors import IdsMissing
+from pooling.forms import PoolForm, PreviewForm
 from pooling.models import Pool
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
@@ -39,6 +40,30 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             form.add_error(None, refusal.message)
     context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
     return render(request, "pooling/new_pool.html", context)
+
+
+@require_GET
+@organizer_required
+def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What a pool would hold and cost at each depth, before anything is built. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = PreviewForm(request.GET, track=track, seconds=pool_previews.seconds_a_judgment(track))
+    context: dict[str, Any] = {"track": track, "form": form, "tab": "pools"}
+    context |= {"n_runs": selectors.runs_to_pool(track).count(), "asked": form.address}
+    if form.is_valid():
+        try:
+            context |= pool_previews.preview_page(track, **form.asked)
+        except Refused as refusal:
+            context |= {"refusal": refusal.message, "needs_ids": isinstance(refusal, IdsMissing)}
+    return render(request, "pooling/preview.html", context)
+
+
+@require_POST
+@organizer_required
+def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Have visual ids made for the submitted formulae, and go to the job's page. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    return redirect(pool_services.request_ids(track=track, by=request.user))
 
 
 @require_GET
@@ -83,6 +108,23 @@ def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> Streaming
 
 @require_GET
 @organizer_required
+def pool_members(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+    """What belongs to each unit: topic, docno, member, post, thread, position. Organizers only."""
+    found = _ready(pool_id)
+    return _download(selectors.member_lines(found), f"{found.track.slug}-pool-{found.pk}-members.tsv")
+
+
+@require_GET
+@organizer_required
+def pool_member_contributions(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+    """Which run brought which member: topic, docno, member, team, tag, rank. Organizers only."""
+    found = _ready(pool_id)
+    name = f"{found.track.slug}-pool-{found.pk}-member-contributions.tsv"
+    return _download(selectors.member_contribution_lines(found), name)
+
+
+@require_GET
+@organizer_required
 def pool_record(request: AuthenticatedRequest, pool_id: int) -> JsonResponse:
     """What the pool was made from, so that it can be built again. Organizers only."""
     found = _ready(pool_id)
@@ -91,6 +133,14 @@ def pool_record(request: AuthenticatedRequest, pool_id: int) -> JsonResponse:
     )
     response["Content-Disposition"] = f'attachment; filename="{found.track.slug}-pool-{found.pk}.json"'
     return response
+
+
+@require_GET
+@organizer_required
+def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+    """By topic: what each team alone brought, and how far down each run was taken. Organizers only."""
+    context = selectors.depths_page(_ready(pool_id), request.GET.get("from", ""))
+    return render(request, "pooling/depths.html", context)
 
 
 @require_GET

@@ -8,12 +8,13 @@ from django.db.models import F, Func, IntegerField, QuerySet
 
 from corpus.models import Track, User
 from corpus.selectors import tracks_for
-from pooling.models import Contribution, Pool, PoolEntry, Run, Team
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Run, Team
 from pooling.reports import Report
 from pooling.run_help import accepted_forms, rules_of
 from pooling.units import has_units
 
 OVERLAP_RUNS = 24  # that a matrix shows
+TOPICS = 25  # that a wide table shows
 CHUNK = 5_000  # rows of a download that are held at a time
 GAP, HEIGHT, MARGIN, WIDTH = 3, 160, 40, 900  # of a chart, in user units
 
@@ -204,12 +205,40 @@ def pool_page(pool: Pool) -> dict[str, Any]:
     numbers = [n for _, n in sizes]
     return context | {
         "found": found,
+        "teams": [team | _left_out(team, found["n"]) for team in found["teams"]],
         "sizes": sizes,
         "chart": size_chart(sizes),
         "least": min(numbers, default=0),
         "most": max(numbers, default=0),
         "mean": sum(numbers) / len(numbers) if numbers else 0,
         "overlap": overlap_rows(found) if len(found["runs"]) <= OVERLAP_RUNS else [],
+    }
+
+
+def _left_out(team: dict[str, Any], n: int) -> dict[str, float]:
+    """What it means for a pool to leave a team out."""
+    return {"share": 100 * team["alone"] / n if n else 0.0, "without": n - team["alone"]}
+
+
+def depths_page(pool: Pool, first: str) -> dict[str, Any]:
+    """By topic: what each team alone brought, and the rank down to which each run was taken; some topics at a time."""
+    found = pool.statistics
+    codes = [one["topic"] for one in found["topics"]]
+    start = min(int(first), len(codes)) if first.isascii() and first.isdigit() else 0
+    shown = slice(start, start + TOPICS)
+    return {
+        "pool": pool,
+        "track": pool.track,
+        "tab": "pools",
+        "found": found,
+        "topics": found["topics"][shown],
+        "teams": [(team["team"], team.get("alone_by_topic", [])[shown]) for team in found["teams"]],
+        "runs": [(run, run.get("reach", [])[shown]) for run in found["runs"]],
+        "before": max(0, start - TOPICS) if start else None,
+        "after": start + TOPICS if start + TOPICS < len(codes) else None,
+        "start": start + 1,
+        "end": min(start + TOPICS, len(codes)),
+        "n_topics": len(codes),
     }
 
 
@@ -242,6 +271,24 @@ def _by_run(
         place, team, tag = names[run]
         held.append((place, f"{topic}\t{docno}\t{team}\t{tag}\t{rank}\n".encode()))
     yield from (line for _, line in sorted(held))
+
+
+def member_lines(pool: Pool) -> Iterator[bytes]:
+    """The members' file form: topic, docno, member, post, thread, position."""
+    members = PoolMember.objects.filter(entry__pool=pool)
+    fields = ("entry__topic__code", "entry__docno", "docno", "post", "thread", "position")
+    rows = members.order_by(*fields[:3]).values_list(*fields).iterator(chunk_size=CHUNK)
+    return (("\t".join(map(str, row)) + "\n").encode() for row in rows)
+
+
+def member_contribution_lines(pool: Pool) -> Iterator[bytes]:
+    """Which run brought which member: topic, docno, member, team, tag, rank."""
+    given = MemberContribution.objects.filter(member__entry__pool=pool)
+    fields = ("member__entry__topic__code", "member__entry__docno", "member__docno", "run_id", "rank")
+    names = {run["run"]: (i, run["team"], run["tag"]) for i, run in enumerate(pool.statistics["runs"])}
+    rows = given.order_by(*fields[:3]).values_list(*fields).iterator(chunk_size=CHUNK)
+    joined = ((topic, f"{docno}\t{member}", run, rank) for topic, docno, member, run, rank in rows)
+    yield from _by_run(joined, names)
 
 
 def pool_record(pool: Pool) -> dict[str, Any]:

@@ -86,12 +86,17 @@ STORY = {
     "run": (OK, OK, NONE, NONE, NONE, LOGIN),
     "run_file": (OK, OK, NONE, NONE, NONE, LOGIN),
     "withdraw": (OK, OK, NONE, NONE, NONE, LOGIN),
+    "make_ids": (405, 405, 405, 405, 405, 405),
     "pools": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "new_pool": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_file": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_contributions": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_record": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_depths": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_members": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "pool_member_contributions": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
+    "preview": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_overlap": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_overlap_file": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
     "pool_topic": (OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, LOGIN),
@@ -106,7 +111,7 @@ def test_story_tells_of_every_address() -> None:
 @pytest.mark.parametrize("name", STORY)
 def test_each_person_sees_their_part(name: str, scene: Scene, run: Run, pool: Pool, as_: Any) -> None:
     argument: Any = run.pk if name in {"run", "run_file", "withdraw"} else pool.pk
-    if name in {"runs", "submit", "pools", "new_pool"}:
+    if name in {"runs", "submit", "pools", "new_pool", "preview", "make_ids"}:
         argument = scene.track.slug
     further = {"pool_topic": ["A.1"], "pool_entry": [pool.entries.values_list("pk", flat=True)[0]]}
     address = reverse(f"pooling:{name}", args=[argument, *further.get(name, [])])

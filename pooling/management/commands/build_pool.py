@@ -9,8 +9,8 @@ from corpus.errors import Refused
 from corpus.management.commands.import_collection import follow
 from corpus.models import Job, Track, User
 from pooling import pool_services
-from pooling.pool_command import depth_argument, seed_argument
 from pooling.models import Pool
+from pooling.pool_command import depth_argument, seed_argument
 
 
 class Command(BaseCommand):

@@ -1,0 +1,146 @@
+"""What a pool is built from: the stored columns of runs, the formulae that they name, and what earlier pools hold."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import BinaryIO, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.clustering_selectors import latest_clustering
+from corpus.clustering_services import cluster_submitted
+from corpus.formula_selectors import formulae_of
+from corpus.formulae import Formulae
+from corpus.models import Collection, Track
+from pooling import columns
+from pooling.errors import IdsMissing, PoolRefused
+from pooling.models import Pool, PoolEntry, PoolMember, Run
+from pooling.selectors import chain
+from pooling.strategies import ByTopic, PoolInput, has_members
+from protocols.schema import Protocol
+
+Tell = Callable[[int, str], None]  # how many runs are read, and what is done now
+
+
+class Materials(NamedTuple):
+    """The arguments of `strategies.build_pool`, runs first."""
+
+    inputs: list[PoolInput]
+    formulae: Formulae | None
+    known: ByTopic
+    already: ByTopic
+    tied: ByTopic
+
+
+def read(
+    track: Track,
+    protocol: Protocol,
+    runs: Sequence[Run],
+    *,
+    tops_up: Pool | None,
+    tell: Tell = lambda n, said: None,
+    makes_ids: bool,
+) -> Materials:
+    """Read everything for a pool of some runs, in their order.
+
+    `makes_ids` says whether submitted formulae without visual ids get them, where the protocol clusters just these.
+
+    Raises
+    ------
+    PoolRefused
+        A run's columns are gone or damaged, or the collection's formulae are not loaded or not clustered.
+    IdsMissing
+        Visual ids are to be made first.
+    """
+    inputs = []
+    for i, run in enumerate(runs):
+        tell(i, f"reading {run.tag}")
+        inputs.append(PoolInput(_columns(run), run.team.name, run.tag, run.kind, run.pooled_as))
+    formulae = None
+    if has_members(protocol):
+        tell(len(runs), "looking up formulae")
+        formulae = _formulae(track, protocol, [one.columns for one in inputs], makes_ids=makes_ids)
+    already, tied = _earlier(tops_up)
+    return Materials(inputs, formulae, known_items(track, protocol), already, tied)
+
+
+def _columns(run: Run) -> columns.RunColumns:
+    try:
+        with run.columns.open("rb") as stored:
+            return columns.load(cast(BinaryIO, stored))
+    except (OSError, ValueError, KeyError) as error:
+        raise PoolRefused(f"The stored columns of the run {run.tag} cannot be read: {error}.") from error
+
+
+def _formulae(
+    track: Track, protocol: Protocol, runs: Sequence[columns.RunColumns], *, makes_ids: bool
+) -> Formulae:
+    """The submitted formulae with their visual ids, as the protocol says that they come by them."""
+    collection = _collection(track)
+    ids = submitted(run.docno for run in runs)
+    is_of_submitted = protocol.instances.clustering == "submitted"
+    if is_of_submitted and makes_ids:
+        return cluster_submitted(collection, ids)
+    formulae = formulae_of(collection.pk, ids)
+    without = int((formulae.visual == b"").sum())
+    if is_of_submitted and without and latest_clustering(collection, is_complete=True) is None:
+        raise IdsMissing(without)
+    if not is_of_submitted and without == len(formulae):
+        raise PoolRefused(
+            f"None of the {len(ids):,} formulae of the runs has a visual id: the formulae of {collection} are to be "
+            "clustered first, on the page of its formulae."
+        )
+    return formulae
+
+
+def make_ids(track: Track, runs: Sequence[Run]) -> int:
+    """Give visual ids to the formulae of some runs, where the protocol clusters the submitted ones; how many there are.
+
+    Raises
+    ------
+    PoolRefused
+        A run's columns are gone or damaged, or there is no collection.
+    """
+    ids = submitted(_columns(run).docno for run in runs)
+    return len(cluster_submitted(_collection(track), ids))
+
+
+def _collection(track: Track) -> Collection:
+    collection = track.collection
+    if collection is None or collection.status != Collection.Status.READY:
+        lack = "it has none" if collection is None else f"{collection} is not ready"
+        raise PoolRefused(
+            f"{track} pools formulae by what they look like: that needs a collection with a formula index, and {lack}."
+        )
+    return collection
+
+
+def submitted(docnos: Iterable[NDArray[np.bytes_]]) -> NDArray[np.bytes_]:
+    """Every id of some runs, once, sorted by bytes."""
+    parts = [np.unique(one) for one in docnos]
+    return np.unique(np.concatenate([np.empty(0, dtype="S1"), *parts]))
+
+
+def known_items(track: Track, protocol: Protocol) -> ByTopic:
+    """For tasks with one relevant item a topic: the formula that the topic's query was made from."""
+    if protocol.pool.strategy != "known-item":
+        return {}
+    topics = track.topics.exclude(formula_id="")
+    return {code: {formula} for code, formula in topics.values_list("code", "formula_id")}
+
+
+def _earlier(tops_up: Pool | None) -> tuple[ByTopic, ByTopic]:
+    """By topic, the units of a pool and of those that it tops up, and what is tied to these units."""
+    if tops_up is None:
+        return {}, {}
+    pools = chain(tops_up)
+    entries = PoolEntry.objects.filter(pool__in=pools).values_list("topic__code", "docno")
+    members = PoolMember.objects.filter(entry__pool__in=pools).values_list("entry__topic__code", "docno")
+    return _by_topic(entries.iterator(chunk_size=10_000)), _by_topic(members.iterator(chunk_size=10_000))
+
+
+def _by_topic(rows: Iterable[tuple[str, str]]) -> ByTopic:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for topic, docno in rows:
+        found[topic].add(docno)
+    return found

@@ -1,0 +1,86 @@
+"""A small formula task: posts that hold formulae, an index of them, and runs that find them."""
+
+import io
+from dataclasses import dataclass
+
+from corpus.models import Collection, Document, Formula, Topic, Track, User
+from pooling import services
+from pooling.models import Run, Team
+from tests.factories import (
+    make_answer,
+    make_collection,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+)
+
+SHAPES = ["x^2", r"\frac{a}{b}", r"\sqrt{n}", "e^{i\\pi}"]
+
+
+@dataclass
+class FormulaScene:
+    """Threads of a question and two answers; formula n looks like SHAPES[n % 4], and stands in post n."""
+
+    track: Track
+    collection: Collection
+    topic: Topic
+    other: Topic
+    organizer: User
+    teams: list[Team]
+
+    def submit(self, tag: str, formulae: list[int], *, team: int = 0, kind: str = "primary") -> Run:
+        """A run that finds the same formulae for both topics."""
+        posts = dict(Formula.objects.filter(collection=self.collection).values_list("code", "post"))
+        lines = [
+            f"{code}\t{n}\t{posts[str(n)]}\t{rank}\t{-rank}\t{tag}\n"
+            for code in (self.topic.code, self.other.code)
+            for rank, n in enumerate(formulae, 1)
+        ]
+        return services.submit_run(
+            track=self.track,
+            team=self.teams[team],
+            by=self.organizer,
+            file=io.BytesIO("".join(lines).encode()),
+            file_name=f"{tag}.tsv",
+            declared=services.Declaration(kind=kind),
+        )
+
+
+def build_formula_scene(
+    *, protocol: str = "arqmath-2021-task2", n: int = 48, is_clustered: bool = True
+) -> FormulaScene:
+    collection = make_collection("posts")
+    for i in range(0, n, 3):
+        question = _post(collection, i)
+        for k in (i + 1, i + 2):
+            _post(collection, k, question)
+    Formula.objects.bulk_create(
+        Formula(
+            collection=collection,
+            code=str(i),
+            post=str(1000 + i),
+            thread=str(1000 + i - i % 3),
+            place=Formula.Place.QUESTION if i % 3 == 0 else Formula.Place.ANSWER,
+            visual=f"v{i % 4}" if is_clustered else "",
+            latex=SHAPES[i % 4],
+        )
+        for i in range(n)
+    )
+    track = make_track("formulae", protocol=protocol, collection=collection)
+    topics = [make_topic(track, f"B.{i}", formula_id=f"q_{i}", latex=SHAPES[0]) for i in (1, 2)]
+    teams = [services.create_team(track=track, name=name) for name in ("Abacus", "Base")]
+    return FormulaScene(track, collection, *topics, make_organizer("olga"), teams)
+
+
+def _post(collection: Collection, i: int, question: Document | None = None) -> Document:
+    body = (
+        f'<p>First words of post {i}.</p><p>Here <span class="math-container" data-formula-id="{i}" '
+        f'data-display="inline">{SHAPES[i % 4]}</span> stands.</p>'
+    )
+    docno = str(1000 + i)
+    return (
+        make_document(collection, docno, body=body)
+        if question is None
+        else make_answer(question, docno, body=body)
+    )

@@ -1,0 +1,148 @@
+"""Pools of visually distinct formulae as jobs: entries, members, and who brought what, from runs to rows."""
+
+import hashlib
+
+import pytest
+
+from corpus import jobs
+from corpus.models import Document, Formula
+from pooling import pool_services, selectors
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
+from tests.pooling.formula_scene import FormulaScene, build_formula_scene
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
+
+
+@pytest.fixture
+def formulae() -> FormulaScene:
+    return build_formula_scene()
+
+
+def build(scene: FormulaScene, name: str = "Pool 1", **options: object) -> Pool:
+    arguments = {"seed": 7, "depth": {}} | options
+    pool = pool_services.request_pool(track=scene.track, name=name, by=scene.organizer, **arguments)  # type: ignore[arg-type]
+    assert pool.job_id is not None
+    jobs.run(pool.job_id)
+    pool.refresh_from_db()
+    return pool
+
+
+def test_units_are_distinct_formulae_and_members_their_instances(formulae: FormulaScene) -> None:
+    formulae.submit("a", [0, 4, 8, 1, 5, 2])
+    formulae.submit("b", [12, 0, 3], team=1)
+
+    pool = build(formulae)
+
+    assert pool.status == "ready", pool.job and pool.job.error
+    entries = PoolEntry.objects.filter(pool=pool, topic=formulae.topic)
+    assert sorted(entry.docno for entry in entries) == ["v0", "v1", "v2", "v3"]
+    assert all(entry.document_id is None for entry in entries)
+    members = PoolMember.objects.filter(entry__in=entries.filter(docno="v0"))
+    assert sorted(member.docno for member in members) == ["0", "12", "4", "8"]
+
+
+def test_depth_counts_distinct_formulae(formulae: FormulaScene) -> None:
+    formulae.submit("a", [0, 4, 8, 1, 5, 2])
+
+    pool = build(formulae, depth={"primary": 2})
+
+    entries = PoolEntry.objects.filter(pool=pool, topic=formulae.topic)
+    assert sorted(entry.docno for entry in entries) == ["v0", "v1"]
+    assert pool.statistics["runs"][0]["reach"] == [4, 4]
+
+
+def test_at_most_five_members_are_shown_and_all_are_kept(formulae: FormulaScene) -> None:
+    formulae.submit("a", [4 * i for i in range(12)])
+
+    pool = build(formulae)
+
+    entry = PoolEntry.objects.get(pool=pool, topic=formulae.topic)
+    assert entry.members.count() == 12
+    shown = entry.members.filter(position__gt=0).order_by("position")
+    assert [member.position for member in shown] == [1, 2, 3, 4, 5]
+
+
+def test_members_say_where_they_stand_and_who_brought_them(formulae: FormulaScene) -> None:
+    first = formulae.submit("a", [4, 1])
+    second = formulae.submit("b", [1, 0, 4], team=1)
+
+    pool = build(formulae)
+
+    member = PoolMember.objects.get(entry__pool=pool, entry__topic=formulae.topic, docno="4")
+    assert (member.post, member.thread) == ("1004", "1003")
+    assert member.document == Document.objects.get(docno="1004")
+    given = MemberContribution.objects.filter(member=member).order_by("run").values_list("run", "rank")
+    assert list(given) == [(first.pk, 1), (second.pk, 3)]
+    of_unit = Contribution.objects.filter(entry=member.entry).order_by("run").values_list("run", "rank")
+    assert list(of_unit) == [(first.pk, 1), (second.pk, 2)], "a unit's rank is that of its first instance"
+
+
+def test_same_runs_and_seed_give_the_same_members(formulae: FormulaScene) -> None:
+    formulae.submit("a", [4 * i for i in range(12)])
+
+    first, second = build(formulae), build(formulae, name="Pool 2")
+    other = build(formulae, name="Pool 3", seed=8)
+
+    assert first.statistics["members"]["sha256"] == second.statistics["members"]["sha256"]
+    assert first.statistics["members"]["sha256"] != other.statistics["members"]["sha256"]
+    assert first.sha256 == second.sha256
+    lines = b"".join(selectors.member_lines(first))
+    assert hashlib.sha256(lines).hexdigest() == first.statistics["members"]["sha256"]
+
+
+def test_collection_that_is_not_clustered_is_a_refusal_that_says_so() -> None:
+    scene = build_formula_scene(is_clustered=False)
+    scene.submit("a", [0, 1])
+
+    pool = build(scene)
+
+    assert pool.status == "failed"
+    assert pool.job is not None
+    assert "are to be clustered first" in pool.job.error
+    assert not PoolEntry.objects.exists()
+
+
+def test_track_without_a_collection_cannot_pool_formulae(formulae: FormulaScene) -> None:
+    formulae.submit("a", [0, 1])
+    formulae.track.collection = None
+    formulae.track.save(update_fields=["collection"])
+
+    pool = build(formulae)
+
+    assert pool.job is not None
+    assert "needs a collection with a formula index, and it has none" in pool.job.error
+
+
+def test_submitted_instances_are_clustered_where_the_protocol_says_so() -> None:
+    scene = build_formula_scene(protocol="arqmath-2020-task2", is_clustered=False)
+    scene.submit("a", [0, 4, 1])
+
+    pool = build(scene)
+
+    assert pool.status == "ready", pool.job and pool.job.error
+    sizes = [entry.members.count() for entry in PoolEntry.objects.filter(pool=pool, topic=scene.topic)]
+    assert sorted(sizes) == [1, 2]
+    made = Formula.objects.exclude(visual="").values_list("code", flat=True)
+    assert sorted(made) == ["0", "1", "4"], "of the submitted ones alone"
+
+
+def test_top_up_holds_only_formulae_that_are_new(formulae: FormulaScene) -> None:
+    formulae.submit("a", [0, 1])
+    first = build(formulae)
+    formulae.submit("late", [4, 2], team=1)
+
+    second = build(formulae, name="Pool 2", tops_up=first)
+
+    entries = PoolEntry.objects.filter(pool=second, topic=formulae.topic)
+    assert [entry.docno for entry in entries] == ["v2"]
+    assert second.statistics["n_already"] == 4
+    assert selectors.pool_record(second)["tops_up"] == [{"pool": "Pool 1", "sha256": first.sha256}]
+
+
+def test_top_up_without_anything_new_is_an_empty_pool(formulae: FormulaScene) -> None:
+    formulae.submit("a", [0, 1])
+    first = build(formulae)
+
+    second = build(formulae, name="Pool 2", tops_up=first)
+
+    assert (second.status, second.statistics["n"]) == ("ready", 0)

@@ -1,0 +1,299 @@
+"""The organizers' pages of pools: what one would cost, what it holds, and who brought what."""
+
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+
+from corpus import jobs
+from corpus.models import Formula, Job
+from pooling import pool_previews, pool_services
+from pooling.models import Pool
+from tests.factories import make_organizer
+from tests.pooling.conftest import Scene
+from tests.pooling.formula_scene import FormulaScene, build_formula_scene
+from tests.pooling.test_pool_services import build, hand_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def organizer(client: Client) -> Client:
+    client.force_login(make_organizer("maud"))
+    return client
+
+
+@pytest.fixture
+def formulae(folder: object) -> FormulaScene:
+    scene = build_formula_scene()
+    scene.submit("a", [4 * i for i in range(12)] + [1])
+    scene.submit("b", [1, 0, 3], team=1)
+    return scene
+
+
+def formula_pool(scene: FormulaScene) -> Pool:
+    pool = pool_services.request_pool(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
+    assert pool.job_id is not None
+    jobs.run(pool.job_id)
+    pool.refresh_from_db()
+    return pool
+
+
+def page(client: Client, name: str, *arguments: Any, **query: Any) -> str:
+    answer = client.get(reverse(f"pooling:{name}", args=arguments), query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+# ---- the preview
+
+
+@pytest.mark.parametrize("depth", [1, 3, 6])
+def test_preview_says_what_building_gives(scene: Scene, depth: int) -> None:
+    hand_in(scene, "a", n=8)
+    hand_in(scene, "b", n=8, first=104, kind="alternate")
+    found = pool_previews.preview(scene.track)
+
+    pool = build(scene, depth=found.depth_by_kind(depth))
+
+    assert pool.statistics["n"] == found.totals[depth - 1]
+    assert [one["n"] for one in pool.statistics["topics"]] == found.sizes[depth - 1].tolist()
+
+
+def test_preview_of_formulae_says_what_building_gives(formulae: FormulaScene) -> None:
+    found = pool_previews.preview(formulae.track)
+    pool = pool_services.request_pool(
+        track=formulae.track, name="P", seed=1, depth=found.depth_by_kind(2), by=formulae.organizer
+    )
+    jobs.run(pool.job_id or 0)
+
+    pool.refresh_from_db()
+    assert pool.statistics["n"] == found.totals[1] == 2 * 2
+
+
+def test_budget_gives_the_depth_and_a_way_to_build_it(scene: Scene, organizer: Client) -> None:
+    hand_in(scene, "a", n=30)
+
+    text = page(organizer, "preview", scene.track.slug, budget="1", rate="120")
+
+    assert "pay for <strong>depth 10</strong>" in text, "30 units an hour, of three topics"
+    assert f"/tracks/{scene.track.slug}/pools/new/?depth_primary=10&amp;depth_alternate=4" in text
+
+
+def test_link_of_the_preview_fills_the_form_in(scene: Scene, organizer: Client) -> None:
+    hand_in(scene, "a")
+
+    text = page(organizer, "new_pool", scene.track.slug, depth_primary="10", seed="nonsense")
+
+    assert 'name="depth_primary" value="10"' in text
+
+
+def test_preview_is_kept_until_a_run_comes_or_goes(
+    scene: Scene, organizer: Client, django_assert_max_num_queries: Any
+) -> None:
+    hand_in(scene, "a")
+    first = pool_previews.preview(scene.track)
+    with django_assert_max_num_queries(3):
+        again = pool_previews.preview(scene.track)
+    hand_in(scene, "b", first=120)
+
+    later = pool_previews.preview(scene.track)
+
+    assert again.totals[3] == first.totals[3] == 12
+    assert later.totals[3] == 24
+
+
+def test_preview_of_a_top_up_counts_what_is_new(scene: Scene, organizer: Client) -> None:
+    hand_in(scene, "a")
+    pool = build(scene)
+    hand_in(scene, "b", first=102)
+
+    found = pool_previews.preview(scene.track, tops_up=pool)
+
+    assert found.totals[3] == 3 * 2
+    assert f"tops_up={pool.pk}" in page(organizer, "preview", scene.track.slug, tops_up=pool.pk)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"rate": "0"}, {"rate": "nan"}, {"budget": "-1"}, {"depth": "x"}, {"depth": "0"}, {"tops_up": "99"}],
+)
+def test_preview_shows_what_was_wrong_with_the_question(
+    scene: Scene, organizer: Client, query: dict[str, str]
+) -> None:
+    build(scene) if hand_in(scene, "a") else None
+
+    assert "field-error" in page(organizer, "preview", scene.track.slug, **query)
+
+
+def test_preview_without_runs_says_so(scene: Scene, organizer: Client) -> None:
+    assert "there is no run of a kind that is pooled" in page(organizer, "preview", scene.track.slug)
+
+
+def test_preview_of_formulae_that_are_not_clustered_says_so(folder: object, organizer: Client) -> None:
+    scene = build_formula_scene(is_clustered=False)
+    scene.submit("a", [0, 1])
+
+    assert "are to be clustered first" in page(organizer, "preview", scene.track.slug)
+
+
+def test_visual_ids_of_submitted_formulae_are_made_on_demand(folder: object, organizer: Client) -> None:
+    scene = build_formula_scene(protocol="arqmath-2020-task2", is_clustered=False)
+    scene.submit("a", [0, 4, 1])
+    assert "3 of the submitted formulae have no visual id yet" in page(organizer, "preview", scene.track.slug)
+    assert not Formula.objects.exclude(visual="").exists(), "looking stores nothing"
+
+    answer = organizer.post(reverse("pooling:make_ids", args=[scene.track.slug]))
+    job = Job.objects.get(kind="pooling.make_ids")
+    jobs.run(job.pk)
+
+    assert answer["Location"] == job.get_absolute_url()
+    assert pool_previews.preview(scene.track).totals[9] == 2 * 2
+
+
+def test_depth_that_no_curve_reaches_is_the_last(scene: Scene, organizer: Client) -> None:
+    hand_in(scene, "a")
+
+    assert "By topic, at depth 100" in page(organizer, "preview", scene.track.slug, depth="5000")
+
+
+# ---- entries and members
+
+
+def test_entry_shows_its_members_where_they_stand_and_who_brought_them(
+    formulae: FormulaScene, organizer: Client
+) -> None:
+    pool = formula_pool(formulae)
+
+    text = page(organizer, "pool_topic", pool.pk, formulae.topic.code)
+
+    assert text.count('<li class="member">') == 5 + 1 + 1
+    assert 'data-formula-id="0"' in text
+    assert "math-container is-marked" in text
+    assert "stands.</p>" in text
+    assert "First words of post" not in text, "the paragraph alone"
+    assert f"/collections/{formulae.collection.slug}/threads/1000/" in text
+    assert "12 members in all" in text
+    assert "In 2 runs, best rank 1" in text
+
+
+def test_members_that_are_not_shown_stand_on_the_page_of_the_entry(
+    formulae: FormulaScene, organizer: Client
+) -> None:
+    pool = formula_pool(formulae)
+    entry = pool.entries.get(topic=formulae.topic, docno="v0")
+
+    text = page(organizer, "pool_entry", pool.pk, entry.pk)
+
+    hidden = entry.members.filter(position=0).values_list("docno", flat=True)
+    assert len(hidden) == 7
+    assert all(f'<th scope="row" class="mono">{docno}</th>' in text for docno in hidden)
+
+
+def test_entry_of_another_pool_is_not_found(formulae: FormulaScene, organizer: Client) -> None:
+    pool = formula_pool(formulae)
+    other = pool_services.request_pool(
+        track=formulae.track, name="Other", seed=1, depth={}, by=formulae.organizer
+    )
+    jobs.run(other.job_id or 0)
+
+    address = reverse("pooling:pool_entry", args=[pool.pk, other.entries.earliest("pk").pk])
+
+    assert organizer.get(address).status_code == 404
+
+
+def test_topic_page_takes_as_many_queries_for_many_members_as_for_few(
+    formulae: FormulaScene, organizer: Client, django_assert_max_num_queries: Any
+) -> None:
+    pool = formula_pool(formulae)
+
+    with django_assert_max_num_queries(24):
+        page(organizer, "pool_topic", pool.pk, formulae.topic.code)
+
+
+def test_answers_are_listed_with_their_runs_page_by_page(scene: Scene, organizer: Client) -> None:
+    run = hand_in(scene, "a", n=30)
+    pool = build(scene)
+
+    first = page(organizer, "pool_topic", pool.pk, "A.1")
+    second = page(organizer, "pool_topic", pool.pk, "A.1", page="2")
+
+    assert (first.count('<article class="entry"'), second.count('<article class="entry"')) == (20, 10)
+    assert "1–20 of 30" in first
+    assert f'<a href="/runs/{run.pk}/">a</a>' in first
+    assert "1 run, best rank" in first
+
+
+def test_topic_of_which_nothing_is_pooled_says_why(scene: Scene, organizer: Client) -> None:
+    hand_in(scene, "a")
+    first = build(scene)
+    second = build(scene, name="Pool 2", tops_up=first)
+
+    text = page(organizer, "pool_topic", second.pk, "A.1")
+
+    assert "is in Pool 1 already" in text
+
+
+def test_topic_of_no_pool_is_not_found(scene: Scene, organizer: Client) -> None:
+    hand_in(scene, "a")
+
+    assert organizer.get(reverse("pooling:pool_topic", args=[build(scene).pk, "Z.9"])).status_code == 404
+
+
+# ---- runs and teams
+
+
+def test_leaving_a_team_out_is_told_for_the_pool_and_by_topic(
+    formulae: FormulaScene, organizer: Client
+) -> None:
+    pool = formula_pool(formulae)
+
+    text = page(organizer, "pool", pool.pk)
+    by_topic = page(organizer, "pool_depths", pool.pk)
+
+    assert [(team["team"], team["alone"]) for team in pool.statistics["teams"]] == [
+        ("Abacus", 0),
+        ("Base", 2),
+    ]
+    assert "33.3 %" in text
+    assert '<th scope="row">Base</th><td class="num">1</td><td class="num">1</td>' in by_topic
+    assert '<td class="num">13</td>' in by_topic, "run a down to its last rank"
+
+
+def test_overlap_of_many_runs_is_limited_and_each_run_has_its_own_table(
+    scene: Scene, organizer: Client
+) -> None:
+    runs = [hand_in(scene, f"run{i:02}", n=3 + i % 5, first=100 + i % 10) for i in range(30)]
+    pool = build(scene)
+
+    whole = page(organizer, "pool", pool.pk)
+    matrix = page(organizer, "pool_overlap", pool.pk)
+    one = page(organizer, "pool_overlap", pool.pk, run=runs[4].pk)
+    lines = b"".join(organizer.get(f"/pools/{pool.pk}/overlap.tsv").streaming_content)
+
+    assert "stands on a page of its own" in whole
+    assert matrix.count('class="overlap-tag"') == 24
+    assert "6 runs are left out" in matrix
+    assert one.count('<th scope="row" class="run-name">') == 29
+    assert len(lines.splitlines()) == 30 * 31 / 2
+
+
+@pytest.mark.parametrize("run", ["", "x", "-1", "99999999999999999999", "²"])
+def test_junk_for_a_run_shows_the_matrix(scene: Scene, organizer: Client, run: str) -> None:
+    hand_in(scene, "a")
+
+    assert "Overlap between runs" in page(organizer, "pool_overlap", build(scene).pk, run=run)
+
+
+@pytest.mark.parametrize("first", ["x", "-3", "99999", "²"])
+def test_junk_for_the_first_topic_is_no_error(scene: Scene, organizer: Client, first: str) -> None:
+    hand_in(scene, "a")
+
+    page(organizer, "pool_depths", build(scene).pk, **{"from": first})
