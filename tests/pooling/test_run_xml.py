@@ -1,4 +1,4 @@
-"""Runs of formulae, of NTCIR and of BOLT that must be refused: each with its complaint, on its line, in little memory."""
+"""Runs of formulae, NTCIR and BOLT that must be refused: each with its complaint, on its line, in little memory."""
 
 import gzip
 import tracemalloc
