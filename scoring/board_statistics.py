@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
+from pooling.columns import Ranked
 from protocols.measure_names import Measure
 from protocols.schema import Average
 from scoring.intervals import LEVEL, N_RESAMPLES, bootstrap
@@ -34,7 +34,7 @@ class JudgedShares(NamedTuple):
     unjudged: float
 
 
-def judged_shares(run: RunColumns, judged: JudgedDocuments, average: Average) -> JudgedShares:
+def judged_shares(run: Ranked, judged: JudgedDocuments, average: Average) -> JudgedShares:
     """Count a run's judged documents."""
     hits = judged.hits(run)
     values = KERNELS[JUDGED_AT_10.family](hits, judged, JUDGED_AT_10)

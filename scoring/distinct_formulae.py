@@ -49,6 +49,7 @@ def collapse_instances(run: RunColumns, formulae: Formulae) -> Collapsed:
 def _firsts(topic: NDArray[np.int32], visual: NDArray[np.bytes_]) -> NDArray[np.intp]:
     """The first row of each (topic, visual id), ascending; rows stand in the order of their topic's scores."""
     _, code = np.unique(visual, return_inverse=True)
+    first: NDArray[np.intp]
     _, first = np.unique(topic.astype(np.int64) * (len(visual) + 1) + code, return_index=True)
     first.sort()
     return first

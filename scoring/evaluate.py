@@ -19,8 +19,10 @@ from scoring.matching import JudgedDocuments
 from scoring.measures import RunScores, score_run
 from scoring.parallel import WorkerLost, in_parallel, processors
 from scoring.protocol_rules import NotComputed, measures_of
-from scoring.run_files import STDIN, InputError, names, read_qrels, read_run
+from scoring.run_files import STDIN, InputError, names, read_judged, read_run
 from scoring.tables import HEADER, ScoreRow, as_json, as_tsv, score_rows
+from scoring.unit_files import add_unit_arguments, read_units
+from scoring.units import Units
 
 SMALL = 2 << 20  # bytes of runs that one process reads before another would be there
 
@@ -34,6 +36,7 @@ class Request:
     runs: list[str]
     measures: list[Measure]
     average: Average
+    units: Units
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +67,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="M",
         help='measures instead of the protocol\'s, such as "nDCG\'" "AP(rel=2)\'" "P(rel=2)@10\'" judged@10',
+    )
+    add_unit_arguments(parser)
+    parser.add_argument(
+        "--scale",
+        type=int,
+        default=1,
+        metavar="N",
+        help="multiply every grade of the qrels by N, which makes whole numbers of fractions; levels grow with it",
+    )
+    parser.add_argument(
+        "--duplicates",
+        metavar="FILE",
+        help="near-duplicates: topic, docno, and the docno judged in its place; a repeated one is a false alarm",
     )
     parser.add_argument(
         "--processes",
@@ -99,7 +115,8 @@ def _request(arguments: argparse.Namespace) -> Request:
     if [arguments.qrels, *runs].count(STDIN) > 1:
         raise InputError("standard input (-) can be read once only")
     average = arguments.average or protocol.scoring.average
-    return Request(protocol, arguments.qrels, runs, measures_of(protocol, names), average)
+    measures = measures_of(protocol, names)
+    return Request(protocol, arguments.qrels, runs, measures, average, read_units(arguments, protocol))
 
 
 def _sorted_words(words: Sequence[str], runs: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -117,11 +134,13 @@ def _is_measure(word: str) -> bool:
 
 
 def _output(request: Request, arguments: argparse.Namespace) -> str:
-    judged = JudgedDocuments(read_qrels(request.qrels))
+    judged = read_judged(request.qrels, scale=arguments.scale, duplicates=arguments.duplicates)
     called = names(request.runs)
+    if request.protocol.scoring.duplicates_are_false_alarms and not (arguments.duplicates or arguments.quiet):
+        print("no --duplicates: near-duplicates of judged documents are unjudged", file=sys.stderr)  # noqa: T201
     with _bar(len(called), is_wanted=not arguments.quiet) as taken:
         scored = in_parallel(
-            partial(_score, protocol=request.protocol, judged=judged, measures=request.measures),
+            partial(_score, request=request, judged=judged),
             list(called),
             processes=_processes(arguments.processes, list(called)),
             refusals=InputError,
@@ -147,11 +166,12 @@ class Scored(NamedTuple):
 
     scores: RunScores
     n_topics: int
+    note: str
 
 
-def _score(path: str, *, protocol: Protocol, judged: JudgedDocuments, measures: list[Measure]) -> Scored:
-    columns = read_run(path, protocol)
-    return Scored(score_run(columns, judged, measures), len(columns.topics))
+def _score(path: str, *, request: Request, judged: JudgedDocuments) -> Scored:
+    run, note = request.units.prepared(read_run(path, request.protocol))
+    return Scored(score_run(run, judged, request.measures), len(run.topics), note)
 
 
 def _averaged(name: str, one: Scored, average: Average) -> str:
@@ -163,7 +183,8 @@ def _averaged(name: str, one: Scored, average: Average) -> str:
     )
     said += f", {counted}" if one.scores.n_missing else ""
     n_extra = one.n_topics - n_common
-    return said + (f"; {n_extra} of the run not in the qrels, ignored" if n_extra else "")
+    said += f"; {n_extra} of the run not in the qrels, ignored" if n_extra else ""
+    return said + (f"; {one.note}" if one.note else "")
 
 
 def _processes(asked: int | None, paths: Sequence[str]) -> int:

@@ -2,14 +2,13 @@
 
 import secrets
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from django.db import transaction
 from django.utils import timezone
 
 from corpus import jobs
 from corpus.models import Track, User
-from pooling.columns import RunColumns, load
 from pooling.models import Run
 from protocols.measure_names import Measure, parse_measures
 from protocols.schema import Average
@@ -19,7 +18,8 @@ from scoring.errors import LeaderboardRefused
 from scoring.matching import JudgedDocuments
 from scoring.measures import RunScores, score_run
 from scoring.models import Evaluation, Leaderboard, Qrels, Score
-from scoring.protocol_rules import NotComputed, measures_of
+from scoring.protocol_rules import measures_of
+from scoring.stored_runs import check_can_be_scored, judged_documents, ranking_of
 from scoring.tables import score_rows
 
 CHUNK = 5_000
@@ -45,10 +45,8 @@ def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
         raise LeaderboardRefused(
             f"{qrels.track} has no run to score; the protocol scores runs of the kinds {kinds}."
         )
-    try:
-        measures = measures_of(protocol)
-    except NotComputed as error:
-        raise LeaderboardRefused(f"{error}.") from None
+    check_can_be_scored(qrels.track)
+    measures = measures_of(protocol)
     board = Leaderboard.objects.create(
         track=qrels.track,
         qrels=qrels,
@@ -105,7 +103,7 @@ def score_runs(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any
         Another worker has taken the job over.
     """
     board = Leaderboard.objects.select_related("track__protocol", "qrels").get(pk=leaderboard_id)
-    judged = JudgedDocuments(selectors.qrels_columns(board.qrels))
+    judged = judged_documents(board.qrels)
     measures = parse_measures(board.measures)
     average = cast(Average, board.average)
     scored = list(_scored(board.track, judged, measures, average, progress))
@@ -136,19 +134,9 @@ def _scored(
     runs = list(selectors.runs_to_score(track))
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
-        columns = _columns(run)
-        scores = score_run(columns, judged, measures)
-        yield _Scored(run, scores, judged_shares(columns, judged, average))
-
-
-def _columns(run: Run) -> RunColumns:
-    try:
-        with run.columns.open("rb") as stored:
-            return load(cast(BinaryIO, stored))
-    except (OSError, ValueError, KeyError) as error:
-        raise LeaderboardRefused(
-            f"The stored columns of the run {run.tag} cannot be read: {error}."
-        ) from error
+        ranking = ranking_of(run, track)
+        scores = score_run(ranking, judged, measures)
+        yield _Scored(run, scores, judged_shares(ranking, judged, average))
 
 
 def _store(

@@ -65,6 +65,13 @@ class Hits:
         return Hits(self.topic, rank, self.grade, n_judged)
 
 
+def _is_first(group: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each row is the first of its group."""
+    is_first = np.zeros(len(group), dtype=np.bool_)
+    is_first[np.unique(group, return_index=True)[1]] = True
+    return is_first
+
+
 def position_in_topic(topic: NDArray[np.int64], n_topics: int) -> NDArray[np.int64]:
     """How many rows of the same topic stand above each row; rows are sorted by topic. Shape (rows,)."""
     counts = np.bincount(topic, minlength=n_topics)
@@ -81,14 +88,20 @@ def count_above(topic: NDArray[np.int64], n_topics: int, is_counted: NDArray[np.
 
 
 class JudgedDocuments:
-    """Qrels made ready to be matched with runs, and to be counted by the measures."""
+    """Qrels made ready to be matched with runs, and to be counted by the measures.
 
-    def __init__(self, qrels: QrelsColumns) -> None:
+    `group` (rows,) tells near-duplicates: of a group the first that a run ranks is a hit, further ones are hits that
+    are not relevant, and what can be found is the group, once.
+    """
+
+    def __init__(self, qrels: QrelsColumns, group: NDArray[np.int64] | None = None) -> None:
+        self.group = group
         self.topics = qrels.topics
         self.topic = qrels.topic_index.astype(np.int64)
         self.grade = qrels.grade.astype(np.int64)
         self._place = {code: index for index, code in enumerate(qrels.topics.tolist())}
         self._table = _Table(self.topic, qrels.docno)
+        self._counts = np.ones(len(self.topic), dtype=np.bool_) if group is None else _is_first(group)
         self._remembered: dict[Hashable, Any] = {}
 
     @property
@@ -106,7 +119,8 @@ class JudgedDocuments:
         """Documents of each topic with a grade from `lowest`, and under `below` if that is given. Shape (topics,)."""
 
         def count() -> NDArray[np.int64]:
-            is_counted = (self.grade >= lowest) & (self.grade < below if below is not None else True)
+            is_counted = self._counts & (self.grade >= lowest)
+            is_counted &= self.grade < below if below is not None else True
             return np.bincount(self.topic[is_counted], minlength=self.n_topics)
 
         return self.remember(("n_graded", lowest, below), count)
@@ -114,7 +128,7 @@ class JudgedDocuments:
     @cached_property
     def ideal(self) -> Hits:
         """The ranking that no run can beat: every judged document, highest grade first."""
-        is_judged = self.grade >= 0
+        is_judged = self._counts & (self.grade >= 0)
         topic, grade = self.topic[is_judged], self.grade[is_judged]
         order = np.lexsort((-grade, topic))
         rank = position_in_topic(topic, self.n_topics) + 1
@@ -140,7 +154,16 @@ class JudgedDocuments:
             n_rows = np.minimum(n_rows, depth)
         n_returned = np.zeros(self.n_topics, dtype=np.int64)
         n_returned[places[places >= 0]] = n_rows[places >= 0]
-        return Hits(self.topic[entry], rank, self.grade[entry], n_returned)
+        return Hits(self.topic[entry], rank, self._grades(entry), n_returned)
+
+    def _grades(self, entry: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Grades of hits in the order of a run; a near-duplicate of one above is not relevant, if it has a grade."""
+        grade = self.grade[entry]
+        return (
+            grade
+            if self.group is None
+            else np.where(_is_first(self.group[entry]), grade, np.minimum(grade, 0))
+        )
 
 
 class _Table:

@@ -1,4 +1,4 @@
-"""What a protocol asks of scoring, or a refusal where it asks for what is not computed."""
+"""What a protocol asks of scoring."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from protocols.schema import Protocol
 
 
 class NotComputed(ValueError):
-    """A protocol whose scores cannot be computed: file, key, and why."""
+    """A protocol whose scores cannot be computed from what was given: slug, key, and what is wanted."""
 
 
 def measures_of(protocol: Protocol, names: Sequence[str] = ()) -> list[Measure]:
@@ -17,13 +17,19 @@ def measures_of(protocol: Protocol, names: Sequence[str] = ()) -> list[Measure]:
     ------
     MeasureError
         A given name is not in the notation.
-    NotComputed
-        The protocol scores something else than the documents that runs rank.
     """
-    for key in ("collapse_instances", "duplicates_are_false_alarms"):
-        if getattr(protocol.scoring, key):
-            raise NotComputed(
-                f"{protocol.slug}: scoring.{key}: runs are scored by the documents that they rank, one by one; "
-                "a protocol with this key cannot be scored yet"
-            )
     return parse_measures(names or protocol.scoring.measures)
+
+
+def check_units(protocol: Protocol, *, has_formulae: bool, how: str) -> None:
+    """Refuse to score instances one by one where the protocol scores distinct formulae; `how` says what to do.
+
+    Raises
+    ------
+    NotComputed
+        The protocol has `collapse_instances`, and no formulae are at hand.
+    """
+    if protocol.scoring.collapse_instances and not has_formulae:
+        raise NotComputed(
+            f"{protocol.slug}: scoring.collapse_instances: each instance counts as its visually distinct formula; {how}"
+        )

@@ -12,6 +12,8 @@ from pooling.columns import RunColumns
 from pooling.containers import Limits, Unreadable, opened, unwrap
 from pooling.run_format import check_run
 from protocols.schema import Protocol
+from scoring.duplicates import DuplicatesError, parse_duplicates, with_duplicates
+from scoring.matching import JudgedDocuments
 from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
 
 STDIN = "-"
@@ -54,6 +56,25 @@ def read_qrels(path: str, *, scale: int = 1) -> QrelsColumns:
         return parse_qrels(b"".join(read_text(path)), scale=scale)
     except (OSError, Unreadable, QrelsError) as error:
         raise InputError(f"{path}: {reason(error)}") from None
+
+
+def read_judged(path: str, *, scale: int = 1, duplicates: str | None = None) -> JudgedDocuments:
+    """A qrels file made ready for scoring, perhaps with the near-duplicates of what was judged.
+
+    Raises
+    ------
+    InputError
+        A file cannot be used.
+    """
+    if scale < 1:
+        raise InputError(f"--scale {scale}: a whole number from 1 is accepted")
+    qrels = read_qrels(path, scale=scale)
+    if duplicates is None:
+        return JudgedDocuments(qrels)
+    try:
+        return JudgedDocuments(*with_duplicates(qrels, parse_duplicates(b"".join(read_text(duplicates)))))
+    except (OSError, Unreadable, DuplicatesError) as error:
+        raise InputError(f"{duplicates}: {reason(error)}") from None
 
 
 def read_text(path: str) -> Iterator[bytes]:

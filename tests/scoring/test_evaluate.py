@@ -400,3 +400,130 @@ def test_real_runs_are_read_to_be_scored_as_they_are_uploaded(data: Path, tmp_pa
     for path in sorted((data / "arqmath" / "runs").iterdir()):
         if "task2" not in path.name:
             assert outcome(path.read_bytes(), tmp_path / "r.tsv") is not None, path.name
+
+
+FORMULA_RUN = "B.1\tf1\t10\t1\t9\tr\nB.1\tf2\t10\t2\t8\tr\nB.1\tf3\t11\t3\t7\tr\nB.1\tf4\t12\t4\t6\tr\n"
+ID_MAP = "formula_id\tvisual_id\nf1\tv1\nf2\tv1\nf3\tv2\n"
+FORMULAE = ["evaluate", "--protocol", "arqmath-2020-task2", "--measure", "P@2", "P@4"]
+
+
+@pytest.fixture
+def formulae(tmp_path: Path) -> list[str]:
+    """Qrels by distinct formula, a run of four instances, and the map of three of them to two formulae."""
+    for name, text in (("q.txt", "B.1 0 v1 0\nB.1 0 v2 3\n"), ("r.tsv", FORMULA_RUN), ("map.tsv", ID_MAP)):
+        (tmp_path / name).write_text(text)
+    return ["--qrels", str(tmp_path / "q.txt"), str(tmp_path / "r.tsv")]
+
+
+def test_instances_are_scored_as_distinct_formulae(
+    formulae: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main([*FORMULAE, *formulae, "--formulae", str(tmp_path / "map.tsv")])
+
+    captured = capsys.readouterr()
+    assert status == 0
+    assert table(captured.out) == {("r", "all", "P@2"): "0.5000", ("r", "all", "P@4"): "0.2500"}
+    assert "4 instances, 2 distinct formulae, 1 instances without a visual id skipped" in captured.err
+
+
+def test_instances_are_scored_one_by_one_where_that_is_asked_for(
+    formulae: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q.txt").write_text("B.1 0 f1 0\nB.1 0 f3 3\nB.1 0 f4 2\n")
+
+    main([*FORMULAE, *formulae, "--units", "instances"])
+
+    assert table(capsys.readouterr().out) == {("r", "all", "P@2"): "0.0000", ("r", "all", "P@4"): "0.5000"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (
+            [],
+            "arqmath-2020-task2: scoring.collapse_instances: each instance counts as its visually distinct formula",
+        ),
+        (["--formulae", "nowhere.tsv"], "nowhere.tsv: No such file or directory"),
+        (["--formulae", "QRELS"], "q.txt"),
+        (["--protocol", "trec-adhoc", "--units", "distinct"], "--units distinct: name the formula index"),
+    ],
+)
+def test_distinct_formulae_need_an_index(
+    formulae: list[str], arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [formulae[1] if word == "QRELS" else word for word in arguments]
+
+    status = main([*FORMULAE, *formulae, *words])
+
+    captured = capsys.readouterr()
+    assert (status, captured.out) == (2, "")
+    assert reason in captured.err
+
+
+NTCIR = ["evaluate", "--protocol", "ntcir-12-wikipedia", "--quiet"]
+
+
+def test_the_published_values_of_tangent_cft_come_out(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Mansouri et al. (2019): bpref .60 for fully, .71 for partially relevant formulae of the concrete topics."""
+    files = [
+        data / "ntcir" / name
+        for name in ("qrels.ntcir12-math-browsing-concrete.txt", "TangentCFT_ntcir12_wikiformula.txt.gz")
+    ]
+
+    status = main(
+        [
+            *NTCIR,
+            "--qrels",
+            *map(str, files),
+            "--measure",
+            "bpref(rel=3)",
+            "bpref(rel=1)",
+            "--average",
+            "common",
+        ]
+    )
+
+    assert status == 0
+    assert sorted(table(capsys.readouterr().out).values()) == ["0.5963", "0.7134"]
+
+
+def test_fractional_grades_are_scaled_or_refused(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels = str(data / "ntcir" / "NTCIR12-ArXiv-Math.dat")
+    run = tmp_path / "r.txt"
+    run.write_text("NTCIR12-MathIR-1 1 0710.3032_1_22 1 2 r\nNTCIR12-MathIR-1 1 0804.0935_1_28 2 1 r\n")
+    arguments = [*NTCIR, "--qrels", qrels, str(run), "--measure", "P(rel=3)@2", "--average", "common"]
+
+    assert main(arguments) == 2
+    assert "is a fraction" in capsys.readouterr().err
+    assert main([*arguments, "--scale", "3"]) == 0
+    assert list(table(capsys.readouterr().out).values()) == ["0.5000"]
+
+
+def test_known_items_are_scored_by_reciprocal_rank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """NTCIR-11: the formula that a query was made from is the one that is relevant."""
+    (tmp_path / "known.txt").write_text("Q1 0 Article:3 1\nQ2 0 Łojasiewicz,_(n):0 1\nQ3 0 Other:1 1\n")
+    lines = [
+        "Q1 1 Article:9 1 9 r",
+        "Q1 1 Article:3 2 8 r",
+        "Q2 1 Łojasiewicz,_(n):0 1 5 r",
+        "Q3 1 X:1 1 5 r",
+    ]
+    (tmp_path / "r.txt").write_text("\n".join(lines))
+
+    status = main(
+        [
+            "evaluate",
+            "--protocol",
+            "ntcir-11-math",
+            "--qrels",
+            str(tmp_path / "known.txt"),
+            str(tmp_path / "r.txt"),
+        ]
+    )
+
+    assert status == 0
+    assert table(capsys.readouterr().out) == {("r", "all", "RR"): "0.5000"}

@@ -1,0 +1,80 @@
+"""What is scored: the stored columns of runs as their track's protocol scores them, and qrels with near-duplicates."""
+
+from typing import BinaryIO, cast
+
+from corpus.formula_selectors import formulae_of
+from corpus.models import Collection, Track
+from pooling.columns import Ranked, load, load_ranking
+from pooling.models import PoolMember, Run
+from scoring.distinct_formulae import collapse_instances
+from scoring.duplicates import DuplicatesError, with_duplicates
+from scoring.errors import LeaderboardRefused
+from scoring.matching import JudgedDocuments
+from scoring.models import Qrels
+from scoring.protocol_rules import NotComputed, check_units
+from scoring.selectors import qrels_columns
+
+
+def check_can_be_scored(track: Track) -> None:
+    """Whether what the protocol scores can be found out.
+
+    Raises
+    ------
+    LeaderboardRefused
+        It scores visually distinct formulae, and the track has no collection that could tell them.
+    """
+    how = "the track needs a collection whose formula index is imported"
+    try:
+        check_units(track.protocol.parsed, has_formulae=_has_collection(track), how=how)
+    except NotComputed as error:
+        raise LeaderboardRefused(f"{error}.") from None
+
+
+def _has_collection(track: Track) -> bool:
+    return track.collection is not None and track.collection.status == Collection.Status.READY
+
+
+def ranking_of(run: Run, track: Track) -> Ranked:
+    """A run as its track's protocol scores it: of formula instances only what is left as distinct formulae.
+
+    Only what scoring needs is read of the file, and one run at a time: memory does not grow with their number.
+
+    Raises
+    ------
+    LeaderboardRefused
+        The stored columns cannot be read.
+    """
+    is_collapsed = track.protocol.parsed.scoring.collapse_instances
+    try:
+        with run.columns.open("rb") as stored:
+            file = cast(BinaryIO, stored)
+            if not is_collapsed or track.collection_id is None:
+                return load_ranking(file)
+            columns = load(file)
+    except (OSError, ValueError, KeyError) as error:
+        raise LeaderboardRefused(
+            f"The stored columns of the run {run.tag} cannot be read: {error}."
+        ) from error
+    return collapse_instances(columns, formulae_of(track.collection_id, columns.docno)).columns
+
+
+def judged_documents(qrels: Qrels) -> JudgedDocuments:
+    """A version made ready for scoring, with the near-duplicates that its pools tie to what was judged.
+
+    Raises
+    ------
+    LeaderboardRefused
+        Pools contradict one another: what one ties to a document, another has judged for it.
+    """
+    columns = qrels_columns(qrels)
+    if not qrels.track.protocol.parsed.scoring.duplicates_are_false_alarms:
+        return JudgedDocuments(columns)
+    members = PoolMember.objects.filter(entry__pool__track=qrels.track).order_by("pk")
+    rows = members.values_list("entry__topic__code", "docno", "entry__docno")
+    tied = {
+        (topic.encode(), docno.encode(), judged.encode()) for topic, docno, judged in rows if docno != judged
+    }
+    try:
+        return JudgedDocuments(*with_duplicates(columns, sorted(tied)))
+    except DuplicatesError as error:
+        raise LeaderboardRefused(f"Near-duplicates do not fit together: {error}.") from None
