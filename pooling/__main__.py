@@ -8,7 +8,10 @@ import json
 import sys
 from pathlib import Path
 
+from corpus.errors import Refused
+from corpus.formula_files import read_index
 from pooling import pool_command, preview_command
+from pooling.formula_checks import FormulaLookup
 from pooling.manifest import ManifestError
 from pooling.pool_command import RunsRefused, add_protocol, protocol_and_topics
 from pooling.pool_files import PoolFileError
@@ -28,6 +31,7 @@ UNUSABLE = (
     PoolFileError,
     UnknownForm,
     NoSeconds,
+    Refused,
 )
 
 
@@ -67,6 +71,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="topic and seconds a line, where the protocol bounds them",
     )
+    check.add_argument(
+        "--formulae",
+        nargs="+",
+        type=Path,
+        metavar="INDEX",
+        help="formula indexes (TSV, or folders of them): look the formulae of runs up in them",
+    )
     check.set_defaults(command=check_files)
     add_protocol(check)
     pool_command.add_command(commands)
@@ -79,9 +90,10 @@ def check_files(options: argparse.Namespace) -> int:
     protocol, topics = protocol_and_topics(options)
     if options.repair:
         options.repair.mkdir(parents=True, exist_ok=True)
+    formulae = lookup_in(options.formulae) if options.formulae else None
     reports = []
     for path in options.files:
-        checked = check_run(path, protocol=protocol, topics=topics, name=path.name)
+        checked = check_run(path, protocol=protocol, topics=topics, formulae=formulae, name=path.name)
         reports.append(checked.report)
         if options.format == "text":
             print_report(checked.report, str(path))
@@ -95,6 +107,18 @@ def check_files(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps([report.as_json() for report in reports], ensure_ascii=False, indent=1))  # noqa: T201
     return 0 if all(report.is_acceptable for report in reports) else 1
+
+
+def lookup_in(paths: list[Path]) -> FormulaLookup:
+    """The formulae of some files, as a lookup for `check_run`.
+
+    Raises
+    ------
+    Refused
+        A file is neither a formula index nor an id map.
+    """
+    formulae = read_index(paths)
+    return lambda _: formulae
 
 
 def _repair(checked: CheckedRun, path: Path, directory: Path) -> None:

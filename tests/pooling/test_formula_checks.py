@@ -1,0 +1,146 @@
+"""Runs of formulae held against an index: unknown formulae, other posts, formulae of comments."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.formulae import PLACES, Formulae
+from corpus.models import Formula
+from pooling import services
+from pooling.__main__ import main
+from pooling.models import Team
+from pooling.run_format import CheckedRun, check_run
+from pooling.services import Declaration, RunRefused
+from protocols.loader import load_protocol
+from tests.factories import make_collection, make_organizer, make_topic, make_track
+
+PROTOCOL = load_protocol("arqmath-2021-task2")
+INDEX = [
+    ("10", "5", "4", "question", "v1"),
+    ("11", "6", "4", "answer", "v2"),
+    ("12", "6", "4", "comment", "v1"),
+    ("13", "", "", "answer", "v3"),  # as a map has it that names no posts
+]
+FORMULAE = Formulae.of(INDEX)
+GOOD = "B.1\t10\t5\t1\t3.5\trun\nB.1\t11\t6\t2\t2.5\trun\n"
+
+
+def check(text: str, **options: Any) -> CheckedRun:
+    options = {"protocol": PROTOCOL, "name": "run.tsv", "formulae": lambda _: FORMULAE} | options
+    return check_run(io.BytesIO(text.encode()), **options)
+
+
+def said(checked: CheckedRun) -> list[tuple[str, int, str]]:
+    complaints = [*checked.report.errors, *checked.report.warnings]
+    return [(one.code, one.n, one.where) for one in complaints]
+
+
+def test_formulae_in_the_posts_that_they_name_are_taken() -> None:
+    checked = check(GOOD)
+
+    assert said(checked) == []
+    assert checked.columns is not None
+    assert checked.columns.docno.tolist() == [b"10", b"11"]
+
+
+def test_unknown_formula_is_an_error() -> None:
+    checked = check(GOOD + "B.1\t99\t5\t3\t1.5\trun\nB.2\t99\t5\t1\t1.5\trun\n")
+
+    assert said(checked) == [("unknown-formula", 2, "lines 3, 4")]
+    assert checked.columns is None
+
+
+def test_formula_in_another_post_is_an_error() -> None:
+    assert said(check(GOOD.replace("\t11\t6\t", "\t11\t5\t"))) == [("wrong-post", 1, "line 2")]
+
+
+def test_formula_whose_post_is_not_known_may_name_any() -> None:
+    assert said(check("B.1\t13\t777\t1\t1.5\trun\n")) == []
+
+
+def test_formulae_of_comments_are_left_out_and_counted() -> None:
+    checked = check(GOOD + "B.1\t12\t6\t3\t1.5\trun\nB.2\t12\tnowhere\t1\t1.5\trun\n", topics=["B.1", "B.2"])
+
+    assert [code for code, _, _ in said(checked)] == ["formula-in-comment", "missing-topics"]
+    (warning, _) = checked.report.warnings
+    assert (warning.n, warning.where) == (2, "lines 3, 4")
+    assert warning.message == "2 of 4 lines name formulae of comments and were left out"
+    assert checked.columns is not None
+    assert checked.columns.docno.tolist() == [b"10", b"11"]
+    assert checked.columns.topics.tolist() == ["B.1"]
+    assert checked.columns.post is not None
+    assert checked.columns.post.tolist() == [b"5", b"6"]
+
+
+def test_lines_left_out_need_no_room_under_the_most_ranks() -> None:
+    lines = [f"B.1\t12\t6\t{rank}\t{9000 - rank}\trun" for rank in range(1, 2)]
+    many = [f"B.1\t{i}\t6\t{i}\t{5000 - i}\trun" for i in range(100, 1100)]
+    formulae = Formulae.of([*INDEX, *((str(i), "6", "4", "answer", "v") for i in range(100, 1100))])
+
+    checked = check("\n".join([*lines, *many]) + "\n", formulae=lambda _: formulae)
+
+    assert said(checked) == [("formula-in-comment", 1, "line 1")]
+    assert checked.columns is not None
+    assert len(checked.columns) == 1000
+
+
+def test_run_of_nothing_but_comments_is_refused() -> None:
+    checked = check("B.1\t12\t6\t1\t1.5\trun\n")
+
+    assert [code for code, _, _ in said(checked)] == ["empty", "formula-in-comment"]
+    assert checked.columns is None
+
+
+def test_without_an_index_nothing_is_looked_up() -> None:
+    assert said(check("B.1\t99\t5\t1\t1.5\trun\n", formulae=None)) == []
+
+
+def test_empty_index_knows_no_formula() -> None:
+    assert said(check(GOOD, formulae=lambda _: Formulae.of([]))) == [("unknown-formula", 2, "lines 1, 2")]
+
+
+def test_command_looks_formulae_up_in_indexes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = tmp_path / "index.tsv"
+    index.write_text("".join(f"{i}\t{p}\t{t}\t{place}\t{v}\tx\n" for i, p, t, place, v in INDEX[:3]))
+    run = tmp_path / "run.tsv"
+    run.write_text(GOOD + "B.1\t12\t6\t3\t1.5\trun\nB.1\t99\t5\t4\t0.5\trun\n")
+    check_it = ["check", "--protocol", PROTOCOL.slug, str(run), "--formulae"]
+
+    status = main([*check_it, str(index)])
+    assert status == 1
+    out = capsys.readouterr().out
+    assert "the formula is not in the collection" in out
+    assert "1 of 4 lines name formulae of comments" in out
+
+    assert main([*check_it, str(run)]) == 2
+    assert "run.tsv is neither XML nor" in capsys.readouterr().err
+
+
+@pytest.mark.django_db
+def test_submission_is_held_against_the_collections_index() -> None:
+    collection = make_collection()
+    track = make_track(protocol=PROTOCOL.slug, collection=collection)
+    make_topic(track, code="B.1")
+    team = Team.objects.create(track=track, name="One")
+    for code, post, thread, place, visual in INDEX:
+        number = PLACES.index(place)
+        Formula.objects.create(
+            collection=collection, code=code, post=post, thread=thread, place=number, visual=visual
+        )
+
+    def submit(text: str) -> Any:
+        return services.submit_run(
+            track=track,
+            team=team,
+            by=make_organizer(),
+            file=io.BytesIO(text.encode()),
+            file_name="run.tsv",
+            declared=Declaration(kind="primary"),
+        )
+
+    with pytest.raises(RunRefused) as refusal:
+        submit(GOOD.replace("\t11\t", "\t99\t"))
+    assert said(refusal.value.checked)[0] == ("unknown-formula", 1, "line 2")
+    assert submit(GOOD + "B.1\t12\t6\t3\t1.5\trun\n").n_lines == 2
