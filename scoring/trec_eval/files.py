@@ -78,6 +78,9 @@ def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
     for row in repeated_rows(topic, docno).tolist():
         if codes[topic[row]] in judged_topics:
             raise FileError(path, _said_twice(lines, row), status=NOT_COMPUTED)
+    if (topic[1:] < topic[:-1]).any():  # whole topics are moved sooner than their lines are sorted
+        by_topic = np.argsort(topic, kind="stable")
+        topic, docno, score = topic[by_topic], docno[by_topic], score[by_topic]
     order = trec_order(topic, docno, score)
     no_rank = np.zeros(len(topic), dtype=np.int32)
     columns = RunColumns(codes, topic[order], docno[order], no_rank, score[order])
@@ -116,6 +119,9 @@ def _said_twice(lines: Lines, row: int) -> str:
 
 
 def _grades(path: str, lines: Lines) -> NDArray[np.int32]:
+    plain = lines.whole_numbers(3)
+    if plain is not None:
+        return plain
     written, which = np.unique(lines.column(3), return_inverse=True)
     grades = np.zeros(len(written), dtype=np.int32)
     for index, word in enumerate(written.tolist()):

@@ -1,6 +1,5 @@
 """Measures in which each grade has a gain: nDCG and its kin, G, rank-biased precision."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -48,18 +47,17 @@ def _gained_by_topic(view: View, given: Mapping[int, float]) -> Iterator[Gained]
     returned, n_relevant = view.n_returned.tolist(), view.n_relevant.tolist()
     for topic, (rank, grade) in enumerate(view.hits_by_topic):
         grades = view.grades_by_topic[topic]
-        gain_of = {g: float(g) for g in np.unique(grades).tolist()} | {0: 0.0} | given
-        gains = np.array([gain_of[g] for g in grade.tolist()], dtype=np.float64)
-        ideal = np.array(sorted((gain_of[g] for g in grades.tolist()), reverse=True), dtype=np.float64)
-        yield Gained(
-            rank,
-            gains,
-            ideal[ideal > 0],
-            returned[topic],
-            n_relevant[topic],
-            min(gain_of.values()),
-            max(gain_of.values()),
+        gain, ideal = grade.astype(np.float64), grades.astype(np.float64)
+        for its_grade, its_gain in given.items():
+            gain[grade == its_grade], ideal[grades == its_grade] = its_gain, its_gain
+        ideal = np.sort(ideal)[::-1]
+        gains = (
+            given.get(0, 0.0),
+            *ideal[:1].tolist(),
+            *ideal[-1:].tolist(),
+            *given.values(),
         )
+        yield Gained(rank, gain, ideal[ideal > 0], returned[topic], n_relevant[topic], min(gains), max(gains))
 
 
 def of_each_topic(compute: Callable[[Gained], float]) -> Callable[[View, Parameters], list[Values]]:
@@ -130,10 +128,10 @@ def normalised_gain(topic: Gained) -> float:
     below = np.maximum(topic.rank - len(topic.ideal), 0)
     cost = costs[np.minimum(topic.rank, len(topic.ideal))] + COST_OF_A_DOCUMENT * below
     missed = 2.0 + cost - np.cumsum(topic.gain)
-    total = 0.0
-    for gain, beside in zip(topic.gain.tolist(), missed.tolist(), strict=True):
-        total += gain / math.log2(beside) if beside > 0 and beside != 1 else 0.0
-    return total / float(np.cumsum(topic.ideal)[-1])
+    is_defined = (missed > 0) & (missed != 1)
+    logarithm = np.log2(missed, where=is_defined, out=np.ones_like(missed))
+    total = np.sum(np.divide(topic.gain, logarithm, where=is_defined, out=np.zeros_like(missed)))
+    return float(total) / float(np.cumsum(topic.ideal)[-1])
 
 
 def rank_biased(view: View, parameters: Parameters) -> list[Values]:
