@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from corpus.formulae import Formulae
 from pooling.columns import RunColumns, byte_keys
 from pooling.depth import PooledUnits, Top, numbers_in, topics_of, union
+from pooling.lots import drawn
 
 NONE = -1
 
@@ -73,28 +74,54 @@ def _coded_visual_ids(formulae: Formulae) -> tuple[NDArray[np.bytes_], NDArray[n
 
 
 class _Lookup:
-    """Finds ids among sorted ones; those of up to eight bytes as integers, which is what nearly all are."""
+    """Finds ids among sorted ones. Those of up to eight bytes, as nearly all are, stand in a table by their hash."""
 
     def __init__(self, ids: NDArray[np.bytes_]) -> None:
         self.ids = ids
         self.keys = byte_keys(ids)[0] if ids.dtype.itemsize <= 8 and len(ids) else None
+        self.table = np.empty(0, dtype=np.int32) if self.keys is None else _hashed(self.keys)
 
     def rows(self, wanted: NDArray[np.bytes_]) -> NDArray[np.int32]:
+        """(n,) the row of each wanted id; NONE where it is not there."""
+        if self.keys is None:
+            return self._rows_of_bytes(wanted)
+        key, *longer = byte_keys(wanted)
+        left = np.flatnonzero(~np.any(longer, axis=0)) if longer else np.arange(len(key))
+        key = key[left]
         found: NDArray[np.int32] = np.full(len(wanted), NONE, dtype=np.int32)
-        if self.keys is None or wanted.dtype.itemsize > 8:
-            return self._rows_of_bytes(wanted, found)
-        key = byte_keys(wanted)[0]
-        order = np.argsort(key)  # neighbours are found from what the cache holds
-        key = key[order]
-        at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
-        found[order] = np.where(self.keys[at] == key, at, NONE)
+        place = _places(key, len(self.table))
+        while len(left):
+            row = self.table[place]
+            is_free = row == NONE
+            is_hit = (self.keys[row] == key) & ~is_free
+            found[left[is_hit]] = row[is_hit]
+            goes_on = ~(is_hit | is_free)
+            left, key = left[goes_on], key[goes_on]
+            place = (place[goes_on] + 1) & (len(self.table) - 1)
         return found
 
-    def _rows_of_bytes(self, wanted: NDArray[np.bytes_], found: NDArray[np.int32]) -> NDArray[np.int32]:
-        if len(self.ids):
-            at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
-            found[:] = np.where(self.ids[at] == wanted, at, NONE)
-        return found
+    def _rows_of_bytes(self, wanted: NDArray[np.bytes_]) -> NDArray[np.int32]:
+        if not len(self.ids):
+            return np.full(len(wanted), NONE, dtype=np.int32)
+        at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        return np.where(self.ids[at] == wanted, at, NONE).astype(np.int32)
+
+
+def _hashed(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """A table, a power of 2 long, with the row of each key at its place or, where that is taken, one of the next."""
+    table = np.full(1 << (2 * len(keys)).bit_length(), NONE, dtype=np.int32)
+    left = np.arange(len(keys), dtype=np.int32)
+    place = _places(keys, len(table))
+    while len(left):
+        is_free = table[place] == NONE
+        table[place[is_free]] = left[is_free]
+        goes_on = table[place] != left  # also of those that another one has just come before
+        left, place = left[goes_on], (place[goes_on] + 1) & (len(table) - 1)
+    return table
+
+
+def _places(keys: NDArray[np.uint64], size: int) -> NDArray[np.int64]:
+    return (drawn(keys, np.zeros(1, dtype=np.uint64)) & np.uint64(size - 1)).astype(np.int64)
 
 
 def _nth_distinct(code: NDArray[np.int32], offsets: NDArray[np.int64], n_codes: int) -> NDArray[np.int32]:

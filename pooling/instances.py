@@ -15,13 +15,17 @@ from protocols.schema import InstanceRules
 
 
 class Found(NamedTuple):
-    """Rows of runs that hold pooled formulae: entry, row in the formulae, run, rank, and whether it was pooled."""
+    """Rows of a run that hold pooled formulae: entry, row in the formulae, rank, and whether it was pooled.
 
+    They stand in the order of the run; those of topic t are the ones from borders[t] up to borders[t + 1].
+    """
+
+    run: int
     entry: NDArray[np.int32]
     row: NDArray[np.int32]
-    run: NDArray[np.int32]
     rank: NDArray[np.int32]
     is_pooled: NDArray[np.bool_]
+    borders: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +39,70 @@ class Gathered:
 def gather(coded: CodedRuns, units: PooledUnits, reach: NDArray[np.int32], depths: Sequence[int]) -> Gathered:
     """The instances, at any rank, that runs of a depth above 0 submitted of each pooled formula in its topic."""
     table, column = _entry_table(coded, units)
-    parts = [_found(coded, i, table, column, reach) for i, depth in enumerate(depths) if depth > 0]
-    found = _joined(parts)
-    key = found.entry.astype(np.int64) * max(1, len(coded.formulae)) + found.row
-    order = np.argsort(key, kind="stable")  # the runs of one instance stay in their order
-    key = key[order]
-    is_first = np.ones(len(order), dtype=np.bool_)
-    is_first[1:] = key[1:] != key[:-1]
-    member = (np.cumsum(is_first) - 1).astype(np.int32)
-    is_pooled = np.zeros(int(is_first.sum()), dtype=np.bool_)
-    is_pooled[member[found.is_pooled[order]]] = True
-    row = found.row[order][is_first]
+    found = [_found(coded, i, table, column, reach) for i, depth in enumerate(depths) if depth > 0]
+    scratch = _Scratch.of(len(coded.formulae))
+    posts = _posts(coded)
+    parts = [_gather_topic(found, topic, scratch) for topic in range(len(coded.topics))]
+    starts = np.cumsum([0, *(len(part.row) for part in parts)])
+    row = np.concatenate([part.row for part in parts])
     members = Members(
-        entry=found.entry[order][is_first],
+        entry=np.concatenate([part.entry for part in parts]),
         docno=coded.formulae.formula[row],
-        post=_posts(coded)[row],
+        post=posts[row],
         thread=coded.formulae.thread[row],
         position=np.zeros(len(row), dtype=np.int32),
-        member=member,
-        run=found.run[order],
-        rank=found.rank[order],
+        member=np.concatenate(
+            [part.member + start for part, start in zip(parts, starts[:-1].astype(np.int32), strict=True)]
+        ),
+        run=np.concatenate([part.run for part in parts]),
+        rank=np.concatenate([part.rank for part in parts]),
     )
-    return Gathered(members, is_pooled)
+    return Gathered(members, np.concatenate([part.is_pooled for part in parts]))
 
 
-def _joined(parts: Sequence[Found]) -> Found:
-    none, flags = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.bool_)
-    return Found(
-        np.concatenate([none, *(part.entry for part in parts)]),
-        np.concatenate([none, *(part.row for part in parts)]),
-        np.concatenate([none, *(part.run for part in parts)]),
-        np.concatenate([none, *(part.rank for part in parts)]),
-        np.concatenate([flags, *(part.is_pooled for part in parts)]),
+class _Part(NamedTuple):
+    """The members of one topic, (m,) entry, row and whether pooled; and its contributions, (c,) member, run, rank."""
+
+    entry: NDArray[np.int32]
+    row: NDArray[np.int32]
+    is_pooled: NDArray[np.bool_]
+    member: NDArray[np.int32]
+    run: NDArray[np.int32]
+    rank: NDArray[np.int32]
+
+
+class _Scratch(NamedTuple):
+    """Room to number a topic's instances by their rows in the formulae, without sorting what runs submitted."""
+
+    is_there: NDArray[np.bool_]
+    entry: NDArray[np.int32]
+    number: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, n: int) -> "_Scratch":
+        return cls(np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32))
+
+
+def _gather_topic(found: Sequence[Found], topic: int, scratch: _Scratch) -> _Part:
+    spans = [slice(one.borders[topic], one.borders[topic + 1]) for one in found]
+    row = np.concatenate([one.row[span] for one, span in zip(found, spans, strict=True)])
+    rank = np.concatenate([one.rank[span] for one, span in zip(found, spans, strict=True)])
+    pooled = np.concatenate([one.is_pooled[span] for one, span in zip(found, spans, strict=True)])
+    run = np.repeat(
+        np.array([one.run for one in found], dtype=np.int32), [span.stop - span.start for span in spans]
     )
+    scratch.entry[row] = np.concatenate([one.entry[span] for one, span in zip(found, spans, strict=True)])
+    scratch.is_there[row] = True
+    rows = np.flatnonzero(scratch.is_there).astype(np.int32)
+    scratch.is_there[rows] = False
+    rows = rows[np.argsort(scratch.entry[rows], kind="stable")]
+    scratch.number[rows] = np.arange(len(rows), dtype=np.int32)
+    member: NDArray[np.int32] = scratch.number[row]
+    is_pooled = np.zeros(len(rows), dtype=np.bool_)
+    is_pooled[member[pooled]] = True
+    # 16-bit numbers are sorted in linear time; the runs of one instance stay in their order
+    order = np.argsort(member.astype(np.uint16) if len(rows) <= 1 << 16 else member, kind="stable")
+    return _Part(scratch.entry[rows], rows, is_pooled, member[order], run[order], rank[order])
 
 
 def _entry_table(coded: CodedRuns, units: PooledUnits) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -88,8 +123,8 @@ def _found(
     entry = table[numbers_in(run, coded.topics)[run.topic_index], column[one.code]]
     rows = np.flatnonzero(entry >= 0)
     topic_index, rank = topics_and_ranks(coded, run, rows)
-    of_run = np.full(len(rows), i, dtype=np.int32)
-    return Found(entry[rows], one.row[rows], of_run, rank, rank <= reach[i, topic_index])
+    borders = np.searchsorted(topic_index, np.arange(len(coded.topics) + 1)).tolist()
+    return Found(i, entry[rows], one.row[rows], rank, rank <= reach[i, topic_index], borders)
 
 
 def _posts(coded: CodedRuns) -> NDArray[np.bytes_]:

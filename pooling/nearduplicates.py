@@ -15,8 +15,7 @@ filtering; Chaudhuri, Ganti & Kaushik 2006, doi:10.1109/ICDE.2006.9): only leade
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -32,12 +31,15 @@ WORD = re.compile(r"\w+")
 Bigrams = frozenset[tuple[str, ...]]
 
 
+def words_of(passage: str) -> list[str]:
+    """The words of a passage, in its order."""
+    return WORD.findall(unicodedata.normalize("NFC", passage).casefold())
+
+
 def bigrams(passage: str) -> Bigrams:
     """The distinct word bigrams of a passage."""
-    words = WORD.findall(unicodedata.normalize("NFC", passage).casefold())
-    if len(words) == 1:
-        return frozenset({tuple(words)})
-    return frozenset(pairwise(words))
+    words = words_of(passage)
+    return frozenset({tuple(words)}) if len(words) == 1 else frozenset(pairwise(words))
 
 
 def needed(size: int, overlap: Fraction) -> int:
@@ -61,51 +63,70 @@ def leaders(passages: Sequence[str], overlap: float) -> list[int]:
     share = Fraction(str(overlap))
     if not 0 < share <= 1:
         raise ValueError(f"the overlap is {overlap}; it is above 0 and at most 1")
-    found = [bigrams(passage) for passage in passages]
-    number = _rarest_first(found)
-    index = _Leaders(share)
-    return [
-        index.leader_of(i, frozenset(map(number.__getitem__, one))) if one else i
-        for i, one in enumerate(found)
-    ]
+    rarest_first, borders = _numbered(passages)
+    index = _Leaders(share, rarest_first)
+    spans = zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
+    return [index.leader_of(i, start, end) if start < end else i for i, (start, end) in enumerate(spans)]
 
 
-def _rarest_first(found: Iterable[Bigrams]) -> dict[tuple[str, ...], int]:
-    """A number for each bigram, lower for rarer ones; the same for whatever order the passages come in."""
-    counts = Counter(bigram for one in found for bigram in one)
-    return {bigram: n for n, bigram in enumerate(sorted(counts, key=lambda one: (counts[one], one)))}
+def _numbered(passages: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct bigrams of each passage as numbers, lower for rarer ones, and the borders between passages."""
+    numbers: dict[str, int] = {}
+    found = [[numbers.setdefault(word, len(numbers)) for word in words_of(passage)] for passage in passages]
+    lengths = np.array([len(one) for one in found], dtype=np.int64)
+    word = np.array([one for words in found for one in words], dtype=np.int64)
+    passage = np.repeat(np.arange(len(found)), lengths)
+    is_pair = passage[1:] == passage[:-1]
+    alone = lengths[passage] == 1  # the only word of its passage: a bigram of its own kind
+    n_words = len(numbers)
+    bigram = np.concatenate([(word[:-1] * n_words + word[1:])[is_pair], n_words * n_words + word[alone]])
+    holder = np.concatenate([passage[:-1][is_pair], passage[alone]])
+    distinct, code = np.unique(bigram, return_inverse=True)
+    pairs = np.unique(holder * len(distinct) + code)
+    holder, code = np.divmod(pairs, max(1, len(distinct)))
+    by_count = np.argsort(np.bincount(code, minlength=len(distinct)), kind="stable")
+    place = np.empty(len(distinct), dtype=np.int64)
+    place[by_count] = np.arange(len(distinct))
+    ordered = np.sort(holder * len(distinct) + place[code]) % max(1, len(distinct))
+    return ordered, np.searchsorted(holder, np.arange(len(found) + 1))
 
 
 class _Leaders:
     """The leaders so far, to be found by the rarest of their bigrams."""
 
-    def __init__(self, overlap: Fraction) -> None:
+    def __init__(self, overlap: Fraction, rarest_first: NDArray[np.int64]) -> None:
         self.overlap = overlap
-        self.bigrams: dict[int, frozenset[int]] = {}
+        self.bigrams = rarest_first
+        self.spans: dict[int, slice] = {}
         self.by_bigram: dict[int, list[int]] = {}
-        self.same: dict[frozenset[int], int] = {}
+        self.same: dict[bytes, int] = {}
 
-    def leader_of(self, passage: int, found: frozenset[int]) -> int:
+    def leader_of(self, passage: int, start: int, end: int) -> int:
         """The leader of the class that a passage joins, or the passage itself, which from now on leads one."""
+        span, size = slice(start, end), end - start
+        found = self.bigrams[span].tobytes()
         leader = self.same.get(found)
         if leader is None:
-            rarest = sorted(found)[: len(found) - needed(len(found), self.overlap) + 1]
-            leader = self._first_near(found, rarest)
+            rarest = self.bigrams[start : end - needed(size, self.overlap) + 1].tolist()
+            leader = self._first_near(span, rarest)
             if leader is None:
                 leader = passage
-                self.bigrams[passage] = found
+                self.spans[passage] = span
                 for bigram in rarest:
                     self.by_bigram.setdefault(bigram, []).append(passage)
             self.same[found] = leader
         return leader
 
-    def _first_near(self, found: frozenset[int], rarest: list[int]) -> int | None:
+    def _first_near(self, span: slice, rarest: list[int]) -> int | None:
         candidates = sorted({leader for bigram in rarest for leader in self.by_bigram.get(bigram, ())})
-        for leader in candidates:
-            theirs = self.bigrams[leader]
-            if len(found & theirs) >= needed(max(len(found), len(theirs)), self.overlap):
-                return leader
-        return None
+        if not candidates:
+            return None
+        ours = frozenset(self.bigrams[span].tolist())
+        return next((leader for leader in candidates if self._is_near(ours, leader)), None)
+
+    def _is_near(self, ours: frozenset[int], leader: int) -> bool:
+        theirs = self.bigrams[self.spans[leader]].tolist()
+        return len(ours.intersection(theirs)) >= needed(max(len(ours), len(theirs)), self.overlap)
 
 
 def join_duplicates(

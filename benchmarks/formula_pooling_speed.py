@@ -1,0 +1,183 @@
+"""How fast runs of formulae are pooled: `python benchmarks/formula_pooling_speed.py [--runs 17]`.
+
+Makes runs of 100 topics x 1000 formula instances that overlap as those of a campaign do, with visual ids of which few
+are frequent and most are rare, and pools them from stored columns by `arqmath-2021-task2`: down to the 20th distinct
+formula, with up to five instances each. A plain reading of the same rule in Python is timed on the same runs, and must
+find the same pool. With `--scale 17,50,100,200` each number of runs is pooled in a process of its own, and its time and
+peak memory are printed.
+"""
+
+import argparse
+import io
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from corpus.formulae import Formulae
+from pooling import columns
+from pooling.columns import RunColumns
+from pooling.nearduplicates import leaders
+from pooling.strategies import BuiltPool, PoolInput, build_pool
+from protocols.loader import load_protocol
+
+PROTOCOL = load_protocol("arqmath-2021-task2")
+TOPICS, DEPTH = 100, 1000
+INSTANCES, LOOKS, CORE = 200_000, 60_000, 3000
+
+
+def make_formulae() -> Formulae:
+    rng = np.random.default_rng(1)
+    ids = np.array(sorted(b"%d" % one for one in rng.choice(28_000_000, INSTANCES, replace=False)))
+    looks = rng.zipf(1.3, INSTANCES) % LOOKS
+    return Formulae(
+        formula=ids,
+        post=np.array([b"%d" % (i // 10) for i in range(INSTANCES)]),
+        thread=np.array([b"%d" % (i // 30) for i in range(INSTANCES)]),
+        place=np.full(INSTANCES, 2, dtype=np.uint8),
+        visual=np.array([b"%d" % look for look in looks]),
+    )
+
+
+def make_run(number: int, formulae: Formulae) -> bytes:
+    """Stored columns of a run: of each topic's core of instances some, in an order of its own."""
+    rng = np.random.default_rng(number)
+    cores = [
+        np.random.default_rng([7, topic]).choice(INSTANCES, CORE, replace=False) for topic in range(TOPICS)
+    ]
+    rows = np.concatenate([rng.permutation(core)[:DEPTH] for core in cores])
+    run = RunColumns(
+        topics=np.array([f"B.{topic + 201}" for topic in range(TOPICS)]),
+        topic_index=np.repeat(np.arange(TOPICS, dtype=np.int32), DEPTH),
+        docno=formulae.formula[rows],
+        rank=np.tile(np.arange(1, DEPTH + 1, dtype=np.int32), TOPICS),
+        score=np.tile(np.arange(DEPTH, 0, -1, dtype=np.float64), TOPICS),
+    )
+    return columns.save(run)
+
+
+def pool_stored(stored: list[bytes], formulae: Formulae) -> BuiltPool:
+    """From the stored columns, as the worker does it."""
+    runs = [columns.load(io.BytesIO(data)) for data in stored]
+    inputs = [PoolInput(run, f"team{i // 3}", f"run{i}", "primary") for i, run in enumerate(runs)]
+    return build_pool(inputs, protocol=PROTOCOL, seed=1, formulae=formulae)
+
+
+def pool_plainly(stored: list[bytes], formulae: Formulae) -> set[tuple[str, bytes]]:
+    """The obvious way: down each run with a set, then once more for the instances of what is pooled."""
+    visual = dict(zip(formulae.formula.tolist(), formulae.visual.tolist(), strict=True))
+    ranked = [one for data in stored for one in lists(columns.load(io.BytesIO(data)))]
+    pool: set[tuple[str, bytes]] = set()
+    for topic, formulae_of_topic in ranked:
+        pool |= {(topic, look) for look in first_distinct(formulae_of_topic, visual)}
+    votes: dict[tuple[str, bytes], dict[bytes, float]] = defaultdict(lambda: defaultdict(float))
+    for topic, formulae_of_topic in ranked:
+        for rank, formula in enumerate(formulae_of_topic, 1):
+            unit = topic, visual[formula]
+            if unit in pool:
+                votes[unit][formula] += 1 / rank
+    for instances in votes.values():
+        sorted(instances, key=instances.__getitem__, reverse=True)[: PROTOCOL.instances.limit]
+    return pool
+
+
+def first_distinct(ranked: list[bytes], visual: dict[bytes, bytes]) -> set[bytes]:
+    distinct: set[bytes] = set()
+    for formula in ranked:
+        distinct.add(visual[formula])
+        if len(distinct) == PROTOCOL.pool.depth["primary"]:
+            break
+    return distinct
+
+
+def lists(run: RunColumns) -> list[tuple[str, list[bytes]]]:
+    docnos, borders = run.docno.tolist(), run.offsets.tolist()
+    return [(topic, docnos[borders[i] : borders[i + 1]]) for i, topic in enumerate(run.topics.tolist())]
+
+
+def measure(n_runs: int, repeats: int) -> None:
+    formulae = make_formulae()
+    stored = [make_run(number, formulae) for number in range(n_runs)]
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        pool = pool_stored(stored, formulae)
+        seconds.append(time.perf_counter() - start)
+    ours = statistics.median(seconds)
+    assert pool.members is not None
+    print(f"distinct-units, {n_runs} runs x {TOPICS} x {DEPTH}, from stored columns  {ours:8.3f} s")
+    n_shown = int((pool.members.position > 0).sum())
+    print(f"    {len(pool.units):,} formulae, {len(pool.members):,} instances, {n_shown:,} of them shown")
+    start = time.perf_counter()
+    plain = pool_plainly(stored, formulae)
+    theirs = time.perf_counter() - start
+    codes = pool.units.topics.tolist()
+    found = {(codes[t], d) for t, d in zip(pool.units.topic_index, pool.units.docno.tolist(), strict=True)}
+    print(f"a plain reading in Python  {theirs:8.3f} s: {theirs / ours:.1f} times as long")
+    print(f"    {'the same pool' if found == plain else 'ANOTHER POOL'}")
+
+
+def measure_near_duplicates(n: int) -> None:
+    """Passages of 40 words, a tenth of which repeat an earlier one with a word changed at the end."""
+    rng = np.random.default_rng(3)
+    words = rng.zipf(1.2, (n, 40)) % 30_000
+    again = rng.integers(1, n, n // 10)
+    words[again] = words[again - 1]
+    words[again, -1] = rng.integers(0, 30_000, len(again))
+    passages = [" ".join(map(str, row)) for row in words.tolist()]
+    start = time.perf_counter()
+    found = leaders(passages, 0.95)
+    seconds = time.perf_counter() - start
+    print(f"near-duplicates among {n:,} passages of a topic {seconds:8.3f} s, {len(set(found)):,} classes")
+
+
+def measure_scale(numbers: list[int]) -> None:
+    print("runs     seconds   a run    peak memory   a run")
+    for number in numbers:
+        one = [sys.executable, __file__, "--one", str(number)]
+        seconds, memory = map(
+            float, subprocess.run(one, capture_output=True, text=True, check=True).stdout.split()
+        )
+        by_run = f"{seconds / number * 1000:5.1f} ms  {memory:8.0f} MB  {memory / number:5.1f} MB"
+        print(f"{number:4}  {seconds:8.3f} s  {by_run}")
+
+
+def measure_one(n_runs: int) -> None:
+    """In a process of its own: seconds to pool, and peak memory beyond what lay there before, in MB."""
+    formulae = make_formulae()
+    stored = [make_run(number, formulae) for number in range(n_runs)]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    pool_stored(stored, formulae)
+    seconds = time.perf_counter() - start
+    print(seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=17)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--scale", metavar="N,N,...", help="numbers of runs to pool, each in its own process")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        measure_one(options.one)
+    elif options.scale:
+        measure_scale([int(number) for number in options.scale.split(",")])
+    else:
+        measure(options.runs, options.repeats)
+        measure_near_duplicates(options.passages)
+
+
+if __name__ == "__main__":
+    main()
