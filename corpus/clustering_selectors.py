@@ -1,8 +1,26 @@
 """What others may read of clusterings."""
 
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
+from corpus.formula_selectors import counts_kept
 from corpus.models import Clustering, Collection, Disagreement, Job
+from corpus.spreadsheets import harmless
+
+PAGE = 50
+COLUMNS = (
+    "visual_id",
+    "ids_of_string",
+    "strings_of_id",
+    "formulae",
+    "first_formula",
+    "representation",
+    "string",
+)
 
 
 def clusterings(collection: Collection) -> QuerySet[Clustering]:
@@ -26,3 +44,36 @@ def disagreements(clustering: Clustering | None) -> QuerySet[Disagreement]:
     if clustering is None:
         return Disagreement.objects.none()
     return clustering.disagreements.all()
+
+
+def formulae_page(collection: Collection, number: str | None) -> dict[str, Any]:
+    """What the page of a collection's formulae shows."""
+    complete = latest_clustering(collection, is_complete=True)
+    latest = latest_clustering(collection, is_complete=False)
+    return {
+        "collection": collection,
+        "counts": counts_kept(collection).items(),
+        "has_formulae": collection.formulae.exists(),
+        "clustering": complete,
+        "current": latest if latest != complete else None,
+        "page": Paginator(disagreements(complete), PAGE).get_page(number),
+    }
+
+
+class _Echo:
+    """A file that hands each line back, so that rows can be streamed."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def disagreements_csv(collection: Collection) -> Iterator[str]:
+    """Lines of a CSV file, header first, with a byte order mark so that spreadsheets read it as UTF-8."""
+    writer = csv.writer(_Echo())
+    yield "\ufeff"
+    yield writer.writerow(COLUMNS)
+    found = disagreements(latest_clustering(collection, is_complete=True))
+    for one in found.iterator(chunk_size=2000):
+        representation = "SLT" if one.is_slt else "LaTeX"
+        row = (one.visual, one.n_ids, one.n_strings, one.n, one.formula, representation, one.string)
+        yield writer.writerow([harmless(value) for value in row])

@@ -80,7 +80,7 @@ def _refuse_unless_unknown(collection: Collection, codes: Sequence[str]) -> None
 
 
 def _clustered(collection: Collection, codes: Iterable[str]) -> bool:
-    """Make ids for those of some formulae that have none; False if other ids were made while this was being computed."""
+    """Make ids for those of some formulae that have none; False if others were made while this was computed."""
     made = _made(collection)
     keys = keys_of(collection.pk, {*codes, *made})
     with transaction.atomic():

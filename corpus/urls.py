@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from corpus import import_urls, track_views, views
+from corpus import clustering_views, import_urls, track_views, views
 
 app_name = "corpus"
 
@@ -12,6 +12,13 @@ urlpatterns = [
     path("collections/<slug:slug>/", views.collection, name="collection"),
     path("collections/<slug:slug>/find/", views.find, name="find"),
     path("collections/<slug:slug>/threads/<path:docno>/", views.thread, name="thread"),
+    path("collections/<slug:slug>/formulae/", clustering_views.formulae, name="formulae"),
+    path("collections/<slug:slug>/clustering/", clustering_views.start_clustering, name="start_clustering"),
+    path(
+        "collections/<slug:slug>/clustering/disagreements.csv",
+        clustering_views.disagreements_file,
+        name="disagreements",
+    ),
     path("tracks/<slug:slug>/", track_views.track, name="track"),
     path("tracks/<slug:slug>/open/", track_views.open_track, name="open_track"),
     path("tracks/<slug:slug>/close/", track_views.close_track, name="close_track"),

@@ -43,7 +43,9 @@ corpus:collection                       L000000
 corpus:collection, of topics            L444000
 corpus:collection_imports               L333330
 corpus:collections                      L000000
+corpus:disagreements                    L333330
 corpus:find                             L444444
+corpus:formulae                         L333330
 corpus:import                           L333334
 corpus:import_topics                    L333330
 corpus:imports                          L333330
@@ -52,6 +54,7 @@ corpus:jobs                             L000000
 corpus:open_track                       5555555
 corpus:protocol                         0000000
 corpus:retry                            5555555
+corpus:start_clustering                 5555555
 corpus:start_import                     L333330
 corpus:thread                           L000000
 corpus:thread, of topics                L444000
@@ -99,6 +102,14 @@ scoring:release                         5555555
 scoring:score                           5555555
 scoring:topics_file                     4444440
 """
+OF_COLLECTIONS = {
+    "corpus:collection",
+    "corpus:collection_imports",
+    "corpus:disagreements",
+    "corpus:find",
+    "corpus:formulae",
+    "corpus:start_clustering",
+}
 # Once a leaderboard is released: to the track's teams, who open their own runs; then to everybody.
 RELEASED = {
     "participants": """
@@ -195,7 +206,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         wanted = _parameters(name)
         if name == "corpus:protocol":
             found[name] = reverse(name, args=[scene.track.protocol.slug])
-        elif name in {"corpus:collection", "corpus:find", "corpus:collection_imports"}:
+        elif name in OF_COLLECTIONS:
             found[name] = reverse(name, args=[searched.slug])
         elif name == "corpus:thread":
             found[name] = reverse(name, args=[searched.slug, document.docno])

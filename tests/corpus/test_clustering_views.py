@@ -1,0 +1,136 @@
+"""The page of a collection's formulae: what organizers start and read there."""
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from corpus import jobs
+from corpus.clustering_services import start_clustering
+from corpus.models import Clustering, Collection, Disagreement, Job
+from tests.corpus.formulae import One, add_formulae, letter, visual_ids_of
+from tests.factories import make_collection, make_organizer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def collection(monkeypatch: pytest.MonkeyPatch) -> Collection:
+    monkeypatch.setattr(jobs, "nudge", lambda _job_id: None)
+    return make_collection("maths", name="Maths")
+
+
+@pytest.fixture
+def organizer(client: Client) -> Client:
+    client.force_login(make_organizer())
+    return client
+
+
+def page_of(collection: Collection, number: str = "") -> str:
+    return reverse("corpus:formulae", args=[collection.slug]) + (f"?page={number}" if number else "")
+
+
+def text_of(client: Client, address: str) -> str:
+    return " ".join(client.get(address).content.decode().split())
+
+
+def clustered(collection: Collection) -> Clustering:
+    job = start_clustering(collection=collection, is_anew=False, by=None)
+    jobs.run(job.pk)
+    return Clustering.objects.get(job=job)
+
+
+def test_collection_without_formulae_says_what_to_import(organizer: Client, collection: Collection) -> None:
+    text = text_of(organizer, page_of(collection))
+
+    assert "Maths has no formulae yet." in text
+    assert "Cluster the formulae" not in text
+
+
+def test_organizer_starts_a_clustering_and_reads_what_came_of_it(
+    organizer: Client, collection: Collection
+) -> None:
+    add_formulae(
+        collection, [One("1", "x", letter("x"), "7"), One("2", "y", letter("y"), "7"), One("3", "z")]
+    )
+    assert "were not clustered yet" in text_of(organizer, page_of(collection))
+
+    answer = organizer.post(reverse("corpus:start_clustering", args=["maths"]))
+    waiting = text_of(organizer, page_of(collection))
+    jobs.run(Job.objects.get().pk)
+    done = text_of(organizer, page_of(collection))
+
+    assert answer.headers["Location"] == page_of(collection)
+    assert "Clustering under way" in waiting
+    assert "Waiting for a worker." in waiting
+    assert "2, of 3 formulae" in done
+    assert "2 formulae: 1 id with several SLT strings, 0 SLT strings with several ids" in done
+    assert "the id has 2 strings" in done
+    assert "[V!y]" in done
+    assert "Cluster again" in done
+
+
+def test_second_clustering_is_refused_while_one_is_under_way(
+    organizer: Client, collection: Collection
+) -> None:
+    add_formulae(collection, [One("1", "x")])
+    organizer.post(reverse("corpus:start_clustering", args=["maths"]))
+
+    answer = organizer.post(reverse("corpus:start_clustering", args=["maths"]))
+
+    assert answer.status_code == 409
+    assert "are being clustered already" in answer.content.decode()
+    assert "start-clustering" not in text_of(organizer, page_of(collection))
+
+
+def test_organizer_may_have_all_new_ids_made_again(organizer: Client, collection: Collection) -> None:
+    add_formulae(collection, [One("5", "x")])
+    clustered(collection)
+    add_formulae(collection, [One("1", "y")])
+
+    organizer.post(reverse("corpus:start_clustering", args=["maths"]), {"is_anew": "on"})
+    jobs.run(Job.objects.latest("pk").pk)
+
+    assert visual_ids_of(collection) == {"1": "1", "5": "2"}
+
+
+def test_failed_clustering_can_be_tried_again(organizer: Client, collection: Collection) -> None:
+    add_formulae(collection, [One("1", "x")])
+    job = start_clustering(collection=collection, is_anew=False, by=None)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="The disk is full.")
+
+    text = text_of(organizer, page_of(collection))
+    organizer.post(reverse("corpus:retry", args=[job.pk]))
+    jobs.run(job.pk)
+
+    assert "Failed clustering" in text
+    assert "The disk is full." in text
+    assert "Failed clustering" not in text_of(organizer, page_of(collection))
+
+
+def test_disagreements_come_page_by_page_and_whole_as_csv(organizer: Client, collection: Collection) -> None:
+    add_formulae(collection, [One(str(i), "", letter(f"x{i}"), f"v{i // 2:03}") for i in range(120)])
+    add_formulae(collection, [One("900", "=1+1", None, "A"), One("901", "= 1+1", None, "B")])
+    clustered(collection)
+
+    second = text_of(organizer, page_of(collection, "2"))
+    beyond = text_of(organizer, page_of(collection, "junk"))
+    answer = organizer.get(reverse("corpus:disagreements", args=["maths"]))
+    rows = list(csv.reader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))  # type: ignore[attr-defined]
+
+    assert "51–100 of 122" in second
+    assert "1–50 of 122" in beyond
+    assert len(rows) == 1 + Disagreement.objects.count() == 123
+    assert rows[1] == ["v000", "1", "2", "1", "0", "SLT", "[V!x0]"]
+    assert rows[121] == ["A", "2", "1", "1", "900", "LaTeX", "'=1+1"]
+
+
+def test_hostile_latex_stays_text(organizer: Client, collection: Collection) -> None:
+    add_formulae(
+        collection, [One("1", "<script>x</script>", None, "A"), One("2", "<script>x</script>", None, "B")]
+    )
+    clustered(collection)
+
+    assert "&lt;script&gt;x" in text_of(organizer, page_of(collection))
