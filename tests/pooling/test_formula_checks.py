@@ -10,9 +10,10 @@ from corpus.formulae import PLACES, Formulae
 from corpus.models import Formula
 from pooling import services
 from pooling.__main__ import main
+from pooling.errors import RunRefused
 from pooling.models import Team
 from pooling.run_format import CheckedRun, check_run
-from pooling.services import Declaration, RunRefused
+from pooling.services import Declaration
 from protocols.loader import load_protocol
 from tests.factories import make_collection, make_organizer, make_topic, make_track
 
@@ -28,8 +29,8 @@ GOOD = "B.1\t10\t5\t1\t3.5\trun\nB.1\t11\t6\t2\t2.5\trun\n"
 
 
 def check(text: str, **options: Any) -> CheckedRun:
-    options = {"protocol": PROTOCOL, "name": "run.tsv", "formulae": lambda _: FORMULAE} | options
-    return check_run(io.BytesIO(text.encode()), **options)
+    given: dict[str, Any] = {"protocol": PROTOCOL, "name": "run.tsv", "formulae": lambda _: FORMULAE}
+    return check_run(io.BytesIO(text.encode()), **(given | options))
 
 
 def said(checked: CheckedRun) -> list[tuple[str, int, str]]:
@@ -81,7 +82,7 @@ def test_lines_left_out_need_no_room_under_the_most_ranks() -> None:
 
     checked = check("\n".join([*lines, *many]) + "\n", formulae=lambda _: formulae)
 
-    assert said(checked) == [("formula-in-comment", 1, "line 1")]
+    assert not checked.report.errors
     assert checked.columns is not None
     assert len(checked.columns) == 1000
 
