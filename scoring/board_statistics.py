@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import Ranked
 from protocols.measure_names import Measure
 from protocols.schema import Average
+from scoring.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from scoring.intervals import LEVEL, N_RESAMPLES, bootstrap
-from scoring.matching import JudgedDocuments
+from scoring.matching import Hits, JudgedDocuments
 from scoring.measures import KERNELS, RunScores
 from scoring.significance import PairTest
 from scoring.tukey import letters, tiers, tukey_hsd
@@ -34,14 +34,36 @@ class JudgedShares(NamedTuple):
     unjudged: float
 
 
-def judged_shares(run: Ranked, judged: JudgedDocuments, average: Average) -> JudgedShares:
+def judged_shares(hits: Hits, judged: JudgedDocuments, average: Average) -> JudgedShares:
     """Count a run's judged documents."""
-    hits = judged.hits(run)
     values = KERNELS[JUDGED_AT_10.family](hits, judged, JUDGED_AT_10)
     averaged = values[hits.n_returned > 0] if average == "common" else values
     n_returned = int(hits.n_returned.sum())
     unjudged = 1.0 - len(hits.topic) / n_returned if n_returned else 0.0
     return JudgedShares(float(averaged.mean()) if len(averaged) else 0.0, unjudged)
+
+
+def mean_curves(
+    hits: Hits, judged: JudgedDocuments, *, level: int, judged_only: bool, average: Average
+) -> dict[str, Any]:
+    """Precision at cutoffs and at levels of recall, averaged as the measures are; as plain values."""
+    is_averaged = hits.n_returned > 0 if average == "common" else np.ones(judged.n_topics, np.bool_)
+    hits = hits.judged_only() if judged_only else hits
+    precision = precision_at(hits, level=level)[is_averaged]
+    by_recall = recall_precision(hits, judged, level=level)[is_averaged]
+    return {
+        "level": level,
+        "judged_only": judged_only,
+        "cutoffs": list(CUTOFFS),
+        "precision": _means(precision),
+        "recalls": list(RECALLS),
+        "by_recall": _means(by_recall),
+    }
+
+
+def _means(values: NDArray[np.float64]) -> list[float]:
+    """Mean of each column; 0.0 if it is over no topic at all."""
+    return values.mean(axis=0).tolist() if len(values) else [0.0] * values.shape[1]
 
 
 @dataclass(frozen=True, slots=True)

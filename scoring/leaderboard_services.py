@@ -13,7 +13,7 @@ from pooling.models import Run
 from protocols.measure_names import Measure, parse_measures
 from protocols.schema import Average
 from scoring import selectors
-from scoring.board_statistics import JudgedShares, board_statistics, judged_shares
+from scoring.board_statistics import JudgedShares, board_statistics, judged_shares, mean_curves
 from scoring.errors import LeaderboardRefused
 from scoring.matching import JudgedDocuments
 from scoring.measures import RunScores, score_run
@@ -89,6 +89,7 @@ class _Scored(NamedTuple):
     run: Run
     scores: RunScores
     shares: JudgedShares
+    curves: dict[str, Any]
 
 
 @jobs.handler("scoring.score_runs", failed=_scoring_failed)
@@ -131,12 +132,15 @@ def _scored(
     average: Average,
     progress: jobs.Progress,
 ) -> Iterator[_Scored]:
-    runs = list(selectors.runs_to_score(track))
+    runs, rules = list(selectors.runs_to_score(track)), track.protocol.parsed.scoring
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
         ranking = ranking_of(run, track)
-        scores = score_run(ranking, judged, measures)
-        yield _Scored(run, scores, judged_shares(ranking, judged, average))
+        hits = judged.hits(ranking)
+        curves = mean_curves(
+            hits, judged, level=rules.relevant_from, judged_only=rules.judged_only, average=average
+        )
+        yield _Scored(run, score_run(ranking, judged, measures), judged_shares(hits, judged, average), curves)
 
 
 def _store(
@@ -156,6 +160,7 @@ def _store(
             n_missing=one.scores.n_missing,
             judged_at_10=one.shares.judged_at_10,
             unjudged=one.shares.unjudged,
+            curves=one.curves,
         )
         for one in scored
     ]

@@ -128,6 +128,9 @@ class Evaluation(models.Model):
     unjudged = models.FloatField(
         null=True, help_text="Share of all documents returned for the qrels' topics that is not judged."
     )
+    curves = models.JSONField(
+        default=dict, help_text="Means over topics: precision at cutoffs, and precision at levels of recall."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["leaderboard", "run"], name="evaluation_unique")]

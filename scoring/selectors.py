@@ -15,11 +15,9 @@ from django.db.models import Q, QuerySet
 from corpus.models import Track, User
 from corpus.selectors import tracks_for
 from pooling.models import Run, Team
-from protocols.measure_names import parse_measure
-from scoring.charts import topic_chart
 from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
 from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
-from scoring.tables import ALL, HEADER, ScoreRow, one_word, shown
+from scoring.tables import ALL, HEADER, ScoreRow, one_word
 
 Visitor = User | AnonymousUser
 CHUNK = 5_000
@@ -158,33 +156,3 @@ def topic_table(evaluations: QuerySet[Evaluation]) -> tuple[Sequence[str], Itera
     return HEADER, (
         ScoreRow(names[pk], topic, measure, value).cells() for pk, topic, measure, value in ordered
     )
-
-
-def evaluation_page(user: Visitor, evaluation: Evaluation, measure: str = "") -> dict[str, Any]:
-    """The values of a run, topic by topic, and the chart of one measure."""
-    board = evaluation.leaderboard
-    measures = board.measures
-    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for topic, name, value in Score.objects.filter(evaluation=evaluation).values_list(
-        "topic", "measure", "value"
-    ):
-        values[topic][name] = value
-    means = values.pop(ALL)
-    topics = sorted(values)
-    charted = measure if measure in measures else measures[0]
-    known = set(board.track.topics.values_list("code", flat=True))
-    return {
-        "track": board.track,
-        "board": board,
-        "evaluation": evaluation,
-        "run": evaluation.run,
-        "measures": [(name, parse_measure(name).title) for name in measures],
-        "rows": [
-            (topic, topic in known, [shown(values[topic][name]) for name in measures]) for topic in topics
-        ],
-        "means": [shown(means[name]) for name in measures],
-        "charted": charted,
-        "chart": topic_chart([(topic, values[topic][charted]) for topic in topics], means[charted]),
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }

@@ -1,10 +1,12 @@
 """What is scored: the stored columns of runs as their track's protocol scores them, and qrels with near-duplicates."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from corpus.formula_selectors import formulae_of
 from corpus.models import Collection, Track
-from pooling.columns import Ranked, load, load_ranking
+from pooling.columns import Ranked, RunColumns, load, load_ranking
 from pooling.models import PoolMember, Run
 from scoring.distinct_formulae import collapse_instances
 from scoring.duplicates import DuplicatesError, with_duplicates
@@ -45,17 +47,34 @@ def ranking_of(run: Run, track: Track) -> Ranked:
         The stored columns cannot be read.
     """
     is_collapsed = track.protocol.parsed.scoring.collapse_instances
+    if not is_collapsed or track.collection_id is None:
+        with _reading(run) as file:
+            return load_ranking(file)
+    columns = columns_of(run)
+    return collapse_instances(columns, formulae_of(track.collection_id, columns.docno)).columns
+
+
+def columns_of(run: Run) -> RunColumns:
+    """A run whole, as it was submitted.
+
+    Raises
+    ------
+    LeaderboardRefused
+        The stored columns cannot be read.
+    """
+    with _reading(run) as file:
+        return load(file)
+
+
+@contextmanager
+def _reading(run: Run) -> Iterator[BinaryIO]:
     try:
         with run.columns.open("rb") as stored:
-            file = cast(BinaryIO, stored)
-            if not is_collapsed or track.collection_id is None:
-                return load_ranking(file)
-            columns = load(file)
+            yield cast(BinaryIO, stored)
     except (OSError, ValueError, KeyError) as error:
         raise LeaderboardRefused(
             f"The stored columns of the run {run.tag} cannot be read: {error}."
         ) from error
-    return collapse_instances(columns, formulae_of(track.collection_id, columns.docno)).columns
 
 
 def judged_documents(qrels: Qrels) -> JudgedDocuments:

@@ -45,8 +45,12 @@ urlpatterns = [
     path("leaderboards/<int:board_id>/topics.<table:kind>", views.topics_file, name="topics_file"),
     path("leaderboards/<int:board_id>/beside/", views.choose_beside, name="choose_beside"),
     path("leaderboards/<int:board_id>/beside/<int:other_id>/", views.beside, name="beside"),
+    path("leaderboards/<int:board_id>/topics/", views.topics, name="topics"),
+    path("leaderboards/<int:board_id>/topics/<path:code>/", views.topic, name="topic"),
     path("leaderboards/<int:board_id>/release/", views.release, name="release"),
     path("evaluations/<int:evaluation_id>/", views.evaluation, name="evaluation"),
+    path("evaluations/<int:evaluation_id>/against/", views.choose_rival, name="choose_rival"),
+    path("evaluations/<int:evaluation_id>/against/<int:other_id>/", views.compare, name="compare"),
     path(
         "evaluations/<int:evaluation_id>/scores.<table:kind>", views.evaluation_file, name="evaluation_file"
     ),

@@ -17,7 +17,9 @@ from scoring import (
     board_selectors,
     leaderboard_services,
     qrels_services,
+    run_selectors,
     selectors,
+    topic_selectors,
 )
 from scoring.forms import FreezeForm, ImportForm
 from scoring.models import Qrels
@@ -155,14 +157,17 @@ def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResp
     return _download(written, f"{board.track.slug}-leaderboard-{board.pk}.{kind}")
 
 
+def _number(text: str) -> int | None:
+    """What a form's list of rows gives."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
+
+
 @require_GET
 def choose_beside(request: HttpRequest, board_id: int) -> HttpResponse:
     """Where the leaderboard's form leads: to the page of the two. Whoever sees the leaderboard."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
-    other = request.GET.get("other", "")
-    if not re.fullmatch(r"[0-9]{1,18}", other):
-        return redirect(board)
-    return redirect("scoring:beside", board.pk, int(other))
+    other = _number(request.GET.get("other", ""))
+    return redirect(board) if other is None else redirect("scoring:beside", board.pk, other)
 
 
 @require_GET
@@ -183,6 +188,26 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponse:
     return _download(written, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
 
 
+@require_GET
+@never_cache
+def topics(request: HttpRequest, board_id: int) -> HttpResponse:
+    """How hard each topic is, and how far it parts the runs. Whoever sees the leaderboard."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    measure, sort = request.GET.get("measure", ""), request.GET.get("sort", "")
+    return render(
+        request, "scoring/topics.html", topic_selectors.topics_page(request.user, board, measure, sort)
+    )
+
+
+@require_GET
+@never_cache
+def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
+    """A topic, run by run; a team sees its own, and the median and the best of all. Whoever sees the leaderboard."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    context = topic_selectors.topic_page(request.user, board, code, request.GET.get("measure", ""))
+    return render(request, "scoring/topic.html", context)
+
+
 @require_POST
 @organizer_required
 def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
@@ -199,7 +224,7 @@ def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     """One run, topic by topic. Organizers; its team once released to participants; everybody once public."""
     found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
-    context = selectors.evaluation_page(request.user, found, request.GET.get("measure", ""))
+    context = run_selectors.evaluation_page(request.user, found, request.GET.get("measure", ""))
     return render(request, "scoring/evaluation.html", context)
 
 
@@ -211,3 +236,20 @@ def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> Http
     header, rows = selectors.topic_table(selectors.evaluations_for(request.user).filter(pk=found.pk))
     written = as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)
     return _download(written, f"{found.leaderboard.track.slug}-evaluation-{found.pk}.{kind}")
+
+
+@require_GET
+def choose_rival(request: HttpRequest, evaluation_id: int) -> HttpResponse:
+    """Where the form of a run's page leads: to the page of the two. Whoever may open the run's page."""
+    found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
+    other = _number(request.GET.get("other", ""))
+    return redirect(found) if other is None else redirect("scoring:compare", found.pk, other)
+
+
+@require_GET
+@never_cache
+def compare(request: HttpRequest, evaluation_id: int, other_id: int) -> HttpResponse:
+    """Two runs of a leaderboard against each other. Whoever may open both."""
+    found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
+    context = run_selectors.compare_page(request.user, found, other_id, request.GET.get("measure", ""))
+    return render(request, "scoring/compare.html", context)

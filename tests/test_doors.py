@@ -87,6 +87,10 @@ pooling:runs                            L000330
 pooling:submit                          L300330
 pooling:withdraw                        L404440
 scoring:beside                          4444440
+scoring:choose_rival                    444444R
+scoring:compare                         4444440
+scoring:topic                           4444440
+scoring:topics                          4444440
 scoring:choose_beside                   444444R
 scoring:evaluation                      4444440
 scoring:evaluation_file                 4444440
@@ -114,6 +118,10 @@ OF_COLLECTIONS = {
 RELEASED = {
     "participants": """
 scoring:beside                          4400440
+scoring:choose_rival                    44R444R
+scoring:compare                         4404440
+scoring:topic                           4400440
+scoring:topics                          4400440
 scoring:choose_beside                   44RR44R
 scoring:evaluation                      4404440
 scoring:evaluation_file                 4404440
@@ -125,6 +133,10 @@ scoring:topics_file                     4400440
 """,
     "public": """
 scoring:beside                          0000000
+scoring:choose_rival                    RRRRRRR
+scoring:compare                         0000000
+scoring:topic                           0000000
+scoring:topics                          0000000
 scoring:choose_beside                   RRRRRRR
 scoring:evaluation                      0000000
 scoring:evaluation_file                 0000000
@@ -198,6 +210,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "board_id": [board.pk],
         "board_id kind": [board.pk, "tsv"],
         "board_id other_id": [board.pk, board.pk],
+        "board_id code": [board.pk, "A.1"],
+        "evaluation_id other_id": [board.evaluations.get().pk] * 2,
         "evaluation_id": [board.evaluations.get().pk],
         "evaluation_id kind": [board.evaluations.get().pk, "csv"],
     }
