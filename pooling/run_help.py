@@ -18,11 +18,14 @@ EXAMPLES = {
   </result>
  </run>
 </results>""",
-    "bolt-xml": """<bolt-ir-submission team="Owls" date="2026-11-20" eval="P3"
-  subtask="main" run="Owls-main" contact="owls@example.org">
+    "bolt-xml": """<bolt-ir-submission team="Owls"
+  date="2026-11-20" eval="P3" subtask="main"
+  run="Owls-main" contact="owls@example.org">
  <response number="T1">
-  <cite score="0.9531" thread="harbour-17" post="p4"
-   offset="120" length="38">The owls of the harbour sing at night.</cite>
+  <cite score="0.9531" thread="harbour-17"
+    post="p4" offset="120" length="38">
+   The owls of the harbour sing at night.
+  </cite>
  </response>
 </bolt-ir-submission>""",
 }

@@ -11,12 +11,21 @@ const MAGIC = ["\u001f", "PK", "\ufffd7zXZ", "%PDF"];
 async function readTag() {
   const chosen = file.files[0];
   if (!chosen || (tag.value && tag.value !== tag.dataset.fromFile)) return;
-  const start = await chosen.slice(0, 4096).text();
+  const start = (await chosen.slice(0, 4096).text()).replace(/^\ufeff/, "");
+  tag.value = (start.trimStart().startsWith("<") ? tagOfXml(start) : tagOfLines(start)).slice(0, 100);
+  tag.dataset.fromFile = tag.value;
+}
+
+function tagOfXml(start) {
+  const found = start.match(/<(?:\w+:)?(?:run\s(?:[^<>]*\s)?runtag|bolt-ir-submission\s(?:[^<>]*\s)?run)\s*=\s*(["'])([^"'&]*)\1/);
+  return found ? found[2].trim() : "";
+}
+
+function tagOfLines(start) {
   const lines = start.split(/[\r\n]+/).map((line) => line.trim().split(/\s+/));
   const columns = lines.length > 2 ? lines[1] : lines[0];
   const isText = !MAGIC.some((magic) => start.startsWith(magic)) && (columns.length === 5 || columns.length === 6);
-  tag.value = isText ? columns[columns.length - 1].slice(0, 100) : "";
-  tag.dataset.fromFile = tag.value;
+  return isText ? columns[columns.length - 1] : "";
 }
 
 file.addEventListener("change", readTag);

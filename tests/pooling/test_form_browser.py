@@ -1,0 +1,83 @@
+"""The page of submission in a real browser, for runs in XML."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from playwright.sync_api import Page, expect
+
+from corpus.models import User
+from pooling import services
+from pooling.models import Run
+from tests.factories import make_topic, make_track, make_user
+from tests.pooling.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
+from tests.pooling.test_browser import NARROW, check_page, log_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def enter(
+    live_server: Any, new_page: Callable[..., Page], folder: Path, settings: LazySettings
+) -> Callable[..., Page]:
+    """Opens a page as a person."""
+    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}
+    return lambda user, **options: log_in(new_page(**settled, **options), user)
+
+
+def member_of(slug: str, protocol: str, topics: list[str]) -> User:
+    track = make_track(slug, protocol=protocol, collection=None)
+    for topic in topics:
+        make_topic(track, topic)
+    member = make_user("olive")
+    services.create_team(track=track, name="Owls", members=[member])
+    return member
+
+
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide and light", "narrow and dark"])
+def test_citations_go_in_after_a_report(
+    enter: Callable[..., Page], tmp_path: Path, options: dict[str, Any]
+) -> None:
+    (tmp_path / "bad.xml").write_bytes(bolt_run('score="0.9"', 'score="9"'))
+    (tmp_path / "good.xml").write_bytes(bolt_run())
+    page = enter(member_of("forum", "bolt-ir-p3", BOLT_TOPICS), **options)
+    page.goto("/tracks/forum/runs/submit/")
+    check_page(page)
+
+    page.set_input_files("#id_file", tmp_path / "bad.xml")
+    expect(page.locator("#id_tag")).to_have_value("owls-1")
+    page.click("text=Check only")
+    expect(page.locator("#submission")).to_contain_text("the score is outside the protocol's range")
+    expect(page.locator("#submission")).to_contain_text('<cite score="9"')
+    check_page(page)
+    page.set_input_files("#id_file", tmp_path / "good.xml")
+    page.click("button:has-text('Submit')")
+    expect(page.locator("h1")).to_have_text("owls-1")
+
+    assert Run.objects.get().tag == "owls-1"
+    check_page(page)
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        (ntcir_run().decode(), "ours"),
+        ("\ufeff<n:results>\n<n:run runtime=\"2\" runtag='a-b'>", "a-b"),
+        ('<results><run runtime="2" run_type="x"><result for="T">', ""),
+        ("<result for='T'> a b c\n<hit xref='a' score='1' rank='1' id='x'/>", ""),
+    ],
+    ids=["results", "prefix", "no tag", "a result alone"],
+)
+def test_tag_is_read_from_results(enter: Callable[..., Page], tmp_path: Path, text: str, tag: str) -> None:
+    (tmp_path / "run.xml").write_text(text)
+    page = enter(member_of("math", "ntcir-12-wikipedia", NTCIR_TOPICS))
+    page.goto("/tracks/math/runs/submit/")
+    page.fill("#id_tag", "")
+
+    with page.expect_event("console", predicate=lambda one: one.text == "done"):
+        page.set_input_files("#id_file", tmp_path / "run.xml")
+        page.evaluate("setTimeout(() => console.log('done'), 300)")
+
+    assert page.input_value("#id_tag") == tag
