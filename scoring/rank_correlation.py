@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
+from pooling.columns import Ranked
 
 Values = NDArray[np.float64]
 PERSISTENCE = 0.9
@@ -198,13 +198,13 @@ def _residual(short: int, long: int, shared: int, p: float) -> float:
     return p**short + p**long - p**full - (1 - p) / p * rest
 
 
-def overlap_of_runs(first: RunColumns, second: RunColumns, *, p: float = PERSISTENCE) -> dict[str, Overlap]:
+def overlap_of_runs(first: Ranked, second: Ranked, *, p: float = PERSISTENCE) -> dict[str, Overlap]:
     """Rank-biased overlap of two runs for each topic that either has, by topic code in the order of bytes."""
     codes = sorted({*first.topics.tolist(), *second.topics.tolist()}, key=str.encode)
     return {code: _overlap(_documents(first, code), _documents(second, code), p) for code in codes}
 
 
-def _documents(run: RunColumns, code: str) -> NDArray[np.bytes_]:
+def _documents(run: Ranked, code: str) -> NDArray[np.bytes_]:
     place = int(np.searchsorted(run.topics, code))
     if place == len(run.topics) or run.topics[place] != code:
         return run.docno[:0]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
+from pooling.columns import Ranked
 from pooling.contribution import sole_group
 from pooling.depth import PooledUnits
 from protocols.measure_names import Measure
@@ -34,7 +34,7 @@ def silent(_done: int, _total: int) -> None:
 class Scoring:
     """What is scored, and how."""
 
-    runs: Sequence[RunColumns]
+    runs: Sequence[Ranked]
     qrels: QrelsColumns
     measures: Sequence[Measure]
     average: Average = "judged"

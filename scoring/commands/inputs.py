@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from pooling.columns import RunColumns
+from pooling.columns import Ranked, RunColumns
 from protocols.loader import load_protocol
 from protocols.measure_names import FAMILIES, Measure
 from protocols.schema import Average, Protocol
@@ -19,6 +19,8 @@ from scoring.measures import RunScores, score_run
 from scoring.protocol_rules import measures_of
 from scoring.qrels_format import QrelsColumns
 from scoring.run_files import STDIN, InputError, names, read_qrels, read_run
+from scoring.unit_files import add_unit_arguments, read_units
+from scoring.units import Units
 
 Item = TypeVar("Item")
 
@@ -51,6 +53,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="grade from which a document counts as relevant (default: the protocol's)",
     )
+    add_unit_arguments(parser)
     add_printing(parser)
 
 
@@ -109,15 +112,23 @@ def share(text: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Everything that an analysis of runs starts from. Arrays of runs are in the order of `names`."""
+    """Everything that an analysis of runs starts from. Arrays of runs are in the order of `names`.
+
+    `rows` are the runs as their files have them; `runs` are made of the units that are scored.
+    """
 
     protocol: Protocol
     qrels: QrelsColumns
     names: list[str]
-    runs: list[RunColumns]
+    rows: list[RunColumns]
+    units: Units
     measures: list[Measure]
     average: Average
     level: int
+
+    @cached_property
+    def runs(self) -> list[Ranked]:
+        return [self.units.prepared(run).ranking for run in self.rows]
 
     @cached_property
     def judged(self) -> JudgedDocuments:
@@ -167,19 +178,25 @@ def read_inputs(arguments: argparse.Namespace, paths: Sequence[str]) -> Inputs:
     ProtocolError, MeasureError, NotComputed, UnknownForm
         Protocol or measures cannot be used.
     """
-    protocol = load_protocol(arguments.protocol)
     check_runs(paths)
     if [arguments.qrels, *paths].count(STDIN) > 1:
         raise InputError("standard input (-) can be read once only")
-    measures = means_only(measures_of(protocol, arguments.measure))
-    qrels = read_qrels(arguments.qrels)
+    protocol = load_protocol(arguments.protocol)
     called = names(paths)
-    runs = [
-        read_run(path, protocol) for path in bar(list(called), "reading", "run", is_quiet=arguments.quiet)
-    ]
+    return inputs_of(arguments, protocol, list(called.values()), list(called))
+
+
+def inputs_of(
+    arguments: argparse.Namespace, protocol: Protocol, called: list[str], paths: Sequence[str]
+) -> Inputs:
+    """The same, with names of the runs and a protocol that is read already."""
+    measures = means_only(measures_of(protocol, arguments.measure))
+    units = read_units(arguments, protocol)
+    qrels = read_qrels(arguments.qrels)
+    rows = [read_run(path, protocol) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)]
     average = arguments.average or protocol.scoring.average
     level = arguments.level or protocol.scoring.relevant_from
-    return Inputs(protocol, qrels, list(called.values()), runs, measures, average, level)
+    return Inputs(protocol, qrels, called, rows, units, measures, average, level)
 
 
 def check_runs(paths: Sequence[str]) -> None:

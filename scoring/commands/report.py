@@ -8,19 +8,20 @@ import numpy as np
 
 from corpus.importers.sources import BadFile
 from corpus.importers.topics import read_labels, read_topics
+from pooling.columns import Ranked
 from protocols.measure_names import Measure
 from scoring.commands.inputs import Inputs, add_common, read_inputs
 from scoring.commands.output import Cell, Table, run_command
 from scoring.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
+from scoring.measures import RunScores, score_run
 from scoring.qrels_format import QrelsColumns
 from scoring.run_files import InputError, read_qrels, reason
 from scoring.side_by_side import SideBySide, by_label, side_by_side
 from scoring.unit_counts import unit_counts
 
 MOST_VALUES = 12  # a label with more of them is a name or a number of each topic
-QRELS = "qrels"
+QRELS, INSTANCES = "qrels", "instances"  # how the columns of --qrels and --instances are called
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=named_file,
         metavar="NAME=QRELS",
-        help="other qrels for the same runs, such as those of instances or of a group of judges; several times",
+        help="other qrels for the same runs, such as those of a group of judges; may be given several times",
+    )
+    parser.add_argument(
+        "--instances",
+        metavar="QRELS",
+        help="qrels of formula instances: the same runs are also scored instance by instance",
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, plain, gz, xz or zip")
 
@@ -65,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tables(arguments: argparse.Namespace) -> list[Table]:
     inputs = read_inputs(arguments, arguments.runs)
-    beside = _beside(arguments.beside)
+    beside = _beside(arguments)
     labels = _labels(arguments, inputs) if arguments.labels else {}
     compared = [*_by_labels(inputs, labels), *_by_qrels(inputs, beside)]
     return [
@@ -76,11 +82,11 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
     ]
 
 
-def _beside(named: Sequence[tuple[str, str]]) -> dict[str, QrelsColumns]:
-    found: dict[str, QrelsColumns] = {}
-    for name, path in named:
-        if name in found or name == QRELS:
-            raise InputError(f"--beside {name}: the name stands twice; {QRELS} is what --qrels is called")
+def _beside(arguments: argparse.Namespace) -> dict[str, QrelsColumns]:
+    found = {INSTANCES: read_qrels(arguments.instances)} if arguments.instances else {}
+    for name, path in arguments.beside:
+        if name in {QRELS, INSTANCES, *found}:
+            raise InputError(f"--beside {name}: the name stands twice; --qrels is called {QRELS}")
         found[name] = read_qrels(path)
     return found
 
@@ -144,7 +150,7 @@ def _by_qrels(inputs: Inputs, beside: Mapping[str, QrelsColumns]) -> Iterator[Co
         return
     every = {QRELS: inputs.qrels, **beside}
     scored = {
-        name: [score_run(one, JudgedDocuments(qrels), inputs.measures) for one in inputs.runs]
+        name: _scored(inputs.rows if name == INSTANCES else inputs.runs, qrels, inputs.measures)
         for name, qrels in every.items()
     }
     n_topics = [len(qrels.topics) for qrels in every.values()]
@@ -153,6 +159,11 @@ def _by_qrels(inputs: Inputs, beside: Mapping[str, QrelsColumns]) -> Iterator[Co
             [[scores.means(inputs.average)[n] for scores in of_runs] for of_runs in scored.values()]
         )
         yield QRELS, measure, side_by_side(list(every), means, n_topics)
+
+
+def _scored(runs: Sequence[Ranked], qrels: QrelsColumns, measures: Sequence[Measure]) -> list[RunScores]:
+    judged = JudgedDocuments(qrels)
+    return [score_run(run, judged, measures) for run in runs]
 
 
 def _comparisons(inputs: Inputs, compared: Sequence[Compared]) -> list[Table]:

@@ -9,12 +9,10 @@ from pooling.depth import PooledUnits
 from pooling.manifest import read_manifest
 from pooling.strategies import PoolInput, build_pool
 from protocols.loader import load_protocol
-from protocols.schema import Protocol
-from scoring.commands.inputs import Inputs, add_common, add_lots, bar, means_only, positive, steps
+from scoring.commands.inputs import Inputs, add_common, add_lots, bar, inputs_of, positive, steps
 from scoring.commands.output import Cell, Table, run_command
-from scoring.protocol_rules import measures_of
 from scoring.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
-from scoring.run_files import InputError, read_qrels, read_run
+from scoring.run_files import InputError
 from scoring.topic_stability import N_SAMPLES, topic_stability
 from scoring.tukey import tukey_hsd
 
@@ -48,14 +46,14 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
     is_quiet = arguments.quiet
     teams = leave_one_team_out(
         whole,
-        _pool(pooled, inputs.protocol, arguments.seed, 1.0),
+        _pool(pooled, inputs, arguments.seed, 1.0),
         [one.team for one in pooled],
         progress=steps("teams", is_quiet=is_quiet),
     )
     depths = depth_curve(
         whole,
         [
-            (f"{part / STEPS:.0%}", _pool(pooled, inputs.protocol, arguments.seed, part / STEPS))
+            (f"{part / STEPS:.0%}", _pool(pooled, inputs, arguments.seed, part / STEPS))
             for part in bar(range(1, STEPS + 1), "pooling", "depth", is_quiet=is_quiet)
         ],
         progress=steps("depths", is_quiet=is_quiet),
@@ -70,32 +68,24 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
 
 def _read(arguments: argparse.Namespace) -> tuple[Inputs, list[PoolInput]]:
     protocol = load_protocol(arguments.protocol)
-    measures = means_only(measures_of(protocol, arguments.measure))
     try:
         listed = read_manifest(arguments.runs, protocol)
     except OSError as error:
         raise InputError(f"{arguments.runs}: {error.strerror}") from None
-    qrels = read_qrels(arguments.qrels)
+    paths = [str(one.file) for one in listed]
+    inputs = inputs_of(arguments, protocol, [one.tag for one in listed], paths)
     pooled = [
-        PoolInput(read_run(str(one.file), protocol), one.team, one.tag, one.kind, one.pooled_as)
-        for one in bar(listed, "reading", "run", is_quiet=arguments.quiet)
+        PoolInput(rows, one.team, one.tag, one.kind, one.pooled_as)
+        for rows, one in zip(inputs.rows, listed, strict=True)
     ]
-    inputs = Inputs(
-        protocol,
-        qrels,
-        [one.tag for one in pooled],
-        [one.columns for one in pooled],
-        measures,
-        arguments.average or protocol.scoring.average,
-        arguments.level or protocol.scoring.relevant_from,
-    )
     return inputs, pooled
 
 
-def _pool(pooled: Sequence[PoolInput], protocol: Protocol, seed: int, part: float) -> PooledUnits:
+def _pool(pooled: Sequence[PoolInput], inputs: Inputs, seed: int, part: float) -> PooledUnits:
     """The pool of these runs, to a part of the depth of each kind, one rank at least."""
+    protocol, formulae = inputs.protocol, inputs.units.formulae
     depth = {kind: math.ceil(part * k) for kind, k in protocol.pool.depth.items()}
-    return build_pool(pooled, protocol=protocol, seed=seed, depth=depth).units
+    return build_pool(pooled, protocol=protocol, seed=seed, depth=depth, formulae=formulae).units
 
 
 def _team_tables(inputs: Inputs, teams: Sequence[TeamLeftOut]) -> list[Table]:

@@ -1,0 +1,73 @@
+"""The commands of analysis on runs of formula instances, which count as their visually distinct formulae."""
+
+from pathlib import Path
+
+import pytest
+
+from scoring.__main__ import main
+from tests.scoring.test_commands import ask
+
+PROTOCOL = ["--protocol", "arqmath-2020-task2"]
+# formula 11 and 12 look alike (v1), 13 is another (v2), 14 a third (v3)
+RUNS = {"twice": "11 12 13", "once": "13 12 14"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "ids.tsv").write_text("formula_id\tvisual_id\n11\tv1\n12\tv1\n13\tv2\n14\tv3\n")
+    (tmp_path / "distinct.txt").write_text("B.1 0 v1 3\nB.1 0 v2 2\nB.1 0 v3 0\n")
+    (tmp_path / "instances.txt").write_text("B.1 0 11 1\nB.1 0 12 3\nB.1 0 13 2\nB.1 0 14 0\n")
+    for name, formulae in RUNS.items():
+        lines = [
+            f"B.1\t{formula}\t{900 + rank}\t{rank}\t{10 - rank}\t{name}\n"
+            for rank, formula in enumerate(formulae.split(), 1)
+        ]
+        (tmp_path / f"{name}.tsv").write_text("".join(lines))
+    (tmp_path / "runs.csv").write_text(
+        "file,team,tag,kind\ntwice.tsv,Ours,twice,primary\nonce.tsv,Theirs,once,primary\n"
+    )
+    return tmp_path
+
+
+def given(folder: Path) -> list[str]:
+    return [*PROTOCOL, "--qrels", str(folder / "distinct.txt"), "--formulae", str(folder / "ids.tsv")]
+
+
+def test_runs_are_scored_by_instance_and_by_formula_beside_one_another(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [str(folder / f"{name}.tsv") for name in RUNS]
+
+    tables = ask(
+        capsys, "report", *given(folder), "--measure", "P(rel=2)@2",
+        "--instances", str(folder / "instances.txt"), *runs,
+    )  # fmt: skip
+
+    scores = {(row["value"], row["run"]): row["mean"] for row in tables["scores"]}
+    # v1 v2 | v2 v1 by formula; 11 12 | 13 12 by instance, where 11 is a poor one
+    assert scores == {
+        ("qrels", "twice"): "1.0000",
+        ("qrels", "once"): "1.0000",
+        ("instances", "twice"): "0.5000",
+        ("instances", "once"): "1.0000",
+    }
+    assert [(row["qrels"], row["judged"], row["relevant"]) for row in tables["units"]] == [
+        ("qrels", "3", "2"), ("instances", "4", "2")
+    ]  # fmt: skip
+
+
+def test_what_a_team_alone_found_are_formulae(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = ask(capsys, "reuse", *given(folder), "--runs", str(folder / "runs.csv"), "--samples", "5")
+
+    # both teams have v1 and v2, though by other instances; v3 is alone in once
+    assert [(row["team"], row["judged_alone"], row["relevant_alone"]) for row in tables["teams"]] == [
+        ("Ours", "0", "0"), ("Theirs", "1", "0")
+    ]  # fmt: skip
+    assert tables["depths"][-1]["judged"] == "3"
+
+
+def test_distinct_formulae_need_the_formulae(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["tiers", *PROTOCOL, "--qrels", str(folder / "distinct.txt"), str(folder / "once.tsv")])
+
+    assert status == 2
+    assert "--formulae" in capsys.readouterr().err
