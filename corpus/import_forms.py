@@ -95,7 +95,7 @@ class TopicFileForm(forms.Form):
         label="The file holds",
     )
     upload = forms.FileField(
-        label="File", widget=forms.ClearableFileInput(attrs={"accept": ".xml,.jsonl,.json,.csv"})
+        label="File", widget=forms.ClearableFileInput(attrs={"accept": ".xml,.jsonl,.json,.csv,.tsv,.txt"})
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

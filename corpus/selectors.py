@@ -57,6 +57,17 @@ def topics_of(track: Track) -> QuerySet[Topic]:
     return track.topics.all()
 
 
+def topics_page(track: Track) -> dict[str, object]:
+    """What the list of a track's topics shows: columns for formulae and labels only where some topic has one."""
+    topics = list(topics_of(track))
+    return {
+        "track": track,
+        "topics": topics,
+        "has_formulae": any(topic.latex for topic in topics),
+        "has_labels": any(topic.labels for topic in topics),
+    }
+
+
 def topic_page(user: User | AnonymousUser, track: Track, topic: Topic) -> dict[str, object]:
     """What a topic's page shows; its own thread only to those who may read the topic collection."""
     readable = list(collections_for(user).filter(Q(tracks=track) | Q(topic_tracks=track)))

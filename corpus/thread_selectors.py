@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from corpus import import_selectors, links
+from corpus.marking import mark
 from corpus.models import Author, Collection, Comment, Document, DocumentLink, Topic
 
 PAGE = 50
@@ -109,9 +110,14 @@ def shown_document(document: Document) -> Shown:
 
 
 def shown_topic(topic: Topic, collections: Sequence[Collection]) -> Shown:
-    """A topic for `corpus/_topic.html`; its links lead into those collections that the reader may read."""
-    body, narrative = resolved([topic.body, topic.narrative], collections)
-    return Shown(_safe(topic.title), body, narrative, topic.tags)
+    """A topic for `corpus/_topic.html`; its links lead into those collections that the reader may read.
+
+    The formula that a topic asks for is marked where it stands.
+    """
+    texts = topic.title, topic.body, topic.narrative
+    title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts
+    body, narrative = resolved(rest, collections)
+    return Shown(_safe(title), body, narrative, topic.tags)
 
 
 def _safe(title: str) -> SafeString:

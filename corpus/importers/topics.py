@@ -1,7 +1,8 @@
 """Topic files (ARQMath's XML, or one JSON object a line) and label files (CSV or JSON), read whole and checked whole.
 
 XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulae with `<Formula_Id/>` and
-`<Latex/>` too; the topic's own question may be named by an attribute `thread` or `post_id`.
+`<Latex/>` too; the topic's own question may be named by an attribute `thread` or `post_id`. Also the topics of
+NTCIR's MathIR tasks, as XML or as a code and a formula a line (`corpus.importers.ntcir_topics`).
 
 JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels` (object),
 `thread`, `formula_id`, `latex`; only `code` must be there.
@@ -21,6 +22,7 @@ from typing import Any, cast
 
 from lxml import etree
 
+from corpus.importers import ntcir_topics
 from corpus.importers.batch import Unusable
 from corpus.importers.jsonl import docno_of, tags_of, text_of
 from corpus.importers.sources import BOM, HEAD, BadFile, form_of
@@ -73,11 +75,8 @@ def read_topics(data: bytes, name: str) -> list[TopicRow]:
     """
     if len(data) > MAX_SIZE:
         raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
-    form = form_of(data[:HEAD], name).name
-    if form not in {"topics", "jsonl"}:
-        raise BadFile(f"{name} holds <{form}>; a topic file holds <Topics>, or one JSON object a line.")
     topics, complaints = [], []
-    for line, content in _xml_rows(data, name) if form == "topics" else _json_rows(data, name):
+    for line, content in _rows(data, name):
         try:
             topics.append(_topic(line, content))
         except Unusable as reason:
@@ -86,6 +85,19 @@ def read_topics(data: bytes, name: str) -> list[TopicRow]:
     if complaints or not topics:
         raise BadTopics(name, complaints or ["there is no topic in it"])
     return topics
+
+
+def _rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    text = data.removeprefix(BOM).decode(errors="replace")
+    if ntcir_topics.is_lines(text):
+        return ntcir_topics.rows_of_lines(text)
+    form = form_of(data[:HEAD], name).name
+    if form not in {"topics", "jsonl"}:
+        raise BadFile(
+            f"{name} holds <{form}>; a topic file holds <Topics>, or one JSON object a line, or a code and a formula "
+            "a line with a tab between."
+        )
+    return _xml_rows(data, name) if form == "topics" else _json_rows(data, name)
 
 
 def _repeated(topics: Iterable[TopicRow]) -> Iterator[str]:
@@ -104,9 +116,9 @@ def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
     if root.getroottree().docinfo.internalDTD is not None:
         raise BadFile(f"{name} has a DOCTYPE; none is taken, for entities are never expanded.")
-    for element in root:
-        if element.tag == "Topic":
-            yield cast("int", element.sourceline), _of_element(element)
+    yield from ntcir_topics.rows_of_xml(root)
+    for element in root.iterchildren("Topic"):
+        yield cast("int", element.sourceline), _of_element(element)
 
 
 def _of_element(topic: "etree._Element") -> dict[str, Any]:
@@ -155,10 +167,17 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         narrative=clean_body(text_of(row.get("narrative"), "narrative")),
         tags=tuple(tags_of(row.get("tags"))),
         thread=docno_of(row["thread"], "thread") if row.get("thread") else "",
-        formula_id=text_of(row.get("formula_id"), "formula_id").strip()[:MAX_CODE],
+        formula_id=_formula_id(row),
         latex=text_of(row.get("latex"), "latex").strip(),
         labels=_labels(row.get("labels") or {}),
     )
+
+
+def _formula_id(row: Mapping[str, Any]) -> str:
+    formula_id = text_of(row.get("formula_id"), "formula_id").strip()
+    if len(formula_id) > MAX_CODE:
+        raise Unusable(f"a formula id is at most {MAX_CODE} characters long, got {formula_id[:40]!r}")
+    return formula_id
 
 
 def _labels(labels: object) -> dict[str, str]:

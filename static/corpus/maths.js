@@ -21,6 +21,7 @@
     "\\DeclareMathOperator": "\\@ifstar\\assayNamedLimits\\assayNamed",
     "\\assayNamed": "\\gdef#1{\\operatorname{#2}}",
     "\\assayNamedLimits": "\\gdef#1{\\operatorname*{#2}}",
+    "\\qvar": "\\boxed{#1}",
     "\\overparen": "\\overgroup{#1}",
     "\\underparen": "\\undergroup{#1}",
   };

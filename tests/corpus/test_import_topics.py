@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from lxml import etree
 
 from corpus.errors import Refused
+from corpus.importers.sources import BadFile
 from corpus.importers.topics import comparable, read_labels, read_topics
 from corpus.models import Import, Topic, Track
 from corpus.topic_services import TopicsRefused, import_labels, import_topics
-from tests.factories import make_collection, make_document, make_topic, make_track
+from tests.factories import make_collection, make_document, make_organizer, make_topic, make_track
 
 XML = '<?xml version="1.0" ?>\n<Topics>\n%s</Topics>'
 TOPIC = """<Topic number="{code}">
@@ -237,3 +240,93 @@ def test_faulty_labels_change_nothing(content: str, said: str) -> None:
 def test_labels_in_latin_1_are_refused() -> None:
     with pytest.raises(Refused, match="not UTF-8"):
         read_labels("topic,category\nÉ,x\n".encode("latin-1"), "labels.csv")
+
+
+NTCIR = """<?xml version="1.0"?>
+<topics xmlns="http://ntcir-math.nii.ac.jp/" xmlns:m="http://www.w3.org/1998/Math/MathML">
+<topic><num>N-1</num><query>
+<formula id="f.0"><m:math><m:semantics><m:ci>x</m:ci>
+<m:annotation encoding="application/x-tex">x+%
+ \\qvar@construct{y}</m:annotation></m:semantics></m:math></formula>
+<formula id="f.1"><m:math><m:mi>z</m:mi></m:math></formula>
+<keyword id="w.0">a mean &amp; more</keyword><keyword id="w.1">sums</keyword></query></topic>
+</topics>"""
+
+
+def test_topic_of_ntcir_is_read() -> None:
+    (topic,) = read_topics(NTCIR.encode(), "topics.xml")
+
+    assert (topic.code, topic.line) == ("N-1", 3)
+    assert (topic.formula_id, topic.latex) == ("f.0", r"x+\qvar{y}")
+    assert topic.title == "a mean &amp; more, sums"
+    assert 'data-formula-id="f.0"' in topic.body
+
+
+def test_topics_may_be_a_code_and_a_formula_a_line() -> None:
+    topics = read_topics(b"\xef\xbb\xbfN-1\tx^2\r\n\r\nN-2\t\\qvar{*1*} < 3\r\n", "topics.txt")
+
+    assert [(topic.line, topic.code, topic.latex) for topic in topics] == [
+        (1, "N-1", "x^2"),
+        (3, "N-2", r"\qvar{*1*} < 3"),
+    ]
+
+
+def test_lines_with_one_code_twice_are_refused() -> None:
+    with pytest.raises(BadFile, match="line 2: topic N-1 stands in line 1 already"):
+        read_topics(b"N-1\tx\nN-1\ty\n", "topics.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "code", "latex"),
+    [
+        ("arqmath/topics/topics.arqmath-2020-task2-origin.xml", 85, "B.1", None),
+        ("arqmath/topics/topics.arqmath-2021-task2-origin.xml", 100, "B.201", r"n\times n"),
+        ("ntcir/NTCIR12-MathIR-simple-queries.xml", 29, "NTCIR12-MathIR-1", r"x+\qvar{y}"),
+        ("ntcir/topics.ntcir12-math-browsing.txt", 40, "NTCIR12-MathWiki-2", r"\mathfrak{P}"),
+    ],
+)
+def test_real_formula_topics_have_their_formulae(
+    data: Path, name: str, n: int, code: str, latex: str | None
+) -> None:
+    topics = read_topics((data / name).read_bytes(), name)
+
+    assert len(topics) == n
+    assert all(topic.latex for topic in topics)
+    found = next(topic for topic in topics if topic.code == code)
+    assert latex in {None, found.latex}
+    if "arqmath" in name:
+        unmarked = [one.code for one in topics if one.formula_id not in one.title + one.body]
+        assert unmarked == []
+
+
+@pytest.mark.django_db
+def test_query_formula_is_marked_in_its_question(client: Client) -> None:
+    collection = make_collection()
+    track = draft(protocol="arqmath-2021-task2", collection=collection)
+    body = "&lt;p&gt;Why &lt;span class='math-container' id='q_1'&gt;$x$&lt;/span&gt;?&lt;/p&gt;"
+    topic = (
+        f'<Topic number="B.1"><Formula_Id>q_1</Formula_Id><Latex>x</Latex><Question>{body}</Question></Topic>'
+    )
+    import_topics(track=track, data=(XML % topic).encode(), name="topics.xml")
+    import_labels(track=track, data=b"topic,complexity\nB.1,Low\n", name="labels.csv")
+    client.force_login(make_organizer())
+
+    page = client.get(reverse("corpus:topic", args=[track.slug, "B.1"])).content.decode()
+    listed = client.get(reverse("corpus:topics", args=[track.slug])).content.decode()
+
+    assert 'class="math-container is-marked" data-formula-id="q_1"' in page
+    assert "Query formula" in page
+    assert "<dt>Complexity</dt><dd>low</dd>" in page
+    assert "Query formula" in listed
+    assert "Complexity: low" in listed
+
+
+@pytest.mark.django_db
+def test_list_of_topics_without_formulae_and_labels_has_no_columns_for_them(client: Client) -> None:
+    track = make_track()
+    make_topic(track)
+
+    listed = client.get(reverse("corpus:topics", args=[track.slug])).content.decode()
+
+    assert "Query formula" not in listed
+    assert "Labels" not in listed
