@@ -6,11 +6,17 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
+from corpus.formula_files import read_index
+from corpus.formulae import PLACES, Formulae
+from pooling.formula_checks import FormulaLookup
 from pooling.manifest import ManifestRun, read_manifest
 from pooling.order import ORDERS
 from pooling.pool_files import (
@@ -24,7 +30,7 @@ from pooling.pool_files import (
 from pooling.report_text import print_report
 from pooling.reports import Report
 from pooling.run_format import check_run
-from pooling.strategies import BuiltPool, PoolInput, build_pool, check_strategies, with_depth
+from pooling.strategies import BuiltPool, PoolError, PoolInput, build_pool, check_strategies, with_depth
 from pooling.topic_list import read_topic_codes
 from protocols.loader import load_protocol
 from protocols.schema import Protocol
@@ -65,6 +71,18 @@ def add_inputs(command: argparse.ArgumentParser) -> None:
     add_protocol(command)
     command.add_argument(
         "--runs", type=Path, required=True, metavar="MANIFEST", help="CSV: file,team,tag,kind[,pooled_as]"
+    )
+    command.add_argument(
+        "--formulae",
+        nargs="+",
+        type=Path,
+        metavar="INDEX",
+        help="formula indexes, folders of them, or maps to visual ids, for protocols that pool formulae by their looks",
+    )
+    command.add_argument(
+        "--allow-unknown",
+        action="store_true",
+        help="pass formulae over that these files do not have, instead of refusing the run",
     )
     command.add_argument("--top-up", type=Path, metavar="POOL", help="an earlier pool: leave out what it has")
 
@@ -128,12 +146,14 @@ def pool_files(options: argparse.Namespace) -> int:
     depth = dict(options.depth)
     with_depth(protocol.pool, depth)
     runs = read_manifest(options.runs, protocol)
-    inputs, reports = checked_inputs(runs, protocol, topics)
+    formulae = formulae_of(options)
+    inputs, reports = checked_inputs(runs, protocol, topics, lookup_of(formulae, options))
     pool = build_pool(
         inputs,
         protocol=protocol,
         seed=options.seed,
         depth=depth,
+        formulae=formulae,
         known=read_docnos(options.known_items) if options.known_items else None,
         already=read_docnos(options.top_up) if options.top_up else None,
         tied=read_docnos(options.top_up_members, column=2) if options.top_up_members else None,
@@ -157,12 +177,57 @@ def pool_files(options: argparse.Namespace) -> int:
     return 0
 
 
+def formulae_of(options: argparse.Namespace) -> Formulae | None:
+    """The formulae of the files that are named; None if none are.
+
+    Raises
+    ------
+    corpus.errors.Refused
+        One is neither a formula index nor an id map.
+    PoolError
+        They hold no formula.
+    """
+    if not options.formulae:
+        return None
+    formulae = read_index(options.formulae)
+    if not len(formulae):
+        raise PoolError(f"{', '.join(path.name for path in options.formulae)}: there is no formula in it")
+    return formulae
+
+
+def lookup_of(formulae: Formulae | None, options: argparse.Namespace) -> FormulaLookup | None:
+    """How the formulae of runs are looked up when these are checked, as they are by `check`."""
+    if formulae is None:
+        return None
+    return partial(_with_unknown, formulae) if options.allow_unknown else lambda _: formulae
+
+
+def _with_unknown(formulae: Formulae, ids: NDArray[np.bytes_]) -> Formulae:
+    """What is known of some sorted ids; the others stand in no post that is known, and have no visual id."""
+    row = formulae.rows(ids)
+    is_known = row >= 0
+    return Formulae(
+        formula=ids,
+        post=np.where(is_known, formulae.post[row], b""),
+        thread=np.where(is_known, formulae.thread[row], b""),
+        place=np.where(is_known, formulae.place[row], PLACES.index("answer")).astype(np.uint8),
+        visual=np.where(is_known, formulae.visual[row], b""),
+    )
+
+
 def _other_sources(options: argparse.Namespace) -> dict[str, Any]:
     """What went into a pool besides runs, by name and sha256."""
     found: dict[str, Any] = {}
     for name in ("known_items", "top_up", "top_up_members"):
         if path := getattr(options, name):
             found[name] = _file_record(path)
+    if options.formulae:
+        files = [
+            file
+            for path in options.formulae
+            for file in (sorted(path.iterdir()) if path.is_dir() else [path])
+        ]
+        found["formulae"] = [_file_record(file) for file in files if file.is_file()]
     return found
 
 
@@ -221,7 +286,10 @@ def _summarise(pool: BuiltPool, said: Mapping[str, Any], sha256: str) -> None:
 
 
 def checked_inputs(
-    runs: list[ManifestRun], protocol: Protocol, topics: list[str] | None
+    runs: list[ManifestRun],
+    protocol: Protocol,
+    topics: list[str] | None,
+    formulae: FormulaLookup | None = None,
 ) -> tuple[list[PoolInput], list[Report]]:
     """The runs of a manifest as they go into a pool, and the reports on them.
 
@@ -232,7 +300,7 @@ def checked_inputs(
     """
     inputs, reports, refused = [], [], []
     for run in tqdm(runs, desc="reading runs", unit="run", disable=None, leave=False):
-        checked = check_run(run.file, protocol=protocol, topics=topics, name=run.file.name)
+        checked = check_run(run.file, protocol=protocol, topics=topics, formulae=formulae, name=run.file.name)
         reports.append(checked.report)
         if checked.columns is None:
             refused.append((checked.report, str(run.file)))

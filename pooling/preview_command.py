@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from pooling.manifest import read_manifest
-from pooling.pool_command import add_inputs, checked_inputs, protocol_and_topics
+from pooling.pool_command import add_inputs, checked_inputs, formulae_of, lookup_of, protocol_and_topics
 from pooling.pool_files import read_docnos
 from pooling.preview import Preview, preview_pool, usual_seconds
 from pooling.strategies import check_strategies
@@ -46,11 +46,14 @@ def preview_files(options: argparse.Namespace) -> int:
     """Print the size of a pool at each depth, and the hours that it takes to judge it."""
     protocol, topics = protocol_and_topics(options)
     check_strategies(protocol)
-    inputs, _ = checked_inputs(read_manifest(options.runs, protocol), protocol, topics)
+    formulae = formulae_of(options)
+    lookup = lookup_of(formulae, options)
+    inputs, _ = checked_inputs(read_manifest(options.runs, protocol), protocol, topics, lookup)
     found = preview_pool(
         inputs,
         protocol=protocol,
         deepest=options.deepest,
+        formulae=formulae,
         already=read_docnos(options.top_up) if options.top_up else None,
     )
     seconds = options.rate or usual_seconds(protocol)

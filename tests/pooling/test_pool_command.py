@@ -1,0 +1,372 @@
+"""Pools and previews on files alone: what the commands write, print and refuse."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pooling.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[2]
+TASK_2 = ["--protocol", "arqmath-2021-task2"]
+
+# id, post, thread, type, visual id: 1 and 2 look alike, so do 3, 4 and 6; 5 stands in a comment
+INDEX = """id\tpost_id\tthread_id\ttype\tvisual_id\tformula
+1\t11\t10\tanswer\t100\tx+1
+2\t12\t10\tanswer\t100\tx + 1
+3\t21\t20\tanswer\t200\ty^2
+4\t20\t20\tquestion\t200\ty^{2}
+5\t21\t20\tcomment\t300\tz
+6\t31\t30\tanswer\t200\ty^2
+"""
+RUNS = {
+    "a.tsv": ["B.1 1 11", "B.1 2 12", "B.1 3 21", "B.2 6 31", "B.2 4 20"],
+    "b.tsv": ["B.1 5 21", "B.1 4 20", "B.2 1 11"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two runs of formulae, their index and a manifest."""
+    (tmp_path / "index.tsv").write_text(INDEX)
+    for name, lines in RUNS.items():
+        rows = [line.split() for line in lines]
+        text = "".join(
+            f"{topic}\t{formula}\t{post}\t{rank}\t{1 / rank}\t{name[0]}\n"
+            for rank, (topic, formula, post) in enumerate(rows, 1)
+        )
+        (tmp_path / name).write_text(text)
+    (tmp_path / "m.csv").write_text("file,team,tag,kind\na.tsv,one,a,primary\nb.tsv,two,b,alternate\n")
+    return tmp_path
+
+
+def pool(folder: Path, *options: str, protocol: list[str] = TASK_2) -> int:
+    manifest, out = str(folder / "m.csv"), str(folder / "pool.tsv")
+    return main(["pool", *protocol, "--runs", manifest, "--seed", "7", "--output", out, *options])
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+def test_pool_of_formulae_is_written_with_members_runs_and_teams(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["contributions", "members", "member-contributions", "teams"]
+    files = {name: folder / f"{name}.tsv" for name in names}
+    options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
+
+    status = pool(folder, "--formulae", str(folder / "index.tsv"), *options)
+
+    assert status == 0
+    units = sorted(line.split("\t")[:2] for line in lines_of(folder / "pool.tsv"))
+    assert units == [["B.1", "100"], ["B.1", "200"], ["B.2", "100"], ["B.2", "200"]]
+    assert lines_of(files["contributions"]) == [
+        "B.1\t100\tone\ta\t1",
+        "B.1\t200\tone\ta\t3",
+        "B.1\t200\ttwo\tb\t1",  # the formula of the comment above it was left out
+        "B.2\t100\ttwo\tb\t1",
+        "B.2\t200\tone\ta\t1",
+    ]
+    assert [line.rsplit("\t", 1)[0] for line in lines_of(files["members"])] == [
+        "B.1\t100\t1\t11\t10",
+        "B.1\t100\t2\t12\t10",
+        "B.1\t200\t3\t21\t20",
+        "B.1\t200\t4\t20\t20",
+        "B.2\t100\t1\t11\t10",
+        "B.2\t200\t4\t20\t20",
+        "B.2\t200\t6\t31\t30",
+    ]
+    assert lines_of(files["member-contributions"])[2:4] == [
+        "B.1\t200\t3\tone\ta\t3",
+        "B.1\t200\t4\ttwo\tb\t1",
+    ]
+    assert lines_of(files["teams"]) == [
+        "team\ttopic\tunits\tbrought\talone",
+        "one\tB.1\t2\t2\t1",
+        "one\tB.2\t2\t1\t1",
+        "two\tB.1\t2\t1\t0",
+        "two\tB.2\t2\t1\t1",
+    ]
+    said = capsys.readouterr().err
+    assert "4 units of 2 topics from 2 runs" in said
+    assert "7 members, 7 of them to be shown" in said
+    assert "without one: 2 units; it alone brought 2 of 3" in said
+
+
+def test_record_names_everything_that_went_in(folder: Path) -> None:
+    pool(folder, "--formulae", str(folder / "index.tsv"), "--members", str(folder / "members.tsv"))
+
+    record = json.loads((folder / "pool.tsv.json").read_text())
+
+    def sha256(name: str) -> str:
+        return hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+    assert record["formulae"] == [{"file": "index.tsv", "sha256": sha256("index.tsv")}]
+    assert record["sha256"] == sha256("pool.tsv")
+    assert record["members"] == {"n": 7, "shown": 7, "sha256": sha256("members.tsv")}
+    assert record["runs"][0]["reach"] == [3, 2]
+    assert (record["order"], record["seed"]) == ("random", 7)
+
+
+def test_same_seed_gives_the_same_bytes_in_processes_of_their_own(folder: Path) -> None:
+    outputs = []
+    for hash_seed in ("1", "4711"):
+        out = folder / hash_seed
+        out.mkdir()
+        names = ["contributions", "members", "member-contributions", "teams"]
+        options = [text for name in names for text in (f"--{name}", str(out / name))]
+        command = [sys.executable, "-m", "pooling", "pool", *TASK_2, "--runs", str(folder / "m.csv")]
+        command += [
+            "--formulae",
+            str(folder / "index.tsv"),
+            "--seed",
+            "5",
+            "--output",
+            str(out / "pool"),
+            *options,
+        ]
+        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+        subprocess.run(command, check=True, cwd=ROOT, env=environment, capture_output=True)
+        outputs.append({path.name: path.read_bytes() for path in out.iterdir()})
+
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) == 6
+
+
+def test_formula_that_the_index_does_not_have_refuses_the_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "index.tsv").write_text(INDEX.replace("\n6\t", "\n66\t"))
+
+    assert pool(folder, "--formulae", str(folder / "index.tsv")) == 1
+    assert "the formula is not in the collection" in capsys.readouterr().err
+
+
+def test_unknown_formulae_are_passed_over_where_that_is_allowed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "map.tsv").write_text("formula_id\tvisual_id\n1\t100\n2\t100\n4\t200\n")
+
+    assert pool(folder, "--formulae", str(folder / "map.tsv"), "--allow-unknown") == 0
+
+    said = capsys.readouterr().err
+    assert "3 pooled instances have no visual id and were passed over" in said
+    assert sorted(line.split("\t")[:2] for line in lines_of(folder / "pool.tsv")) == [
+        ["B.1", "100"],
+        ["B.1", "200"],
+        ["B.2", "100"],
+        ["B.2", "200"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (None, "the formulae with their visual ids are needed"),
+        ("formula_id\tvisual_id\n", "there is no formula in it"),
+        ("formula_id\tvisual_id\n1\n", "expected 2 columns"),
+        ("just words\n", "map.tsv"),
+    ],
+)
+def test_formulae_that_cannot_be_used_are_refused(
+    folder: Path, text: str | None, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = []
+    if text is not None:
+        (folder / "map.tsv").write_text(text)
+        options = ["--formulae", str(folder / "map.tsv")]
+
+    assert pool(folder, *options) == 2
+    assert complaint in capsys.readouterr().err
+
+
+# ---- orders, top-ups, known items
+
+
+TREC = ["--protocol", "trec-adhoc"]
+
+
+def trec_run(path: Path, tag: str, ranking: dict[str, list[str]]) -> None:
+    path.write_text(
+        "".join(
+            f"{topic} Q0 {docno} {rank} {100 - rank} {tag}\n"
+            for topic, docnos in ranking.items()
+            for rank, docno in enumerate(docnos, 1)
+        )
+    )
+
+
+@pytest.fixture
+def trec(tmp_path: Path) -> Path:
+    trec_run(tmp_path / "early.txt", "early", {"1": ["a", "b"], "2": ["c"]})
+    trec_run(tmp_path / "late.txt", "late", {"1": ["b", "d"], "2": ["c", "e"]})
+    (tmp_path / "m.csv").write_text("file,team,tag,kind\nearly.txt,one,early,primary\n")
+    return tmp_path
+
+
+def add_the_late_run(folder: Path) -> None:
+    with (folder / "m.csv").open("a") as file:
+        file.write("late.txt,two,late,primary\n")
+
+
+def test_order_of_judging_can_be_chosen(trec: Path) -> None:
+    add_the_late_run(trec)
+
+    pool(trec, "--order", "by-run-votes", protocol=TREC)
+
+    assert lines_of(trec / "pool.tsv")[0] == "1\tb\t1"
+    assert json.loads((trec / "pool.tsv.json").read_text())["order"] == "by-run-votes"
+
+
+def test_top_up_leaves_out_what_the_earlier_pool_has(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pool(trec, protocol=TREC)
+    earlier = trec / "pool.tsv"
+    earlier.rename(trec / "first.tsv")
+    add_the_late_run(trec)
+
+    assert pool(trec, "--top-up", str(trec / "first.tsv"), protocol=TREC) == 0
+
+    assert lines_of(trec / "pool.tsv") == ["1\td\t1", "2\te\t1"]
+    assert "3 units of the earlier pool came again" in capsys.readouterr().err
+    record = json.loads((trec / "pool.tsv.json").read_text())
+    assert record["top_up"]["file"] == "first.tsv"
+    assert record["n_already"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (b"1\ta\t1\n2 c 1\n", "old.tsv: line 2: expected a topic and, in column 2, a docno"),
+        (b"", "old.tsv: line 1: expected a topic"),
+        (b"1\t\xff\t1\n", "old.tsv: not UTF-8 (byte 3)"),
+    ],
+)
+def test_earlier_pool_that_is_none_is_refused(
+    trec: Path, text: bytes, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (trec / "old.tsv").write_bytes(text)
+
+    assert pool(trec, "--top-up", str(trec / "old.tsv"), protocol=TREC) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_top_up_that_brings_nothing_is_an_empty_pool(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pool(trec, protocol=TREC)
+    (trec / "pool.tsv").rename(trec / "first.tsv")
+
+    assert pool(trec, "--top-up", str(trec / "first.tsv"), protocol=TREC) == 0
+
+    assert lines_of(trec / "pool.tsv") == []
+    assert "0 units of 2 topics from 1 runs" in capsys.readouterr().err
+
+
+def test_known_items_are_pooled_with_the_runs_that_found_them(trec: Path) -> None:
+    (trec / "known.tsv").write_text("1\tb\n2\tz\n")
+
+    status = pool(
+        trec,
+        "--known-items",
+        str(trec / "known.tsv"),
+        "--contributions",
+        str(trec / "found.tsv"),
+        protocol=["--protocol", "ntcir-11-math"],
+    )
+
+    assert status == 0
+    assert lines_of(trec / "pool.tsv") == ["1\tb\t1", "2\tz\t1"]
+    assert lines_of(trec / "found.tsv") == ["1\tb\tone\tearly\t2"]
+
+
+def test_known_item_tasks_need_the_known_items(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pool(trec, protocol=["--protocol", "ntcir-11-math"]) == 2
+    assert "the known item of 2 topics is not known, such as 1, 2" in capsys.readouterr().err
+
+
+def test_depth_for_a_protocol_without_depths_is_refused(
+    trec: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pool(trec, "--depth", "primary=5", protocol=["--protocol", "ntcir-10-math"]) == 2
+    assert "this protocol pools to no fixed depth" in capsys.readouterr().err
+
+
+# ---- preview
+
+
+def preview(folder: Path, *options: str, protocol: list[str] = TREC) -> int:
+    return main(["preview", *protocol, "--runs", str(folder / "m.csv"), *options])
+
+
+def test_preview_prints_a_line_for_each_depth(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add_the_late_run(trec)
+
+    status = preview(trec, "--deepest", "2", "--rate", "360", "--budget-hours", "0.4")
+
+    assert status == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[-5:] == ["units", "mean", "least", "most", "hours"]
+    assert [line.split()[-5:] for line in lines[1:3]] == [
+        ["3", "1.5", "1", "2", "0.3"],
+        ["5", "2.5", "2", "3", "0.5"],
+    ]
+    assert lines[3].startswith("hours: 1 judgments a unit at 360 s each")
+    assert lines[4].startswith("Within 0.4 hours: depth 1 (--depth primary=1")
+    assert lines[4].endswith("3 units, 0.3 hours.")
+
+
+def test_preview_marks_the_depth_of_the_protocol(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    preview(folder, "--formulae", str(folder / "index.tsv"), "--deepest", "30", protocol=TASK_2)
+
+    marked = [line for line in capsys.readouterr().out.splitlines() if line.endswith("*")]
+    assert [line.split()[:3] for line in marked] == [["20", "10", "4"]]
+
+
+def test_preview_says_where_nothing_fits(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    preview(trec, "--budget-hours", "0.01")
+
+    assert "Not even the pool of depth 1 is judged in 0.01 hours" in capsys.readouterr().out
+
+
+def test_preview_writes_the_sizes_of_topics(trec: Path) -> None:
+    add_the_late_run(trec)
+
+    preview(trec, "--deepest", "2", "--by-topic", str(trec / "sizes.tsv"))
+
+    assert lines_of(trec / "sizes.tsv") == ["depth\t1\t2", "1\t2\t1", "2\t3\t2"]
+
+
+def test_preview_counts_what_is_new_alone(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pool(trec, protocol=TREC)
+    add_the_late_run(trec)
+
+    preview(trec, "--deepest", "2", "--top-up", str(trec / "pool.tsv"))
+
+    assert [line.split()[-5] for line in capsys.readouterr().out.splitlines()[1:3]] == ["0", "2"]
+
+
+def test_preview_of_round_robin_goes_by_rank(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    preview(trec, "--deepest", "2", protocol=["--protocol", "ntcir-10-math"])
+
+    assert capsys.readouterr().out.splitlines()[0].split()[0] == "rank"
+
+
+def test_preview_of_known_items_is_refused(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert preview(trec, protocol=["--protocol", "ntcir-11-math"]) == 2
+    assert "nothing is judged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--rate", "0"], ["--rate", "fast"], ["--rate", "nan"], ["--budget-hours", "-1"], ["--deepest", "0"]],
+)
+def test_numbers_that_cannot_be_used_are_refused(
+    trec: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        preview(trec, *options)
+
+    assert "is not a" in capsys.readouterr().err
