@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 BAR, GAP = 7, 2
 HEIGHT = 140
-LEFT, TOP, BOTTOM, RIGHT = 34, 10, 12, 4
+LEFT, TOP, BOTTOM, RIGHT = 44, 10, 12, 4
 
 
 class Bar(NamedTuple):
@@ -158,7 +158,7 @@ def curve_chart(
             for x, label, value in zip(across, labels, values, strict=True)
         ]
         drawn.append(Curve(name, " ".join(f"{x},{y}" for x, y, _ in dots), dots))
-    grid = [Line(_level(share), f"{share * top:.2g}") for share in (0.0, 0.5, 1.0)]
+    grid = [Line(_level(share), f"{share * top:.2f}") for share in (0.0, 0.5, 1.0)]
     ticks = [Tick(x, label) for x, label in zip(across, labels, strict=True)]
     return CurveChart(right + 24, TOP + HEIGHT + CURVE_BOTTOM, LEFT, right, TOP + HEIGHT, drawn, grid, ticks)
 
