@@ -107,6 +107,14 @@ class CommentNeeded(Refused):
         super().__init__(f"“{choice.label}” needs a comment that says why.")
 
 
+class MembersMissing(Refused):
+    def __init__(self, n: int) -> None:
+        missing = (
+            f"{n} of its formulae {'has' if n == 1 else 'have'} no choice yet" if n else "it holds others"
+        )
+        super().__init__(f"A unit is judged whole, and {missing}: choose for each formula that is shown.")
+
+
 class RequestReused(Refused):
     title = "This page was sent before"
 

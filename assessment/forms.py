@@ -1,7 +1,9 @@
 """The form of the judging page, and those of the admin."""
 
+import re
+from collections.abc import Sequence
 from typing import Any, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -13,8 +15,10 @@ from assessment.rules import check_choice
 from assessment.selectors import OwnJudgment, assessors_of, pooled_topics
 from corpus.errors import Refused
 from corpus.models import Topic, User
+from pooling.models import PoolMember
 from protocols.schema import JudgingRules
 
+IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_SECONDS = 7 * 24 * 3600
 
 
@@ -46,6 +50,55 @@ class JudgmentForm(forms.Form):
             except (UnknownChoice, CommentNeeded) as refusal:
                 self.add_error(refusal.field, refusal.message)
         return data
+
+
+class MembersForm(forms.Form):
+    """Choices for all members of a unit, in fields named by the member: `choice-17`, `comment-17`, `shown-17`."""
+
+    request_id = forms.UUIDField()
+    seconds = forms.CharField(required=False)
+    sent = forms.CharField(required=False, max_length=4_000)
+
+    def __init__(self, *args: Any, rules: JudgingRules, members: Sequence[PoolMember], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.rules, self.members = rules, members
+        for place, member in enumerate(members, 1):
+            missing = f"Choose a grade for formula {place}, or one of the other answers."
+            self.fields[f"choice-{member.pk}"] = forms.CharField(
+                max_length=50, error_messages={"required": missing}
+            )
+            self.fields[f"comment-{member.pk}"] = forms.CharField(max_length=10_000, required=False)
+            self.fields[f"shown-{member.pk}"] = forms.IntegerField(required=False)
+
+    clean_seconds = JudgmentForm.clean_seconds
+
+    def clean_sent(self) -> list[UUID]:
+        """Numbers that cannot be read were not ours."""
+        words = self.cleaned_data["sent"].split(",")
+        return [UUID(word) for word in words if IS_UUID.fullmatch(word)]
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = self.cleaned_data
+        for member in self.members:
+            name = f"choice-{member.pk}"
+            if name in data and f"comment-{member.pk}" in data:
+                try:
+                    check_choice(self.rules, choice=data[name], comment=data[f"comment-{member.pk}"])
+                except (UnknownChoice, CommentNeeded) as refusal:
+                    self.add_error(f"{refusal.field}-{member.pk}", refusal.message)
+        return data
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The arguments of the service, the task apart."""
+        data = self.cleaned_data
+        answers = {
+            member.docno: services.Answer(
+                data[f"choice-{member.pk}"], data[f"comment-{member.pk}"], data[f"shown-{member.pk}"]
+            )
+            for member in self.members
+        }
+        return {name: data[name] for name in ("request_id", "seconds", "sent")} | {"answers": answers}
 
 
 def first_answer(previous: OwnJudgment | None) -> dict[str, Any]:

@@ -18,6 +18,11 @@ def judging_rules(stored: StoredProtocol) -> JudgingRules:
     return _parsed(stored.text, f"{stored.slug}.toml").judging
 
 
+def has_members(rules: JudgingRules) -> bool:
+    """Whether a unit is judged by its members, each with a choice of its own."""
+    return rules.layout == "formula-instances"
+
+
 def relevant_from(stored: StoredProtocol) -> int:
     """The grade from which a stored protocol counts a unit as relevant."""
     return _parsed(stored.text, f"{stored.slug}.toml").qrels.relevant_from

@@ -15,9 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from assessment import selectors, services
 from assessment.errors import JudgedElsewhere
-from assessment.forms import JudgmentForm, first_answer
+from assessment.forms import JudgmentForm, MembersForm, first_answer
 from assessment.models import Assignment, Batch, Judgment
-from assessment.rules import judging_rules
+from assessment.rules import has_members, judging_rules
 from corpus.access import AuthenticatedRequest, person_required
 from corpus.errors import Refused
 from corpus.models import User
@@ -25,6 +25,7 @@ from corpus.models import User
 UNSENT = "assessment_unsent"
 KEPT_FIELDS = ("choice", "comment")
 MOST_KEPT = 10_000  # characters of a field
+MOST_FIELDS = 50
 
 
 @require_safe
@@ -71,11 +72,16 @@ def keeping_answers(view: AssignmentView) -> Callable[[HttpRequest, int], HttpRe
             detail = "You are logged out. Your judgment is kept on this page."
             return JsonResponse({"title": "You are logged out", "detail": detail, "login": login}, status=401)
         if request.method == "POST":
-            kept = {name: request.POST.get(name, "")[:MOST_KEPT] for name in KEPT_FIELDS}
-            request.session[UNSENT] = kept | {"assignment": assignment_id}
+            request.session[UNSENT] = _entered(request) | {"assignment": assignment_id}
         return redirect_to_login(request.path)
 
     return guarded
+
+
+def _entered(request: HttpRequest) -> dict[str, str]:
+    """What somebody chose and wrote, for one thing or for several."""
+    names = [name for name in request.POST if name.partition("-")[0] in KEPT_FIELDS]
+    return {name: request.POST.get(name, "")[:MOST_KEPT] for name in names[:MOST_FIELDS]}
 
 
 def _wants_json(request: HttpRequest) -> bool:
@@ -88,9 +94,16 @@ def assignment(request: AuthenticatedRequest, assignment_id: int) -> HttpRespons
     """The judging page. The assessor who took the task only."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=assignment_id)
     if request.method == "POST":
-        rules = judging_rules(task.batch.pool.protocol)
-        return _submit(request, task, JudgmentForm(request.POST, rules=rules))
+        return _submit(request, task, _form(request, task))
     return _task_page(request, task, _kept(request, task))
+
+
+def _form(request: AuthenticatedRequest, task: Assignment) -> JudgmentForm | MembersForm:
+    """The form for what the protocol judges: a document, or the members of a unit."""
+    rules = judging_rules(task.batch.pool.protocol)
+    if not has_members(rules):
+        return JudgmentForm(request.POST, rules=rules)
+    return MembersForm(request.POST, rules=rules, members=selectors.members_to_judge(task))
 
 
 def _kept(request: AuthenticatedRequest, task: Assignment) -> dict[str, Any]:
@@ -100,19 +113,28 @@ def _kept(request: AuthenticatedRequest, task: Assignment) -> dict[str, Any]:
         return {}
     del request.session[UNSENT]
     messages.info(request, "You were logged out before this was saved. Check your choice, and submit it.")
-    return {"choice": kept["choice"], "comment": kept["comment"]}
+    return {name: value for name, value in kept.items() if name != "assignment"}
 
 
-def _submit(request: AuthenticatedRequest, task: Assignment, form: JudgmentForm) -> HttpResponse:
+def _submit(
+    request: AuthenticatedRequest, task: Assignment, form: JudgmentForm | MembersForm
+) -> HttpResponse:
     """Store a judgment and go to the next task; a refused one stays on the page with all that was entered."""
     if not form.is_valid():
         return _not_saved(request, task, form, status=422)
     try:
-        judgment = services.submit_judgment(assignment=task, **form.cleaned_data)
+        judgment = _store(task, form)
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return _not_saved(request, task, form, status=409, refusal=refusal)
     return _saved(request, task, judgment)
+
+
+def _store(task: Assignment, form: JudgmentForm | MembersForm) -> Judgment:
+    """Of several judgments, the first."""
+    if isinstance(form, MembersForm):
+        return services.submit_members(assignment=task, **form.asked)[0]
+    return services.submit_judgment(assignment=task, **form.cleaned_data)
 
 
 def _saved(request: AuthenticatedRequest, task: Assignment, judgment: Judgment) -> HttpResponse:
@@ -131,7 +153,7 @@ def _saved(request: AuthenticatedRequest, task: Assignment, judgment: Judgment) 
 def _not_saved(
     request: AuthenticatedRequest,
     task: Assignment,
-    form: JudgmentForm,
+    form: JudgmentForm | MembersForm,
     *,
     status: int,
     refusal: Refused | None = None,
@@ -139,15 +161,18 @@ def _not_saved(
     """What was wrong: as JSON for the page's script, or the page again with what was entered."""
     elsewhere = refusal.judgment if isinstance(refusal, JudgedElsewhere) else None
     if not _wants_json(request):
-        answer = {name: request.POST.get(name, "") for name in KEPT_FIELDS}
-        return _task_page(request, task, answer, form=form, status=status)
+        return _task_page(request, task, _entered(request), form=form, status=status)
     problem: dict[str, Any] = {
         "title": refusal.title if refusal else "Not saved",
         "detail": " ".join(str(message) for errors in form.errors.values() for message in errors),
         "errors": form.errors,
     }
     if elsewhere is not None:
-        problem["standing"] = {"judgment": elsewhere.pk, "request_id": str(elsewhere.request_id)}
+        problem["standing"] = {
+            "judgment": elsewhere.pk,
+            "docno": elsewhere.docno,
+            "request_id": str(elsewhere.request_id),
+        }
     return JsonResponse(problem, status=status)
 
 
@@ -156,13 +181,15 @@ def _task_page(
     task: Assignment,
     answer: dict[str, Any],
     *,
-    form: JudgmentForm | None = None,
+    form: JudgmentForm | MembersForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     """The page with what stands, and over it what was entered and is not stored."""
     context = selectors.task_page(task, request.user)
     context |= {"form": form, "answer": first_answer(context["previous"]) | answer}
-    return render(request, "assessment/assignment.html", context, status=status)
+    context["members"] = selectors.filled_in(context["members"], answer)
+    template = "assessment/members.html" if context["members"] else "assessment/assignment.html"
+    return render(request, template, context, status=status)
 
 
 @require_safe

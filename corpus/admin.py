@@ -29,10 +29,10 @@ MAX_DIGITS = 19  # an id of as many fits into no column
 class Selecting:
     """Mixed into an admin whose list has actions: what was selected must be ids, not just anything."""
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:
         selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
         if all(len(pk) < MAX_DIGITS and pk.isascii() and pk.isdigit() for pk in selected):
-            answer: HttpResponse | None = super().response_action(request, queryset)  # type: ignore[misc]
+            answer: HttpResponse | None = super().response_action(request, queryset, *where)  # type: ignore[misc]
             return answer
         messages.error(request, "What was selected is not in this list. Nothing was done.")
         return HttpResponseRedirect(request.get_full_path())

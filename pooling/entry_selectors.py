@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.db.models import Count, Min, QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
@@ -169,7 +169,7 @@ def entry_page(entry: PoolEntry, pool: Pool, number: str | None) -> dict[str, An
     )
     ordered = members.order_by("position", "-n_runs", "best", "docno")
     shown = list(ordered.filter(position__gt=0))
-    page: Page[PoolMember] = Paginator(ordered.filter(position=0), MEMBERS_PAGE).get_page(number)
+    page = Paginator(ordered.filter(position=0), MEMBERS_PAGE).get_page(number)
     [seen] = shown_entries(pool, [entry])
     latex = latex_of(pool.track.collection, [one.docno for one in page])
     return {

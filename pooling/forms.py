@@ -100,7 +100,7 @@ class PoolForm(forms.Form):
         self.kinds = list(rules.depth)
         if not self.is_bound:
             fresh = {"seed": new_seed(), "name": f"Pool {track.pools.count() + 1}", "order": rules.order}
-            self.initial = fresh | self.initial
+            self.initial = {**fresh, **self.initial}
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         for kind, depth in rules.depth.items():
             said = "The protocol leaves it open" if rules.depth_is_default else "The protocol says"

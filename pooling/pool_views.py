@@ -31,7 +31,7 @@ def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask for a pool. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    asked_for = {name: value for name, value in request.GET.items() if value.isdecimal()}
+    asked_for = {name: value for name, value in request.GET.dict().items() if str(value).isdecimal()}
     form = PoolForm(request.POST or None, track=track, initial=asked_for)
     if request.method == "POST" and form.is_valid():
         try:

@@ -15,6 +15,7 @@ from assessment.selectors.desk import (
     task_page,
     tasks_of,
 )
+from assessment.selectors.members import filled_in, members_to_judge
 from assessment.selectors.organizer import (
     BatchProgress,
     assessors_of,
@@ -39,7 +40,9 @@ __all__ = [
     "closed_batches",
     "desk",
     "desk_batch",
+    "filled_in",
     "for_export",
+    "members_to_judge",
     "own_judgments",
     "pooled_topics",
     "progress",

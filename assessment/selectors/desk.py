@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
-from assessment.rules import judging_rules, label_of
+from assessment.rules import has_members, judging_rules, label_of
 from assessment.selectors.elsewhere import counting_batches, settled_elsewhere
+from assessment.selectors.members import shown_members
 from corpus.models import Document, Topic, Track, User
 from corpus.thread_selectors import address, shown_document, shown_topic
 from pooling.models import PoolEntry
@@ -102,13 +103,13 @@ def _judged_elsewhere(batch: Batch, given: list[TopicAssignment]) -> Counter[int
     counts: Counter[int] = Counter()
     if not given or not counting_batches(batch).exists():
         return counts
-    has_members = judging_rules(batch.pool.protocol).layout == "formula-instances"
+    is_of_members = has_members(judging_rules(batch.pool.protocol))
     for seat in {one.seat for one in given}:
         topics = [one.topic_id for one in given if one.seat == seat]
         submitted = Assignment.objects.filter(batch=batch, entry=OuterRef("pk"), seat=seat)
         here = Exists(submitted.filter(status=Assignment.Status.SUBMITTED))
         settled = settled_elsewhere(
-            batch.kind, batch=batch.pk, seat=seat, assessor=given[0].assessor_id, has_members=has_members
+            batch.kind, batch=batch.pk, seat=seat, assessor=given[0].assessor_id, has_members=is_of_members
         )
         entries = PoolEntry.objects.filter(~here, Q(settled), pool=batch.pool_id, topic__in=topics)
         counts.update(dict(entries.order_by().values_list("topic").annotate(n=Count("pk"))))
@@ -177,6 +178,7 @@ def task_page(task: Assignment, user: User) -> dict[str, Any]:
         "document_thread": _document_thread(document),
         "docno": task.entry.docno,
         "layout": rules.layout,
+        "members": shown_members(task, in_context=rules.in_context) if has_members(rules) else [],
         "choices": choices(rules),
         "previous": _previous(task, rules),
         "topic_progress": next((one for one in topics if one.topic.pk == topic.pk), None),

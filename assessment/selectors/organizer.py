@@ -128,9 +128,10 @@ def _judged_elsewhere(found: dict[int, BatchProgress]) -> dict[int, int]:
             seat=OuterRef(OuterRef("seat")),
             status=Assignment.Status.SUBMITTED,
         )
-        outer = {name: OuterRef(OuterRef(name)) for name in ("batch", "seat", "assessor")}
+        batch, seat, assessor = (OuterRef(OuterRef(name)) for name in ("batch", "seat", "assessor"))
+        elsewhere = settled_elsewhere(kind, batch=batch, seat=seat, assessor=assessor)
         entries = PoolEntry.objects.filter(pool=OuterRef("batch__pool"), topic=OuterRef("topic"))
-        settled = entries.filter(Q(settled_elsewhere(kind, **outer)), ~Exists(submitted)).order_by()
+        settled = entries.filter(Q(elsewhere), ~Exists(submitted)).order_by()
         n_settled = settled.values("topic").annotate(n=Count("pk")).values("n")
         given = TopicAssignment.objects.filter(batch__in=found, batch__kind=kind, is_withdrawn=False)
         given = given.filter(batch__pool__track__in=shared).annotate(n_settled=Subquery(n_settled))

@@ -5,7 +5,7 @@ while it is managed), the assessor, the tasks by id, the topics given, the judgm
 """
 
 from assessment.services.batches import close_batch, create_batch, edit_batch, open_batch
-from assessment.services.judgments import submit_judgment
+from assessment.services.judgments import Answer, submit_judgment, submit_members
 from assessment.services.tasks import accept_next, expire_assignments
 from assessment.services.topics import (
     assign_topics,
@@ -16,6 +16,7 @@ from assessment.services.topics import (
 )
 
 __all__ = [
+    "Answer",
     "accept_next",
     "assign_topics",
     "check_may_judge",
@@ -27,5 +28,6 @@ __all__ = [
     "reassign_topic",
     "share_topics",
     "submit_judgment",
+    "submit_members",
     "withdraw_topic",
 ]

@@ -315,7 +315,8 @@ def test_revision_of_what_the_page_did_not_show_asks_first(scene: Scene) -> None
     page = client.post(task.get_absolute_url(), answer(choice="high"))
 
     assert problem.status_code == page.status_code == 409
-    assert problem.json()["standing"] == {"judgment": standing.pk, "request_id": str(standing.request_id)}
+    expected = {"judgment": standing.pk, "docno": standing.docno, "request_id": str(standing.request_id)}
+    assert problem.json()["standing"] == expected
     assert page.context["answer"]["shown"] == standing.pk
     assert Judgment.objects.count() == 1
 

@@ -1,0 +1,104 @@
+"""The members of a unit as an assessor judges them: each where it stands, with the choice that stands."""
+
+from typing import Any, NamedTuple
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.safestring import SafeString, mark_safe
+
+from assessment.models import Assignment, Judgment
+from assessment.selectors.elsewhere import COUNTING, judged_elsewhere
+from corpus import marking
+from corpus.models import Collection, Document
+from corpus.thread_selectors import address, resolved
+from pooling.entry_selectors import excerpt, latex_of
+from pooling.models import PoolMember
+
+
+class ShownMember(NamedTuple):
+    """A member on the judging page. `body` is its post with the formula marked; empty where it is judged alone."""
+
+    key: str
+    docno: str
+    latex: str
+    excerpt: SafeString
+    body: SafeString
+    post: str
+    address: str
+    choice: str
+    comment: str
+    shown: int
+
+
+def members_of(task: Assignment) -> QuerySet[PoolMember]:
+    """The members of a task's unit that are shown, in their order."""
+    return PoolMember.objects.filter(entry=task.entry_id, position__gt=0).order_by("position")
+
+
+def members_to_judge(task: Assignment) -> list[PoolMember]:
+    """Those of them that the assessor is asked for: not what counts in the batch because another one has judged it.
+
+    What they have judged here stays theirs to change.
+    """
+    members = members_of(task).select_related("document__collection")
+    kind = task.batch.kind
+    if kind not in COUNTING:
+        return list(members)
+    judged = judged_elsewhere(kind, batch=task.batch_id, seat=task.seat, assessor=task.assessor_id).filter(
+        topic=task.entry.topic_id,
+        docno=OuterRef("docno"),
+        batch__pool__protocol=OuterRef("entry__pool__protocol"),
+    )
+    own = Judgment.objects.filter(assignment=task.pk, docno=OuterRef("docno"))
+    return list(members.filter(Q(~Exists(judged)) | Q(Exists(own))))
+
+
+def shown_members(task: Assignment, *, in_context: bool) -> list[ShownMember]:
+    """The members to judge as the page shows them: in their posts, or alone."""
+    members = members_to_judge(task)
+    collection = task.batch.pool.track.collection
+    latex = latex_of(collection, [member.docno for member in members])
+    own = {one.docno: one for one in task.judgments.order_by("pk")}  # the last one of each stays
+    return [_shown(member, collection, latex, own.get(member.docno), in_context) for member in members]
+
+
+def _shown(
+    member: PoolMember,
+    collection: Collection | None,
+    latex: dict[str, str],
+    own: Judgment | None,
+    in_context: bool,
+) -> ShownMember:
+    document = member.document if in_context else None
+    return ShownMember(
+        key=str(member.pk),
+        docno=member.docno,
+        latex=latex.get(member.docno, ""),
+        excerpt=excerpt(document, member.docno),
+        body=marked_body(document, member.docno),
+        post=member.post,
+        address=""
+        if document is None or collection is None
+        else address(collection, document.thread, document.docno),
+        choice=own.choice if own else "",
+        comment=own.comment if own else "",
+        shown=own.pk if own else 0,
+    )
+
+
+def marked_body(document: Document | None, formula: str) -> SafeString:
+    """A post with one formula marked; its links lead to threads that exist, and nowhere else."""
+    if document is None:
+        return mark_safe("")
+    (body,) = resolved([document.body], [document.collection])
+    return mark_safe(marking.mark(body, formula))  # noqa: S308 - sanitised when stored
+
+
+def filled_in(members: list[ShownMember], entered: dict[str, Any]) -> list[ShownMember]:
+    """The members with what was entered and is not stored."""
+    return [
+        member._replace(
+            choice=str(entered.get(f"choice-{member.key}", member.choice)),
+            comment=str(entered.get(f"comment-{member.key}", member.comment)),
+        )
+        for member in members
+    ]

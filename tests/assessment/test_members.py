@@ -1,0 +1,302 @@
+"""Units judged by their members: a choice for each instance of a formula, all of them sent and stored at once."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from assessment import errors, selectors, services
+from assessment.models import Assignment, Batch, Judgment
+from corpus.models import Formula, Topic, Track, User
+from pooling.models import Pool, PoolEntry, PoolMember
+from tests.assessment.make import accept, make_batch, make_pool
+from tests.factories import make_answer, make_assessor, make_document, make_topic, make_track
+
+pytestmark = pytest.mark.django_db
+
+
+@dataclass
+class Scene:
+    track: Track
+    topic: Topic
+    pool: Pool
+    batch: Batch
+    ada: User
+    bob: User
+
+
+def add_unit(
+    pool: Pool, topic: Topic, visual: str, formulae: list[str], *, position: int, hidden: int = 0
+) -> PoolEntry:
+    """A unit of some formulae, each in a post of its own; the last ones are not shown."""
+    collection = pool.track.collection
+    assert collection is not None
+    entry = PoolEntry.objects.create(pool=pool, topic=topic, docno=visual, position=position)
+    for i, code in enumerate(formulae, 1):
+        formula = (
+            f'<span class="math-container" data-formula-id="{code}" data-display="inline">x_{code}</span>'
+        )
+        html = f"<p>Before.</p><p>Look {formula}</p>"
+        post = collection.documents.filter(docno=f"9{code}").first()
+        post = post or make_answer(make_document(collection, f"8{code}"), f"9{code}", body=html)
+        Formula.objects.get_or_create(
+            collection=collection,
+            code=code,
+            defaults={"post": post.docno, "thread": post.thread, "place": 2, "latex": f"x_{code}"},
+        )
+        shown = 0 if i > len(formulae) - hidden else i
+        PoolMember.objects.create(
+            entry=entry, docno=code, document=post, post=post.docno, thread=post.thread, position=shown
+        )
+    return entry
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """Ada has a topic with a unit of three shown formulae and one of a single one."""
+    track = make_track(protocol="arqmath-2021-task2")
+    topic = make_topic(track, "B.1", formula_id="q_1", latex="x^2")
+    pool = make_pool(track, {})
+    add_unit(pool, topic, "v1", ["11", "12", "13", "14"], position=1, hidden=1)
+    add_unit(pool, topic, "v2", ["21"], position=2)
+    ada, bob = make_assessor(track, "ada"), make_assessor(track, "bob")
+    return Scene(track, topic, pool, make_batch(pool, {ada: [topic]}), ada, bob)
+
+
+def answers(**chosen: str) -> dict[str, services.Answer]:
+    return {docno.removeprefix("f"): services.Answer(choice) for docno, choice in chosen.items()}
+
+
+def submit(
+    task: Assignment, request_id: UUID | None = None, sent: tuple[UUID, ...] = (), **chosen: str
+) -> list[Judgment]:
+    return services.submit_members(
+        assignment=task, answers=answers(**chosen), request_id=request_id or uuid4(), seconds=30, sent=sent
+    )
+
+
+def test_each_shown_member_is_judged_under_its_own_docno(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    submit(task, f11="high", f12="low", f13="not-matching")
+
+    task.refresh_from_db()
+    found = Judgment.objects.order_by("docno").values_list("docno", "choice", "grade", "seconds")
+    assert list(found) == [("11", "high", 3, 30), ("12", "low", 1, None), ("13", "not-matching", None, None)]
+    assert task.status == "submitted"
+    assert accept(scene.batch, scene.ada).entry.docno == "v2"
+
+
+@pytest.mark.parametrize(
+    "chosen", [{}, {"f11": "high"}, {"f11": "high", "f12": "low", "f13": "low", "f14": "low"}]
+)
+def test_unit_is_judged_whole_or_not_at_all(scene: Scene, chosen: dict[str, str]) -> None:
+    with pytest.raises(errors.MembersMissing):
+        submit(accept(scene.batch, scene.ada), **chosen)
+
+    assert not Judgment.objects.exists()
+
+
+def test_one_bad_choice_stores_none(scene: Scene) -> None:
+    with pytest.raises(errors.UnknownChoice):
+        submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="splendid")
+
+    assert not Judgment.objects.exists()
+
+
+def test_same_submission_sent_twice_is_stored_once(scene: Scene) -> None:
+    task, number = accept(scene.batch, scene.ada), uuid4()
+
+    first = submit(task, number, f11="high", f12="low", f13="low")
+    again = submit(task, number, f11="high", f12="low", f13="low")
+
+    assert first == again
+    assert Judgment.objects.count() == 3
+
+
+def test_number_that_was_used_for_other_choices_is_refused(scene: Scene) -> None:
+    task, number = accept(scene.batch, scene.ada), uuid4()
+    submit(task, number, f11="high", f12="low", f13="low")
+
+    with pytest.raises(errors.RequestReused):
+        submit(task, number, f11="low", f12="low", f13="low")
+
+
+def test_revision_appends_only_what_has_changed(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    before = submit(task, f11="high", f12="low", f13="low")
+
+    after = submit(task, f11="high", f12="medium", f13="low")
+
+    assert Judgment.objects.count() == 4
+    assert after[1].replaces == before[1]
+    current = Judgment.objects.filter(is_current=True).order_by("docno").values_list("choice", flat=True)
+    assert list(current) == ["high", "medium", "low"]
+
+
+def test_nothing_is_revised_that_the_page_did_not_show(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    submit(task, f11="high", f12="low", f13="low")
+    blind = {docno: services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
+
+    with pytest.raises(errors.JudgedElsewhere):
+        services.submit_members(assignment=task, answers=blind, request_id=uuid4())
+
+    assert Judgment.objects.filter(choice="medium").count() == 0
+
+
+def test_answer_that_was_lost_on_the_way_counts_as_seen(scene: Scene) -> None:
+    task, lost = accept(scene.batch, scene.ada), uuid4()
+    submit(task, lost, f11="high", f12="low", f13="low")
+    changed = {docno: services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
+
+    services.submit_members(assignment=task, answers=changed, request_id=uuid4(), sent=[lost])
+
+    assert Judgment.objects.filter(is_current=True, choice="medium").count() == 3
+
+
+def test_progress_counts_units(scene: Scene) -> None:
+    submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
+
+    [topic] = selectors.progress(scene.batch, scene.ada)
+    [watched] = selectors.track_progress(scene.track)
+
+    assert (topic.judged, topic.total) == (1, 2)
+    assert (watched.judged, watched.total) == (1, 2)
+
+
+def test_formula_judged_for_another_pool_is_not_asked_for_again(scene: Scene) -> None:
+    submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
+    pool = make_pool(scene.track, {})
+    add_unit(pool, scene.topic, "v1", ["11", "12"], position=1)
+    add_unit(pool, scene.topic, "v3", ["13", "31"], position=2)
+    batch = make_batch(pool, {scene.bob: [scene.topic]})
+
+    task = accept(batch, scene.bob)
+
+    assert task.entry.docno == "v3"
+    assert [member.docno for member in selectors.members_to_judge(task)] == ["31"]
+    submit(task, f31="low")
+    assert services.accept_next(batch=batch, assessor=scene.bob) is None
+    assert selectors.desk_batch(batch, scene.bob).is_done
+
+
+# ---- the page
+
+
+@pytest.fixture
+def ada(client: Client, scene: Scene) -> Client:
+    client.force_login(scene.ada)
+    return client
+
+
+def form_of(task: Assignment, *choices: str, **more: Any) -> dict[str, Any]:
+    members = selectors.members_to_judge(task)
+    fields = {f"choice-{one.pk}": choice for one, choice in zip(members, choices, strict=False)}
+    return {"request_id": str(uuid4()), "seconds": "12"} | fields | more
+
+
+def test_page_shows_the_query_and_each_member_in_its_post(scene: Scene, ada: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    text = ada.get(task.get_absolute_url()).content.decode()
+
+    assert text.count('<article class="instance"') == 3
+    assert "Query formula" in text
+    assert text.count("math-container is-marked") == 1 + 3 * 3, (
+        "in the name, in its paragraph, in the whole post"
+    )
+    assert "x_14" not in text, "is not shown"
+    assert "/threads/811/#post-911" in text
+    assert "Abacus" not in text
+
+
+def test_member_is_judged_alone_where_the_protocol_says_so(scene: Scene, ada: Client) -> None:
+    stored = scene.pool.protocol
+    stored.text = stored.text.replace("in_context = true", "in_context = false")
+    stored.save(update_fields=["text"])
+
+    text = ada.get(accept(scene.batch, scene.ada).get_absolute_url()).content.decode()
+
+    assert "x_11" in text
+    assert "Before." not in text
+    assert "/threads/811/" not in text
+
+
+def test_submitting_the_form_goes_on_to_the_next_unit(scene: Scene, ada: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    answer = ada.post(task.get_absolute_url(), form_of(task, "high", "low", "medium"))
+
+    following = Assignment.objects.get(status="accepted")
+    assert answer["Location"] == following.get_absolute_url()
+    assert Judgment.objects.count() == 3
+
+
+def test_form_that_is_not_whole_keeps_what_was_chosen(scene: Scene, ada: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+    first = selectors.members_to_judge(task)[0]
+
+    answer = ada.post(task.get_absolute_url(), form_of(task, "low", **{f"comment-{first.pk}": "near it"}))
+
+    text = answer.content.decode()
+    assert answer.status_code == 422
+    assert "Choose a grade for formula 2" in text
+    assert f'id="choice-{first.pk}-low" value="low" data-label="Low" data-key="1" checked' in text
+    assert "near it" in text
+
+
+def test_comment_that_is_needed_is_asked_for_by_member(scene: Scene, ada: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    answer = ada.post(
+        task.get_absolute_url(),
+        form_of(task, "system-failure", "low", "low"),
+        headers={"Accept": "application/json"},
+    )
+
+    first = selectors.members_to_judge(task)[0]
+    assert answer.status_code == 422
+    assert list(answer.json()["errors"]) == [f"comment-{first.pk}"]
+
+
+def test_choices_made_before_a_login_ran_out_stand_on_the_page_again(scene: Scene, client: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+    form = form_of(task, "high", "low", "low")
+    client.post(task.get_absolute_url(), form)
+    client.force_login(scene.ada)
+
+    text = client.get(task.get_absolute_url()).content.decode()
+
+    assert text.count(" checked") == 3
+    assert not Judgment.objects.exists()
+
+
+def test_unit_of_others_is_not_found(scene: Scene, client: Client) -> None:
+    task = accept(scene.batch, scene.ada)
+    client.force_login(scene.bob)
+
+    assert client.get(task.get_absolute_url()).status_code == 404
+    assert client.post(task.get_absolute_url(), form_of(task, "high", "low", "low")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "junk", [{"sent": "x,y"}, {"sent": "1" * 5000}, {"request_id": "x"}, {"seconds": "-"}]
+)
+def test_junk_in_hidden_fields_is_no_error(scene: Scene, ada: Client, junk: dict[str, str]) -> None:
+    task = accept(scene.batch, scene.ada)
+
+    answer = ada.post(task.get_absolute_url(), form_of(task, "high", "low", "low", **junk))
+
+    assert answer.status_code in {302, 422}
+
+
+def test_own_judgments_name_each_formula(scene: Scene, ada: Client) -> None:
+    submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
+
+    text = ada.get(reverse("assessment:own_judgments", args=[scene.batch.pk])).content.decode()
+
+    assert all(f">{docno}<" in text for docno in ("11", "12", "13"))
