@@ -5,6 +5,7 @@ as columns, in trec_eval's order, which has no ties.
 """
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -135,6 +136,11 @@ def ranks(scores: Values) -> NDArray[np.int64]:
     """(runs,) place of each run, from 1 for the highest score; equal scores share the best of their places."""
     place: NDArray[np.int64] = (_sign_of(scores) < 0).sum(axis=1) + 1
     return place
+
+
+def defined(values: Iterable[float]) -> list[float | None]:
+    """Values for JSON, which has no nan."""
+    return [value if math.isfinite(value) else None for value in values]
 
 
 class Overlap(NamedTuple):

@@ -7,7 +7,7 @@ judged whatever is left out: other runs, or hands, brought them. Means are over 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from protocols.schema import Average
 from scoring.matching import JudgedDocuments
 from scoring.measures import score_run
 from scoring.qrels_format import QrelsColumns
-from scoring.rank_correlation import kendall_tau, ranks, tau_ap
+from scoring.rank_correlation import defined, kendall_tau, ranks, tau_ap
 
 NOBODY = -1
 Progress = Callable[[int, int], None]
@@ -78,6 +78,17 @@ class TeamLeftOut:
     n_relevant: int
     changes: tuple[RunChange, ...]
     tau: tuple[float, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; null where one is not defined."""
+        return {
+            "team": self.team,
+            "n_pooled": self.n_pooled,
+            "n_judged": self.n_judged,
+            "n_relevant": self.n_relevant,
+            "changes": [change._asdict() for change in self.changes],
+            "tau": defined(self.tau),
+        }
 
 
 def leave_one_team_out(
@@ -187,6 +198,19 @@ class DepthPoint:
     tau: tuple[float, ...]
     tau_ap: tuple[float, ...]
     largest_move: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; null where one is not defined."""
+        return {
+            "label": self.label,
+            "n_pooled": self.n_pooled,
+            "n_judged": self.n_judged,
+            "n_relevant": self.n_relevant,
+            "means": self.means.tolist(),
+            "tau": defined(self.tau),
+            "tau_ap": defined(self.tau_ap),
+            "largest_move": list(self.largest_move),
+        }
 
 
 def depth_curve(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.rank_correlation import kendall_tau, ranks, tau_ap_b
+from scoring.rank_correlation import defined, kendall_tau, ranks, tau_ap_b
 
 ALL = "all topics"
 UNLABELLED = "no label"
@@ -48,15 +48,10 @@ class SideBySide:
             "n_topics": list(self.n_topics),
             "means": self.means.tolist(),
             "ranks": self.ranks.tolist(),
-            "tau": [defined(row) for row in self.tau],
-            "tau_ap": [defined(row) for row in self.tau_ap],
-            "gap": defined(self.gap),
+            "tau": [defined(row) for row in self.tau.tolist()],
+            "tau_ap": [defined(row) for row in self.tau_ap.tolist()],
+            "gap": defined(self.gap.tolist()),
         }
-
-
-def defined(values: NDArray[np.float64]) -> list[float | None]:
-    """(n,) values for JSON, which has no nan."""
-    return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 def side_by_side(names: Sequence[str], means: NDArray[np.float64], n_topics: Sequence[int]) -> SideBySide:

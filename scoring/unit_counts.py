@@ -1,7 +1,7 @@
 """How many units were judged and found relevant a topic: of formulae once by instance, once by distinct formula."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,14 @@ class UnitCounts(NamedTuple):
     n_topics: int
     judged: Spread
     relevant: Spread
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "n_topics": self.n_topics,
+            "judged": self.judged._asdict(),
+            "relevant": self.relevant._asdict(),
+        }
 
 
 class TopicCounts(NamedTuple):

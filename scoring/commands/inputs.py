@@ -200,9 +200,7 @@ def inputs_of(
 
 
 def check_runs(paths: Sequence[str]) -> None:
-    """Raises InputError if there is no run, or one twice."""
-    if not paths:
-        raise InputError("no run given; name at least one run file, or - for standard input")
+    """Raises InputError if a run is named twice: it would be compared with itself."""
     repeated = {path for path in paths if paths.count(path) > 1}
     if repeated:
         raise InputError(f"{min(repeated)}: named twice")

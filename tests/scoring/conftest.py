@@ -19,6 +19,7 @@ from scoring.qrels_format import parse_qrels
 from scoring.qrels_services import import_qrels
 from tests.assessment.make import judge, make_batch
 from tests.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.scoring.command_files import small_files
 
 UNITS = ["10", "9", "é"]  # pooled for every topic
 QRELS = b"A.1 0 10 3\nA.1 0 9 0\nA.10 0 10 2\nA.10 0 9 1\nA.2 0 10 0\nA.2 0 \xc3\xa9 2\n"
@@ -146,3 +147,14 @@ def scored(scene: Scene) -> Scene:
     scene.submit(scene.ours, "good", "10 é 9")
     scene.submit(scene.theirs, "poor", "x 9 10", kind="baseline")
     return scene
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Qrels, three runs and a manifest for the commands of analysis."""
+    return small_files(tmp_path)
+
+
+@pytest.fixture
+def three(folder: Path) -> list[str]:
+    return [str(folder / f"{name}.tsv") for name in ("good", "poor", "short")]

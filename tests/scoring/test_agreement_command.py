@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from tests.scoring.test_commands import PROTOCOL, ask
+from tests.scoring.command_files import PROTOCOL, ask
 
 JUDGMENTS = (
     "topic,docno,assessor,grade,kind,is_current,choice\n"

@@ -1,65 +1,17 @@
 """The commands of analysis on small files, and what they say of the real runs and qrels of 2020."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from scoring.__main__ import main
+from tests.scoring.command_files import PROTOCOL, ask, qrels
 from tests.scoring.files import KNOWN, real_qrels
 
-Tables = dict[str, list[dict[str, str]]]
-PROTOCOL = ["--protocol", "arqmath-2020-task1"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Qrels of three topics; a good run, a poor one, one of two topics."""
-    (tmp_path / "qrels.txt").write_text(
-        "A.1 0 10 3\nA.1 0 11 0\nA.1 0 12 2\nA.10 0 10 2\nA.10 0 11 1\nA.2 0 10 0\nA.2 0 12 2\n"
-    )
-    rankings = {
-        "good": ("10 12 11", "A.1 A.10 A.2"),
-        "poor": ("11 10 12", "A.1 A.10 A.2"),
-        "short": ("12 10", "A.1 A.2"),
-    }
-    for name, (documents, topics) in rankings.items():
-        lines = [
-            f"{topic}\t{docno}\t{rank}\t{10 - rank}\t{name}\n"
-            for topic in topics.split()
-            for rank, docno in enumerate(documents.split(), 1)
-        ]
-        (tmp_path / f"{name}.tsv").write_text("".join(lines))
-    (tmp_path / "runs.csv").write_text(
-        "file,team,tag,kind\ngood.tsv,Ours,good,primary\npoor.tsv,Theirs,poor,primary\nshort.tsv,Ours,short,alternate\n"
-    )
-    return tmp_path
-
-
-@pytest.fixture
-def three(folder: Path) -> list[str]:
-    return [str(folder / f"{name}.tsv") for name in ("good", "poor", "short")]
-
-
-def qrels(folder: Path) -> list[str]:
-    return [*PROTOCOL, "--qrels", str(folder / "qrels.txt")]
-
-
-def read(output: str) -> Tables:
-    """The tables of a text output, each by name."""
-    tables: Tables = {}
-    for part in output.split("\n\n"):
-        title, header, *rows = part.rstrip("\n").split("\n")
-        name = title.removeprefix("# ").partition(":")[0]
-        tables[name] = [dict(zip(header.split("\t"), row.split("\t"), strict=True)) for row in rows]
-    return tables
-
-
-def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> Tables:
-    assert main(arguments) == 0
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return read(captured.out)
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_two_runs_are_compared_topic_by_topic(
@@ -239,82 +191,6 @@ def test_a_table_is_printed_alone(folder: Path, three: list[str], capsys: pytest
     assert capsys.readouterr().out.splitlines()[0].startswith("qrels\ttopics\t")
 
 
-REFUSED = [
-    (["compare", "QRELS", "good.tsv", "nowhere.tsv"], "nowhere.tsv: No such file"),
-    (["compare", "QRELS", "good.tsv", "good.tsv"], "named twice"),
-    (["compare", "QRELS", "good.tsv", "qrels.txt"], "qrels.txt: "),
-    (["compare", "QRELS", "--measure", "nope", "good.tsv", "poor.tsv"], "'nope'"),
-    (
-        ["compare", "QRELS", "--table", "nope", "good.tsv", "poor.tsv"],
-        "there is no table 'nope'; there is summary",
-    ),
-    (["tiers", "--protocol", "nope", "--qrels", "qrels.txt", "good.tsv"], "nope"),
-    (["tiers", *PROTOCOL, "--qrels", "good.tsv", "good.tsv"], "good.tsv: line 1: expected 4 columns"),
-    (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "once only"),
-    (["reuse", "QRELS", "--runs", "nowhere.csv"], "nowhere.csv: No such file"),
-    (["reuse", "QRELS", "--runs", "qrels.txt"], "qrels.txt: line 1: expected the columns"),
-    (["report", "QRELS", "--labels", "nowhere.csv", "good.tsv"], "nowhere.csv: No such file"),
-    (["report", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
-    (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "it has labels for no topic of the qrels"),
-    (["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"], "no label 'x'; there is kind"),
-    (["report", "QRELS", "--beside", "qrels=qrels.txt", "good.tsv"], "--beside qrels: the name stands twice"),
-    (["report", "QRELS", "--beside", "a=nowhere.txt", "good.tsv"], "nowhere.txt: No such file"),
-    (["agreement", "nowhere.csv"], "nowhere.csv: No such file"),
-    (["agreement", "judged.csv", "--kind", "dual"], "no batch of the kind 'dual'; there is main"),
-]
-
-
-@pytest.mark.parametrize(("line", "reason"), REFUSED, ids=[f"{line[0]} {reason}" for line, reason in REFUSED])
-def test_what_cannot_be_used_is_refused_in_one_line(
-    line: list[str],
-    reason: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (folder / "other.csv").write_text("topic,kind\nB.9,proof\n")
-    (folder / "some.csv").write_text("topic,kind\nA.1,proof\n")
-    (folder / "judged.csv").write_text("topic,docno,assessor,grade,kind\nA.1,10,ada,1,main\n")
-    monkeypatch.chdir(folder)
-    words = [word for one in line for word in (qrels(folder) if one == "QRELS" else [one])]
-
-    assert main(words) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith(f"{line[0]}: ")
-    assert captured.err.count("\n") == 1
-    assert reason in captured.err
-
-
-@pytest.mark.parametrize(
-    "option", [["--seed", "-1"], ["--seed", "x"], ["--alpha", "1"], ["--alpha", "x"], ["--permutations", "0"]]
-)
-def test_options_out_of_range_are_refused(
-    option: list[str], folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["tiers", *qrels(folder), *option, *three])
-
-    assert ended.value.code == 2
-    assert f"argument {option[0]}: {option[1]!r} is not" in capsys.readouterr().err
-
-
-def test_beside_needs_a_name(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["report", *qrels(folder), "--beside", "qrels.txt", *three])
-
-    assert "is not NAME=QRELS" in capsys.readouterr().err
-
-
-def test_runs_without_a_common_topic_cannot_be_compared_on_common_ones(
-    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "far.tsv").write_text("A.77\t10\t1\t9\tfar\n")
-
-    assert main(["compare", *qrels(folder), "--average", "common", three[0], str(folder / "far.tsv")]) == 2
-    assert "no topic of the qrels is in every run" in capsys.readouterr().err
-
-
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("evaluate", "compare", "tiers", "reuse", "report", "agreement"):
         with pytest.raises(SystemExit) as ended:
@@ -322,6 +198,18 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
 
         assert ended.value.code == 0
         assert f"python -m scoring {name}" in capsys.readouterr().out
+
+
+def test_a_reader_that_stops_early_is_no_error(folder: Path, three: list[str]) -> None:
+    line = [sys.executable, "-m", "scoring", "report", *qrels(folder), *three]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+
+        process.stdout.close()
+
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
 
 
 def test_the_real_runs_of_2020_fall_into_these_tiers(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from tests.scoring.test_commands import ask
+from tests.scoring.command_files import ask
 
 PROTOCOL = ["--protocol", "arqmath-2020-task2"]
 # formula 11 and 12 look alike (v1), 13 is another (v2), 14 a third (v3)

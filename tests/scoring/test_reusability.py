@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,17 @@ def test_runs_of_no_topic_of_the_qrels_score_nothing() -> None:
 
     assert [team.n_pooled for team in found] == [0, 0]
     assert np.isnan(found[0].tau).all()
+
+
+def test_findings_are_plain_values() -> None:
+    runs = [ranking("a", "Z.1"), ranking("b", "Z.2")]
+    whole = Scoring(runs, scoring().qrels, MEASURES)
+    pool = top_k(runs, [1, 1])
+
+    teams = [one.as_json() for one in leave_one_team_out(whole, pool, ["One", "Other"])]
+    depths = [one.as_json() for one in depth_curve(whole, [("1", pool)])]
+
+    read = json.loads(json.dumps([teams, depths], allow_nan=False))
+    assert read[0][0]["tau"] == [None, None]
+    assert read[0][0]["changes"][0]["before"] == [0.0, 0.0]
+    assert read[1][0]["means"] == [[0.0, 0.0], [0.0, 0.0]]

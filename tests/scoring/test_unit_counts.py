@@ -12,6 +12,9 @@ def test_units_are_counted_topic_by_topic() -> None:
 
     assert (counts.judged.tolist(), counts.relevant.tolist()) == ([2, 1], [1, 1])
     assert unit_counts(qrels, level=2) == (2, Spread(1, 2, 1.5, 3), Spread(1, 1, 1.0, 2))
+    assert unit_counts(qrels, level=2).as_json()["judged"] == {
+        "minimum": 1, "maximum": 2, "mean": 1.5, "total": 3
+    }  # fmt: skip
 
 
 def test_no_qrels_are_no_units() -> None:

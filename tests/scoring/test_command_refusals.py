@@ -1,0 +1,83 @@
+"""What the commands of analysis refuse, in one line each."""
+
+from pathlib import Path
+
+import pytest
+
+from scoring.__main__ import main
+from tests.scoring.command_files import PROTOCOL, qrels
+
+REFUSED = [
+    (["compare", "QRELS", "good.tsv", "nowhere.tsv"], "nowhere.tsv: No such file"),
+    (["compare", "QRELS", "good.tsv", "good.tsv"], "named twice"),
+    (["compare", "QRELS", "good.tsv", "qrels.txt"], "qrels.txt: "),
+    (["compare", "QRELS", "--measure", "nope", "good.tsv", "poor.tsv"], "'nope'"),
+    (
+        ["compare", "QRELS", "--table", "nope", "good.tsv", "poor.tsv"],
+        "there is no table 'nope'; there is summary",
+    ),
+    (["tiers", "--protocol", "nope", "--qrels", "qrels.txt", "good.tsv"], "nope"),
+    (["tiers", *PROTOCOL, "--qrels", "good.tsv", "good.tsv"], "good.tsv: line 1: expected 4 columns"),
+    (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "once only"),
+    (["reuse", "QRELS", "--runs", "nowhere.csv"], "nowhere.csv: No such file"),
+    (["reuse", "QRELS", "--runs", "qrels.txt"], "qrels.txt: line 1: expected the columns"),
+    (["report", "QRELS", "--labels", "nowhere.csv", "good.tsv"], "nowhere.csv: No such file"),
+    (["report", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
+    (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "it has labels for no topic of the qrels"),
+    (["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"], "no label 'x'; there is kind"),
+    (["report", "QRELS", "--beside", "qrels=qrels.txt", "good.tsv"], "--beside qrels: the name stands twice"),
+    (["report", "QRELS", "--beside", "a=nowhere.txt", "good.tsv"], "nowhere.txt: No such file"),
+    (["agreement", "nowhere.csv"], "nowhere.csv: No such file"),
+    (["agreement", "judged.csv", "--kind", "dual"], "no batch of the kind 'dual'; there is main"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), REFUSED, ids=[f"{line[0]} {reason}" for line, reason in REFUSED])
+def test_what_cannot_be_used_is_refused_in_one_line(
+    line: list[str],
+    reason: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (folder / "other.csv").write_text("topic,kind\nB.9,proof\n")
+    (folder / "some.csv").write_text("topic,kind\nA.1,proof\n")
+    (folder / "judged.csv").write_text("topic,docno,assessor,grade,kind\nA.1,10,ada,1,main\n")
+    monkeypatch.chdir(folder)
+    words = [word for one in line for word in (qrels(folder) if one == "QRELS" else [one])]
+
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"{line[0]}: ")
+    assert captured.err.count("\n") == 1
+    assert reason in captured.err
+
+
+@pytest.mark.parametrize(
+    "option", [["--seed", "-1"], ["--seed", "x"], ["--alpha", "1"], ["--alpha", "x"], ["--permutations", "0"]]
+)
+def test_options_out_of_range_are_refused(
+    option: list[str], folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["tiers", *qrels(folder), *option, *three])
+
+    assert ended.value.code == 2
+    assert f"argument {option[0]}: {option[1]!r} is not" in capsys.readouterr().err
+
+
+def test_beside_needs_a_name(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", *qrels(folder), "--beside", "qrels.txt", *three])
+
+    assert "is not NAME=QRELS" in capsys.readouterr().err
+
+
+def test_runs_without_a_common_topic_cannot_be_compared_on_common_ones(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "far.tsv").write_text("A.77\t10\t1\t9\tfar\n")
+
+    assert main(["compare", *qrels(folder), "--average", "common", three[0], str(folder / "far.tsv")]) == 2
+    assert "no topic of the qrels is in every run" in capsys.readouterr().err
