@@ -108,7 +108,7 @@ ALIASES: dict[str, tuple[str, str]] = {
 }
 
 # The prime stands last; before the cutoff, as in P'@10, it is understood as well.
-_NAME = re.compile(
+_NAME = (  # compiled when a name is read
     r"(?P<family>[A-Za-z]+(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
     r"(?P<early>'(?=@))?(?:@(?P<at>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}))?(?P<prime>'?)"
 )
@@ -188,7 +188,7 @@ def parse_measure(name: str) -> Measure:
     MeasureError
         The name is not in the notation, its family is unknown, or something that the family does not take is given.
     """
-    match = _NAME.fullmatch(name.strip())
+    match = re.fullmatch(_NAME, name.strip())
     if match is None:
         raise MeasureError(f"{name!r} is no measure; write it like {_EXAMPLES}")
     called, implied = ALIASES.get(match["family"], (match["family"], ""))

@@ -19,7 +19,7 @@ from scoring.trec_eval.lines import LineError, Lines
 STDIN = "-"
 # Topics are kept as text in which each character is one byte: sorted so, they are sorted by bytes.
 BYTES = "latin-1"
-GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
+GRADE = rb"([+-]?\d{1,9})(\.0*)?"
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
 
@@ -50,6 +50,8 @@ def read_file(path: str) -> bytes:
         data = _unpacked(path, data)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
+    if b"\0" in data:
+        raise FileError(path, "the file holds NUL bytes, which no text has")
     return data
 
 
@@ -125,7 +127,7 @@ def _grades(path: str, lines: Lines) -> NDArray[np.int32]:
     written, which = np.unique(lines.column(3), return_inverse=True)
     grades = np.zeros(len(written), dtype=np.int32)
     for index, word in enumerate(written.tolist()):
-        match = GRADE.fullmatch(word)
+        match = re.fullmatch(GRADE, word)
         if match is None:
             number, shown = lines.number[np.argmax(which == index)], word.decode(errors="replace")
             raise FileError(path, f"line {number}: grade {shown!r} is no whole number")

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from scoring.trec_eval.errors import UNREADABLE, TrecEvalError
 
-WHOLE = re.compile(r"\s*([+-]?\d{1,18})(?:\.\d*)?")
-GRADE = re.compile(r"\+?\d{1,9}")
+WHOLE = r"\s*([+-]?\d{1,18})(?:\.\d*)?"
+GRADE = r"\+?\d{1,9}"
 
 
 # A measure has a value for each rank, or for each share; or one value, computed with some numbers, or with numbers that
@@ -30,7 +30,7 @@ class Parameters(NamedTuple):
     @property
     def gains(self) -> dict[int, float]:
         """Gains by grade, where other ones than the grades themselves are given."""
-        return {int(name): gain for name, gain in self.named.items() if GRADE.fullmatch(name)}
+        return {int(name): gain for name, gain in self.named.items() if re.fullmatch(GRADE, name)}
 
 
 def parameters(measure: str, kind: Kind, default: tuple[float, ...], text: str | None) -> Parameters:
@@ -63,7 +63,7 @@ def _numbers(measure: str, text: str, *, is_whole: bool = False) -> tuple[float,
 
 def _number(measure: str, text: str, word: str, is_whole: bool) -> float:
     try:
-        match = WHOLE.fullmatch(word) if is_whole else None
+        match = re.fullmatch(WHOLE, word) if is_whole else None
         number = float(match[1] if match else word)
     except ValueError:
         raise _refused(measure, text, f"{word!r} is no number") from None
@@ -79,7 +79,7 @@ def _pairs(measure: str, text: str) -> Parameters:
         if not (name and is_there):
             raise _refused(measure, text, f"{pair!r} is no pair; write it like 1=3,2=9")
         number = _number(measure, text, word, False)
-        if name != "p" and not GRADE.fullmatch(name):
+        if name != "p" and not re.fullmatch(GRADE, name):
             raise _refused(measure, text, f"{name!r} is no grade; gains are given as GRADE=GAIN")
         named.setdefault(name, number)
     return Parameters((f"{measure}_{text}",), named=named)

@@ -331,6 +331,7 @@ def test_a_version_is_told(files: Files) -> None:
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n".encode("utf-16"), "", 2, "UTF-16"),
         ("1 0 a 1\n", gzip.compress(b"1 Q0 a 1 1 r\n")[:-9], "", 2, "cannot be unpacked"),
         ("1 0 a 1\n", b"\x1f\x8bnothing", "", 2, "cannot be unpacked"),
+        ("1 0 a 1\n", "1 Q0 a\0 1 1 r\n", "", 2, "run: the file holds NUL bytes"),
         (
             "1 0 a 1\n",
             "1 Q0 a 1 2 r\n2 Q0 a 1 1 r\n1 Q0 a 2 1 r\n",
