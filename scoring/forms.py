@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from corpus.forms import bootstrapped
 from corpus.models import Track
 from pooling.models import Pool
+from scoring.qrels_exports import FORMS
 from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
 
 MAX_MB = 16  # a million lines, which take about half a gigabyte while they are read
@@ -45,6 +46,32 @@ class FreezeForm(forms.Form):
     def also(self) -> list[str]:
         """Kinds of batch that count besides main and adjudication."""
         return [kind for kind in ("dual", "training") if self.cleaned_data[kind]]
+
+
+class ExportForm(forms.Form):
+    """In which form a version is handed on, and whether it is split by topic."""
+
+    to = forms.ChoiceField(
+        choices=[(name, f"{name}: {form.words}") for name, form in FORMS.items()], label="Form"
+    )
+    test_share = forms.FloatField(
+        required=False,
+        min_value=0.01,
+        max_value=0.99,
+        label="Share of test topics",
+        help_text="Such as 0.3, for a train and a test part; empty: one file.",
+        widget=forms.NumberInput(attrs={"step": "0.01"}),
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="By which test topics are drawn; 1 if left empty.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        bootstrapped(self)
 
 
 class ImportForm(forms.Form):

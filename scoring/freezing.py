@@ -2,12 +2,14 @@
 
 No Django here: units and votes in, rows and a report out. Non-answers never become grades. Where several kinds of
 batch have judged a unit, an adjudication stands before a main judgment, and that before what was asked for besides.
-Within a kind, the assessor to whom the topic is assigned now stands before one from whom it was taken.
+Within a kind, the assessor to whom the topic is assigned now stands before one from whom it was taken. A unit that
+is judged by its members (a formula by its instances) has the grade that the rule makes of the members'.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from protocols.schema import QrelsRules
@@ -36,6 +38,16 @@ class Vote(NamedTuple):
     assessor: str
     choice: str
     grade: int | None
+
+
+class Member(NamedTuple):
+    """What a judged document is a member of, and whether it is among those that assessors are shown."""
+
+    unit: Unit
+    is_shown: bool
+
+
+NO_MEMBERS: Mapping[Unit, Member] = MappingProxyType({})
 
 
 class Conflict(NamedTuple):
@@ -69,6 +81,7 @@ class _Tally:
     graded: dict[Unit, int] = field(default_factory=dict)
     non_answers: list[dict[str, str]] = field(default_factory=list)
     unjudged: list[Unit] = field(default_factory=list)
+    partly: list[Unit] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
     decided: Counter[str] = field(default_factory=Counter)
 
@@ -80,41 +93,58 @@ def freeze(
     rules: QrelsRules,
     judges: int,
     also: Sequence[str] = (),
+    members: Mapping[Unit, Member] = NO_MEMBERS,
 ) -> Frozen:
     """Decide every unit and drop the topics that have too few relevant ones.
 
-    `also` names kinds of batch that count besides main and adjudication: dual, training.
+    `also` names kinds of batch that count besides main and adjudication: dual, training. `members` tells of documents
+    which unit they belong to; a vote on one of them is a vote on that unit.
 
     Raises
     ------
     Undecided
         For some units, judgments of one standing name different choices.
     """
-    counted: defaultdict[Unit, list[Vote]] = defaultdict(list)
+    counted: defaultdict[Unit, dict[str, list[Vote]]] = defaultdict(lambda: defaultdict(list))
     left_out: Counter[str] = Counter()
     for unit, vote in votes:
         if vote.kind in ALWAYS or vote.kind in also:
-            counted[unit].append(vote)
+            of = members[unit].unit if unit in members else unit
+            counted[of][unit.docno].append(vote)
         else:
             left_out[vote.kind] += 1
+    shown: Counter[Unit] = Counter(member.unit for member in members.values() if member.is_shown)
     tally = _Tally()
     for unit in sorted(units, key=lambda one: (one.topic, one.docno)):
-        _decide(unit, counted.get(unit, []), rules, judges, tally)
+        by_member = counted.get(unit, {})
+        _decide(unit, by_member, rules, judges, tally)
+        if 0 < len(by_member) < shown[unit]:
+            tally.partly.append(unit)
     if tally.conflicts:
         raise Undecided(tally.conflicts)
     return _without_poor_topics(tally, rules, dict(left_out))
 
 
-def _decide(unit: Unit, votes: list[Vote], rules: QrelsRules, judges: int, tally: _Tally) -> None:
-    standing = (
-        _of_highest_standing(votes) if rules.aggregate != "sum" else _each_judge(unit, votes, judges, tally)
-    )
+def known_items(units: Iterable[Unit], grade: int) -> Frozen:
+    """Qrels where what is relevant was known before anybody judged: the units, all with one grade."""
+    rows = sorted((unit.topic.encode(), unit.docno.encode(), grade) for unit in units)
+    return Frozen(rows, {"known_items": len(rows)})
+
+
+def _decide(
+    unit: Unit, by_member: Mapping[str, list[Vote]], rules: QrelsRules, judges: int, tally: _Tally
+) -> None:
+    if rules.aggregate == "sum":
+        votes = [vote for of_one in by_member.values() for vote in of_one]
+        standing = _each_judge(unit, votes, judges, tally)
+    else:
+        standing = [
+            vote
+            for docno, votes in by_member.items()
+            for vote in _standing(Unit(unit.topic, docno), votes, rules, tally)
+        ]
     if not standing:
         tally.unjudged.append(unit)
-        return
-    if rules.aggregate == "single" and len({vote.choice for vote in standing}) > 1:
-        said = ", ".join(f"{vote.assessor}: {vote.choice}" for vote in standing)
-        tally.conflicts.append(Conflict(unit, said))
         return
     grades = [vote.grade for vote in standing if vote.grade is not None]
     is_graded = len(grades) == len(standing) if rules.aggregate == "sum" else bool(grades)
@@ -123,10 +153,19 @@ def _decide(unit: Unit, votes: list[Vote], rules: QrelsRules, judges: int, tally
         tally.non_answers.append({"topic": unit.topic, "docno": unit.docno, "choice": choice})
         return
     tally.graded[unit] = sum(grades) if rules.aggregate == "sum" else max(grades)
-    tally.decided["by adjudication"] += standing[0].kind == "adjudication"
-    tally.decided["by the assessor assigned now"] += len(standing) < sum(
-        v.kind == standing[0].kind for v in votes
-    )
+    tally.decided["by adjudication"] += any(vote.kind == "adjudication" for vote in standing)
+
+
+def _standing(unit: Unit, votes: list[Vote], rules: QrelsRules, tally: _Tally) -> list[Vote]:
+    """The votes on one document that count; none if they leave its grade open."""
+    standing = _of_highest_standing(votes)
+    if rules.aggregate == "single" and len({vote.choice for vote in standing}) > 1:
+        said = ", ".join(f"{vote.assessor}: {vote.choice}" for vote in standing)
+        tally.conflicts.append(Conflict(unit, said))
+        return []
+    of_kind = sum(vote.kind == standing[0].kind for vote in votes)
+    tally.decided["by the assessor assigned now"] += len(standing) < of_kind
+    return standing
 
 
 def _of_highest_standing(votes: list[Vote]) -> list[Vote]:
@@ -172,6 +211,7 @@ def _without_poor_topics(tally: _Tally, rules: QrelsRules, left_out: dict[str, i
             "topics": {topic: unjudged[topic] for topic in topics if unjudged[topic]},
             "first": [[unit.topic, unit.docno] for unit in tally.unjudged[:NAMED]],
         },
+        "partly": len(tally.partly),
         "decided": {how: n for how, n in tally.decided.items() if n},
         "left_out": left_out,
     }

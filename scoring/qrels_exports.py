@@ -126,6 +126,11 @@ def package(parts: Sequence[Part], form: str, *, title: str, notes: Sequence[str
     """The files of an export: each part in a form, a README that says what they are, and their checksums."""
     files = {f"{part.name}.{FORMS[form].ending}": FORMS[form].write(part.columns) for part in parts}
     files[README] = _readme(parts, form, title, notes).encode()
+    return sealed(files)
+
+
+def sealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Files and their checksums."""
     sums = "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
     return {**files, CHECKSUMS: sums.encode()}
 

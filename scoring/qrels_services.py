@@ -16,7 +16,7 @@ from pooling.selectors import chain
 from pooling.units import unit_lookup
 from protocols.schema import Protocol
 from scoring.errors import QrelsRefused
-from scoring.freezing import Conflict, Undecided, Unit, Vote, freeze
+from scoring.freezing import Conflict, Frozen, Member, Undecided, Unit, Vote, freeze, known_items
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
 from scoring.tables import ALL
@@ -46,15 +46,13 @@ def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = 
         )
     protocol = pool.protocol.parsed
     try:
-        frozen = freeze(
-            _units(pool), _votes(pool), rules=protocol.qrels, judges=protocol.judging.judges, also=also
-        )
+        frozen = _frozen(pool, protocol, also)
     except Undecided as undecided:
         raise QrelsRefused(_said(undecided.conflicts)) from None
     if not frozen.rows:
         raise QrelsRefused(
-            f"No topic of the pool “{pool}” has enough judgments yet: {len(frozen.report['dropped'])} topics would "
-            f"be dropped, each with fewer than {max(1, protocol.qrels.min_relevant)} units "
+            f"No topic of the pool “{pool}” has enough judgments yet: {len(frozen.report.get('dropped', ()))} topics "
+            f"would be dropped, each with fewer than {max(1, protocol.qrels.min_relevant)} units "
             f"judged {protocol.qrels.relevant_from} or higher."
         )
     qrels = Qrels(
@@ -94,9 +92,33 @@ def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: Use
     return _store(qrels, columns)
 
 
+def _frozen(pool: Pool, protocol: Protocol, also: Sequence[str]) -> Frozen:
+    """By the protocol's rule; where what is relevant was known from the start, nothing is judged."""
+    if protocol.pool.strategy == "known-item":
+        return known_items(_units(pool), max(grade.value for grade in protocol.judging.grades))
+    return freeze(
+        _units(pool),
+        _votes(pool),
+        rules=protocol.qrels,
+        judges=protocol.judging.judges,
+        also=also,
+        members=_members(pool),
+    )
+
+
 def _units(pool: Pool) -> list[Unit]:
     entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
     return [Unit(topic, docno) for topic, docno in entries.iterator(chunk_size=CHUNK)]
+
+
+def _members(pool: Pool) -> dict[Unit, Member]:
+    """Which unit each instance or near-duplicate of the pool, and of those that it tops up, belongs to."""
+    members = PoolMember.objects.filter(entry__pool__in=chain(pool)).order_by()
+    fields = ("entry__topic__code", "docno", "entry__docno", "position")
+    rows = members.values_list(*fields).iterator(chunk_size=CHUNK)
+    return {
+        Unit(topic, docno): Member(Unit(topic, unit), position > 0) for topic, docno, unit, position in rows
+    }
 
 
 def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:

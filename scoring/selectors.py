@@ -125,6 +125,7 @@ def qrels_page(user: Visitor, qrels: Qrels) -> dict[str, Any]:
         "report": _report_for(user, qrels),
         "leaderboards": leaderboards_for(user).filter(qrels=qrels),
         "is_organizer": is_organizer(user),
+        "has_judgments": is_organizer(user) and qrels.source == Qrels.Source.FROZEN,
         "tab": "qrels_list",
     }
 

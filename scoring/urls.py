@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from scoring import views
+from scoring import qrels_views, views
 
 
 class TableKind:
@@ -34,6 +34,8 @@ urlpatterns = [
     path("tracks/<slug:slug>/qrels/import/", views.import_qrels, name="import_qrels"),
     path("qrels/<int:qrels_id>/", views.qrels, name="qrels"),
     path("qrels/<int:qrels_id>/qrels.tsv", views.qrels_file, name="qrels_file"),
+    path("qrels/<int:qrels_id>/export/", qrels_views.export, name="qrels_export"),
+    path("qrels/<int:qrels_id>/judgments.zip", qrels_views.judgments, name="qrels_judgments"),
     path("qrels/<int:qrels_id>/score/", views.score, name="score"),
     path("tracks/<slug:slug>/leaderboards/", views.leaderboards, name="leaderboards"),
     path("leaderboards/<int:board_id>/", views.leaderboard, name="leaderboard"),

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from corpus import jobs
-from corpus.models import Job
+from corpus.models import Formula, Job
 from pooling.pool_services import request_pool
 from scoring.leaderboard_services import release_leaderboard
 from tests.factories import make_collection, make_document
@@ -45,6 +45,8 @@ corpus:collection_imports               L333330
 corpus:collections                      L000000
 corpus:disagreements                    L333330
 corpus:find                             L444444
+corpus:find_formula                     L444444
+corpus:formula                          L000000
 corpus:formulae                         L333330
 corpus:import                           L333334
 corpus:import_topics                    L333330
@@ -100,7 +102,9 @@ scoring:leaderboard                     4444440
 scoring:leaderboard_file                4444440
 scoring:leaderboards                    0000000
 scoring:qrels                           4444440
+scoring:qrels_export                    4444440
 scoring:qrels_file                      4444440
+scoring:qrels_judgments                 L333330
 scoring:qrels_list                      0000000
 scoring:release                         5555555
 scoring:score                           5555555
@@ -111,6 +115,7 @@ OF_COLLECTIONS = {
     "corpus:collection_imports",
     "corpus:disagreements",
     "corpus:find",
+    "corpus:find_formula",
     "corpus:formulae",
     "corpus:start_clustering",
 }
@@ -128,6 +133,7 @@ scoring:evaluation_file                 4404440
 scoring:leaderboard                     4400440
 scoring:leaderboard_file                4400440
 scoring:qrels                           4400440
+scoring:qrels_export                    4400440
 scoring:qrels_file                      4400440
 scoring:topics_file                     4400440
 """,
@@ -184,6 +190,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     """One address of each name, of things that are there: our team's run, Ada's task, a leaderboard that is hidden."""
     searched, own = make_collection("posts"), make_collection("topics")
     document = make_document(searched, "1")
+    Formula.objects.create(collection=searched, code="f.1", post="1", thread="1", place=Formula.Place.TITLE)
     make_document(own, "1")
     scene.track.topic_collection = own
     run = scene.submit(scene.ours, "good", "10 é 9")
@@ -222,6 +229,8 @@ def addresses(scene: Scene) -> dict[str, str]:
             found[name] = reverse(name, args=[scene.track.protocol.slug])
         elif name in OF_COLLECTIONS:
             found[name] = reverse(name, args=[searched.slug])
+        elif name == "corpus:formula":
+            found[name] = reverse(name, args=[searched.slug, "f.1"])
         elif name == "corpus:thread":
             found[name] = reverse(name, args=[searched.slug, document.docno])
         elif not wanted:

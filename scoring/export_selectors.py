@@ -1,0 +1,63 @@
+"""Qrels and the judgments behind them as files to hand on, each package with a README and checksums."""
+
+import csv
+from io import StringIO
+
+from assessment.models import Judgment
+from corpus.spreadsheets import harmless
+from scoring.models import Qrels
+from scoring.qrels_exports import Part, code_names, package, sealed, split_by_lot, zipped
+from scoring.selectors import qrels_columns
+
+DEFAULT_SEED = 1
+JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds")
+
+
+def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int | None) -> bytes:
+    """A zip of a version in a form; with a share of test topics, of its two parts.
+
+    Raises
+    ------
+    SplitError
+        One of the parts would be empty.
+    """
+    columns, title = qrels_columns(qrels), f"Qrels of {qrels.track}, {qrels}"
+    notes = [
+        f"Protocol {qrels.protocol.slug}, sha256 {qrels.protocol_digest}.",
+        f"sha256 of the version: {qrels.sha256}.",
+    ]
+    if test_share is None:
+        parts = [Part("qrels", "All judgments of the version.", columns)]
+    else:
+        seed = DEFAULT_SEED if seed is None else seed
+        train, test = split_by_lot(columns, test_share, seed)
+        parts = [Part("train", "Topics to train on.", train), Part("test", "Topics to test on.", test)]
+        notes.append(f"A share of {test_share:g} of the topics was drawn for the test (seed {seed}).")
+    return zipped(package(parts, to, title=title, notes=notes), file_stem(qrels))
+
+
+def file_stem(qrels: Qrels) -> str:
+    return f"qrels.{qrels.track.slug}.v{qrels.version}"
+
+
+def judgments_package(qrels: Qrels) -> bytes:
+    """A zip of the current judgments of the version's track, with assessors as A1, A2, ... and without comments.
+
+    Who is who follows from the version's number alone, so that a second export of it says the same of each.
+    """
+    judgments = Judgment.objects.filter(track=qrels.track, is_current=True)
+    fields = ("topic__code", "docno", "assessor__username", "batch__kind", "choice", "grade", "seconds")
+    rows = list(judgments.order_by("topic__code", "docno", "pk").values_list(*fields))
+    codes = code_names({row[2] for row in rows}, seed=qrels.version)
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(JUDGMENTS)
+    writer.writerows(map(harmless, (*row[:2], codes[row[2]], *row[3:])) for row in rows)
+    readme = (
+        f"# Judgments of {qrels.track}\n\n{len(rows)} current judgments by {len(codes)} assessors, who are "
+        "named by codes; comments are left out.\n\n`judgments.csv` has a line for each: topic, docno, assessor, round (training, main, "
+        "dual, adjudication), choice, grade (empty for an answer that is none), seconds on the page.\n"
+    )
+    return zipped(
+        sealed({"judgments.csv": file.getvalue().encode(), "README.md": readme.encode()}), "judgments"
+    )

@@ -1,0 +1,46 @@
+"""Qrels to hand on. Thin: find through a selector, check the form, answer."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from corpus.access import AuthenticatedRequest, organizer_required
+from scoring import export_selectors, selectors
+from scoring.forms import ExportForm
+from scoring.qrels_exports import SplitError
+
+
+def _zip(content: bytes, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{name}.zip"'
+    return response
+
+
+@require_GET
+@never_cache
+def export(request: HttpRequest, qrels_id: int) -> HttpResponse:
+    """A version in a form of one's choice, perhaps split by topic. Whoever sees its page."""
+    found = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    form = ExportForm(request.GET if "to" in request.GET else None)
+    if form.is_valid():
+        try:
+            return _zip(
+                export_selectors.qrels_package(found, **form.cleaned_data), export_selectors.file_stem(found)
+            )
+        except SplitError as error:
+            form.add_error("test_share", f"{error}.")
+    return render(
+        request,
+        "scoring/qrels_export.html",
+        {"track": found.track, "qrels": found, "form": form, "tab": "qrels_list"},
+    )
+
+
+@require_GET
+@never_cache
+@organizer_required
+def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
+    """The judgments of a version's track, without names. Organizers only."""
+    found = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    return _zip(export_selectors.judgments_package(found), f"judgments.{found.track.slug}.v{found.version}")

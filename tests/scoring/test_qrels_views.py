@@ -1,0 +1,116 @@
+import csv
+import hashlib
+import io
+import zipfile
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from scoring.models import Qrels
+from scoring.qrels_format import format_qrels, parse_qrels
+from scoring.qrels_services import freeze_qrels
+from scoring.selectors import qrels_tsv
+from tests.scoring.conftest import Scene
+
+pytestmark = pytest.mark.django_db
+
+
+def files(answer: HttpResponse) -> dict[str, bytes]:
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        found = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist()}
+    for line in found["SHA256SUMS"].decode().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256(found[name]).hexdigest() == digest
+    return found
+
+
+@pytest.fixture
+def organizer(scene: Scene, client: Client) -> Client:
+    client.force_login(scene.organizer)
+    return client
+
+
+def export(client: Client, qrels: Qrels, **options: str) -> HttpResponse:
+    answer: HttpResponse = client.get(reverse("scoring:qrels_export", args=[qrels.pk]), options)  # type: ignore[assignment]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [("trec", "qrels.txt"), ("arqmath", "qrels.tsv"), ("tsv", "qrels.tsv"), ("csv", "qrels.csv")],
+)
+def test_a_version_is_handed_on_in_every_form(scene: Scene, organizer: Client, form: str, name: str) -> None:
+    qrels = scene.qrels()
+
+    found = files(export(organizer, qrels, to=form))
+
+    assert set(found) == {name, "README.md", "SHA256SUMS"}
+    assert format_qrels(parse_qrels(found[name])) == qrels_tsv(qrels)
+    assert qrels.sha256 in found["README.md"].decode()
+
+
+def test_a_version_is_split_by_topic(scene: Scene, organizer: Client) -> None:
+    qrels = scene.qrels()
+
+    found = files(export(organizer, qrels, to="arqmath", test_share="0.34", seed="5"))
+
+    assert set(found) == {"train.tsv", "test.tsv", "README.md", "SHA256SUMS"}
+    lines = sorted((found["train.tsv"] + found["test.tsv"]).splitlines())
+    assert lines == sorted(qrels_tsv(qrels).splitlines())
+    assert len(parse_qrels(found["test.tsv"]).topics) == 1
+
+
+def test_the_same_choices_give_the_same_zip(scene: Scene, organizer: Client) -> None:
+    qrels = scene.qrels()
+
+    one, other = (export(organizer, qrels, to="csv", test_share="0.5").content for _ in range(2))
+
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"to": "xml"}, "Select a valid choice"),
+        ({"to": "csv", "test_share": "0.01"}, "leave the other empty"),
+        ({"to": "csv", "test_share": "7"}, "less than or equal to 0.99"),
+        ({"to": "csv", "seed": "-1"}, "greater than or equal to 0"),
+        ({}, "What the zip holds"),
+    ],
+)
+def test_a_choice_that_cannot_be_shows_the_form_again(
+    scene: Scene, organizer: Client, options: dict[str, str], said: str
+) -> None:
+    answer = export(organizer, scene.qrels(), **options)
+
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+
+
+def test_judgments_are_handed_on_without_names(scene: Scene, organizer: Client) -> None:
+    scene.judged("high", "not-relevant", "system-failure", "medium", "low", "high", "low", "low", "low")
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    answer = organizer.get(reverse("scoring:qrels_judgments", args=[qrels.pk]))
+
+    found = files(answer)  # type: ignore[arg-type]
+    rows = list(csv.DictReader(io.StringIO(found["judgments.csv"].decode())))
+    assert len(rows) == 9
+    assert {row["assessor"] for row in rows} == {"A1"}
+    assert {row["grade"] for row in rows if row["choice"] == "system-failure"} == {""}
+    assert b"ada" not in b"".join(found.values())
+
+
+def test_the_page_of_a_version_offers_them(scene: Scene, organizer: Client) -> None:
+    scene.judged(*["high"] * 9)
+    frozen, imported = freeze_qrels(pool=scene.pool, by=scene.organizer), scene.qrels()
+
+    pages = [organizer.get(qrels.get_absolute_url()).content.decode() for qrels in (frozen, imported)]
+
+    assert reverse("scoring:qrels_judgments", args=[frozen.pk]) in pages[0]
+    assert reverse("scoring:qrels_export", args=[imported.pk]) in pages[1]
+    assert "judgments.zip" not in pages[1]

@@ -1,0 +1,124 @@
+"""Leaderboards of protocols that do not score documents one by one: distinct formulae, and near-duplicates."""
+
+from io import BytesIO
+
+import pytest
+
+from corpus import jobs
+from corpus.models import Collection, Formula
+from pooling import services
+from pooling.models import Pool, PoolEntry, PoolMember, Team
+from scoring.errors import LeaderboardRefused
+from scoring.leaderboard_services import request_leaderboard
+from scoring.models import Leaderboard, Qrels, Score
+from scoring.qrels_format import parse_qrels
+from scoring.qrels_services import import_qrels
+from scoring.stored_runs import judged_documents, ranking_of
+from tests.factories import (
+    make_answer,
+    make_collection,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+)
+
+pytestmark = pytest.mark.django_db
+
+FORMULA_RUN = b"B.1\tf1\t11\t1\t9\tr\nB.1\tf2\t11\t2\t8\tr\nB.1\tf3\t11\t3\t7\tr\nB.1\tf4\t11\t4\t6\tr\n"
+VISUAL = {"f1": "v1", "f2": "v1", "f3": "v2", "f4": ""}
+
+
+def formula_team() -> Team:
+    collection = make_collection(status=Collection.Status.READY)
+    make_answer(make_document(collection, "10"), "11")
+    for code, visual in VISUAL.items():
+        Formula.objects.create(
+            collection=collection, code=code, post="11", thread="10", place=2, visual=visual
+        )
+    track = make_track("formulae", protocol="arqmath-2020-task2", collection=collection)
+    make_topic(track, "B.1")
+    return services.create_team(track=track, name="Ours", members=[])
+
+
+def frozen(team: Team, text: bytes) -> Qrels:
+    return import_qrels(track=team.track, columns=parse_qrels(text), file_name="q", by=make_organizer())
+
+
+def submitted(team: Team, content: bytes, kind: str = "primary") -> None:
+    services.submit_run(
+        track=team.track,
+        team=team,
+        by=make_organizer(),
+        file=BytesIO(content),
+        file_name="r.tsv",
+        declared=services.Declaration(kind=kind),
+    )
+
+
+def board_of(qrels: Qrels) -> Leaderboard:
+    board = request_leaderboard(qrels=qrels, by=make_organizer())
+    assert board.job is not None
+    jobs.run(board.job.pk)
+    board.refresh_from_db()
+    return board
+
+
+def test_runs_of_instances_are_scored_by_distinct_formulae() -> None:
+    team = formula_team()
+    submitted(team, FORMULA_RUN)
+
+    board = board_of(frozen(team, b"B.1 0 v1 0\nB.1 0 v2 3\n"))
+
+    assert board.status == Leaderboard.Status.READY
+    values = dict(Score.objects.filter(topic="B.1").values_list("measure", "value"))
+    assert values["AP(rel=2)'"] == 0.5
+    assert values["judged@10"] == 1.0
+
+
+def test_a_run_is_read_as_its_protocol_scores_it() -> None:
+    team = formula_team()
+    submitted(team, FORMULA_RUN)
+
+    ranking = ranking_of(team.track.runs.get(), team.track)
+
+    assert (ranking.topics.tolist(), ranking.docno.tolist()) == (["B.1"], [b"v1", b"v2"])
+
+
+def test_distinct_formulae_need_a_collection() -> None:
+    team = formula_team()
+    submitted(team, FORMULA_RUN)
+    qrels = frozen(team, b"B.1 0 v1 0\n")
+    Collection.objects.update(status=Collection.Status.IMPORTING)
+    qrels.track.refresh_from_db()
+
+    with pytest.raises(
+        LeaderboardRefused, match="collapse_instances: each instance counts as its visually distinct"
+    ):
+        request_leaderboard(qrels=qrels, by=make_organizer())
+
+
+def test_near_duplicates_that_a_pool_tied_are_known_to_scoring() -> None:
+    track = make_track("bolt", protocol="bolt-ir-p3", collection=None)
+    topic = make_topic(track, "1")
+    pool = Pool.objects.create(
+        track=track,
+        name="P",
+        protocol=track.protocol,
+        protocol_digest=track.protocol.digest,
+        seed=1,
+        status=Pool.Status.READY,
+        created_by=make_organizer(),
+    )
+    entry = PoolEntry.objects.create(pool=pool, topic=topic, docno="t:p:0:5", position=0)
+    for docno in ("t:p:0:5", "t:q:0:5"):
+        PoolMember.objects.create(entry=entry, docno=docno)
+    columns = parse_qrels(b"1 0 t:p:0:5 2\n1 0 other 0\n")
+    qrels = import_qrels(track=track, columns=columns, file_name="q", by=make_organizer())
+
+    judged = judged_documents(qrels)
+
+    assert judged.n_graded(1).tolist() == [1]
+    assert judged.grade.tolist() == [0, 2, 2]
+    assert judged.group is not None
+    assert judged.group[1] == judged.group[2] != judged.group[0]
