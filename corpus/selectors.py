@@ -1,10 +1,21 @@
 """What others may read of tracks, topics and collections, and who sees what."""
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
 from corpus.models import Collection, Job, StoredProtocol, Topic, Track, User
 from corpus.thread_selectors import shown_topic
+
+# What a protocol calls the parts of a topic; the number is always seen.
+TOPIC_FIELDS: dict[str, tuple[str, object]] = {
+    "query": ("title", ""),
+    "language-target": ("tags", []),
+    "description": ("body", ""),
+    "rules": ("narrative", ""),
+    "properties": ("labels", {}),
+}
 
 
 def tracks_for(user: User | AnonymousUser) -> QuerySet[Track]:
@@ -57,9 +68,25 @@ def topics_of(track: Track) -> QuerySet[Topic]:
     return track.topics.all()
 
 
-def topics_page(track: Track) -> dict[str, object]:
+def as_seen(user: User | AnonymousUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
+    """Topics with what a person may see of them: organizers and assessors all, others what the protocol says.
+
+    What is hidden is emptied in the rows, which are for reading.
+    """
+    visible = track.protocol.parsed.topics.participants_see
+    found = list(topics)
+    if not visible or (isinstance(user, User) and user.is_organizer) or is_assessor(user, track):
+        return found
+    for topic in found:
+        for word, (name, nothing) in TOPIC_FIELDS.items():
+            if word not in visible:
+                setattr(topic, name, nothing)
+    return found
+
+
+def topics_page(user: User | AnonymousUser, track: Track) -> dict[str, object]:
     """What the list of a track's topics shows: columns for formulae and labels only where some topic has one."""
-    topics = list(topics_of(track))
+    topics = as_seen(user, track, topics_of(track))
     return {
         "track": track,
         "topics": topics,
@@ -73,6 +100,7 @@ def topic_page(user: User | AnonymousUser, track: Track, topic: Topic) -> dict[s
     readable = list(collections_for(user).filter(Q(tracks=track) | Q(topic_tracks=track)))
     searched = next((one for one in readable if one.pk == track.collection_id), None)
     own = next((one for one in readable if one.pk == track.topic_collection_id), None)
+    (topic,) = as_seen(user, track, [topic])
     return {
         "track": track,
         "topic": topic,

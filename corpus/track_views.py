@@ -22,7 +22,7 @@ def track(request: HttpRequest, slug: str) -> HttpResponse:
 def topics(request: HttpRequest, slug: str) -> HttpResponse:
     """The topics of a track. Everybody, once it is no draft."""
     found = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
-    return render(request, "corpus/topics.html", selectors.topics_page(found))
+    return render(request, "corpus/topics.html", selectors.topics_page(request.user, found))
 
 
 @require_GET

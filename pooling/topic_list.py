@@ -1,4 +1,4 @@
-"""Topic codes out of a file: topic XML of any lab whose topics carry a `number`, or a list, one code a line."""
+"""Topic codes out of a file: topic XML of any lab whose topics have a `number` or `num`, or a list, one code a line."""
 
 from pathlib import Path
 
@@ -34,8 +34,8 @@ def _from_xml(data: bytes, name: str) -> list[str]:
     except etree.XMLSyntaxError as error:
         raise TopicListError(f"{name}: no well-formed XML: {error}") from None
     topics = [node for node in root.iter(etree.Element) if etree.QName(node).localname.lower() == "topic"]
-    codes = [node.get("number", "").strip() for node in topics]
-    return [code for code in codes if code]
+    codes = [node.get("number") or node.findtext("{*}num") or "" for node in topics]
+    return [code.strip() for code in codes if code.strip()]
 
 
 def _from_list(data: bytes, name: str) -> list[str]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage"]
+TopicPart = Literal["number", "query", "language-target", "description", "properties", "rules"]
 RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml"]
 RunKind = Literal["primary", "alternate", "baseline", "evaluation", "phase2", "post-interaction"]
 PooledAs = Literal["primary", "alternate"]
@@ -32,7 +33,7 @@ class TopicRules:
     """What a topic carries: the labels that organizers may add, each with its allowed values; none: any word."""
 
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    participants_see: tuple[str, ...] = ()  # empty: all fields
+    participants_see: tuple[TopicPart, ...] = ()  # empty: all of a topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulae with `<Formula_Id/>` and
 `<Latex/>` too; the topic's own question may be named by an attribute `thread` or `post_id`. Also the topics of
-NTCIR's MathIR tasks, as XML or as a code and a formula a line (`corpus.importers.ntcir_topics`).
+NTCIR's MathIR tasks, as XML or as a code and a formula a line (`corpus.importers.ntcir_topics`), and those of BOLT IR
+(`corpus.importers.bolt_topics`).
 
 JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels` (object),
 `thread`, `formula_id`, `latex`; only `code` must be there.
@@ -22,7 +23,7 @@ from typing import Any, cast
 
 from lxml import etree
 
-from corpus.importers import ntcir_topics
+from corpus.importers import bolt_topics, ntcir_topics
 from corpus.importers.batch import Unusable
 from corpus.importers.jsonl import docno_of, tags_of, text_of
 from corpus.importers.sources import BOM, HEAD, BadFile, form_of
@@ -92,12 +93,12 @@ def _rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     if ntcir_topics.is_lines(text):
         return ntcir_topics.rows_of_lines(text)
     form = form_of(data[:HEAD], name).name
-    if form not in {"topics", "jsonl"}:
+    if form not in {"topics", "jsonl", bolt_topics.ROOT}:
         raise BadFile(
-            f"{name} holds <{form}>; a topic file holds <Topics>, or one JSON object a line, or a code and a formula "
-            "a line with a tab between."
+            f"{name} holds <{form}>; a topic file holds <Topics> or <{bolt_topics.ROOT}>, or one JSON object a line, "
+            "or a code and a formula a line with a tab between."
         )
-    return _xml_rows(data, name) if form == "topics" else _json_rows(data, name)
+    return _json_rows(data, name) if form == "jsonl" else _xml_rows(data, name)
 
 
 def _repeated(topics: Iterable[TopicRow]) -> Iterator[str]:
@@ -116,6 +117,9 @@ def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
     if root.getroottree().docinfo.internalDTD is not None:
         raise BadFile(f"{name} has a DOCTYPE; none is taken, for entities are never expanded.")
+    if root.tag == bolt_topics.ROOT:
+        yield from bolt_topics.rows_of_xml(root)
+        return
     yield from ntcir_topics.rows_of_xml(root)
     for element in root.iterchildren("Topic"):
         yield cast("int", element.sourceline), _of_element(element)

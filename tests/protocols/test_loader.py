@@ -78,7 +78,7 @@ BROKEN = {
         "slug: 'arqmath 2021' is not a slug",
     ),
     "a made-up digest": ('unit = "answer"', 'unit = "answer"\ndigest = "0"', "digest: unknown key"),
-    "unknown measure": ("AP(rel=2)'", "MAP(rel=2)'", "there is no measure 'MAP'; use nDCG, AP"),
+    "unknown measure": ("AP(rel=2)'", "MEAN(rel=2)'", "there is no measure 'MEAN'; use nDCG, AP"),
     "no measure": ("measures = [", "measures = []\nrest = [", "scoring.rest: unknown key"),
 }
 
@@ -292,6 +292,11 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
             "runs.formats: arqmath-6 and trec-6 both have six columns and cannot be told apart",
         ),
         ('"arqmath-6", ', '"bolt-xml", ', "runs.formats: a form stands twice"),
+        (
+            '"language-target"]',
+            '"colour"]',
+            "topics.participants_see[3]: 'colour' is not allowed; use number, query",
+        ),
         ("{ baseline = 10 }", "{ primary = 10 }", "runs.max_of_kind.primary: not among runs.kinds"),
         ("{ baseline = 10 }", "{ baseline = 0 }", "runs.max_of_kind.baseline: 0 is below 1"),
         ("mean_pool = 140.0", 'mean_pool = "many"', "published.mean_pool: expected a number"),

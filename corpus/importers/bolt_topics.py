@@ -1,0 +1,53 @@
+"""Topics of BOLT IR, as rows of `corpus.importers.topics`.
+
+XML: `<bolt-ir-topics><topic number><query/><language-target lang/><description/><properties/><rules/></topic>...`. The
+query becomes the title, the language a tag, the description the body, the rules the narrative; properties
+(asks-about, asks-for, languages; elements or attributes) become labels. What participants see of it, the protocol says.
+"""
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any, cast
+
+from lxml import etree
+
+ROOT = "bolt-ir-topics"
+
+
+def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
+    for topic in root.iterchildren("topic"):
+        yield cast("int", topic.sourceline), _of_topic(topic)
+
+
+def _of_topic(topic: "etree._Element") -> dict[str, Any]:
+    target = topic.find("language-target")
+    language = "" if target is None else (target.get("lang") or _text(target))
+    return {
+        "code": topic.get("number"),
+        "title": _text(topic.find("query")),
+        "tags": [language],
+        "text": _text(topic.find("description")),
+        "narrative": _paragraphs(_text(topic.find("rules"))),
+        "labels": _labels(topic.find("properties")),
+    }
+
+
+def _labels(properties: "etree._Element | None") -> dict[str, str]:
+    if properties is None:
+        return {}
+    found = {str(key): str(value).strip() for key, value in properties.attrib.items()}
+    for element in properties.iterchildren(tag=etree.Element):
+        word = _text(element)
+        before = found.get(str(element.tag))
+        found[str(element.tag)] = f"{before}, {word}" if before else word
+    return {key: " ".join(value.split()) for key, value in found.items() if value}
+
+
+def _paragraphs(text: str) -> str:
+    """Plain text as HTML: blank lines part its paragraphs. Sanitising it is for who reads the row."""
+    parts = [part.strip() for part in text.split("\n\n")]
+    return "".join(f"<p>{escape(part)}</p>" for part in parts if part)
+
+
+def _text(element: "etree._Element | None") -> str:
+    return "" if element is None else "".join(map(str, element.itertext())).strip()
