@@ -49,7 +49,8 @@ def shares(units: PooledUnits, group: Sequence[int] | NDArray[np.integer], n_gro
     """What each group of runs brought; `group` (runs,) gives the group of each run."""
     of = np.asarray(group, dtype=np.int64)
     sole = sole_group(units, of)
-    pairs = np.unique(units.entry.astype(np.int64) * n_groups + of[units.run])
+    pairs = np.sort(units.entry.astype(np.int64) * n_groups + of[units.run])
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     kept = np.flatnonzero(sole >= 0)
     return Shares(
         brought=_by_topic(units, pairs // n_groups, pairs % n_groups, n_groups),
