@@ -53,10 +53,16 @@ def judgments_package(qrels: Qrels) -> bytes:
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(JUDGMENTS)
     writer.writerows(map(harmless, (*row[:2], codes[row[2]], *row[3:])) for row in rows)
-    readme = (
-        f"# Judgments of {qrels.track}\n\n{len(rows)} current judgments by {len(codes)} assessors, who are "
-        "named by codes; comments are left out.\n\n`judgments.csv` has a line for each: topic, docno, assessor, round (training, main, "
-        "dual, adjudication), choice, grade (empty for an answer that is none), seconds on the page.\n"
+    readme = "\n".join(
+        [
+            f"# Judgments of {qrels.track}",
+            "",
+            f"{len(rows)} current judgments by {len(codes)} assessors, who are named by codes; comments are left out.",
+            "",
+            "`judgments.csv` has a line for each: topic, docno, assessor, round (training, main, dual, adjudication),",
+            "choice, grade (empty for an answer that is none), seconds on the page.",
+            "",
+        ]
     )
     return zipped(
         sealed({"judgments.csv": file.getvalue().encode(), "README.md": readme.encode()}), "judgments"
