@@ -1,16 +1,22 @@
 """What is known of the formulae of a collection: columns for pooling and scoring, counts and pages for people."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from django.db import connection
 from django.db.models import Count, Max, Q
+from django.utils.safestring import SafeString
 from numpy.typing import NDArray
 
 from corpus.formulae import PLACES, Formulae
-from corpus.models import Collection, Formula, FormulaMathML
+from corpus.marking import around, mark
+from corpus.models import Collection, Comment, Formula, FormulaMathML
+from corpus.thread_selectors import addresses, resolved
 
 BATCH = 20_000  # ids in one query
+SHOWN = 50  # formulae that look alike, on the page of one
+MOST_COUNTED = 10_000  # single letters have hundreds of thousands
 Row = tuple[str, str, str, int, str]
 
 
@@ -88,3 +94,81 @@ def n_distinct(collection: Collection) -> int:
 def counts_kept(collection: Collection) -> dict[str, int]:
     """What was counted of a collection's formulae when some were last imported or clustered. No query."""
     return {word: n for word, n in collection.counts.items() if "formulae" in word}
+
+
+class Instance(NamedTuple):
+    """A formula in a list of those that look alike. `address` is empty where the collection has not its post."""
+
+    code: str
+    latex: str
+    place: str
+    post: str
+    address: str
+
+
+def counts_in_words(collection: Collection) -> list[tuple[str, list[str]]]:
+    """What a collection's page says of its formulae: in all, where they stand, what they are written in."""
+    counts = counts_kept(collection)
+    lines = [
+        ("in", [(f"{place}s", counts.get(f"formulae in {place}s", 0)) for place in PLACES]),
+        (
+            "as",
+            [(form, counts.get(f"formulae as {form}", 0)) for form in ("LaTeX", *FormulaMathML.Form.names)],
+        ),
+        ("visually", [("distinct", counts.get("visually distinct formulae", 0))]),
+    ]
+    said = [(word, [f"{what} {n:,}" for what, n in parts if n]) for word, parts in lines]
+    return [(word, parts) for word, parts in said if parts]
+
+
+def formula_page(collection: Collection, code: str) -> dict[str, object] | None:
+    """All that a formula's page shows; None if the collection has no such formula. Seven queries."""
+    formula = collection.formulae.filter(code=code).first()
+    if formula is None:
+        return None
+    n, alike = _alike(formula)
+    return {
+        "collection": collection,
+        "formula": formula,
+        "address": addresses(collection, [formula.post]).get(formula.post, ""),
+        "excerpt": _excerpt(collection, formula),
+        "markups": [(one.get_form_display(), one.content) for one in collection.mathml.filter(code=code)],
+        "alike": alike,
+        "n_alike": n,
+        "is_more": n > MOST_COUNTED,
+    }
+
+
+def has_formula(collection: Collection, code: str) -> bool:
+    return collection.formulae.filter(code=code).exists()
+
+
+def _excerpt(collection: Collection, formula: Formula) -> SafeString:
+    """The paragraph, title or comment that the formula stands in, with the formula marked; empty if it is not found."""
+    document = collection.documents.filter(docno=formula.post).only("title", "body").first()
+    if document is None:
+        return SafeString("")
+    if formula.place == Formula.Place.TITLE:
+        found = around(document.title, formula.code)
+    elif formula.place == Formula.Place.COMMENT:
+        comment = Comment.objects.filter(document=document, text__contains=f'"{formula.code}"').first()
+        found = mark(comment.text, formula.code) if comment else ""
+    else:
+        found = around(document.body, formula.code)
+    return resolved([found], [collection])[0]
+
+
+def _alike(formula: Formula) -> tuple[int, list[Instance]]:
+    """How many other formulae have its visual id, counted to some bound, and some of them."""
+    if not formula.visual:
+        return 0, []
+    collection = formula.collection
+    others = collection.formulae.filter(visual=formula.visual).exclude(code=formula.code).order_by()
+    found = list(others[:SHOWN])
+    n = others[: MOST_COUNTED + 1].count() if len(found) == SHOWN else len(found)
+    where = addresses(collection, [one.post for one in found])
+    rows = [
+        Instance(one.code, one.latex, one.get_place_display(), one.post, where.get(one.post, ""))
+        for one in found
+    ]
+    return n, sorted(rows, key=lambda one: (len(one.code), one.code))

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from corpus import clustering_views, import_urls, track_views, views
+from corpus import clustering_views, formula_views, import_urls, track_views, views
 
 app_name = "corpus"
 
@@ -13,6 +13,8 @@ urlpatterns = [
     path("collections/<slug:slug>/find/", views.find, name="find"),
     path("collections/<slug:slug>/threads/<path:docno>/", views.thread, name="thread"),
     path("collections/<slug:slug>/formulae/", clustering_views.formulae, name="formulae"),
+    path("collections/<slug:slug>/formulae/<path:code>/", formula_views.formula, name="formula"),
+    path("collections/<slug:slug>/find-formula/", formula_views.find_formula, name="find_formula"),
     path("collections/<slug:slug>/clustering/", clustering_views.start_clustering, name="start_clustering"),
     path(
         "collections/<slug:slug>/clustering/disagreements.csv",

@@ -4,7 +4,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
-from corpus import import_selectors, selectors, thread_selectors
+from corpus import formula_selectors, import_selectors, selectors, thread_selectors
 from corpus.access import AuthenticatedRequest, person_required
 
 
@@ -14,6 +14,7 @@ def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What a collection is, and the way to its threads. Whoever may read it; imports are for organizers."""
     found = get_object_or_404(selectors.collections_for(request.user), slug=slug)
     context = thread_selectors.collection_page(found, request.GET.get("after", ""))
+    context["formulae"] = formula_selectors.counts_in_words(found)
     if request.user.is_organizer:
         context["imports"] = import_selectors.import_jobs(found)[:10]
     return render(request, "corpus/collection.html", context)
@@ -27,7 +28,10 @@ def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     docno = request.GET.get("docno", "").strip()
     if thread := thread_selectors.thread_of(found, docno):
         return redirect(thread_selectors.address(found, thread, docno))
-    context = thread_selectors.collection_page(found) | {"missing": docno}
+    context = thread_selectors.collection_page(found) | {
+        "missing": docno,
+        "formulae": formula_selectors.counts_in_words(found),
+    }
     return render(request, "corpus/collection.html", context, status=404)
 
 

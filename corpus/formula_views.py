@@ -1,0 +1,34 @@
+"""The pages of a formula."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET
+
+from corpus import formula_selectors, selectors, thread_selectors
+from corpus.access import AuthenticatedRequest, person_required
+
+
+@person_required
+@require_GET
+def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
+    """A formula: where it stands, and those that look like it. Whoever may read the collection."""
+    collection = get_object_or_404(selectors.collections_for(request.user), slug=slug)
+    context = formula_selectors.formula_page(collection, code)
+    if context is None:
+        raise Http404
+    return render(request, "corpus/formula.html", context)
+
+
+@person_required
+@require_GET
+def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Lead from an id to the formula's page, or back with a word on it. Whoever may read the collection."""
+    collection = get_object_or_404(selectors.collections_for(request.user), slug=slug)
+    code = request.GET.get("formula", "").strip()
+    if formula_selectors.has_formula(collection, code):
+        return redirect("corpus:formula", collection.slug, code)
+    context = thread_selectors.collection_page(collection) | {
+        "missing_formula": code,
+        "formulae": formula_selectors.counts_in_words(collection),
+    }
+    return render(request, "corpus/collection.html", context, status=404)
