@@ -78,13 +78,15 @@ class Lines(NamedTuple):
         """
         start, length = np.ascontiguousarray(self.start[:, n]), np.ascontiguousarray(self.length[:, n])
         numbers = decimals(self.text, start, length)
-        if numbers is not None:
-            return numbers
-        for row in range(len(self.number)):
-            if decimals(self.text, start[row : row + 1], length[row : row + 1]) is None:
-                shown = self.word(row, n)[:40].decode(errors="replace")
-                raise LineError(int(self.number[row]), f"{what} {shown!r} is no finite number")
-        raise AssertionError("a column without fault was refused")
+        if numbers is None:
+            low, high = 0, len(start)  # the first wrong line is in between
+            while high - low > 1:
+                middle = (low + high) // 2
+                is_right = decimals(self.text, start[low:middle], length[low:middle]) is not None
+                low, high = (middle, high) if is_right else (low, middle)
+            shown = self.word(low, n)[:40].decode(errors="replace")
+            raise LineError(int(self.number[low]), f"{what} {shown!r} is no finite number")
+        return numbers
 
     def whole_numbers(self, n: int) -> NDArray[np.int32] | None:
         """The nth words of the lines as unsigned whole numbers; None if one is anything else."""

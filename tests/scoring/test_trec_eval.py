@@ -2,6 +2,8 @@ import gzip
 import io
 import math
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +17,7 @@ from scoring.trec_eval.catalogue import MEASURES, NICKNAMES
 
 Grades = dict[str, dict[str, int]]
 N_CASES = 15
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Evaluated(SimpleNamespace):
@@ -372,6 +375,30 @@ def test_what_cannot_be_evaluated_is_told_with_file_and_line(
 def test_files_that_are_not_there_are_named(files: Files) -> None:
     assert "nowhere: No such file" in files.command("nowhere", files.write("run", "1 Q0 a 1 1 r\n")).said
     assert "read once only" in files.command("-", "-").said
+
+
+@pytest.mark.parametrize("wrong", [1, 2, 500, 999, 1000])
+def test_the_first_wrong_score_of_many_lines_is_named(files: Files, wrong: int) -> None:
+    scores = ["x" if line in {wrong, 1000} else "0.5" for line in range(1, 1001)]
+    run = "".join(f"1 Q0 d{n} 1 {score} r\n" for n, score in enumerate(scores))
+
+    assert f"run: line {wrong}: score 'x'" in files.evaluate("1 0 a 1\n", run).said
+
+
+def test_a_reader_who_has_seen_enough_ends_the_command_without_a_word(files: Files) -> None:
+    topics = range(3000)  # more than a pipe holds
+    qrels = files.write("qrels", "".join(f"{topic} 0 a 1\n" for topic in topics))
+    run = files.write("run", "".join(f"{topic} Q0 a 1 1 r\n" for topic in topics))
+    line = [sys.executable, "-m", "scoring", "trec_eval", "-q", qrels, run]
+
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"num_ret               \t0\t1\n"
+        process.stdout.close()
+        said = process.stderr.read()
+
+    assert (process.returncode, said) == (0, b"")
 
 
 def test_a_document_may_stand_twice_in_a_topic_that_nobody_judged(files: Files) -> None:
