@@ -25,6 +25,11 @@ class RunForm(forms.Form):
 
     team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
     file = forms.FileField(help_text="Plain text, or packed with gz, xz or zip (one file in it).")
+    seconds = forms.FileField(
+        required=False,
+        label="Seconds",
+        help_text="Of each topic: a file with a topic and its seconds a line.",
+    )
     tag = forms.CharField(
         max_length=100, required=False, help_text="The run's name, one word. Empty: the tag in the file."
     )
@@ -53,6 +58,8 @@ class RunForm(forms.Form):
         cast(forms.ChoiceField, self.fields["kind"]).choices = [(kind, labels[kind]) for kind in kinds]
         if not user.is_organizer:
             del self.fields["pooled_as"]
+        if track.protocol.parsed.runs.max_seconds_per_topic is None:
+            del self.fields["seconds"]
         bootstrapped(self)
 
     @property
@@ -66,6 +73,7 @@ class RunForm(forms.Form):
             is_manual=data["made"] == "manual",
             uses=data["uses"],
             description=data["description"],
+            seconds=bytes_of(data["seconds"]) if data.get("seconds") else None,
         )
 
 

@@ -57,6 +57,7 @@ class Report:
     n_lines: int = 0  # that hold a ranked document
     n_topics: int = 0
     topic_lines: Mapping[str, int] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by topic, where the protocol bounds them
     errors: tuple[Complaint, ...] = ()
     warnings: tuple[Complaint, ...] = ()
 
@@ -71,6 +72,20 @@ class Report:
         return all(error.is_repairable for error in self.errors) and any(
             one.is_repairable for one in complaints
         )
+
+    @property
+    def slowest(self) -> str:
+        """The topic that took longest; empty where no time is known."""
+        return max(self.seconds, key=self.seconds.__getitem__, default="")
+
+    @property
+    def time(self) -> str:
+        """How long the topics took, in words."""
+        if not self.seconds:
+            return ""
+        mean = sum(self.seconds.values()) / len(self.seconds)
+        most = self.seconds[self.slowest]
+        return f"{mean:,.1f} seconds a topic in the mean, {most:,.1f} at most ({self.slowest})"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

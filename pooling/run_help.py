@@ -64,6 +64,6 @@ def rules_of(protocol: Protocol) -> list[str]:
         said.append(f"None of the fields {', '.join(rules.forbidden_fields)}: these are for assessors.")
     if rules.max_seconds_per_topic is not None:
         most = f"{rules.max_seconds_per_topic / 60:g} minutes"
-        said.append(f"At most {most} for one topic; python -m pooling check --seconds FILE checks that file.")
+        said.append(f"At most {most} for one topic: a second file gives the seconds of each.")
     said += [f"At most {most} {kind} runs of a team." for kind, most in rules.max_of_kind.items()]
     return said

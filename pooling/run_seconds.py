@@ -10,12 +10,13 @@ import math
 import re
 from collections.abc import Collection
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from pooling.containers import Limits, Unreadable, opened, unwrap
 from pooling.lines import Lines, shown
-from pooling.reports import Report, Tally
+from pooling.reports import Complaint, Report, Tally
 from pooling.run_rows import MAX_NAME, SCORE, quoted
 from protocols.schema import Protocol
 
@@ -47,6 +48,18 @@ def check_seconds(
         return _Seconds(file, name, most, None if topics is None else set(topics)).run()
 
 
+def with_seconds(report: Report, seconds: Report | None, *, protocol: Protocol) -> Report:
+    """A run's report with the seconds that a good file of them gives, or with a warning where it is missing."""
+    most = protocol.runs.max_seconds_per_topic
+    if seconds is not None:
+        return replace(report, seconds=seconds.seconds, warnings=(*report.warnings, *seconds.warnings))
+    if most is None:
+        return report
+    message = "The file of seconds for each topic is missing."
+    missing = Complaint("no-seconds", "warning", message, f"{TITLE}, at most {most:,.0f} a topic.", 1)
+    return replace(report, warnings=(*report.warnings, missing))
+
+
 class _Seconds:
     """One file on its way to a report."""
 
@@ -58,6 +71,7 @@ class _Seconds:
         self.tally = Tally()
         self.tally.can_repair = False
         self.first_of: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
         self.texts: dict[int, str] = {}
 
     def run(self) -> Report:
@@ -79,6 +93,7 @@ class _Seconds:
             form="seconds",
             n_lines=len(self.first_of),
             n_topics=len(self.first_of),
+            seconds=self.seconds,
             errors=self.tally.complaints("error", self.texts),
             warnings=self.tally.complaints("warning", self.texts),
         )
@@ -108,6 +123,8 @@ class _Seconds:
             message = f"topic “{topic}” took {seconds:,.0f} seconds"
             accepted = f"At most {self.most:,.0f} seconds a topic."
             self.tally.error("too-slow", message, accepted, number, others="other topics took too long")
+        else:
+            self.seconds[topic] = seconds
 
     def _check_topic(self, topic: str, number: int) -> None:
         if topic in self.first_of:

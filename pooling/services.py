@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from django.core.files import File
@@ -19,12 +19,16 @@ from pooling.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, T
 from pooling.models import Run, Team
 from pooling.run_format import CheckedRun, UnknownForm, check_run
 from pooling.run_rows import MAX_NAME
+from pooling.run_seconds import NoSeconds, check_seconds, with_seconds
 from pooling.units import formula_lookup, unit_lookup
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a team says of a run. An empty tag is taken from the file; `pooled_as` is for baselines."""
+    """What a team says of a run. An empty tag is taken from the file; `pooled_as` is for baselines.
+
+    `seconds` is the file of seconds for each topic, where the protocol bounds them.
+    """
 
     kind: str
     tag: str = ""
@@ -32,6 +36,7 @@ class Declaration:
     is_manual: bool = False
     uses: str = Run.Uses.BOTH
     description: str = ""
+    seconds: BinaryIO | None = None
 
 
 def check_only(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
@@ -71,10 +76,24 @@ def check_submission(
     checked = check_only(track=track, file=file, file_name=file_name)
     if checked.columns is None:
         raise RunRefused(checked)
+    checked = _with_seconds(track=track, checked=checked, file=declared.seconds)
     _check_tag(declared.tag or checked.report.tag)
     _check_new(track=track, team=team, tag=declared.tag or checked.report.tag, sha256=checked.report.sha256)
     _check_room(track=track, team=team, kind=declared.kind)
     return checked
+
+
+def _with_seconds(*, track: Track, checked: CheckedRun, file: BinaryIO | None) -> CheckedRun:
+    protocol, seconds = track.protocol.parsed, None
+    if file is not None:
+        topics = list(track.topics.values_list("code", flat=True))
+        try:
+            seconds = check_seconds(file, protocol=protocol, topics=topics, name="file of seconds")
+        except NoSeconds as error:
+            raise SubmissionRefused(f"{track} bounds no time, so it takes no file of seconds.") from error
+        if seconds.errors:
+            raise RunRefused(CheckedRun(seconds, None, None))
+    return replace(checked, report=with_seconds(checked.report, seconds, protocol=protocol))
 
 
 def submit_run(

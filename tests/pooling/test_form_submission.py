@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
@@ -186,3 +187,65 @@ def test_a_withdrawn_run_makes_room_for_another(bolt: Desk) -> None:
     baseline(bolt, "owls-10", olga)
 
     assert Run.objects.filter(status=Run.Status.SUBMITTED).count() == 10
+
+
+def seconds_file(data: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile("seconds.txt", data)
+
+
+def test_seconds_are_kept_with_the_report(bolt: Desk) -> None:
+    answer = bolt.send(bolt_run(), kind="evaluation", seconds=seconds_file(b"T1 12.5\nT2 600\n"))
+
+    run = Run.objects.get()
+    assert run.report["seconds"] == {"T1": 12.5, "T2": 600.0}
+    page = bolt.client.get(answer.url).content.decode()
+    assert "306.2 seconds a topic in the mean, 600.0 at most (T2)" in page
+
+
+def test_run_that_took_too_long_is_refused(bolt: Desk) -> None:
+    answer = bolt.send(bolt_run(), kind="evaluation", seconds=seconds_file(b"T1 12.5\nT2 601\n"))
+
+    assert "topic “T2” took 601 seconds" in answer.content.decode()
+    assert not Run.objects.exists()
+
+
+def test_run_without_seconds_is_taken_with_a_warning(bolt: Desk) -> None:
+    bolt.send(bolt_run(), kind="evaluation")
+
+    assert [one["code"] for one in Run.objects.get().report["warnings"]] == ["no-seconds"]
+
+
+def test_track_without_a_bound_asks_for_no_seconds(ntcir: Desk) -> None:
+    page = ntcir.client.get(reverse("pooling:submit", args=[ntcir.track.slug])).content.decode()
+
+    assert 'name="seconds"' not in page
+
+
+def test_track_without_a_bound_takes_no_seconds(ntcir: Desk) -> None:
+    declared = services.Declaration(kind="primary", seconds=io.BytesIO(b"M-1 2\n"))
+
+    with pytest.raises(SubmissionRefused, match="bounds no time"):
+        services.submit_run(
+            track=ntcir.track,
+            team=ntcir.team,
+            by=ntcir.member,
+            file=io.BytesIO(ntcir_run()),
+            file_name="run.xml",
+            declared=declared,
+        )
+
+
+def test_command_takes_the_seconds_too(bolt: Desk, tmp_path: Path) -> None:
+    run, seconds = tmp_path / "run.xml", tmp_path / "seconds.txt"
+    run.write_bytes(bolt_run())
+    seconds.write_bytes(b"T1 5\nT2 900\n")
+    arguments = [bolt.track.slug, "Owls", str(run), "--by", "olive", "--kind", "evaluation"]
+
+    with pytest.raises(CommandError, match="took 900 seconds"):
+        call_command("submit_run", *arguments, "--seconds", str(seconds))
+    with pytest.raises(CommandError, match="cannot be read"):
+        call_command("submit_run", *arguments, "--seconds", str(tmp_path / "none"))
+    seconds.write_bytes(b"T1 5\nT2 9\n")
+    call_command("submit_run", *arguments, "--seconds", str(seconds))
+
+    assert Run.objects.get().report["seconds"] == {"T1": 5.0, "T2": 9.0}

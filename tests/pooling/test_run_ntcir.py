@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pooling.run_format import check_run
+from pooling.topic_list import read_topic_codes
 from tests.pooling.form_checks import NTCIR, as_lists, check, taken, warnings
 from tests.pooling.form_runs import NTCIR_HITS, NTCIR_TOPICS, ntcir_run
 from tests.pooling.runs import run_bytes
@@ -176,3 +177,16 @@ def test_real_run_of_ntcir_is_taken(data: Path) -> None:
 
     taken(checked)
     assert (checked.report.n_lines, checked.report.n_topics, checked.report.tag) == (20_000, 20, "Run_Tan")
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "first"),
+    [
+        ("NTCIR12-MathIR-simple-queries.xml", 29, "NTCIR12-MathIR-1"),
+        ("topics.ntcir12-math-browsing.txt", 40, "NTCIR12-MathWiki-1"),
+    ],
+)
+def test_codes_of_ntcir_topics_are_read_for_the_check(data: Path, name: str, n: int, first: str) -> None:
+    codes = read_topic_codes(data / "ntcir" / name)
+
+    assert (len(codes), codes[0]) == (n, first)

@@ -1,8 +1,9 @@
 """Hand in a run for a team from the command line, through the same service as in the browser."""
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -32,6 +33,9 @@ class Command(BaseCommand):
         parser.add_argument("--manual", action="store_true", help="a person had a part in it")
         parser.add_argument("--uses", default="both", choices=Run.Uses.values)
         parser.add_argument("--description", default="")
+        parser.add_argument(
+            "--seconds", type=Path, help="topic and seconds a line, where the protocol bounds them"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         track = Track.objects.filter(slug=options["track"]).first()
@@ -48,7 +52,18 @@ class Command(BaseCommand):
         self.stdout.write(f"{run.tag} is submitted for {team}: {run.n_lines:,} lines, {run.n_topics} topics.")
 
     def _submit(self, track: Track, team: Team, user: User, options: dict[str, Any]) -> Run:
+        with ExitStack() as stack:
+            try:
+                seconds = stack.enter_context(options["seconds"].open("rb")) if options["seconds"] else None
+            except OSError as error:
+                raise CommandError(f"{options['seconds']} cannot be read: {error.strerror}.") from error
+            return self._hand_in(track, team, user, options, seconds)
+
+    def _hand_in(
+        self, track: Track, team: Team, user: User, options: dict[str, Any], seconds: BinaryIO | None
+    ) -> Run:
         declared = Declaration(
+            seconds=seconds,
             kind=options["kind"],
             tag=options["tag"],
             pooled_as=options["pooled_as"],
