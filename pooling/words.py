@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 PADDING = b"\0" * 64  # behind a text, so that a word near its end can be loaded whole
 BYTES = 8
+BITS = 64
 DIGITS = 18  # of a number that a signed 64-bit integer holds, whatever they are
 
 Integers = NDArray[np.uint64]
@@ -115,22 +116,33 @@ def _any_spans(codes: NDArray[np.uint8], width: int) -> tuple[Places, Places] | 
     return starts, ends - starts
 
 
-def _eight_digits(loaded: Integers, n: Places) -> tuple[Integers, NDArray[np.bool_]]:
-    """The number that the first n of eight loaded characters write, 0 for none, and whether they are digits."""
-    digits = (loaded ^ _ZEROS) << ((BYTES - n) * 8).astype(np.uint64)
-    is_number = (((digits + _ABOVE_NINE) | digits) & _HIGH) == 0
-    digits = (digits * np.uint64(2561)) >> np.uint64(8)
-    digits = ((digits & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
-    digits = ((digits & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
-    return digits, is_number
+def _eight_digits(loaded: Integers, n: Places) -> tuple[Integers, Integers]:
+    """The number that the first n of eight loaded characters write, 0 for none; and zero where all n are digits.
+
+    In place, one array after another: what is computed stays in the processor's cache.
+    """
+    digits = loaded ^ _ZEROS
+    digits <<= (BITS - (n << 3)).view(np.uint64)
+    doubt = digits + _ABOVE_NINE
+    doubt |= digits
+    doubt &= _HIGH
+    digits *= np.uint64(2561)
+    digits >>= np.uint64(8)
+    digits &= np.uint64(0x00FF00FF00FF00FF)
+    digits *= np.uint64(6553601)
+    digits >>= np.uint64(16)
+    digits &= np.uint64(0x0000FFFF0000FFFF)
+    digits *= np.uint64(42949672960001)
+    digits >>= np.uint64(32)
+    return digits, doubt
 
 
 def whole_numbers(text: Text, start: Places, length: Places) -> NDArray[np.int32] | None:
     """Unsigned numbers of at most eight digits; None if a word is anything else."""
     if length.max() > BYTES:
         return None
-    value, is_number = _eight_digits(text.load(start), length)
-    return value.astype(np.int32) if is_number.all() else None
+    value, doubt = _eight_digits(text.load(start), length)
+    return None if doubt.any() else value.astype(np.int32)
 
 
 def decimals(text: Text, start: Places, length: Places) -> NDArray[np.float64] | None:
@@ -152,34 +164,43 @@ def decimals(text: Text, start: Places, length: Places) -> NDArray[np.float64] |
 def _digits_of(text: Text, start: Places, length: Places) -> tuple[Integers, Places, NDArray[np.bool_]]:
     """All digits of a number as an integer, how many stand behind its point, and whether that is all there is to it."""
     head = text.load(start)
-    ahead, n_ahead, is_pointed, is_number = _ahead_of_point(head, length)
-    n_behind = np.maximum(length - n_ahead - is_pointed, 0)
+    n_ahead, is_pointed = _ahead_of_point(head, length)
+    digits, doubt = _eight_digits(head, np.minimum(n_ahead, BYTES))
+    n_behind = length - n_ahead
+    n_behind -= is_pointed
     first = np.minimum(n_behind, BYTES)
-    behind = start + n_ahead + 1
-    value, is_fraction = _eight_digits(text.load(np.minimum(behind, len(text.codes))), first)
-    digits = ahead * _TENS[first] + value
+    behind = start + n_ahead
+    behind += 1
+    value, more = _eight_digits(text.load(np.minimum(behind, len(text.codes))), first)
+    doubt |= more
+    digits *= _TENS[first]
+    digits += value
     second = np.clip(n_behind - BYTES, 0, BYTES)
     if second.any():
-        value, is_more = _eight_digits(text.load(np.minimum(behind + BYTES, len(text.codes))), second)
-        digits = digits * _TENS[second] + value
-        is_fraction &= is_more
+        behind += BYTES
+        value, more = _eight_digits(text.load(np.minimum(behind, len(text.codes))), second)
+        doubt |= more
+        digits *= _TENS[second]
+        digits += value
     n_digits = n_ahead + n_behind
-    is_plain = is_number & is_fraction & (n_digits >= 1) & (n_digits <= DIGITS) & (n_behind <= 2 * BYTES)
+    is_plain = (doubt == 0) & (n_digits >= 1) & (n_digits <= DIGITS)
+    is_plain &= (n_ahead <= BYTES) & (n_behind <= 2 * BYTES)
     return digits, np.minimum(n_behind, DIGITS), is_plain
 
 
-def _ahead_of_point(
-    head: Integers, length: Places
-) -> tuple[Integers, Places, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The number before the point: value, digits, whether there is a point, and whether these are digits."""
+def _ahead_of_point(head: Integers, length: Places) -> tuple[Places, NDArray[np.bool_]]:
+    """How many characters of a word stand before its point, all of them if it has none, and whether it has one."""
     other = head ^ _POINTS
-    found = (other - _ONES) & ~other & _HIGH
-    lowest = (found & (~found + np.uint64(1))) >> np.uint64(7)
-    place = ((lowest * _PLACE_OF) >> np.uint64(56)).astype(np.intp)
+    found = other - _ONES
+    found &= ~other
+    found &= _HIGH
+    lowest = found & (~found + np.uint64(1))
+    lowest >>= np.uint64(7)
+    lowest *= _PLACE_OF
+    lowest >>= np.uint64(56)
+    place = lowest.view(np.intp)
     is_pointed = (found != 0) & (place < length)
-    n_ahead = np.where(is_pointed, place, length)
-    value, is_number = _eight_digits(head, np.minimum(n_ahead, BYTES))
-    return value, n_ahead, is_pointed, is_number & (n_ahead <= BYTES)
+    return np.where(is_pointed, place, length), is_pointed
 
 
 def _quotient(digits: Integers, places: Places) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
