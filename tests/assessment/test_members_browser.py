@@ -1,0 +1,192 @@
+"""A formula pool from its preview to its judgments, through the web: an organizer builds it, an assessor judges it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import LazySettings
+from playwright.sync_api import Page, Route, expect
+
+from assessment.models import Batch, Judgment
+from corpus import jobs
+from corpus.models import User
+from pooling.models import Pool, PoolMember
+from pooling.pool_services import request_pool
+from tests.assessment.make import make_batch
+from tests.assessment.test_browser import left, log_in, ready
+from tests.factories import make_assessor
+from tests.pooling.formula_scene import FormulaScene, build_formula_scene
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+NARROW = {"viewport": {"width": 400, "height": 800}}
+
+
+@pytest.fixture
+def scene(
+    transactional_db: None, tmp_path: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> FormulaScene:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    scene = build_formula_scene()
+    scene.submit("abacus-1", [4 * i for i in range(8)] + [1, 5])
+    scene.submit("base-1", [0, 1, 3], team=1)
+    return scene
+
+
+@pytest.fixture
+def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens a page as a person."""
+
+    def open_page(user: User, **options: Any) -> Page:
+        page = new_page(base_url=live_server.url, reduced_motion="reduce", **options)
+        log_in(page, live_server.url, user)
+        return page
+
+    return open_page
+
+
+def assert_fit(page: Page) -> None:
+    """Nobody is shut out, and nothing sticks out at the side."""
+    found = Axe().run(page)
+    assert not found.response["violations"], found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def built(scene: FormulaScene) -> Pool:
+    pool = Pool.objects.get()
+    assert pool.job_id is not None
+    jobs.run(pool.job_id)
+    pool.refresh_from_db()
+    return pool
+
+
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
+def test_organizer_previews_builds_and_leafs_through_a_formula_pool(
+    scene: FormulaScene, enter: Callable[..., Page], options: dict[str, Any]
+) -> None:
+    page = enter(scene.organizer, **options)
+    page.goto(f"/tracks/{scene.track.slug}/pools/")
+    page.click("text=Preview size and cost")
+    page.fill("[name=budget]", "0.05")
+    page.click("button:has-text('Show')")
+    expect(page.locator("#main")).to_contain_text("pay for depth 2")
+    assert_fit(page)
+
+    page.click("text=Build with depth 2")
+    expect(page.locator("[name=depth_primary]")).to_have_value("2")
+    assert_fit(page)
+    page.click("main button:has-text('Build')")
+    page.wait_for_url("**/pools/*/")
+    pool = built(scene)
+    page.goto(pool.get_absolute_url())
+    expect(page.locator("#main")).to_contain_text("4 units in 2 topics")
+    assert_fit(page)
+
+    page.goto(f"/pools/{pool.pk}/topics/B.1/")
+    page.wait_for_selector("html[data-maths=done]", state="attached")
+    assert_fit(page)
+    entry = page.locator("article.entry", has_text="v0")
+    expect(entry.locator("li.member")).to_have_count(5)
+    expect(entry.locator(".member .is-marked")).to_have_count(5)
+    entry.locator("text=members in all").click()
+    expect(page.get_by_role("heading", name="Members that are not shown")).to_be_visible()
+    assert_fit(page)
+    page.goto(f"/pools/{pool.pk}/depths/")
+    assert_fit(page)
+
+
+@pytest.fixture
+def batch(scene: FormulaScene) -> Batch:
+    ada = make_assessor(scene.track, "ada")
+    request_pool(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
+    return make_batch(built(scene), {ada: [scene.topic]})
+
+
+def open_task(enter: Callable[..., Page], batch: Batch, **options: Any) -> Page:
+    page = enter(User.objects.get(username="ada"), **options)
+    page.goto("/judge/")
+    page.get_by_role("button", name="judging").click()
+    return ready(page)
+
+
+def test_units_are_judged_with_the_keyboard_alone(batch: Batch, enter: Callable[..., Page]) -> None:
+    page = open_task(enter, batch)
+    n_units = batch.pool.entries.filter(topic__code="B.1").count()
+
+    for _ in range(n_units):
+        address = page.url
+        for _ in range(page.locator(".instance").count()):
+            page.keyboard.press("2")
+        page.keyboard.press("Enter")
+        left(page, address)
+        if "/assignments/" in page.url:
+            ready(page)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
+    shown = PoolMember.objects.filter(entry__pool=batch.pool, entry__topic__code="B.1", position__gt=0)
+    judged = Judgment.objects.values_list("docno", flat=True)
+    assert sorted(judged) == sorted(shown.values_list("docno", flat=True))
+    assert set(Judgment.objects.values_list("choice", flat=True)) == {"medium"}
+
+
+def test_unit_that_is_not_whole_is_not_sent(batch: Batch, enter: Callable[..., Page]) -> None:
+    page = open_task(enter, batch)
+    if page.locator(".instance").count() < 2:  # of the pool's units, some have one instance
+        page.keyboard.press("1")
+        address = page.url
+        page.keyboard.press("Enter")
+        left(page, address)
+        ready(page)
+
+    page.keyboard.press("3")
+    page.click("#submit")
+
+    expect(page.locator("#state")).to_contain_text("Choose for instance 2")
+    assert not Judgment.objects.filter(choice="high").exists()
+
+
+def test_submission_whose_answer_is_lost_is_stored_once(batch: Batch, enter: Callable[..., Page]) -> None:
+    page = open_task(enter, batch)
+    n = page.locator(".instance").count()
+    lost: list[str] = []
+
+    def lose(route: Route) -> None:
+        if lost or route.request.method != "POST":
+            route.continue_()
+            return
+        lost.append(route.request.url)
+        route.fetch(max_redirects=0)
+        route.abort()
+
+    page.route("**/judge/assignments/*/", lose)
+    address = page.url
+    for _ in range(n):
+        page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    left(page, address)
+
+    assert lost
+    assert Judgment.objects.count() == n
+
+
+@pytest.mark.parametrize("options", [{}, NARROW, {"color_scheme": "dark"}], ids=["wide", "narrow", "dark"])
+def test_judging_page_is_fit_for_everybody(
+    batch: Batch, enter: Callable[..., Page], options: dict[str, Any]
+) -> None:
+    page = open_task(enter, batch, **options)
+
+    assert_fit(page)
+
+
+def test_choices_survive_a_reload(batch: Batch, enter: Callable[..., Page]) -> None:
+    page = open_task(enter, batch)
+    page.keyboard.press("3")
+
+    page.reload()
+    ready(page)
+
+    expect(page.locator("#state")).to_contain_text("Your choices from before are here again")
+    expect(page.locator(".instance input:checked")).to_have_count(1)
