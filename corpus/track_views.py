@@ -8,13 +8,20 @@ from django.views.decorators.http import require_GET, require_POST
 from corpus import jobs as job_services
 from corpus import selectors, services
 from corpus.access import AuthenticatedRequest, organizer_required, person_required
+from protocols.facts import facts
 
 
 @require_GET
 def track(request: HttpRequest, slug: str) -> HttpResponse:
     """What a track is about and how it is judged and scored. Everybody, once it is no draft."""
     found = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
-    context = {"track": found, "protocol": found.protocol.parsed, "n_topics": found.topics.count()}
+    protocol = found.protocol.parsed
+    context = {
+        "track": found,
+        "protocol": protocol,
+        "facts": facts(protocol),
+        "n_topics": found.topics.count(),
+    }
     return render(request, "corpus/track.html", context)
 
 
@@ -41,7 +48,8 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     stored = get_object_or_404(selectors.protocols(), slug=slug)
     if request.GET.get("format") == "toml":
         return HttpResponse(stored.text, content_type="application/toml; charset=utf-8")
-    return render(request, "corpus/protocol.html", {"stored": stored, "protocol": stored.parsed})
+    context = {"stored": stored, "protocol": stored.parsed, "facts": facts(stored.parsed)}
+    return render(request, "corpus/protocol.html", context)
 
 
 @person_required

@@ -6,9 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
 from corpus.models import Assessor, Job, Track
 from pooling.models import Team
+from protocols.facts import facts
+from protocols.loader import load_protocol, shipped_slugs
 from tests.factories import make_assessor, make_collection, make_organizer, make_topic, make_track, make_user
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +37,7 @@ def test_open_track_tells_everybody_how_it_is_judged_and_scored(client: Client) 
 
     assert "Sufficient to answer the complete question on its own." in page
     assert "AP(rel=2)&#x27;" in page
-    assert "primary to 50" in page
+    assert "the first 50 of primary, 20 of alternate runs" in page
 
 
 def test_organizer_opens_and_closes_a_track(client: Client) -> None:
@@ -207,6 +210,17 @@ def test_unknown_address_is_answered_with_a_page(client: Client) -> None:
 
     assert answer.status_code == 404
     assert "There is nothing here" in answer.content.decode()
+
+
+@pytest.mark.parametrize("slug", shipped_slugs())
+def test_protocol_is_told_in_words_on_its_page_and_its_tracks(client: Client, slug: str) -> None:
+    track = make_track(protocol=slug)
+
+    for address in (reverse("corpus:protocol", args=[slug]), reverse("corpus:track", args=[track.slug])):
+        page = client.get(address).content.decode()
+
+        for heading, words in facts(load_protocol(slug)):
+            assert f"<dt>{heading}</dt><dd>{escape(words)}</dd>" in page
 
 
 def test_protocol_is_shown_and_downloaded(client: Client) -> None:
