@@ -16,7 +16,7 @@ from django.db import connection
 
 from corpus.import_services import sources_of, start_import
 from corpus.models import Collection, Comment, Document, Job, Track
-from pooling.models import Contribution, Pool, PoolEntry, Team
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Team
 from pooling.pool_services import request_pool
 from pooling.services import Declaration, submit_run
 from scoring.leaderboard_services import request_leaderboard
@@ -25,6 +25,7 @@ from scoring.qrels_format import parse_qrels
 from scoring.qrels_services import import_qrels
 from tests.conftest import Factory, wait_until
 from tests.factories import make_collection, make_organizer, make_topic, make_track
+from tests.pooling.formula_scene import build_formula_scene
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -147,6 +148,31 @@ def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, 
     assert_taken_up(pool.job)
     assert pool.status == Pool.Status.READY
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 3 * 50
+
+
+@pytest.mark.parametrize("table", ["pooling_poolmember", "pooling_membercontribution"])
+def test_formula_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+    scene = build_formula_scene()
+    scene.submit("abacus", [4 * i for i in range(12)] + [1, 5])
+    scene.submit("base", [3, 2, 0], team=1)
+
+    def ask() -> Pool:
+        return request_pool(track=scene.track, name="main", seed=7, depth={}, by=scene.organizer)
+
+    pool = kill_while_writing(table, worker, ask)
+    pool.refresh_from_db()
+    assert pool.status == Pool.Status.BUILDING
+    assert (PoolEntry.objects.count(), Contribution.objects.count()) == (0, 0)
+    assert (PoolMember.objects.count(), MemberContribution.objects.count()) == (0, 0)
+
+    beat()
+    worker()
+    assert pool.job is not None
+    wait_until(lambda: is_done(pool.job), seconds=60, what="the pool is taken up and built")
+    pool.refresh_from_db()
+    assert_taken_up(pool.job)
+    assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 4
+    assert PoolMember.objects.count() == pool.statistics["members"]["n"]
 
 
 @pytest.mark.parametrize("table", ["scoring_evaluation", "scoring_score"])
