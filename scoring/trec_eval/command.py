@@ -68,8 +68,14 @@ def _printed(options: Options) -> bytes:
 def _help(names: list[str]) -> str:
     """How the command is used, and what the named measures are, or all."""
     lines = [f"{USE}\n{OPTIONS}\nMeasures:"]
-    lines += [f"  {name:<24} {MEASURES[name].about}" for name in names or MEASURES]
+    lines += [f"  {name:<24} {MEASURES[name].about}{_default(name)}" for name in names or MEASURES]
     if not names:
         lines.append("\nNicknames:")
         lines += [f"  {nickname:<24} {', '.join(measures)}" for nickname, measures in NICKNAMES.items()]
     return "\n".join(lines) + "\n"
+
+
+def _default(name: str) -> str:
+    """What the parameters are if nobody gives any, in the way to give them."""
+    numbers = MEASURES[name].default
+    return f": {name}.{','.join(format(number, 'g') for number in numbers)}" if numbers else ""
