@@ -86,13 +86,15 @@ def precedence(seed: int, topic: str, n_runs: int) -> NDArray[np.int64]:
 
 def priorities(lists: TopicLists, verdicts: Iterable[Verdict]) -> NDArray[np.int64]:
     """(runs,) the priority of each run after some judgments: 0, less 1 for each unit charged to it."""
-    priority = np.zeros(lists.n_runs, dtype=np.int64)
-    borders = np.searchsorted(lists.unit, np.arange(lists.n_units + 1))
-    for verdict in verdicts:
-        brought = lists.run[borders[verdict.unit] : borders[verdict.unit + 1]]
-        if not verdict.is_relevant and len(brought):
-            priority[brought[_foremost(priority, lists.precedence, brought)]] -= 1
-    return priority
+    # Plain lists: a unit has few runs, and an assessor waits for this.
+    runs, place = lists.run.tolist(), lists.precedence.tolist()
+    borders = np.searchsorted(lists.unit, np.arange(lists.n_units + 1)).tolist()
+    standing = [-one for one in place]  # of a run, so that the highest goes first: priority * runs - place
+    for unit, is_relevant in verdicts:
+        brought = runs[borders[unit] : borders[unit + 1]]
+        if brought and not is_relevant:
+            standing[max(brought, key=standing.__getitem__)] -= len(place)
+    return (np.array(standing, dtype=np.int64) + lists.precedence) // max(1, len(place))
 
 
 def _foremost(priority: NDArray[np.int64], place: NDArray[np.int64], runs: NDArray[np.int32]) -> np.intp:

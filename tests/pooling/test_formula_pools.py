@@ -361,6 +361,21 @@ def test_a_late_run_brings_what_is_new_alone() -> None:
     assert pool.n_already == 3
 
 
+def test_ids_longer_than_all_that_are_known_are_passed_over() -> None:
+    pool = build([{"B.1": ["1", "123456789", "3"]}], ["primary"], PLAIN)
+
+    assert pool.passed_over == (1,)
+    assert pool.units.docno.tolist() == [b"a", b"b"]
+
+
+def test_pools_without_members_have_no_file_of_them() -> None:
+    inputs = inputs_of([{"T1": ["a"]}], ["primary"])
+
+    pool = build_pool(inputs, protocol=load_protocol("ntcir-12-simto"), seed=1)
+
+    assert members_tsv(pool) == member_contributions_tsv(pool, inputs) == b""
+
+
 # ---- the other strategies
 
 

@@ -1,6 +1,7 @@
 """Near-duplicates of passages: the rule against a comparison of all pairs, and pools of citations."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -183,6 +184,23 @@ def test_runs_without_passages_cannot_be_pooled_by_near_duplicates() -> None:
 
     with pytest.raises(PoolError, match="1 of 2 runs have none"):
         pool_of(run, bare)
+
+
+def test_citations_are_pooled_one_by_one_where_no_overlap_is_named() -> None:
+    plain = replace(PROTOCOL, pool=replace(PROTOCOL.pool, near_duplicate_overlap=None))
+    inputs = [PoolInput(run, "team", f"run{i}", "evaluation") for i, run in enumerate([FIRST, SECOND])]
+
+    pool = build_pool(inputs, protocol=plain, seed=1)
+
+    assert entry_names(pool) == [b"v", b"w", b"x", b"y", b"z"]
+    assert pool.members is None
+
+
+def test_preview_of_runs_without_passages_is_refused() -> None:
+    bare = replace(FIRST, passage=None)
+
+    with pytest.raises(PoolError, match="1 of 1 runs have none"):
+        preview_pool([PoolInput(bare, "team", "run", "evaluation")], protocol=PROTOCOL)
 
 
 def test_preview_counts_one_of_each_class_at_every_depth() -> None:

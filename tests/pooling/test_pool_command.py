@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from pooling.__main__ import main
+from protocols.loader import load_protocol, shipped_slugs
+from tests.pooling.form_runs import bolt_run, formula_run, ntcir_run
+from tests.pooling.runs import run_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 TASK_2 = ["--protocol", "arqmath-2021-task2"]
@@ -292,6 +295,39 @@ def test_depth_for_a_protocol_without_depths_is_refused(
 ) -> None:
     assert pool(trec, "--depth", "primary=5", protocol=["--protocol", "ntcir-10-math"]) == 2
     assert "this protocol pools to no fixed depth" in capsys.readouterr().err
+
+
+# ---- every protocol that ships
+
+
+EXAMPLES = {
+    "arqmath-5": lambda: run_bytes(["A.1\t101\t1\t9.5\tours", "A.1\t102\t2\t8.5\tours"]),
+    "arqmath-6": formula_run,
+    "trec-6": lambda: b"M-1 Q0 Ring:1 1 9.5 ours\nM-2 Q0 Ring:2 1 9.5 ours\n",
+    "ntcir-xml": ntcir_run,
+    "bolt-xml": bolt_run,
+}
+EVERY_FORM = [(slug, form) for slug in shipped_slugs() for form in load_protocol(slug).runs.formats]
+
+
+@pytest.mark.parametrize(("slug", "form"), EVERY_FORM)
+def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, form: str) -> None:
+    protocol = load_protocol(slug)
+    (tmp_path / "run").write_bytes(EXAMPLES[form]())
+    (tmp_path / "m.csv").write_text(f"file,team,tag,kind\nrun,one,ours,{protocol.runs.kinds[0]}\n")
+    (tmp_path / "map.tsv").write_text("".join(f"{900 + n}\tlook-{n % 2}\n" for n in range(1, 4)))
+    (tmp_path / "known.tsv").write_text("M-1\tRing:1\nM-2\tRing:2\n")
+    options = ["--known-items", str(tmp_path / "known.tsv")]
+    if protocol.unit == "visually-distinct-formula":
+        options += ["--formulae", str(tmp_path / "map.tsv")]
+
+    first = pool(tmp_path, *options, protocol=["--protocol", slug])
+    written = (tmp_path / "pool.tsv").read_bytes()
+    again = pool(tmp_path, *options, protocol=["--protocol", slug])
+
+    assert (first, again) == (0, 0)
+    assert written
+    assert (tmp_path / "pool.tsv").read_bytes() == written
 
 
 # ---- preview

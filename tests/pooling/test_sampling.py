@@ -167,7 +167,7 @@ def test_members_are_shown_in_an_order_that_tells_nothing_of_their_votes() -> No
 
 
 @given(unit=a_unit(), limit=LIMITS, seed=SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_threads_are_served_as_the_guidelines_say(unit: Unit, limit: int, seed: int) -> None:
     pooled = [one for one in unit if one.is_pooled]
     posts, threads = {one.post for one in pooled}, {one.thread for one in pooled}
@@ -234,7 +234,7 @@ def test_the_rest_is_drawn_evenly_from_the_unselected() -> None:
 
 
 @given(unit=a_unit(), limit=LIMITS, seed=SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_chosen_are_in_the_most_runs(unit: Unit, limit: int, seed: int) -> None:
     found = shown([unit], "most-runs", limit, seed)[0]
 
@@ -246,7 +246,7 @@ def test_chosen_are_in_the_most_runs(unit: Unit, limit: int, seed: int) -> None:
 
 
 @given(unit=a_unit(), limit=LIMITS, seed=SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_chosen_have_the_highest_sums_of_reciprocal_ranks(unit: Unit, limit: int, seed: int) -> None:
     found = shown([unit], "reciprocal-rank-vote", limit, seed)[0]
 
