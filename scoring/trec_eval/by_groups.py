@@ -1,0 +1,56 @@
+"""A run against the qrels of several groups of judges; its measures are means over the groups."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.matching import JudgedDocuments
+from scoring.measures import Values
+from scoring.trec_eval.catalogue import MEASURES
+from scoring.trec_eval.files import read_grouped_qrels, read_run
+from scoring.trec_eval.options import Options
+from scoring.trec_eval.parameters import Parameters
+from scoring.trec_eval.ranked import Compute
+from scoring.trec_eval.reading import Reading, n_lines
+from scoring.trec_eval.view import View
+
+
+def read(options: Options) -> Reading:
+    """Read both files."""
+    groups = [JudgedDocuments(qrels) for qrels in read_grouped_qrels(options.files[0]).values()]
+    run = read_run(options.files[1], {code for judged in groups for code in judged.topics.tolist()})
+    view = GroupedView([View.of(run.columns, judged, options) for judged in groups])
+
+    def compute(name: str, given: Parameters) -> list[Any]:
+        computed = MEASURES[name].compute
+        return mean_over_groups(view, computed, given) if computed is not None else []
+
+    topics = view.topics.tolist()
+    return Reading(topics, n_lines(run.columns, topics), compute, run)
+
+
+class GroupedView:
+    """A run against the qrels of each group, and the topics that any of them has judged."""
+
+    def __init__(self, views: Sequence[View]) -> None:
+        self.views = views
+        topics = sorted({code for view in views for code in view.judged.topics.tolist()})
+        self.topics = np.array(topics, dtype=np.str_)
+
+    def places(self, view: View) -> NDArray[np.intp]:
+        """Where the topics of a group stand among all."""
+        return np.searchsorted(self.topics, view.judged.topics)
+
+
+def mean_over_groups(view: GroupedView, compute: Compute, parameters: Parameters) -> list[Values]:
+    """What a measure is for each group, summed up and divided by the number of groups that judged the topic."""
+    n_groups = np.zeros(len(view.topics))
+    totals = [np.zeros(len(view.topics)) for _ in parameters.names]
+    for of_group in view.views:
+        places = view.places(of_group)
+        n_groups[places] += 1
+        for total, values in zip(totals, compute(of_group, parameters), strict=True):
+            total[places] += values
+    return [total / n_groups for total in totals]

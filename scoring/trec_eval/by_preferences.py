@@ -1,0 +1,52 @@
+"""A run against preferences between documents."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pooling.columns import RunColumns
+from scoring.trec_eval.files import BYTES, Preference, read_preferences, read_qrels_as_preferences, read_run
+from scoring.trec_eval.options import Options
+from scoring.trec_eval.parameters import Parameters
+from scoring.trec_eval.preferences import Preferences, preferences_of
+from scoring.trec_eval.preferred import COMPUTED
+from scoring.trec_eval.reading import Reading, n_lines
+
+
+def read(options: Options) -> Reading:
+    """Read both files."""
+    read_rated = read_preferences if options.format == "prefs" else read_qrels_as_preferences
+    rated = {topic.decode(BYTES): preferences for topic, preferences in read_rated(options.files[0]).items()}
+    run = read_run(options.files[1], rated)
+    topics = list(rated)
+    lines = n_lines(run.columns, topics)
+    rankings = _rankings(run.columns, options.depth)
+    compared = [
+        _compared(topic, rated[topic], rankings.get(topic, []), is_taken=bool(n or options.is_complete))
+        for topic, n in zip(topics, lines.tolist(), strict=True)
+    ]
+
+    def compute(name: str, _: Parameters) -> list[Any]:
+        return [np.array([COMPUTED[name](topic) if topic else 0.0 for topic in compared], dtype=np.float64)]
+
+    return Reading(topics, lines, compute, run)
+
+
+def _compared(
+    topic: str, rated: Sequence[Preference], ranking: Sequence[bytes], *, is_taken: bool
+) -> Preferences | None:
+    """A topic that is left out is not looked at."""
+    return preferences_of(topic, rated, ranking) if is_taken else None
+
+
+def _rankings(run: RunColumns, depth: int | None) -> dict[str, list[bytes]]:
+    """The documents of each topic. Among preferences, trec_eval puts tied documents in ascending order."""
+    offsets = run.offsets.tolist()
+    rankings = {}
+    for n, topic in enumerate(run.topics.tolist()):
+        docno = run.docno[offsets[n] : offsets[n + 1]].tolist()
+        score = run.score[offsets[n] : offsets[n + 1]].tolist()
+        ordered = sorted(zip(score, docno, strict=True), key=lambda line: (-line[0], line[1]))
+        rankings[topic] = [name for _, name in ordered[:depth]]
+    return rankings
