@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.measure_names import Measure
+from protocols.measure_names import FAMILIES, Measure
 from protocols.schema import Average
 from scoring.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from scoring.intervals import LEVEL, N_RESAMPLES, bootstrap
@@ -99,6 +99,7 @@ def board_statistics(
 
     Where means are over the topics that a run has, its interval is over these, and runs are tested on the topics
     that all of them have; otherwise all topics count, a missing one with 0. Empty where there is no run or no topic.
+    Measures that are not summed up by their mean (GMAP, NumRet) are left out.
     """
     is_shared = np.all([one.averaged(average) for one in scored], axis=0) if scored else np.zeros(0, np.bool_)
     if not len(is_shared):
@@ -107,6 +108,10 @@ def board_statistics(
     for column, measure in enumerate(measures):
         if progress:
             progress(column, len(measures))
+        if (
+            FAMILIES[measure.family].summary != "mean"
+        ):  # an interval of the mean says nothing of another summary
+            continue
         shared = np.array([one.values[is_shared, column] for one in scored])
         by_measure[str(measure)] = {
             **(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.measure_names import ALIASES, FAMILIES, Family, parse_measure, parse_measures
+from scoring.board_statistics import board_statistics
 from scoring.matching import JudgedDocuments
 from scoring.measures import score_run
 from tests.scoring.files import Lines, make_judged, make_run
@@ -276,3 +277,15 @@ def test_every_value_that_is_no_count_is_from_0_to_1(lines: Lines, grades: Grade
     assert np.isfinite(values).all()
     assert values.min() >= 0.0
     assert values.max() <= 1.0 + 1e-9
+
+
+def test_a_leaderboard_says_how_sure_means_are_and_nothing_of_other_summaries() -> None:
+    measures = parse_measures(["AP", "GMAP", "NumRet"])
+    judged = make_judged({"A.1": {"a": 1}, "A.2": {"b": 1}})
+    runs = [make_run([("A.1", "a", 1.0)]), make_run([("A.2", "b", 1.0)])]
+
+    found = board_statistics(
+        [score_run(run, judged, measures) for run in runs], measures, average="judged", seed=1
+    )
+
+    assert list(found["measures"]) == ["AP"]
