@@ -1,19 +1,22 @@
-"""How fast runs are scored: 36 runs of 100 topics x 1000 documents, beside pytrec_eval-terrier in the same process.
+"""How fast runs are scored: 36 runs of 100 topics x 1000 documents, beside pytrec_eval-terrier in the same session.
 
     python benchmarks/scoring_speed.py QRELS RUN...            runs in ARQMath's five columns or TREC's six
     python benchmarks/scoring_speed.py --shared FOLDER         makes the 36 runs with FOLDER/bench/make_runs.py
     ASSAY_SHARED=FOLDER python benchmarks/scoring_speed.py     the same
 
-Four measures, per topic: nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2). Ours twice: from the TSV files, checked line by
-line as an upload is, and from the stored columns, as a leaderboard is scored. pytrec_eval gets the dictionaries that it
-wants, read by the quickest loop that there is, without any check; and, apart, the time without the reading. Each figure
-is the median of `--repeats`, on the clock and of the processor's time, for all of it runs in one thread; the ratios are
-of the latter, which a busy machine disturbs less.
+Four measures, per topic: nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2). Medians of `--repeats` on the clock.
+
+Whole processes, from the start of Python to the last line printed: `python -m scoring evaluate` of all runs, by as many
+processes as there are processors, and of one run; beside it a process that reads the files by the quickest loop that
+there is, without any check, into the dictionaries that pytrec_eval wants, and evaluates them.
+In one warm process, as a worker is: from stored columns, and from arrays; beside it pytrec_eval from dictionaries that
+are there already. And `--many` stored runs, with the memory that the process had at its most, after 36 and after all.
 """
 
 import argparse
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -21,7 +24,6 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -45,9 +47,16 @@ NAMES = ["ndcg", "map", "P_10", "bpref"]
 Nested = dict[str, dict[str, float]]
 
 
+# A module that is compiled again at each start takes longer to compile than to run.
+COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+NAMED = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"]
+PROTOCOL = "arqmath-2021-task1"
+ROOT = Path(__file__).resolve().parents[1]
+
+
 def read_runs(paths: Sequence[Path]) -> list[RunColumns]:
     """Runs as an upload reads them: every line checked."""
-    protocol = load_protocol("arqmath-2021-task1")
+    protocol = load_protocol(PROTOCOL)
     runs = []
     for path in paths:
         checked = check_run(path, protocol=protocol, name=path.name)
@@ -57,13 +66,21 @@ def read_runs(paths: Sequence[Path]) -> list[RunColumns]:
     return runs
 
 
-def score_files(qrels: Path, paths: Sequence[Path]) -> list[np.ndarray]:
-    judged = JudgedDocuments(parse_qrels(qrels.read_bytes()))
-    return [score_run(run, judged, MEASURES).values for run in read_runs(paths)]
+def command(qrels: Path, paths: Sequence[Path]) -> None:
+    """Our whole process."""
+    line = [sys.executable, "-m", "scoring", "evaluate", "--protocol", PROTOCOL, "--qrels", str(qrels)]
+    line += ["--per-topic", "--quiet", *map(str, paths), "--measure", *NAMED]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=COMPILED)
 
 
-def score_stored(judged: JudgedDocuments, stored: Sequence[bytes]) -> list[np.ndarray]:
-    return [score_run(columns.load(BytesIO(one)), judged, MEASURES).values for one in stored]
+def theirs_command(qrels: Path, paths: Sequence[Path]) -> None:
+    """Theirs: this script, told to do nothing else."""
+    line = [sys.executable, str(Path(__file__).resolve()), "--theirs", str(qrels), *map(str, paths)]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+
+
+def score_stored(judged: JudgedDocuments, stored: Sequence[Path]) -> list[np.ndarray]:
+    return [score_run(columns.load_ranking(one), judged, MEASURES).values for one in stored]
 
 
 def score_arrays(judged: JudgedDocuments, runs: Sequence[RunColumns]) -> list[np.ndarray]:
@@ -119,15 +136,18 @@ def check_same(
     return max(differences)
 
 
-def median_seconds(what: str, work: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Seconds on the clock, and seconds of the processor."""
-    clock, processor = [], []
+def median_seconds(what: str, work: Callable[[], object], repeats: int) -> float:
+    taken = []
     for _ in tqdm(range(repeats), desc=what, leave=False, disable=None):
-        start, start_processor = time.perf_counter(), time.process_time()
+        start = time.perf_counter()
         work()
-        clock.append(time.perf_counter() - start)
-        processor.append(time.process_time() - start_processor)
-    return statistics.median(clock), statistics.median(processor)
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def most_memory() -> float:
+    """MB that this process had at its most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
 
 
 def made_runs(shared: Path, folder: Path) -> tuple[Path, list[Path]]:
@@ -143,35 +163,71 @@ def made_runs(shared: Path, folder: Path) -> tuple[Path, list[Path]]:
     return qrels, sorted((folder / "tsv").glob("*.tsv"))
 
 
-def measure(qrels: Path, paths: Sequence[Path], repeats: int) -> None:
-    judged, grades = JudgedDocuments(parse_qrels(qrels.read_bytes())), read_grades(qrels)
-    runs, nested = read_runs(paths), [read_nested(path) for path in paths]
-    stored = [columns.save(run) for run in runs]
-    n_lines = sum(len(run) for run in runs)
-    print(
-        f"{len(runs)} runs, {n_lines:,} lines, {judged.n_topics} topics judged; {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}, medians of {repeats}"
-    )
-    difference = check_same(judged, score_arrays(judged, runs), theirs_nested(grades, nested))
-    print(f"largest difference from pytrec_eval over all topics of all runs: {difference:.1e}")
-    ways: dict[str, Callable[[], object]] = {
-        "Assay, from TSV": lambda: score_files(qrels, paths),
-        "Assay, from stored columns": lambda: score_stored(judged, stored),
-        "Assay, from arrays": lambda: score_arrays(judged, runs),
-        "pytrec_eval, from TSV": lambda: theirs_files(qrels, paths),
-        "pytrec_eval, from dictionaries": lambda: theirs_nested(grades, nested),
-    }
-    seconds = {what: median_seconds(what, work, repeats) for what, work in ways.items()}
-    print(f"{'':32} {'clock':>8}   {'processor':>9}")
-    for what, (clock, processor) in seconds.items():
-        print(f"{what:32} {clock:8.3f} s {processor:9.3f} s {processor / len(runs) * 1000:8.2f} ms a run")
-    for mine, other in (
-        ("from TSV", "from TSV"),
-        ("from stored columns", "from dictionaries"),
-        ("from arrays", "from dictionaries"),
-    ):
-        ratio = seconds[f"pytrec_eval, {other}"][1] / seconds[f"Assay, {mine}"][1]
-        print(f"Assay {mine} is {ratio:.1f} times as fast as pytrec_eval {other}")
+class Session:
+    """Everything is timed beside its peer, one after the other."""
+
+    def __init__(self, qrels: Path, paths: Sequence[Path], folder: Path, repeats: int) -> None:
+        self.qrels, self.paths, self.folder, self.repeats = qrels, paths, folder, repeats
+        self.judged = JudgedDocuments(parse_qrels(qrels.read_bytes()))
+        print(
+            f"{len(paths)} runs, {self.judged.n_topics} topics judged; {os.cpu_count()} cores, "
+            f"Python {platform.python_version()}, NumPy {np.__version__}, medians of {repeats}"
+        )
+
+    def beside(self, what: str, ours: Callable[[], object], theirs: Callable[[], object]) -> None:
+        ours(), theirs()  # warm: files are in the system's cache, modules compiled
+        mine, other = median_seconds(what, ours, self.repeats), median_seconds(what, theirs, self.repeats)
+        print(f"{what:36} {mine:8.3f} s   pytrec_eval {other:8.3f} s   ratio {other / mine:5.1f}")
+
+    def many(self, n: int) -> None:
+        """`n` stored runs in one warm process, and its memory; before anything else fills it."""
+        stored = self.stored(n)
+        score_stored(self.judged, stored[: len(self.paths)])
+        before = most_memory()
+        start = time.perf_counter()
+        for one in stored:
+            score_run(columns.load_ranking(one), self.judged, MEASURES)
+        taken, after = time.perf_counter() - start, most_memory()
+        memory = f"at most {before:.0f} MB after {len(self.paths)}, {after:.0f} MB after all"
+        print(f"{f'{n} stored runs, warm':36} {taken:8.3f} s   {memory}")
+
+    def stored(self, n: int) -> list[Path]:
+        """Columns files of the runs, as often as it takes; each a file of its own."""
+        found = []
+        for place in tqdm(range(n), desc="storing", leave=False, disable=None):
+            path = self.folder / f"{place}.npz"
+            if place < len(self.paths):
+                path.write_bytes(columns.save(read_runs([self.paths[place]])[0]))
+            else:
+                path.write_bytes(found[place % len(self.paths)].read_bytes())
+            found.append(path)
+        return found
+
+    def all(self) -> None:
+        paths, n = self.paths, len(self.paths)
+        self.beside(
+            f"{n} files, whole process",
+            lambda: command(self.qrels, paths),
+            lambda: theirs_command(self.qrels, paths),
+        )
+        one = paths[:1]
+        self.beside(
+            "1 file, whole process", lambda: command(self.qrels, one), lambda: theirs_command(self.qrels, one)
+        )
+        stored, runs, nested = self.stored(n), read_runs(paths), [read_nested(path) for path in paths]
+        grades = read_grades(self.qrels)
+        theirs = lambda: theirs_nested(grades, nested)  # noqa: E731
+        self.beside(f"{n} stored runs, warm", lambda: score_stored(self.judged, stored), theirs)
+        self.beside(f"{n} runs as arrays, warm", lambda: score_arrays(self.judged, runs), theirs)
+        difference = check_same(self.judged, score_arrays(self.judged, runs), theirs())
+        print(f"largest difference from pytrec_eval over all topics of all runs: {difference:.1e}")
+
+
+def measure(qrels: Path, paths: Sequence[Path], repeats: int, many: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(qrels, paths, Path(folder), repeats)
+        session.many(many)
+        session.all()
 
 
 def main() -> None:
@@ -182,12 +238,16 @@ def main() -> None:
     parser.add_argument("runs", nargs="*", type=Path)
     parser.add_argument("--shared", type=Path, default=os.environ.get("ASSAY_SHARED"))
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--many", type=int, default=500, help="stored runs that are scored for their memory")
+    parser.add_argument("--theirs", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.runs:
-        measure(arguments.qrels, arguments.runs, arguments.repeats)
+    if arguments.theirs:
+        theirs_files(arguments.qrels, arguments.runs)
+    elif arguments.runs:
+        measure(arguments.qrels, arguments.runs, arguments.repeats, arguments.many)
     elif arguments.shared:
         with tempfile.TemporaryDirectory() as folder:
-            measure(*made_runs(Path(arguments.shared), Path(folder)), arguments.repeats)
+            measure(*made_runs(Path(arguments.shared), Path(folder)), arguments.repeats, arguments.many)
     else:
         parser.error("give qrels and runs, or --shared, or set ASSAY_SHARED")
 
