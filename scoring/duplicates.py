@@ -7,6 +7,7 @@ that is not relevant. What is to be found is the class, once.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +79,9 @@ def with_duplicates(qrels: QrelsColumns, duplicates: Iterable[tuple[bytes, bytes
         if head in grades:
             heads[unit] = head
     columns = columns_from((topic, docno, grades[heads[topic, docno]]) for topic, docno in heads)
+    # some rows of qrels have all of their topics: one without a row is averaged over
+    place = np.searchsorted(qrels.topics, columns.topics).astype(np.int32)
+    columns = replace(columns, topics=qrels.topics, topic_index=place[columns.topic_index])
     numbers = {head: number for number, head in enumerate(sorted(set(heads.values())))}
     units = zip(columns.topic_index.tolist(), columns.docno.tolist(), strict=True)
     group = [numbers[heads[codes[topic], docno]] for topic, docno in units]

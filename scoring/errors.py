@@ -13,3 +13,9 @@ class LeaderboardRefused(Refused):
     """A leaderboard that cannot be scored or released."""
 
     title = "The leaderboard was not changed"
+
+
+class AnalysisRefused(Refused):
+    """An analysis that cannot be made."""
+
+    title = "Nothing was analysed"

@@ -161,7 +161,7 @@ class Score(models.Model):
 
 
 class Analysis(models.Model):
-    """What a leaderboard's numbers rest on, found out by a job and kept with the seed. A further one is a further row."""
+    """What a leaderboard's numbers rest on, found out by a job and kept with the seed."""
 
     class Kind(models.TextChoices):
         REUSABILITY = "reusability", "a team left out, and shallower pools"

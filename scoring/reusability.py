@@ -1,13 +1,13 @@
 """Whether the qrels will serve runs that were not pooled: one team left out, shallower pools, fewer topics.
 
-Layout: `units` is the pool of the runs (entries and who brought them, as `pooling.depth` gives it), `runs` their
-columns in the same order, `qrels` the judgments. Units of the qrels that none of these runs brought to the pool stay
-judged whatever is left out: other runs, or hands, brought them. Means are over the topics asked for by `average`.
+Layout: `units` is a pool of runs (entries and who brought them, as `pooling.depth` gives it), `qrels` the judgments.
+Units of the qrels that none of these runs brought to the pool stay judged whatever is left out: other runs, or hands,
+brought them. Means are over the topics asked for by `average`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,21 +30,44 @@ def silent(_done: int, _total: int) -> None:
     """Report nothing."""
 
 
+class Runs(Protocol):
+    """Runs that can be gone through more than once: a list, or one that reads each as it comes."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Ranked]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """What is scored, and how."""
+    """What is scored, and how.
 
-    runs: Sequence[Ranked]
+    level : the grade from which a unit is relevant, where units are counted.
+    judged : makes qrels ready for scoring.
+    """
+
+    runs: Runs
     qrels: QrelsColumns
     measures: Sequence[Measure]
     average: Average = "judged"
-    level: int = 1  # the grade from which a unit is relevant, where units are counted
+    level: int = 1
+    judged: Callable[[QrelsColumns], JudgedDocuments] = JudgedDocuments
 
-    def means(self, is_kept: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """(runs, measures) means, with all qrels or those of the rows that are kept; all topics stay."""
-        judged = JudgedDocuments(self.qrels if is_kept is None else rows_of(self.qrels, is_kept))
-        scored = [score_run(run, judged, self.measures).means(self.average) for run in self.runs]
-        return np.array(scored).reshape(len(self.runs), len(self.measures))
+    def means(
+        self, subsets: Sequence[NDArray[np.bool_]] = (), *, progress: Progress = silent
+    ) -> NDArray[np.float64]:
+        """(1 + subsets, runs, measures) means with all qrels, then with those rows alone that each subset keeps.
+
+        All topics stay. Each run is read once, for all subsets.
+        """
+        versions = [self.qrels, *(rows_of(self.qrels, is_kept) for is_kept in subsets)]
+        judged = [self.judged(qrels) for qrels in versions]
+        means = np.empty((len(judged), len(self.runs), len(self.measures)))
+        for place, run in enumerate(self.runs):
+            for version, documents in enumerate(judged):
+                means[version, place] = score_run(run, documents, self.measures).means(self.average)
+            progress(place + 1, len(self.runs))
+        return means
 
 
 def rows_of(qrels: QrelsColumns, is_kept: NDArray[np.bool_]) -> QrelsColumns:
@@ -92,42 +115,46 @@ class TeamLeftOut:
 
 
 def leave_one_team_out(
-    scoring: Scoring, units: PooledUnits, teams: Sequence[str], *, progress: Progress = silent
+    scoring: Scoring,
+    units: PooledUnits,
+    pooled_by: Sequence[str],
+    *,
+    teams: Sequence[str] | None = None,
+    progress: Progress = silent,
 ) -> list[TeamLeftOut]:
     """For each team: what it alone found is taken out of the qrels, and all runs are scored again.
 
     Parameters
     ----------
-    teams : (runs,) the team of each run.
+    pooled_by : (pooled runs,) the team of each run of the pool.
+    teams : (scored runs,) the team of each run that is scored; by default these are the runs of the pool.
 
     Raises
     ------
     ValueError
-        The pool, the runs and the teams are not of one number.
+        The teams are not as many as the runs.
 
     Source
     ------
     Zobel (1998), doi:10.1145/290941.291014; by team: Voorhees (2001), doi:10.1007/3-540-45691-0_34.
     """
-    if not len(scoring.runs) == len(teams) == units.n_runs:
-        raise ValueError(f"{len(scoring.runs)} runs, {len(teams)} teams, and a pool of {units.n_runs} runs")
-    names = sorted(set(teams))
-    team_of = np.array([names.index(team) for team in teams], dtype=np.int64)
-    only = sole_group(units, team_of)
-    is_in_qrels = _are_of(scoring.qrels, units)
+    teams = pooled_by if teams is None else teams
+    if len(scoring.runs) != len(teams) or len(pooled_by) != units.n_runs:
+        raise ValueError(
+            f"{len(scoring.runs)} runs, {len(teams)} teams, and a pool of {units.n_runs} runs of {len(pooled_by)} teams"
+        )
+    names = sorted({*pooled_by, *teams})
+    only = sole_group(units, np.array([names.index(team) for team in pooled_by], dtype=np.int64))
     of_qrels = _entry_of(scoring.qrels, units)
     alone = np.where(of_qrels == NOBODY, NOBODY, np.append(only, NOBODY)[of_qrels])
-    before = scoring.means()
-    left_out = []
-    for number, name in enumerate(names):
-        is_lost = alone == number
-        after = scoring.means(~is_lost) if is_lost.any() else before
-        n_pooled = int((is_in_qrels & (only == number)).sum())
-        left_out.append(
-            _team(scoring, name, n_pooled, is_lost, np.flatnonzero(team_of == number), before, after)
-        )
-        progress(number + 1, len(names))
-    return left_out
+    lost = [alone == number for number in range(len(names))]
+    before, *after = scoring.means([~is_lost for is_lost in lost], progress=progress)
+    n_pooled = np.bincount(only[_are_of(scoring.qrels, units) & (only >= 0)], minlength=len(names)).tolist()
+    runs = [[place for place, team in enumerate(teams) if team == name] for name in names]
+    return [
+        _team(scoring, name, n_pooled[number], lost[number], runs[number], before, after[number])
+        for number, name in enumerate(names)
+    ]
 
 
 def _team(
@@ -135,7 +162,7 @@ def _team(
     name: str,
     n_pooled: int,
     is_lost: NDArray[np.bool_],
-    runs: NDArray[np.intp],
+    runs: Sequence[int],
     before: NDArray[np.float64],
     after: NDArray[np.float64],
 ) -> TeamLeftOut:
@@ -149,7 +176,7 @@ def _team(
             tuple(place_before[run].tolist()),
             tuple(place_after[run].tolist()),
         )
-        for run in runs.tolist()
+        for run in runs
     )
     n_judged, n_relevant = int((grade >= 0).sum()), int((grade >= max(scoring.level, 0)).sum())
     return TeamLeftOut(name, n_pooled, n_judged, n_relevant, changes, _taus(before, after))
@@ -224,21 +251,24 @@ def depth_curve(
     ----------
     pools : label and pool of each depth.
     """
-    full = scoring.means()
-    points = []
-    for number, (label, units) in enumerate(pools):
-        is_kept = _entry_of(scoring.qrels, units) != NOBODY
-        n_pooled = int(_are_of(scoring.qrels, units).sum())
-        points.append(_depth_point(scoring, label, n_pooled, is_kept, full))
-        progress(number + 1, len(pools))
-    return points
+    kept = [_entry_of(scoring.qrels, units) != NOBODY for _, units in pools]
+    full, *means = scoring.means(kept, progress=progress)
+    sizes = [int(_are_of(scoring.qrels, units).sum()) for _, units in pools]
+    return [
+        _depth_point(scoring, label, size, is_kept, full, of_pool)
+        for (label, _), size, is_kept, of_pool in zip(pools, sizes, kept, means, strict=True)
+    ]
 
 
 def _depth_point(
-    scoring: Scoring, label: str, n_pooled: int, is_kept: NDArray[np.bool_], full: NDArray[np.float64]
+    scoring: Scoring,
+    label: str,
+    n_pooled: int,
+    is_kept: NDArray[np.bool_],
+    full: NDArray[np.float64],
+    means: NDArray[np.float64],
 ) -> DepthPoint:
     grade = scoring.qrels.grade[is_kept]
-    means = scoring.means(is_kept)
     moved = np.abs(_ranks(means) - _ranks(full)).max(axis=0, initial=0)
     return DepthPoint(
         label,

@@ -14,6 +14,7 @@ from scoring.errors import LeaderboardRefused
 from scoring.matching import JudgedDocuments
 from scoring.models import Qrels
 from scoring.protocol_rules import NotComputed, check_units
+from scoring.qrels_columns import QrelsColumns
 from scoring.selectors import qrels_columns
 
 
@@ -77,15 +78,17 @@ def _reading(run: Run) -> Iterator[BinaryIO]:
         ) from error
 
 
-def judged_documents(qrels: Qrels) -> JudgedDocuments:
+def judged_documents(qrels: Qrels, columns: QrelsColumns | None = None) -> JudgedDocuments:
     """A version made ready for scoring, with the near-duplicates that its pools tie to what was judged.
+
+    `columns` are its rows, if they are read already, or some of them.
 
     Raises
     ------
     LeaderboardRefused
         Pools contradict one another: what one ties to a document, another has judged for it.
     """
-    columns = qrels_columns(qrels)
+    columns = qrels_columns(qrels) if columns is None else columns
     if not qrels.track.protocol.parsed.scoring.duplicates_are_false_alarms:
         return JudgedDocuments(columns)
     members = PoolMember.objects.filter(entry__pool__track=qrels.track).order_by("pk")

@@ -55,7 +55,7 @@ def test_all_runs_are_scored_again_without_it() -> None:
     for change in ours.changes:
         run = RUNS[change.run]
         assert change.after == tuple(score_run(run, judged, MEASURES).means("judged").tolist())
-        assert change.before == tuple(whole.means()[change.run].tolist())
+        assert change.before == tuple(whole.means()[0][change.run].tolist())
     first, third = ours.changes
     assert (first.rank_before[1], first.rank_after[1]) == (1, 2)
     assert (third.rank_before[1], third.rank_after[1]) == (1, 2)
@@ -90,9 +90,21 @@ def test_a_topic_that_loses_all_its_units_still_counts() -> None:
     assert found[0].changes[0].after == (0.0,)
 
 
+def test_a_run_may_be_pooled_and_not_scored() -> None:
+    whole = Scoring(RUNS[:1], scoring().qrels, MEASURES)
+
+    found = leave_one_team_out(whole, top_k(RUNS, [2, 2, 2]), ["Ours", "Theirs", "Base"], teams=["Ours"])
+
+    assert [(one.team, one.n_judged, len(one.changes)) for one in found] == [
+        ("Base", 2, 0), ("Ours", 2, 1), ("Theirs", 2, 0)
+    ]  # fmt: skip
+
+
 def test_a_pool_of_other_runs_is_refused() -> None:
     with pytest.raises(ValueError, match="3 runs, 2 teams"):
         leave_one_team_out(scoring(), top_k(RUNS, [2, 2, 2]), TEAMS[:2])
+    with pytest.raises(ValueError, match="a pool of 3 runs of 2 teams"):
+        leave_one_team_out(scoring(), top_k(RUNS, [2, 2, 2]), TEAMS[:2], teams=TEAMS)
 
 
 def test_shallower_pools_judge_less_and_rank_otherwise() -> None:
@@ -121,7 +133,7 @@ def test_progress_is_told() -> None:
     leave_one_team_out(scoring(), top_k(RUNS, [1, 1, 1]), TEAMS, progress=lambda *so_far: said.append(so_far))
     depth_curve(scoring(), [("1", top_k(RUNS, [1, 1, 1]))], progress=lambda *so_far: said.append(so_far))
 
-    assert said == [(1, 2), (2, 2), (1, 1)]
+    assert said == [(1, 3), (2, 3), (3, 3)] * 2
 
 
 def test_runs_of_no_topic_of_the_qrels_score_nothing() -> None:

@@ -1,0 +1,208 @@
+import json
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.db import IntegrityError, transaction
+
+from corpus import jobs
+from corpus.models import Job
+from pooling import services as runs
+from pooling.models import Run
+from scoring.analysis_selectors import analyses_for, evaluated, label_page, newest, scores_of, versions_beside
+from scoring.analysis_services import request_analysis
+from scoring.errors import AnalysisRefused
+from scoring.models import Analysis, Leaderboard
+from tests.scoring.conftest import QRELS, Scene
+from tests.scoring.files import KNOWN, real_qrels
+
+MORE = QRELS + b"A.1 0 x 3\n"
+
+
+def computed(scene: Scene, board: Leaderboard, kind: str, **arguments: object) -> Analysis:
+    """An analysis by a job that this process runs."""
+    analysis = request_analysis(leaderboard=board, kind=kind, by=scene.organizer, **arguments)  # type: ignore[arg-type]
+    assert analysis.job is not None
+    jobs.run(analysis.job.pk)
+    analysis.refresh_from_db()
+    return analysis
+
+
+def test_a_team_is_left_out_of_the_tracks_own_pool(scored: Scene) -> None:
+    board = scored.leaderboard(scored.qrels(MORE))
+
+    analysis = computed(scored, board, Analysis.Kind.REUSABILITY)
+
+    found = analysis.result
+    assert analysis.status == Analysis.Status.READY
+    assert [one["tag"] for one in found["runs"]] == ["good", "poor"]
+    teams = {one["team"]: one for one in found["teams"]}
+    # good ranks 10 é 9, poor x 9 10: é is alone ours (judged in A.2), x alone theirs (judged in A.1)
+    assert (teams["Ours"]["n_judged"], teams["Ours"]["n_relevant"]) == (1, 1)
+    assert (teams["Theirs"]["n_judged"], teams["Theirs"]["n_relevant"]) == (1, 1)
+    (change,) = teams["Theirs"]["changes"]
+    assert change["run"] == 1
+    assert change["after"][0] < change["before"][0]
+    assert found["units"]["judged"]["total"] == 7
+    assert len(found["depths"]) == 10
+    assert found["depths"][-1]["label"] == "primary 50, alternate 20"
+    assert found["depths"][-1]["n_judged"] == 7
+
+
+def test_the_pool_of_today_is_recorded_with_its_runs(scored: Scene) -> None:
+    board = scored.leaderboard()
+
+    found = computed(scored, board, Analysis.Kind.REUSABILITY).result
+
+    standing = Run.objects.filter(track=scored.track)
+    assert {(one["run"], one["sha256"]) for one in found["pooled"]} == {
+        (one.pk, one.sha256) for one in standing
+    }
+
+
+def test_runs_are_ranked_by_fewer_topics_with_the_seed_that_is_kept(scored: Scene) -> None:
+    board = scored.leaderboard()
+
+    analysis = computed(scored, board, Analysis.Kind.TOPICS)
+
+    found = analysis.result
+    assert found["n_topics"] == 3
+    assert set(found["measures"]) == set(board.measures)
+    assert [point["n_topics"] for point in found["measures"]["nDCG'"]["points"]] == [3]
+    assert found["measures"]["nDCG'"]["told_apart"] == 0
+    Analysis.objects.filter(pk=analysis.pk).update(status=Analysis.Status.COMPUTING, result={})
+    job = Job.objects.get(pk=analysis.job_id)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, attempt=0)
+    jobs.run(job.pk)
+    analysis.refresh_from_db()
+    assert analysis.result == found
+
+
+def test_the_same_runs_are_scored_by_other_versions(scored: Scene) -> None:
+    first, second = scored.qrels(), scored.qrels(MORE, name="students")
+    board = scored.leaderboard(first)
+
+    analysis = computed(scored, board, Analysis.Kind.BESIDE, beside=[second])
+
+    found = analysis.result
+    assert [one["name"] for one in found["qrels"]] == ["", "students"]
+    assert [one["judged"]["total"] for one in found["units"]] == [6, 7]
+    table = found["measures"]["nDCG'"]
+    assert table["n_topics"] == [3, 3]
+    assert table["means"][0][1] < table["means"][1][1]  # poor found x
+    stored = dict(
+        board.evaluations.filter(scores__topic="all", scores__measure="nDCG'").values_list(
+            "run__tag", "scores__value"
+        )
+    )
+    assert table["means"][0] == pytest.approx([stored["good"], stored["poor"]])
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_other_versions_must_be_chosen_and_be_the_tracks(scored: Scene) -> None:
+    board = scored.leaderboard()
+
+    with pytest.raises(AnalysisRefused, match="at least one other version"):
+        request_analysis(leaderboard=board, kind="beside", by=scored.organizer)
+    with pytest.raises(AnalysisRefused, match="at least one other version"):
+        request_analysis(leaderboard=board, kind="beside", by=scored.organizer, beside=[board.qrels])
+    assert list(versions_beside(board)) == []
+
+
+def test_a_leaderboard_is_analysed_once_it_is_scored(scored: Scene) -> None:
+    board = scored.leaderboard()
+    Leaderboard.objects.filter(pk=board.pk).update(status=Leaderboard.Status.SCORING)
+
+    with pytest.raises(AnalysisRefused, match="only a finished one"):
+        request_analysis(leaderboard=board, kind="topics", by=scored.organizer)
+    with pytest.raises(AnalysisRefused, match="There is no analysis 'nope'; use reusability"):
+        request_analysis(leaderboard=board, kind="nope", by=scored.organizer)
+
+
+def test_the_same_is_computed_once_at_a_time(scored: Scene) -> None:
+    board = scored.leaderboard()
+    waiting = request_analysis(leaderboard=board, kind="topics", by=scored.organizer)
+
+    with pytest.raises(AnalysisRefused, match="at this moment"):
+        request_analysis(leaderboard=board, kind="topics", by=scored.organizer)
+    request_analysis(leaderboard=board, kind="reusability", by=scored.organizer)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Analysis.objects.create(leaderboard=board, kind="topics", seed=1, created_by=scored.organizer)
+
+    assert waiting.job is not None
+    jobs.run(waiting.job.pk)
+    again = computed(scored, board, "topics")
+    assert newest(scored.organizer, board)["topics"] == again
+
+
+def test_an_analysis_that_cannot_be_made_says_why(scored: Scene) -> None:
+    board = scored.leaderboard()
+    Run.objects.filter(tag="poor").update(columns="nowhere.npz")
+
+    analysis = computed(scored, board, "reusability")
+
+    assert analysis.status == Analysis.Status.FAILED
+    assert analysis.job is not None
+    assert "cannot be read" in analysis.job.error
+
+
+def test_a_failed_analysis_can_be_tried_again(scored: Scene) -> None:
+    board = scored.leaderboard()
+    stored = Run.objects.get(tag="poor").columns.name
+    Run.objects.filter(tag="poor").update(columns="nowhere.npz")
+    analysis = computed(scored, board, "reusability")
+    Run.objects.filter(tag="poor").update(columns=stored)
+
+    assert analysis.job is not None
+    jobs.retry(job=analysis.job)
+    analysis.refresh_from_db()
+    assert analysis.status == Analysis.Status.COMPUTING
+    jobs.run(analysis.job.pk)
+    analysis.refresh_from_db()
+
+    assert analysis.status == Analysis.Status.READY
+
+
+def test_organizers_see_every_analysis_and_others_finished_ones_of_their_leaderboards(scored: Scene) -> None:
+    board = scored.leaderboard(release="participants")
+    done = computed(scored, board, "topics")
+    waiting = request_analysis(leaderboard=board, kind="reusability", by=scored.organizer)
+
+    assert set(analyses_for(scored.organizer)) == {done, waiting}
+    assert set(analyses_for(scored.member)) == {done}
+    assert set(analyses_for(scored.stranger)) == set()
+    assert set(analyses_for(AnonymousUser())) == set()
+
+
+def test_rankings_by_label_need_no_job(scored: Scene) -> None:
+    for code, difficulty in (("A.1", "easy"), ("A.10", "hard"), ("A.2", "easy")):
+        scored.topics[code].labels = {"difficulty": difficulty}
+        scored.topics[code].save()
+    board = scored.leaderboard()
+
+    page = label_page(board, "nDCG'")
+
+    assert [run.tag for run in page["runs"]] == ["good", "poor"]
+    table = page["labels"]["difficulty"]
+    assert (table.names, table.n_topics) == (("all topics", "easy", "hard"), (3, 2, 1))
+    assert scores_of(board, evaluated(board), "nDCG'").shape == (2, 3)
+
+
+def test_the_real_runs_of_2020_are_analysed(scene: Scene, data: Path) -> None:
+    for code in {f"A.{n}" for n in range(1, 101)} - set(scene.topics):
+        scene.track.topics.create(code=code)
+    for name in KNOWN:
+        team = scene.ours if "MIRMU" in name or "scm" in name else scene.theirs
+        declared = runs.Declaration(kind="primary", tag=name)
+        with (data / "arqmath" / "runs" / name).open("rb") as file:
+            runs.submit_run(
+                track=scene.track, team=team, by=scene.organizer, file=file, file_name=name, declared=declared
+            )
+    board = scene.leaderboard(scene.qrels(real_qrels(data).read_bytes()))
+
+    found = computed(scene, board, "reusability").result
+
+    teams = {one["team"]: one for one in found["teams"]}
+    assert teams["Ours"]["n_judged"] == 3373  # as the command says of the same two runs
+    assert teams["Ours"]["n_relevant"] == 167
+    assert found["depths"][-1]["n_judged"] == 11_124
