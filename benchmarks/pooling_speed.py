@@ -2,12 +2,15 @@
 
 Makes runs of 100 topics x 1000 documents (every third one full of ties), or takes the 5-column files of a folder.
 Prints medians of several repeats. With trectools installed, its pool maker gets the same runs in the same process,
-and must find the same pools.
+and must find the same pools. With `--scale 36,100,200` each number of runs is pooled from stored columns in a process
+of its own, and its time and peak memory are printed.
 """
 
 import argparse
 import io
+import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -45,6 +48,41 @@ def write_runs(directory: Path, n: int) -> None:
                 scores = scores.round(1) if number % 3 == 0 else scores
                 for rank, (docno, score) in enumerate(zip(documents, scores, strict=True), 1):
                     file.write(f"A.{topic}\t{docno}\t{rank}\t{float(score)!r}\trun{number:02d}\n")
+
+
+def make_stored(number: int) -> bytes:
+    """The columns of such a run, without its text."""
+    rng = np.random.default_rng(number)
+    cores = [np.random.default_rng([topic]).choice(2_000_000, 3000, replace=False) for topic in range(TOPICS)]
+    documents = np.concatenate([rng.permutation(core)[:DEPTH] for core in cores])
+    run = columns.RunColumns(
+        topics=np.array(sorted(f"A.{topic}" for topic in range(TOPICS))),
+        topic_index=np.repeat(np.arange(TOPICS, dtype=np.int32), DEPTH),
+        docno=documents.astype("S"),
+        rank=np.tile(np.arange(1, DEPTH + 1, dtype=np.int32), TOPICS),
+        score=np.tile(np.arange(DEPTH, 0, -1, dtype=np.float64), TOPICS),
+    )
+    return columns.save(run)
+
+
+def measure_one(n_runs: int) -> None:
+    """In a process of its own: seconds to pool, and peak memory beyond what lay there before, in MB."""
+    stored = [make_stored(number) for number in range(n_runs)]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    pool_stored(stored)
+    seconds = time.perf_counter() - start
+    print(seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
+def measure_scale(numbers: list[int]) -> None:
+    print("runs     seconds   a run    peak memory   a run")
+    for number in numbers:
+        one = [sys.executable, __file__, "--one", str(number)]
+        found = subprocess.run(one, capture_output=True, text=True, check=True).stdout
+        seconds, memory = map(float, found.split())
+        by_run = f"{seconds / number * 1000:5.1f} ms  {memory:8.0f} MB  {memory / number:5.1f} MB"
+        print(f"{number:4}  {seconds:8.3f} s  {by_run}")
 
 
 def timed(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -102,12 +140,24 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=36)
     parser.add_argument("--directory", type=Path, help="5-column runs to take instead of making some")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--scale", metavar="N,N,...", help="numbers of runs to pool, each in its own process")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.one:
+        measure_one(options.one)
+    elif options.scale:
+        measure_scale([int(number) for number in options.scale.split(",")])
+    else:
+        compare(options.directory, options.runs, options.repeats)
+
+
+def compare(given: Path | None, n: int, repeats: int) -> None:
+    """Time the files of a folder, or runs that are made now."""
     with tempfile.TemporaryDirectory() as made:
-        directory = options.directory or Path(made)
-        if options.directory is None:
-            write_runs(directory, options.runs)
-        measure(sorted(directory.glob("*.tsv"))[: options.runs], options.repeats, Path(made) / "trec")
+        directory = given or Path(made)
+        if given is None:
+            write_runs(directory, n)
+        measure(sorted(directory.glob("*.tsv"))[:n], repeats, Path(made) / "trec")
 
 
 def measure(files: list[Path], repeats: int, scratch: Path) -> None:
