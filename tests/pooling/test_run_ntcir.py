@@ -5,8 +5,11 @@ import io
 import re
 from dataclasses import replace
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pooling.run_format import check_run
 from pooling.topic_list import read_topic_codes
@@ -190,3 +193,29 @@ def test_codes_of_ntcir_topics_are_read_for_the_check(data: Path, name: str, n: 
     codes = read_topic_codes(data / "ntcir" / name)
 
     assert (len(codes), codes[0]) == (n, first)
+
+
+WORDS = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp", "Cf", "Cn", "Co")),
+    min_size=1,
+    max_size=10,
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(NTCIR_TOPICS), WORDS), min_size=1, max_size=20, unique=True),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=20, max_size=20),
+)
+@settings(max_examples=100, deadline=None)
+def test_any_rows_are_the_same_in_xml_and_in_text(names: list[tuple[str, str]], scores: list[float]) -> None:
+    rows = [(topic, docno, n, scores[n - 1]) for n, (topic, docno) in enumerate(names, 1)]
+    text = "".join(f"{topic} 1 {docno} {n} {score!r} r\n" for topic, docno, n, score in rows)
+    hits = "".join(
+        f"<result for={quoteattr(topic)}><hit xref={quoteattr(docno)} rank='{n}' score='{score!r}'/></result>"
+        for topic, docno, n, score in rows
+    )
+
+    from_xml = check(f"<results><run runtag='r'>{hits}</run></results>".encode(), NTCIR)
+    from_text = check(text.encode(), NTCIR)
+
+    assert as_lists(taken(from_xml)) == as_lists(taken(from_text))

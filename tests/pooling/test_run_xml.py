@@ -128,3 +128,18 @@ def test_no_bytes_break_the_check(data: bytes) -> None:
 
         assert report.errors or report.n_lines
         assert Report.from_json(report.as_json()) == report
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_damaged_runs_are_answered_whatever_the_damage(data: st.DataObject) -> None:
+    protocol, good = data.draw(st.sampled_from([(NTCIR, ntcir_run()), (BOLT, bolt_run())]))
+    start = data.draw(st.integers(0, len(good)))
+    end = data.draw(st.integers(start, min(start + 40, len(good))))
+
+    report = check(good[:start] + data.draw(st.binary(max_size=20)) + good[end:], protocol).report
+
+    assert report.errors or report.n_lines
+    for error in report.errors:
+        assert error.message
+        assert all(1 <= line.number <= good.count(b"\n") + 22 for line in error.lines)
