@@ -1,5 +1,4 @@
 from io import BytesIO
-from zipfile import BadZipFile
 
 import numpy as np
 import pytest
@@ -86,5 +85,5 @@ def test_files_from_before_they_held_offsets_are_read_as_well() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"A.1\t1\t1\t1\tr\n"])
 def test_another_file_is_no_ranking(content: bytes) -> None:
-    with pytest.raises((ValueError, KeyError, EOFError, BadZipFile)):
+    with pytest.raises((ValueError, KeyError)):
         load_ranking(BytesIO(content))
