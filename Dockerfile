@@ -12,7 +12,7 @@ RUN pip install -r requirements.txt -c constraints.txt
 COPY . .
 COPY --from=front-end /assay/node_modules node_modules
 # A key for this one command: nothing that it makes depends on it.
-RUN python config/assets.py && rm -rf node_modules \
+RUN python -m compileall -q assessment config corpus pooling protocols scoring && python config/assets.py && rm -rf node_modules \
     && useradd --system --user-group --no-create-home assay \
     && STATIC_ROOT=/assay/collected SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0 \
     && mkdir -p /var/lib/assay && chown -R assay:assay /var/lib/assay
