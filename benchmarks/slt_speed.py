@@ -1,0 +1,104 @@
+"""How many SLT strings a second come from Presentation MathML, with one process and with two; and clustering.
+
+    python benchmarks/slt_speed.py [--seconds 5] [--formulae 1000000]
+
+The formulae are the reference's: 4,639 real ones with rare constructs over-sampled, of 520 characters on average; the
+figure includes the isolation of the presentation from what an index or a page holds, parsing, and the string. There is
+no peer to run beside: Tangent-S is on no package index and is not installable as it stands. So the second line is a
+yardstick: what parsing alone takes, with lxml, of the same formulae. Clustering is of synthetic keys, half of them
+distinct, as in the real collection.
+"""
+
+import argparse
+import csv
+import gzip
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from corpus.slt import slt  # noqa: E402
+from corpus.visual_ids import Keys, visual_ids  # noqa: E402
+
+
+def reference() -> list[tuple[str, str]]:
+    """MathML and string of each formula of the reference."""
+    path = (
+        Path(os.environ.get("ASSAY_SHARED", ROOT.parent / "shared")) / "data" / "slt" / "slt_reference.tsv.gz"
+    )
+    if not path.exists():
+        sys.exit(f"there is no reference at {path}; set ASSAY_SHARED")
+    csv.field_size_limit(2**31 - 1)
+    with gzip.open(path, "rt", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        return [(row["presentation_mathml"], row["tangent_slt_string"]) for row in rows]
+
+
+def rate(work: Callable[[str], object], formulae: Sequence[str], seconds: float) -> float:
+    """Formulae a second of processor time, over whole rounds: what others do on the machine does not count."""
+    n, start = 0, time.process_time()
+    while time.process_time() - start < seconds:
+        for formula in formulae:
+            work(formula)
+        n += len(formulae)
+    return n / (time.process_time() - start)
+
+
+def strings(formulae: Sequence[str]) -> int:
+    return sum(slt(formula) is not None for formula in formulae)
+
+
+def wall_rate(formulae: Sequence[str], n_processes: int, seconds: float) -> float:
+    """Formulae a second by the clock, by several processes."""
+    pieces = [formulae[i::n_processes] for i in range(n_processes)]
+    with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as processes:
+        list(processes.map(strings, pieces))  # each has started, and imported what it needs
+        n, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            n += sum(processes.map(strings, pieces))
+        return n / (time.perf_counter() - start)
+
+
+def clustering(n: int) -> tuple[int, float]:
+    """Distinct formulae, and seconds, of clustering so many."""
+    rng = np.random.default_rng(7)
+    slt_keys, latex_keys = (rng.integers(0, n // 2, n).astype("S").astype("S16") for _ in range(2))
+    slt_keys[rng.random(n) < 0.01] = b""
+    formula = np.arange(1, n + 1).astype("S")
+    keys = Keys(formula, slt_keys, latex_keys, np.zeros(n, dtype="S1"))
+    start = time.perf_counter()
+    found = visual_ids(keys)
+    return len(np.unique(found)), time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--formulae", type=int, default=1_000_000, help="to cluster")
+    options = parser.parse_args()
+    rows = reference()
+    formulae = [mathml for mathml, _ in rows]
+    wrong = sum(slt(mathml) != string for mathml, string in rows)
+    print(f"{len(rows):,} formulae of the reference, {wrong} strings differ from Tangent's")
+    ours = rate(slt, formulae, options.seconds)
+    parsing = rate(lambda text: etree.fromstring(text.encode()), formulae, options.seconds)
+    print(f"one process   {ours:>9,.0f} formulae a second of processor time")
+    print(f"parsing alone {parsing:>9,.0f}: {parsing / ours:.1f} times as fast")
+    for n in (1, 2):
+        by_clock = wall_rate(formulae, n, options.seconds)
+        print(f"{n} process{'es' * (n > 1):<5}{by_clock:>9,.0f} formulae a second by the clock")
+    n_distinct, seconds = clustering(options.formulae)
+    print(f"clustering    {options.formulae:>9,} formulae into {n_distinct:,} in {seconds:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
