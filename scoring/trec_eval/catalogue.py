@@ -96,7 +96,7 @@ MEASURES: dict[str, TrecMeasure] = {
     "G": _gain(gains.normalised_gain, "gain by log2(2 + ideal gain so far - gain so far), normalised"),
     "dcg": _gain(gains.dcg, "discounted cumulative gain"),
     "ideal_dcg": _gain(gains.ideal_dcg, "discounted cumulative gain of the best ranking"),
-    "ndcg": _gain(gains.ndcg, "normalised discounted cumulative gain"),
+    "ndcg": TrecMeasure(gains.ndcg, "normalised discounted cumulative gain", "pairs"),
     "ndcg_rel": _gain(gains.ndcg_of_relevant, "mean of nDCG at the ranks of relevant documents"),
     "Rndcg": _gain(gains.ndcg_at_levels, "mean of nDCG at the ranks where the ideal gain drops"),
     "ndcg_cut": _at_ranks(ranked.family_at_ranks("nDCG"), "nDCG at ranks"),

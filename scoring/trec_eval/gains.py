@@ -89,8 +89,12 @@ def ideal_dcg(topic: Gained) -> float:
     return float(_ideal_discounted(topic)[-1])
 
 
-def ndcg(topic: Gained) -> float:
-    """Discounted cumulative gain by that of the best ranking."""
+def ndcg(view: View, parameters: Parameters) -> list[Values]:
+    """Discounted cumulative gain by that of the best ranking; without gains of its own it is the leaderboards' nDCG."""
+    return of_each_topic(_ndcg)(view, parameters) if parameters.gains else [view.value("nDCG")]
+
+
+def _ndcg(topic: Gained) -> float:
     best = ideal_dcg(topic)
     return dcg(topic) / best if best > 0 else 0.0
 
