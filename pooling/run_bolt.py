@@ -47,7 +47,9 @@ class BoltElements(Elements):
         elif name == "response":
             self._topic = self.topic(attributes, name, "number", number)
         else:
+            self.count_ranked()
             self._cite, self._number, self._text, self._n_text = attributes, number, [], 0
+            self.wants_text = True
 
     def _check_forbidden(self, name: str, attributes: Mapping[str, str], number: int) -> bool:
         """Whether the element is one of the fields that a submission may not hold; its attributes may be some."""
@@ -59,14 +61,14 @@ class BoltElements(Elements):
         return name in fields
 
     def text(self, data: str) -> None:
-        if self._cite is not None and self._n_text < KEPT:
+        if self._n_text < KEPT:
             self._text.append(data)
             self._n_text += len(data)
 
     def end(self, name: str, parent: str) -> None:
         if name == "cite" and parent == "response" and self._cite is not None:
             self._take(self._cite)
-            self._cite = None
+            self._cite, self.wants_text = None, False
 
     def _take(self, cite: Mapping[str, str]) -> None:
         docno = self._id_of(cite)

@@ -42,6 +42,7 @@ class NtcirElements(Elements):
             self._topic = self.topic(attributes, name, "for", number)
             self._n_hits = 0
         elif name == "hit":
+            self.count_ranked()
             self._hit, self._number, self._formulae = attributes, number, []
         elif name == "formula" and parent == "hit" and attributes.get("xref", "").strip():
             self._formulae.append(attributes["xref"].strip())

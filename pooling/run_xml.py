@@ -23,6 +23,7 @@ from pooling.run_rows import INVISIBLE, MAX_DOCNO, MAX_NAME, byte_strings
 MAX_DEPTH = 64  # elements within one another
 MAX_TAG = 1 << 17  # bytes of one tag, comment or other piece that cannot be read in parts
 MAX_ROWS = 1_000_000
+IN_A_ROW = 20  # elements that one row may take in the mean
 WHITE = re.compile(r"\s")
 
 
@@ -50,6 +51,7 @@ class Elements(ABC):
         self.tally = tally
         self.tags: dict[bytes, tuple[int, int]] = {}
         self._most = min(expected.most_lines(limits), MAX_ROWS)
+        self._n_ranked = 0
         self._codes: dict[str, int] = {}
         self._rows: list[tuple[int, bytes, int, float, int]] = []
         self._passages: list[bytes] = []
@@ -62,6 +64,8 @@ class Elements(ABC):
     def end(self, name: str, parent: str) -> None:
         """An element ends."""
 
+    wants_text = False  # now, where the reader stands
+
     def text(self, data: str) -> None:  # noqa: B027
         """A piece of text, of any length."""
 
@@ -72,17 +76,21 @@ class Elements(ABC):
         self, topic: str, docno: str, rank: int, score: float | None, number: int, passage: str | None = None
     ) -> None:
         """Take a row. One whose score is wrong has been complained of, and stays to be checked for the rest."""
-        if len(self._rows) >= self._most:
+        index = self._codes.setdefault(topic, len(self._codes))
+        self._rows.append((index, docno.encode(), rank, math.nan if score is None else score, number))
+        if passage is not None:
+            self._passages.append(passage.encode())
+
+    def count_ranked(self) -> None:
+        """One more element that ranks something, be it right or wrong."""
+        self._n_ranked += 1
+        if self._n_ranked > self._most:
             self.tally.error(
                 "too-many-lines",
                 f"The file ranks more than {self._most:,} {self.expected.noun[1]}; the rest was not read.",
                 "As many as there are topics times ranks.",
             )
             raise Stopped
-        index = self._codes.setdefault(topic, len(self._codes))
-        self._rows.append((index, docno.encode(), rank, math.nan if score is None else score, number))
-        if passage is not None:
-            self._passages.append(passage.encode())
 
     def count_tag(self, tag: str, number: int) -> None:
         """One more row of a tag."""
@@ -164,11 +172,11 @@ class XmlReader:
         self._elements: Elements | None = None
         self._stack: list[str] = []
         self._n_elements = 0
+        self._most = min(limits.max_lines, IN_A_ROW * expected.most_lines(limits))
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.SkippedEntityHandler = self._entity
 
@@ -231,10 +239,8 @@ class XmlReader:
             self._stop(
                 "xml", f"more than {MAX_DEPTH} elements stand within one another", "The form of the run."
             )
-        if self._n_elements > self._limits.max_lines:
-            self._stop(
-                "xml", f"the file has more than {self._limits.max_lines:,} elements", "Fewer elements."
-            )
+        if self._n_elements > self._most:
+            self._stop("xml", f"the file has more than {self._most:,} elements", "Fewer elements.")
         name = name.rpartition(":")[2]
         parent = self._stack[-1] if self._stack else ""
         if self._elements is None:
@@ -242,6 +248,8 @@ class XmlReader:
         self._stack.append(name)
         local = {key.rpartition(":")[2]: value for key, value in attributes.items()}
         self._elements.start(name, local, self._parser.CurrentLineNumber, parent)
+        if self._elements.wants_text:
+            self._parser.CharacterDataHandler = self._elements.text
 
     def _elements_of(self, name: str) -> Elements:
         for form in self._forms:
@@ -257,10 +265,8 @@ class XmlReader:
         self._stack.pop()
         assert self._elements is not None
         self._elements.end(name.rpartition(":")[2], self._stack[-1] if self._stack else "")
-
-    def _text(self, data: str) -> None:
-        if self._elements is not None:
-            self._elements.text(data)
+        if not self._elements.wants_text:
+            self._parser.CharacterDataHandler = None
 
     def _doctype(
         self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool

@@ -103,6 +103,22 @@ def test_hits_too_many_are_not_read_to_their_end() -> None:
     assert checked.report.n_lines == 2 * 2 * 1000 + 1000
 
 
+def test_hits_that_are_all_wrong_are_not_read_to_their_end_either() -> None:
+    checked = check(ntcir_run("</result>", "<hit/>" * 6_000 + "</result>"), NTCIR)
+
+    assert [(one.code, one.n) for one in checked.report.errors] == [
+        ("attribute", 4_997),
+        ("score", 4_997),
+        ("too-many-lines", 1),
+    ]
+
+
+def test_elements_that_rank_nothing_are_bounded_too() -> None:
+    checked = check(ntcir_run("</result>", "<note/>" * 110_000 + "</result>"), NTCIR)
+
+    assert [one.message for one in checked.report.errors] == ["the file has more than 100,000 elements"]
+
+
 def test_text_without_end_takes_little_memory() -> None:
     data = gzip.compress(bolt_run("The owls", "owl " * 4_000_000))
 
