@@ -67,6 +67,26 @@ def _plain_static_files() -> None:
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 
+@pytest.fixture(autouse=True)
+def _unseen_jobs_have_no_heartbeat(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A job that a test runs in its own transaction is seen by no other connection, the heartbeat's included.
+
+    That would take a job of more than a few seconds for lost, on a slow machine any.
+    """
+    from django.conf import settings
+
+    mark = request.node.get_closest_marker("django_db")
+    uses_database = mark is not None or "db" in request.fixturenames
+    is_seen = "transactional_db" in request.fixturenames or (
+        mark is not None and mark.kwargs.get("transaction")
+    )
+    usual = settings.JOB_HEARTBEAT_SECONDS
+    if uses_database and not is_seen:
+        settings.JOB_HEARTBEAT_SECONDS = 3600
+    yield
+    settings.JOB_HEARTBEAT_SECONDS = usual
+
+
 def shared_data() -> Path:
     """The real files that tests compare with: `../shared/data`, or where `ASSAY_SHARED` points."""
     root = Path(os.environ.get("ASSAY_SHARED", Path(__file__).resolve().parents[2] / "shared"))
