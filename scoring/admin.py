@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from corpus.admin import ReadOnly
-from scoring.models import Evaluation, Leaderboard, Qrels
+from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 
 
 @admin.register(Qrels)
@@ -36,3 +36,13 @@ class EvaluationAdmin(ReadOnly, admin.ModelAdmin[Evaluation]):
     list_select_related = ["run__team", "leaderboard__track", "leaderboard__qrels"]
     search_fields = ["run__tag", "run__team__name", "run_sha256"]
     show_full_result_count = False
+
+
+@admin.register(Analysis)
+class AnalysisAdmin(ReadOnly, admin.ModelAdmin[Analysis]):
+    """What was found out about a leaderboard, by which seed."""
+
+    list_display = ["id", "leaderboard", "kind", "status", "seed", "created_by", "created_at"]
+    list_filter = ["leaderboard__track", "kind", "status"]
+    list_select_related = ["leaderboard__track", "leaderboard__qrels", "created_by"]
+    date_hierarchy = "created_at"

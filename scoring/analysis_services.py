@@ -212,14 +212,15 @@ def _topics(analysis: Analysis, progress: jobs.Progress) -> Found:
     board = analysis.leaderboard
     evaluations, by_measure = evaluated(board), {}
     n_topics = 0
-    for n, measure in enumerate(board.measures):
+    for measure in board.measures:
         scores = scores_of(board, evaluations, measure)
         n_topics = scores.shape[1]
         if not n_topics:
             raise AnalysisRefused("No topic is in all runs: there is nothing to rank them by.")
-        progress.update(n, len(board.measures), f"ranking by fewer topics, {measure}")
-        points = topic_stability(scores, seed=analysis.seed)
-        test = tukey_hsd(scores, seed=analysis.seed)
+        ranking = _telling(progress, f"ranking by fewer topics, {measure}")
+        points = topic_stability(scores, seed=analysis.seed, progress=ranking)
+        telling_apart = _telling(progress, f"telling runs apart by {measure}")
+        test = tukey_hsd(scores, seed=analysis.seed, progress=telling_apart)
         by_measure[measure] = {
             "points": [point._asdict() for point in points],
             "told_apart": test.share_told_apart(),
