@@ -1,0 +1,125 @@
+"""Clustering by real workers: in the browser, by several at once, and killed on the way."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from corpus import clustering_jobs
+from corpus.clustering_services import start_clustering
+from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula, Job
+from tests.conftest import Factory, wait_until
+from tests.corpus.formulae import One, add_formulae, letter, visual_ids_of
+from tests.factories import PASSWORD, make_collection, make_organizer
+from tests.test_killed_workers import held, kill_while_writing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+N = 11_000  # two parts
+
+
+def maths() -> Collection:
+    """Formulae of which each tenth looks like the one before, and two have ids that disagree."""
+    collection = make_collection("maths", name="Maths")
+    looks = (letter(f"x{i - i % 10}") for i in range(N))
+    add_formulae(collection, (One(str(i), "", mathml) for i, mathml in enumerate(looks)))
+    add_formulae(collection, [One("a", "", letter("p"), "9"), One("b", "", letter("q"), "9")])
+    return collection
+
+
+def ask(collection: Collection) -> Job:
+    return start_clustering(collection=collection, is_anew=False, by=None)
+
+
+def finished(job: Job) -> Job:
+    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, seconds=60, what="the clustering is done")
+    return Job.objects.get(pk=job.pk)
+
+
+def assert_whole(collection: Collection) -> None:
+    """Everything is there once."""
+    ids = visual_ids_of(collection)
+    assert {code: ids[code] for code in ("0", "9", "10", "10999", "a", "b")} == {
+        "0": "10", "9": "10", "10": "11", "10999": "1109", "a": "9", "b": "9",
+    }  # fmt: skip
+    assert Disagreement.objects.count() == 2
+    assert not ClusteringPart.objects.exists()
+    assert Clustering.objects.get().is_complete
+
+
+@pytest.mark.parametrize("table", ["corpus_clusteringpart", "corpus_formula", "corpus_disagreement"])
+def test_killed_clustering_is_taken_up_and_whole(worker: Factory, beat: Factory, table: str) -> None:
+    collection = maths()
+    job = ask(collection)
+
+    kill_while_writing(table, worker, lambda: None)
+    seen = Formula.objects.filter(collection=collection).exclude(visual="").count()
+    beat()
+    worker()
+
+    assert seen in {2, N + 2}  # the ids of the index, or all: never some of a part
+    assert finished(job).state == Job.State.DONE
+    assert_whole(collection)
+
+
+def test_parts_that_are_done_are_not_done_again(worker: Factory, beat: Factory) -> None:
+    collection = maths()
+    job = ask(collection)
+    first = worker()
+    parts = ClusteringPart.objects.exclude(keys=None)
+    wait_until(parts.exists, what="a part is done")
+    first.kill()
+    done = set(parts.values_list("pk", flat=True))
+
+    with held("corpus_formula") as is_waited_for:
+        beat()
+        worker()
+        wait_until(is_waited_for, what="all parts are done, and ids are about to be stored")
+        attempts = dict(ClusteringPart.objects.values_list("pk", "holder_attempt"))
+
+    assert done
+    assert {attempts[pk] for pk in done} == {1}
+    assert {attempt for pk, attempt in attempts.items() if pk not in done} <= {2}
+    assert finished(job).state == Job.State.DONE
+    assert_whole(collection)
+
+
+def test_helper_works_beside_the_leader(worker: Factory, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = maths()
+    job = ask(collection)
+    monkeypatch.setattr(clustering_jobs, "PARTS_A_HELPER", 1)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING, attempt=1)
+    leader = clustering_jobs.jobs.Progress(job.pk, 1)
+    clustering_jobs._plan(leader, Clustering.objects.get())
+    held_part = clustering_jobs._claim(leader, Clustering.objects.get())
+    worker()
+    helpers = Job.objects.filter(kind=clustering_jobs.HELP)
+
+    wait_until(lambda: all(helper.is_finished for helper in helpers.all()), what="the helpers have ended")
+
+    assert sum(helper.result["parts"] for helper in helpers.all()) == 1
+    assert [part.pk for part in ClusteringPart.objects.filter(keys=None)] == [held_part and held_part.pk]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_organizer_clusters_in_the_browser(
+    live_server: Any, new_page: Callable[..., Page], worker: Factory, width: int
+) -> None:
+    collection = make_collection("maths", name="Maths")
+    add_formulae(collection, [One(str(i), "x", letter(f"x{i}" * 30), f"v{i // 2}") for i in range(8)])
+    make_organizer("olga")
+    worker()
+    page = new_page(viewport={"width": width, "height": 900})
+    page.goto(f"{live_server.url}{reverse('corpus:formulae', args=['maths'])}")
+    page.fill("[name=username]", "olga")
+    page.fill("[name=password]", PASSWORD)
+    page.press("[name=password]", "Enter")
+
+    page.get_by_role("button", name="Cluster the formulae").click()
+
+    expect(page.get_by_text("4 ids with several SLT strings")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Cluster again")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
