@@ -29,7 +29,9 @@ MAX_DIGITS = 19  # an id of as many fits into no column
 class Selecting:
     """Mixed into an admin whose list has actions: what was selected must be ids, not just anything."""
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *where: Any
+    ) -> HttpResponse | None:
         selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
         if all(len(pk) < MAX_DIGITS and pk.isascii() and pk.isdigit() for pk in selected):
             answer: HttpResponse | None = super().response_action(request, queryset, *where)  # type: ignore[misc]
@@ -138,7 +140,7 @@ class AssessorForm(forms.ModelForm[Assessor]):
 
     class Meta:
         model = Assessor
-        fields = ["user"]
+        fields = ["user", "group"]
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -146,6 +148,7 @@ class AssessorForm(forms.ModelForm[Assessor]):
         if track is not None and user is not None:
             try:
                 services.check_assessor(track=track, user=user)
+                services.check_group(track=track, group=data.get("group", ""))
             except Refused as refusal:
                 raise forms.ValidationError(refusal.message) from refusal
         return data

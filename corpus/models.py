@@ -353,6 +353,9 @@ class Assessor(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="assessors")
     user = models.ForeignKey(User, models.PROTECT, related_name="assessor_of")
+    group = models.CharField(
+        max_length=50, blank=True, help_text="Where the protocol has judges of several kinds."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["track", "user"], name="assessor_unique")]

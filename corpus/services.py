@@ -136,6 +136,14 @@ def add_assessor(*, track: Track, user: User) -> Assessor:
     return assessor
 
 
+def check_group(*, track: Track, group: str) -> None:
+    """Refuse a group of assessors that the track's protocol does not name; none is always allowed."""
+    groups = track.protocol.parsed.judging.groups
+    if group and group not in groups:
+        accepted = f"use {', '.join(groups)}" if groups else "the protocol has none; leave it empty"
+        raise TrackRefused(f"“{group}” is not a group of assessors of {track.protocol.slug}: {accepted}.")
+
+
 def check_assessor(*, track: Track, user: User) -> None:
     """Refuse a member of one of the track's teams: nobody judges what their own team found.
 

@@ -7,7 +7,7 @@ is judged by its members (a formula by its instances) has the grade that the rul
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -123,6 +123,20 @@ def freeze(
     if tally.conflicts:
         raise Undecided(tally.conflicts)
     return _without_poor_topics(tally, rules, dict(left_out))
+
+
+def freeze_group(
+    units: Iterable[Unit], votes: Iterable[tuple[Unit, Vote]], assessors: Collection[str]
+) -> Frozen:
+    """What some assessors alone have judged, each unit by one of them; nothing is dropped for having few relevant.
+
+    Raises
+    ------
+    Undecided
+        Several of them judged a unit, and differ.
+    """
+    theirs = [(unit, vote) for unit, vote in votes if vote.assessor in assessors]
+    return freeze(units, theirs, rules=QrelsRules(), judges=1)
 
 
 def known_items(units: Iterable[Unit], grade: int) -> Frozen:

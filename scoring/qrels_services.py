@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q
 
 from assessment.models import Judgment, TopicAssignment
-from corpus.models import Topic, Track, User
+from corpus.models import Assessor, Topic, Track, User
 from corpus.services import lock_track
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.run_checks import ABSENT
@@ -16,7 +16,17 @@ from pooling.selectors import chain
 from pooling.units import unit_lookup
 from protocols.schema import Protocol
 from scoring.errors import QrelsRefused
-from scoring.freezing import Conflict, Frozen, Member, Undecided, Unit, Vote, freeze, known_items
+from scoring.freezing import (
+    Conflict,
+    Frozen,
+    Member,
+    Undecided,
+    Unit,
+    Vote,
+    freeze,
+    freeze_group,
+    known_items,
+)
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
 from scoring.tables import ALL
@@ -45,8 +55,10 @@ def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = 
             f"The pool “{pool}” is not ready; qrels are frozen from a pool that has been built."
         )
     protocol = pool.protocol.parsed
+    votes = _votes(pool)
     try:
-        frozen = _frozen(pool, protocol, also)
+        frozen = _frozen(pool, protocol, votes, also)
+        groups = _groups(pool, protocol, votes)
     except Undecided as undecided:
         raise QrelsRefused(_said(undecided.conflicts)) from None
     if not frozen.rows:
@@ -59,7 +71,41 @@ def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = 
         track=track, source=Qrels.Source.FROZEN, pool=pool, protocol=pool.protocol, created_by=by, name=name
     )
     qrels.report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
-    return _store(qrels, columns_from(frozen.rows))
+    _store(qrels, columns_from(frozen.rows))
+    for group, alone in groups.items():
+        _store_group(qrels, group, alone)
+    return qrels
+
+
+def _groups(pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]]) -> dict[str, Frozen]:
+    """What each group of assessors judged, where the protocol wants that apart; groups without judgments left out."""
+    if not protocol.qrels.export_groups:
+        return {}
+    units = _units(pool)
+    members = Assessor.objects.filter(track=pool.track_id).values_list("group", "user__username")
+    found = {
+        group: freeze_group(units, votes, {name for one, name in members if one == group})
+        for group in protocol.judging.groups
+    }
+    return {group: frozen for group, frozen in found.items() if frozen.rows}
+
+
+def _store_group(qrels: Qrels, group: str, alone: Frozen) -> None:
+    """A version of its own, behind the one with all judgments; none if a version says the same already."""
+    columns = columns_from(alone.rows)
+    sha256 = hashlib.sha256(format_qrels(columns)).hexdigest()
+    if Qrels.objects.filter(track=qrels.track, sha256=sha256).exists():
+        return
+    version = Qrels(
+        track=qrels.track,
+        source=Qrels.Source.FROZEN,
+        pool=qrels.pool,
+        protocol=qrels.protocol,
+        created_by=qrels.created_by,
+        name=f"{group} alone, of {qrels}"[:100],
+        report=alone.report | {"group": group, "part_of": qrels.version},
+    )
+    _store(version, columns)
 
 
 @transaction.atomic
@@ -92,13 +138,15 @@ def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: Use
     return _store(qrels, columns)
 
 
-def _frozen(pool: Pool, protocol: Protocol, also: Sequence[str]) -> Frozen:
+def _frozen(
+    pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]], also: Sequence[str]
+) -> Frozen:
     """By the protocol's rule; where what is relevant was known from the start, nothing is judged."""
     if protocol.pool.strategy == "known-item":
         return known_items(_units(pool), max(grade.value for grade in protocol.judging.grades))
     return freeze(
         _units(pool),
-        _votes(pool),
+        votes,
         rules=protocol.qrels,
         judges=protocol.judging.judges,
         also=also,

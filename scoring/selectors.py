@@ -135,7 +135,7 @@ def _report_for(user: Visitor, qrels: Qrels) -> dict[str, Any]:
     if not is_organizer(user):
         return {
             key: qrels.report[key]
-            for key in ("dropped", "min_relevant", "relevant_from")
+            for key in ("dropped", "min_relevant", "relevant_from", "group", "part_of", "known_items")
             if key in qrels.report
         }
     labels = {one.key: one.label for one in qrels.protocol.parsed.judging.choices}

@@ -1,0 +1,89 @@
+"""Where judges of several groups judge each unit (NTCIR-12): the sum, and what each group judged."""
+
+import pytest
+from django.test import Client
+
+from corpus.admin import AssessorForm
+from corpus.models import Assessor
+from corpus.services import TrackRefused, check_group
+from scoring.models import Qrels
+from scoring.qrels_services import freeze_qrels
+from scoring.selectors import qrels_tsv
+from tests.scoring.conftest import Scene, build_scene
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def judged() -> Scene:
+    """Ada is a graduate, Bob an undergraduate; she finds everything relevant, he partially. One topic is judged."""
+    scene = build_scene("ntcir-12-wikipedia")
+    batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]})
+    for user, group, value in ((scene.ada, "graduate", 2), (scene.bob, "undergraduate", 1)):
+        Assessor.objects.filter(user=user).update(group=group)
+        grades = scene.track.protocol.parsed.judging.grades
+        choice = next(one.key for one in grades if one.value == value)
+        scene.judge(batch, user, choice, choice, choice)
+    return scene
+
+
+def test_the_sum_and_each_groups_own_grades_become_versions(judged: Scene) -> None:
+    qrels = freeze_qrels(pool=judged.pool, by=judged.organizer)
+
+    versions = {one.name: qrels_tsv(one).decode() for one in Qrels.objects.filter(track=judged.track)}
+    assert qrels.version == 1
+    assert versions == {
+        "": "A.1\t0\t10\t3\nA.1\t0\t9\t3\nA.1\t0\té\t3\n",
+        "graduate alone, of version 1": "A.1\t0\t10\t2\nA.1\t0\t9\t2\nA.1\t0\té\t2\n",
+        "undergraduate alone, of version 1": "A.1\t0\t10\t1\nA.1\t0\t9\t1\nA.1\t0\té\t1\n",
+    }
+
+
+def test_the_page_of_a_groups_version_says_whose_it_is(judged: Scene, client: Client) -> None:
+    freeze_qrels(pool=judged.pool, by=judged.organizer)
+    client.force_login(judged.organizer)
+
+    page = client.get(Qrels.objects.get(name__startswith="graduate").get_absolute_url()).content.decode()
+
+    assert "of the group <em>graduate</em> alone" in page
+    assert "version 1 has what they make together" in page
+
+
+def test_without_groups_there_is_the_sum_alone(judged: Scene) -> None:
+    Assessor.objects.update(group="")
+
+    freeze_qrels(pool=judged.pool, by=judged.organizer)
+
+    assert Qrels.objects.filter(track=judged.track).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("protocol", "group", "reason"),
+    [
+        ("ntcir-12-wikipedia", "students", "use graduate, undergraduate"),
+        ("arqmath-2020-task1", "graduate", "the protocol has none"),
+    ],
+)
+def test_only_groups_of_the_protocol_are_taken(protocol: str, group: str, reason: str) -> None:
+    with pytest.raises(TrackRefused, match=reason):
+        check_group(track=build_scene(protocol).track, group=group)
+
+
+def test_known_items_become_qrels_without_any_judgment() -> None:
+    scene = build_scene("ntcir-11-math")
+
+    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+
+    assert set(qrels.entries.values_list("grade", flat=True)) == {1}
+    assert (qrels.n_topics, qrels.n_judged) == (3, 9)
+    assert qrels.report["known_items"] == 9
+
+
+@pytest.mark.parametrize(("group", "is_taken"), [("graduate", True), ("", True), ("students", False)])
+def test_the_admin_takes_groups_of_the_protocol(group: str, is_taken: bool) -> None:
+    scene = build_scene("ntcir-12-wikipedia")
+
+    form = AssessorForm({"user": scene.stranger.pk, "group": group}, instance=Assessor(track=scene.track))
+
+    assert form.is_valid() == is_taken
+    assert is_taken or "use graduate, undergraduate" in str(form.errors)
