@@ -10,7 +10,7 @@ part too. What is stored depends on the keys alone, so doing it twice changes no
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -137,22 +137,33 @@ def _is_led(clustering: Clustering) -> bool:
 
 def _settle(progress: jobs.Progress, clustering: Clustering) -> dict[str, Any]:
     """Give out ids, store them part by part, and report."""
-    parts = list(clustering.parts.order_by("first"))
-    progress.update(0, len(parts), "giving out ids")
-    each = [Keys.from_bytes(bytes(part.keys or b"")) for part in parts]
-    keys = Keys.joined(each)
+    parts = list(clustering.parts.defer("keys").order_by("first"))
+    progress.update(0, len(parts), "parts; giving out ids")
+    keys = Keys.joined(list(_stored_keys(parts)))
     visuals = visual_ids(keys)
-    ends = np.cumsum([len(one) for one in each])
+    end = 0
     for i, part in enumerate(parts):
+        rows = slice(end, end := end + _n_formulae(part))
         if not part.is_stored:
             with progress.storing():
-                store_ids(clustering.collection_id, each[i], visuals[ends[i] - len(each[i]) : ends[i]])
+                store_ids(clustering.collection_id, keys[rows], visuals[rows])
                 part.is_stored = True
                 part.save(update_fields=["is_stored"])
         progress.update(i + 1, len(parts), "parts; storing visual ids")
     return _finish(
         progress, clustering, keys, visuals, sum((Counter(part.counts) for part in parts), Counter())
     )
+
+
+def _stored_keys(parts: Sequence[ClusteringPart]) -> Iterator[Keys]:
+    """The keys of each part, read one by one: all of them as they are stored would double the memory."""
+    for part in parts:
+        keys = ClusteringPart.objects.values_list("keys", flat=True).get(pk=part.pk)
+        yield Keys.from_bytes(bytes(keys or b""))
+
+
+def _n_formulae(part: ClusteringPart) -> int:
+    return sum(part.counts.get(what, 0) for what in ("slt", "no_slt", "no_mathml"))
 
 
 def store_ids(collection_id: int, keys: Keys, visuals: Ids) -> None:

@@ -81,7 +81,10 @@ def _rows(where: str, values: list[Any]) -> list[Row]:
         cursor.execute(_MATHML + where, values)
         mathml = dict(cursor.fetchall())
         cursor.execute(_FORMULAE + where, values)
-        return [Row(*row, mathml.get(row[0])) for row in cursor.fetchall()]
+        return [
+            Row(code, latex, visual, is_given, mathml.get(code))
+            for code, latex, visual, is_given in cursor.fetchall()
+        ]
 
 
 def _keys(rows: Sequence[Row], *, keep_made: bool) -> PartKeys:

@@ -68,7 +68,7 @@ class Keys:
         columns = [[getattr(part, name) for part in parts] for name in cls.__slots__]
         return cls(*(np.concatenate(column) for column in columns))
 
-    def __getitem__(self, rows: NDArray[np.intp]) -> "Keys":
+    def __getitem__(self, rows: NDArray[np.intp] | slice) -> "Keys":
         return Keys(self.formula[rows], self.slt[rows], self.latex[rows], self.kept[rows])
 
     def to_bytes(self) -> bytes:
