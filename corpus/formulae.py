@@ -6,13 +6,14 @@ its visual id. Ids are text of any kind, kept and compared as bytes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-Place = Literal["title", "question", "answer", "comment"]
-PLACES: tuple[str, ...] = get_args(Place)
+from corpus.places import PLACES, Place
+
+__all__ = ["PLACES", "Formulae", "Place"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from django.db import connection, transaction
 from django.db.models import Count, Sum
 
-from corpus import jobs
+from corpus import formula_indexing, jobs
 from corpus.formula_selectors import counts_kept, formula_counts
 from corpus.import_files import ImportRefused, discard, opened
 from corpus.import_selectors import in_words
@@ -32,6 +32,7 @@ KIND = "corpus.import_files"
 
 def _import_failed(*, collection_id: int, last_ids: Mapping[str, int] | None = None) -> None:
     """A first import that fails leaves its collection out of sight."""
+    formula_indexing.ensure()
     importing = Collection.objects.filter(pk=collection_id, status=Collection.Status.IMPORTING)
     importing.update(status=Collection.Status.INCOMPLETE)
 
@@ -66,6 +67,8 @@ def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int)
     """
     if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
         raise ImportRefused("Another import into this collection has been made since; start a new one.")
+    if any(Index.of(file.format) for file in files):
+        formula_indexing.leave_while_empty()
     votes = [file for file in files if file.format == "votes"]
     if votes and not any(file.position for file in votes):
         with progress.storing():
@@ -175,6 +178,7 @@ def _formulae_of(collection_id: int, *, is_changed: bool) -> dict[str, int]:
     collection = Collection.objects.get(pk=collection_id)
     if not is_changed:
         return counts_kept(collection)
+    formula_indexing.ensure()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE corpus_formula, corpus_formulamathml")
     return formula_counts(collection)

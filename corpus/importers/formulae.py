@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, repeat
 
-from corpus.formulae import PLACES
 from corpus.importers.batch import AGAIN, MAX_NAME, MAX_TEXT, Packed
 from corpus.importers.indexes import ROW, Index
+from corpus.places import PLACES
 
 COLUMNS = "code, post, thread, comment, place, visual, is_visual_given, old_visual, issue, latex"
 FIRST_LINES = 3  # of the rows that are skipped for one reason, as many are named

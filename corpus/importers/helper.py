@@ -6,12 +6,11 @@ would share its database connection. When the worker is killed, stdin ends and s
 
 import gc
 import sys
-from typing import BinaryIO
 
 from corpus.importers import formulae, indexes, jsonl, stackexchange
 from corpus.importers.batch import Malformed, Packed
+from corpus.importers.messages import receive, send
 
-LENGTH = 8  # bytes of the length before each message
 _FAULT = "malformed"
 
 
@@ -38,22 +37,6 @@ def unfaulty(batch: Packed) -> Packed:
         message = batch.tables[_FAULT].decode()
         raise Malformed(message, offset=batch.counts["offset"], n_lines=batch.counts["n_lines"])
     return batch
-
-
-def send(pipe: BinaryIO, data: bytes) -> None:
-    pipe.write(len(data).to_bytes(LENGTH, "big"))
-    pipe.write(data)
-    pipe.flush()
-
-
-def receive(pipe: BinaryIO) -> bytes | None:
-    """The next message; None at the end of the pipe."""
-    head = pipe.read(LENGTH)
-    if len(head) < LENGTH:
-        return None
-    length = int.from_bytes(head, "big")
-    data = pipe.read(length)
-    return data if len(data) == length else None
 
 
 def main(form: str) -> None:

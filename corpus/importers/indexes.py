@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from typing import Literal, NamedTuple, cast, get_args
 
-from corpus.formulae import PLACES
 from corpus.importers.batch import Unusable
+from corpus.places import PLACES
 
 Representation = Literal["latex", "slt", "opt"]
 REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)

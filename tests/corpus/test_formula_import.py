@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from corpus import import_services, jobs
+from corpus import import_jobs, import_services, jobs
 from corpus.import_files import ImportRefused
 from corpus.import_services import start_import
 from corpus.importers.batch import AGAIN
@@ -253,6 +254,33 @@ def test_collections_keep_their_formulae_apart(tmp_path: Path) -> None:
     imported(other, path)
 
     assert (one.formulae.count(), other.formulae.count()) == (1, 1)
+
+
+def has_index() -> bool:
+    with connection.cursor() as cursor:
+        return "formula_visual" in connection.introspection.get_constraints(cursor, "corpus_formula")
+
+
+@pytest.mark.parametrize("text", [index(3), V2 + "nothing of use\n"])
+def test_index_by_visual_id_is_away_only_while_the_first_import_runs(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    store = import_jobs._store
+
+    def watched(*arguments: Any) -> None:
+        seen.append(has_index())
+        store(*arguments)
+
+    monkeypatch.setattr(import_jobs, "_store", watched)
+    imported(empty("one"), write(tmp_path, "index.tsv", text))
+    after_first = has_index()
+    Formula.objects.get_or_create(collection=make_collection(), code="1", post="1", thread="1", place=0)
+    imported(empty("two"), write(tmp_path, "index.tsv", text))
+
+    assert seen == [False] * (len(seen) // 2) + [True] * (len(seen) // 2)
+    assert after_first
+    assert has_index()
 
 
 def test_command_reports_and_takes_what_it_is_told(tmp_path: Path) -> None:
