@@ -72,12 +72,12 @@ class PairTest:
         return float(self.told_apart(alpha)[pairs].mean()) if len(pairs[0]) else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; of each symmetric array the rows right of the diagonal."""
+        """Plain values; of each symmetric array the rows right of the diagonal. `adjusted` is null where it is `p`."""
         return {
             "test": self.test,
             "means": self.means.tolist(),
             "p": _upper(self.p),
-            "adjusted": _upper(self.adjusted),
+            "adjusted": None if np.array_equal(self.p, self.adjusted) else _upper(self.adjusted),
             "n_permutations": self.n_permutations,
             "seed": self.seed,
             "is_exact": self.is_exact,
@@ -95,7 +95,9 @@ class PairTest:
         """
         means = np.array(stored["means"], dtype=np.float64)
         plain = {name: stored[name] for name in ("n_permutations", "seed", "is_exact", "critical")}
-        return cls(stored["test"], means, _symmetric(stored["p"]), _symmetric(stored["adjusted"]), **plain)
+        p = _symmetric(stored["p"])
+        adjusted = p if stored["adjusted"] is None else _symmetric(stored["adjusted"])
+        return cls(stored["test"], means, p, adjusted, **plain)
 
 
 def _upper(matrix: NDArray[np.float64]) -> list[list[float]]:

@@ -155,6 +155,8 @@ def test_the_critical_difference_is_stored() -> None:
     read = PairTest.from_json(json.loads(json.dumps(test.as_json())))
 
     assert (read.critical, read.p.tolist()) == (test.critical, test.p.tolist())
+    assert read.adjusted.tolist() == test.p.tolist()
+    assert test.as_json()["adjusted"] is None
 
 
 def by_difference(means: list[float], told_apart_from: float) -> PairTest:
