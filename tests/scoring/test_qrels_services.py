@@ -1,6 +1,7 @@
 import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -13,11 +14,13 @@ from scoring import selectors
 from scoring.errors import QrelsRefused
 from scoring.freezing import Undecided, Unit, Vote, freeze
 from scoring.models import Qrels, QrelsEntry
-from scoring.qrels_format import parse_qrels
+from scoring.qrels_format import format_qrels, parse_qrels
 from scoring.qrels_services import freeze_qrels, import_qrels
+from scoring.selectors import qrels_tsv
 from tests.assessment.make import accept, judge
-from tests.factories import make_answer, make_collection, make_document, make_track
+from tests.factories import make_answer, make_collection, make_document, make_topic, make_track
 from tests.scoring.conftest import Scene, build_scene
+from tests.scoring.files import real_qrels
 
 NINE = ["high", "low", "not-relevant", "medium", "medium", "low", "high", "high", "not-relevant"]
 
@@ -354,3 +357,19 @@ def test_a_sum_that_cannot_be_told_is_refused(votes: list[tuple[Unit, Vote]], re
 
 def test_two_of_one_mind_are_no_conflict() -> None:
     assert frozen_grade(QrelsRules(aggregate="single"), 1, vote(2), vote(2, assessor="bob")) == 2
+
+
+def test_docnos_of_any_characters_are_kept_as_they_are(scene: Scene) -> None:
+    text = b'A.1\t0\t\\N\t1\nA.1\t0\ta\\tb\\\\\t2\nA.1\t0\tx"y,#\t0\nA.2\t0\t\xc5\x81:3\t-1\n'
+
+    assert qrels_tsv(scene.qrels(text)) == b"".join(sorted(text.splitlines(keepends=True)))
+
+
+def test_an_official_file_is_stored_whole(scene: Scene, data: Path) -> None:
+    make_topic(scene.track, "A.9")
+    text = real_qrels(data).read_bytes()
+
+    qrels = scene.qrels(text)
+
+    assert qrels.n_judged == qrels.entries.count() == 39_124
+    assert qrels_tsv(qrels) == format_qrels(parse_qrels(text))
