@@ -7,7 +7,7 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
-from corpus.formula_selectors import counts_kept
+from corpus.formula_selectors import counts_in_words
 from corpus.models import Clustering, Collection, Disagreement, Job
 from corpus.spreadsheets import harmless
 
@@ -52,7 +52,7 @@ def formulae_page(collection: Collection, number: str | None) -> dict[str, Any]:
     latest = latest_clustering(collection, is_complete=False)
     return {
         "collection": collection,
-        "counts": counts_kept(collection).items(),
+        "formulae": counts_in_words(collection),
         "has_formulae": collection.formulae.exists(),
         "clustering": complete,
         "current": latest if latest != complete else None,
