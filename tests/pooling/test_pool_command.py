@@ -1,4 +1,4 @@
-"""Pools and previews on files alone: what the commands write, print and refuse."""
+"""Pools on files alone: what the command writes, prints and refuses."""
 
 import hashlib
 import json
@@ -9,51 +9,31 @@ from pathlib import Path
 
 import pytest
 
-from pooling.__main__ import main
 from protocols.loader import load_protocol, shipped_slugs
+from tests.pooling.command_files import (
+    INDEX,
+    TASK_2,
+    TREC,
+    add_the_late_run,
+    lines_of,
+    pool,
+    write_formula_files,
+    write_trec_files,
+)
 from tests.pooling.form_runs import bolt_run, formula_run, ntcir_run
 from tests.pooling.runs import run_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
-TASK_2 = ["--protocol", "arqmath-2021-task2"]
-
-# id, post, thread, type, visual id: 1 and 2 look alike, so do 3, 4 and 6; 5 stands in a comment
-INDEX = """id\tpost_id\tthread_id\ttype\tvisual_id\tformula
-1\t11\t10\tanswer\t100\tx+1
-2\t12\t10\tanswer\t100\tx + 1
-3\t21\t20\tanswer\t200\ty^2
-4\t20\t20\tquestion\t200\ty^{2}
-5\t21\t20\tcomment\t300\tz
-6\t31\t30\tanswer\t200\ty^2
-"""
-RUNS = {
-    "a.tsv": ["B.1 1 11", "B.1 2 12", "B.1 3 21", "B.2 6 31", "B.2 4 20"],
-    "b.tsv": ["B.1 5 21", "B.1 4 20", "B.2 1 11"],
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two runs of formulae, their index and a manifest."""
-    (tmp_path / "index.tsv").write_text(INDEX)
-    for name, lines in RUNS.items():
-        rows = [line.split() for line in lines]
-        text = "".join(
-            f"{topic}\t{formula}\t{post}\t{rank}\t{1 / rank}\t{name[0]}\n"
-            for rank, (topic, formula, post) in enumerate(rows, 1)
-        )
-        (tmp_path / name).write_text(text)
-    (tmp_path / "m.csv").write_text("file,team,tag,kind\na.tsv,one,a,primary\nb.tsv,two,b,alternate\n")
-    return tmp_path
+    return write_formula_files(tmp_path)
 
 
-def pool(folder: Path, *options: str, protocol: list[str] = TASK_2) -> int:
-    manifest, out = str(folder / "m.csv"), str(folder / "pool.tsv")
-    return main(["pool", *protocol, "--runs", manifest, "--seed", "7", "--output", out, *options])
-
-
-def lines_of(path: Path) -> list[str]:
-    return path.read_text().splitlines()
+@pytest.fixture
+def trec(tmp_path: Path) -> Path:
+    return write_trec_files(tmp_path)
 
 
 def test_pool_of_formulae_is_written_with_members_runs_and_teams(
@@ -191,32 +171,6 @@ def test_formulae_that_cannot_be_used_are_refused(
 # ---- orders, top-ups, known items
 
 
-TREC = ["--protocol", "trec-adhoc"]
-
-
-def trec_run(path: Path, tag: str, ranking: dict[str, list[str]]) -> None:
-    path.write_text(
-        "".join(
-            f"{topic} Q0 {docno} {rank} {100 - rank} {tag}\n"
-            for topic, docnos in ranking.items()
-            for rank, docno in enumerate(docnos, 1)
-        )
-    )
-
-
-@pytest.fixture
-def trec(tmp_path: Path) -> Path:
-    trec_run(tmp_path / "early.txt", "early", {"1": ["a", "b"], "2": ["c"]})
-    trec_run(tmp_path / "late.txt", "late", {"1": ["b", "d"], "2": ["c", "e"]})
-    (tmp_path / "m.csv").write_text("file,team,tag,kind\nearly.txt,one,early,primary\n")
-    return tmp_path
-
-
-def add_the_late_run(folder: Path) -> None:
-    with (folder / "m.csv").open("a") as file:
-        file.write("late.txt,two,late,primary\n")
-
-
 def test_order_of_judging_can_be_chosen(trec: Path) -> None:
     add_the_late_run(trec)
 
@@ -328,81 +282,3 @@ def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, fo
     assert (first, again) == (0, 0)
     assert written
     assert (tmp_path / "pool.tsv").read_bytes() == written
-
-
-# ---- preview
-
-
-def preview(folder: Path, *options: str, protocol: list[str] = TREC) -> int:
-    return main(["preview", *protocol, "--runs", str(folder / "m.csv"), *options])
-
-
-def test_preview_prints_a_line_for_each_depth(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    add_the_late_run(trec)
-
-    status = preview(trec, "--deepest", "2", "--rate", "360", "--budget-hours", "0.4")
-
-    assert status == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[-5:] == ["units", "mean", "least", "most", "hours"]
-    assert [line.split()[-5:] for line in lines[1:3]] == [
-        ["3", "1.5", "1", "2", "0.3"],
-        ["5", "2.5", "2", "3", "0.5"],
-    ]
-    assert lines[3].startswith("hours: 1 judgments a unit at 360 s each")
-    assert lines[4].startswith("Within 0.4 hours: depth 1 (--depth primary=1")
-    assert lines[4].endswith("3 units, 0.3 hours.")
-
-
-def test_preview_marks_the_depth_of_the_protocol(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    preview(folder, "--formulae", str(folder / "index.tsv"), "--deepest", "30", protocol=TASK_2)
-
-    marked = [line for line in capsys.readouterr().out.splitlines() if line.endswith("*")]
-    assert [line.split()[:3] for line in marked] == [["20", "10", "4"]]
-
-
-def test_preview_says_where_nothing_fits(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    preview(trec, "--budget-hours", "0.01")
-
-    assert "Not even the pool of depth 1 is judged in 0.01 hours" in capsys.readouterr().out
-
-
-def test_preview_writes_the_sizes_of_topics(trec: Path) -> None:
-    add_the_late_run(trec)
-
-    preview(trec, "--deepest", "2", "--by-topic", str(trec / "sizes.tsv"))
-
-    assert lines_of(trec / "sizes.tsv") == ["depth\t1\t2", "1\t2\t1", "2\t3\t2"]
-
-
-def test_preview_counts_what_is_new_alone(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pool(trec, protocol=TREC)
-    add_the_late_run(trec)
-
-    preview(trec, "--deepest", "2", "--top-up", str(trec / "pool.tsv"))
-
-    assert [line.split()[-5] for line in capsys.readouterr().out.splitlines()[1:3]] == ["0", "2"]
-
-
-def test_preview_of_round_robin_goes_by_rank(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    preview(trec, "--deepest", "2", protocol=["--protocol", "ntcir-10-math"])
-
-    assert capsys.readouterr().out.splitlines()[0].split()[0] == "rank"
-
-
-def test_preview_of_known_items_is_refused(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert preview(trec, protocol=["--protocol", "ntcir-11-math"]) == 2
-    assert "nothing is judged" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "options",
-    [["--rate", "0"], ["--rate", "fast"], ["--rate", "nan"], ["--budget-hours", "-1"], ["--deepest", "0"]],
-)
-def test_numbers_that_cannot_be_used_are_refused(
-    trec: Path, options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        preview(trec, *options)
-
-    assert "is not a" in capsys.readouterr().err
