@@ -40,8 +40,8 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
         Table(
             "summary",
             f"{first} and {second} by the mean; intervals and p-values of the difference, seed {arguments.seed}",
-            ("measure", "topics", first, second, "difference", "low", "high", "wins", "ties", "losses",
-             "t", "p_t", "p_randomisation"),
+            ("measure", "topics", "first", "second", "mean_first", "mean_second", "difference", "low", "high",
+             "wins", "ties", "losses", "t", "p_t", "p_randomisation"),
             [_summary(inputs, measure, arguments) for measure in inputs.measures],
         ),
         Table(
@@ -52,8 +52,8 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
         ),
         Table(
             "topics",
-            f"values by topic; a positive difference is a topic where {first} is better",
-            ("measure", "topic", first, second, "difference"),
+            f"values by topic: first {first}, second {second}; a positive difference is for the first",
+            ("measure", "topic", "first", "second", "difference"),
             [row for measure in inputs.measures for row in _topic_rows(inputs, measure)],
         ),
     ]  # fmt: skip
@@ -72,6 +72,7 @@ def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) ->
     return (
         str(measure),
         scores.shape[1],
+        *inputs.names,
         *scores.mean(axis=1).tolist(),
         float(interval.means[0]),
         float(interval.low[0]),

@@ -20,7 +20,8 @@ def test_two_runs_are_compared_topic_by_topic(
     tables = ask(capsys, "compare", *qrels(folder), "--measure", "RR", "--measure", "AP(rel=2)'", *three[:2])
 
     rr = tables["summary"][0]
-    assert (rr["measure"], rr["topics"], rr["good"], rr["poor"]) == ("RR", "3", "0.8333", "0.6111")
+    assert (rr["measure"], rr["topics"], rr["first"], rr["second"]) == ("RR", "3", "good", "poor")
+    assert (rr["mean_first"], rr["mean_second"]) == ("0.8333", "0.6111")
     assert (rr["wins"], rr["ties"], rr["losses"]) == ("2", "1", "0")
     # of 8 sign patterns of 0.5, 0 and 0.1667, those alike reach 0.6667: half of them
     assert float(rr["p_randomisation"]) == 0.5
