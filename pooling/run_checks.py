@@ -89,11 +89,27 @@ class Expected:
 def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
     """Errors of content: topics, repeated documents, depth, range of scores, ids outside the collection."""
     _check_topics(rows, expected.topics, tally)
+    if _is_trec(rows):
+        tally.error(*_TREC, n=len(rows.number), numbers=_at(rows.number, rows.number > 0))
+        return
     _check_repeated(rows, expected.noun[0], tally)
     _check_depth(rows, expected, tally)
     _check_range(rows, expected.rules, tally)
     if expected.units is not None:
         _check_units(rows, expected.units, expected.unit, tally)
+
+
+_TREC = (
+    "form",
+    "the second column is the same in all lines, as in TREC's form",
+    "Query_Id Formula_Id Post_Id Rank Score Run_Number.",
+)
+
+
+def _is_trec(rows: RunRows) -> bool:
+    """Whether lines of formulae are TREC's lines: both have six columns, but TREC's second one says nothing."""
+    is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
+    return is_repeated and bool((rows.docno == rows.docno[0]).all())
 
 
 def _at(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np.intp]) -> list[int]:

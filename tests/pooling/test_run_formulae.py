@@ -84,3 +84,18 @@ def test_real_run_of_formulae_is_taken(data: Path) -> None:
     row = int(found.offsets[first])
     assert found.post is not None
     assert (found.docno[row], found.post[row], found.score[row]) == (b"10159237", b"1075828", 0.075)
+
+
+def test_lines_of_trec_are_told_from_lines_of_formulae() -> None:
+    lines = [f"B.1 Q0 {900 + n} {n} {9 - n} ours" for n in range(1, 5)]
+
+    (error,) = check(run_bytes(lines), FORMULAE).report.errors
+
+    assert (error.code, error.n) == ("form", 4)
+    assert error.message == "the second column is the same in all lines, as in TREC's form"
+
+
+def test_one_formula_may_be_all_that_a_run_finds_for_its_topics() -> None:
+    lines = ["B.1\t901\t40\t1\t9\tours", "B.2\t901\t40\t1\t9\tours"]
+
+    assert taken(check(run_bytes(lines), FORMULAE)).docno.tolist() == [b"901", b"901"]
