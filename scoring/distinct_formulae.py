@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from corpus.formulae import Formulae
 from pooling.columns import RunColumns
+from scoring.qrels_columns import QrelsColumns
+from scoring.qrels_format import columns_from
 
 
 class Collapsed(NamedTuple):
@@ -61,3 +63,24 @@ def _without_empty_topics(columns: RunColumns) -> RunColumns:
     return RunColumns(
         columns.topics[left], index.astype(np.int32), columns.docno, columns.rank, columns.score
     )
+
+
+def of_distinct_formulae(qrels: QrelsColumns, formulae: Formulae) -> tuple[QrelsColumns, int]:
+    """Qrels of instances as qrels of distinct formulae, each with the highest grade of its instances.
+
+    Also how many lines were left out, for instances without a visual id.
+    """
+    row = formulae.rows(qrels.docno)
+    visual = (
+        np.where(row >= 0, formulae.visual[row], b"") if len(formulae) else np.zeros(len(row), dtype="S1")
+    )
+    codes = [code.encode() for code in qrels.topics.tolist()]
+    grades: dict[tuple[bytes, bytes], int] = {}
+    for topic, one, grade in zip(
+        qrels.topic_index.tolist(), visual.tolist(), qrels.grade.tolist(), strict=True
+    ):
+        if one:
+            unit = codes[topic], one
+            grades[unit] = max(grade, grades.get(unit, grade))
+    n_skipped = int((visual == b"").sum())
+    return columns_from((topic, one, grade) for (topic, one), grade in grades.items()), n_skipped

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
+from scoring.distinct_formulae import of_distinct_formulae
 from scoring.qrels_columns import QrelsColumns
 from scoring.qrels_exports import (
     FORMS,
@@ -23,6 +24,7 @@ from scoring.qrels_exports import (
     zipped,
 )
 from scoring.run_files import InputError, names, read_qrels, read_text, reason
+from scoring.unit_files import read_formulae
 
 ASSESSOR = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
 
@@ -34,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_shared(convert)
     convert.add_argument(
         "--topics", metavar="FILE", help="keep the topics of this list alone, one code a line"
+    )
+    convert.add_argument(
+        "--formulae",
+        action="append",
+        default=[],
+        metavar="INDEX",
+        help="formula index or id map: qrels of instances become qrels of distinct formulae, with the highest grade",
     )
     split = actions.add_parser("split", help="split qrels by topic into train and test")
     _add_shared(split)
@@ -101,7 +110,18 @@ def _convert(arguments: argparse.Namespace) -> None:
         if missing:
             raise InputError(f"{arguments.topics}: the qrels have no topic {', '.join(missing[:5])}")
         columns = of_topics(columns, wanted)
-    _write([Part("qrels", "All judgments.", columns)], arguments, [])
+    notes = []
+    if arguments.formulae:
+        formulae = read_formulae(arguments.formulae)
+        n = len(columns.grade)
+        columns, n_skipped = of_distinct_formulae(columns, formulae)
+        if not len(columns.grade):
+            raise InputError(f"{arguments.qrels}: no line names a formula that has a visual id")
+        notes.append(
+            f"Each of {n - n_skipped} formula instances became its visually distinct formula, with the highest grade "
+            f"of its instances; {n_skipped} without a visual id were left out."
+        )
+    _write([Part("qrels", "All judgments.", columns)], arguments, notes)
 
 
 def _split(arguments: argparse.Namespace) -> None:

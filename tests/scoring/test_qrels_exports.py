@@ -298,3 +298,27 @@ def test_the_command_needs_no_settings(qrels: str, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "django" not in done.stderr
+
+
+def test_the_command_makes_qrels_of_formulae_out_of_those_of_instances(tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("B.1 0 f1 1\nB.1 0 f2 3\nB.1 0 f3 0\nB.1 0 f9 2\nB.2 0 f2 -1\n")
+    (tmp_path / "map.tsv").write_text("formula_id\tvisual_id\nf1\tv1\nf2\tv1\nf3\tv2\n")
+    arguments = ["qrels", "convert", str(tmp_path / "q.txt"), "--formulae", str(tmp_path / "map.tsv")]
+
+    status = main([*arguments, "--output", str(tmp_path / "out")])
+
+    files = read_folder(tmp_path / "out")
+    assert status == 0
+    assert files["qrels.txt"] == b"B.1 0 v1 3\nB.1 0 v2 0\nB.2 0 v1 -1\n"
+    assert b"Each of 4 formula instances" in files["README.md"]
+    assert b"1 without a visual id" in files["README.md"]
+
+
+def test_qrels_without_any_known_formula_are_refused(
+    qrels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "map.tsv").write_text("formula_id\tvisual_id\nf1\tv1\n")
+    arguments = ["qrels", "convert", qrels, "--formulae", str(tmp_path / "map.tsv")]
+
+    assert main([*arguments, "--output", str(tmp_path / "out")]) == 2
+    assert "no line names a formula that has a visual id" in capsys.readouterr().err
