@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
 from assessment.rules import has_members, judging_rules, label_of
-from assessment.selectors.elsewhere import counting_batches, settled_elsewhere
+from assessment.selectors.elsewhere import counting_batches, settled_entries
 from assessment.selectors.members import shown_members
 from corpus.models import Document, Topic, Track, User
 from corpus.thread_selectors import address, shown_document, shown_topic
@@ -100,20 +100,10 @@ def progress(batch: Batch, user: User) -> list[TopicProgress]:
 
 def _judged_elsewhere(batch: Batch, given: list[TopicAssignment]) -> Counter[int]:
     """How many entries of each topic other batches have settled. One query where no other batch counts."""
-    counts: Counter[int] = Counter()
     if not given or not counting_batches(batch).exists():
-        return counts
-    is_of_members = has_members(judging_rules(batch.pool.protocol))
-    for seat in {one.seat for one in given}:
-        topics = [one.topic_id for one in given if one.seat == seat]
-        submitted = Assignment.objects.filter(batch=batch, entry=OuterRef("pk"), seat=seat)
-        here = Exists(submitted.filter(status=Assignment.Status.SUBMITTED))
-        settled = settled_elsewhere(
-            batch.kind, batch=batch.pk, seat=seat, assessor=given[0].assessor_id, has_members=is_of_members
-        )
-        entries = PoolEntry.objects.filter(~here, Q(settled), pool=batch.pool_id, topic__in=topics)
-        counts.update(dict(entries.order_by().values_list("topic").annotate(n=Count("pk"))))
-    return counts
+        return Counter()
+    settled = settled_entries([one.pk for one in given])
+    return Counter({one.topic_id: len(settled[one.pk]) for one in given})
 
 
 def _judged_by_predecessors(batch: Batch, given: list[TopicAssignment]) -> Counter[int]:

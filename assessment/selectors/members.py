@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
 from assessment.models import Assignment, Judgment
-from assessment.selectors.elsewhere import COUNTING, judged_elsewhere
+from assessment.selectors.elsewhere import judged_elsewhere
 from corpus import marking
 from corpus.models import Collection, Document
 from corpus.thread_selectors import address, resolved
@@ -39,17 +39,11 @@ def members_to_judge(task: Assignment) -> list[PoolMember]:
 
     What they have judged here stays theirs to change.
     """
-    members = members_of(task).select_related("document__collection")
-    kind = task.batch.kind
-    if kind not in COUNTING:
-        return list(members)
-    judged = judged_elsewhere(kind, batch=task.batch_id, seat=task.seat, assessor=task.assessor_id).filter(
-        topic=task.entry.topic_id,
-        docno=OuterRef("docno"),
-        batch__pool__protocol=OuterRef("entry__pool__protocol"),
-    )
-    own = Judgment.objects.filter(assignment=task.pk, docno=OuterRef("docno"))
-    return list(members.filter(Q(~Exists(judged)) | Q(Exists(own))))
+    members = list(members_of(task).select_related("document__collection"))
+    docnos = [member.docno for member in members]
+    own = set(Judgment.objects.filter(assignment=task.pk, docno__in=docnos).values_list("docno", flat=True))
+    settled = judged_elsewhere(task, docnos) - own
+    return [member for member in members if member.docno not in settled]
 
 
 def shown_members(task: Assignment, *, in_context: bool) -> list[ShownMember]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Aggregate, Count, Exists, F, FloatField, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Aggregate, Count, F, FloatField, Max, Q, QuerySet
 from django.utils import timezone
 
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
 from assessment.rules import judging_rules, label_of
-from assessment.selectors.elsewhere import COUNTING, settled_elsewhere
+from assessment.selectors.elsewhere import COUNTING, settled_entries
 from corpus.models import Topic, Track, User
 from pooling.models import PoolEntry
 from protocols.schema import Grade, JudgingRules
@@ -117,26 +117,12 @@ def _sizes(found: dict[int, BatchProgress]) -> dict[tuple[int, int], int]:
 
 
 def _judged_elsewhere(found: dict[int, BatchProgress]) -> dict[int, int]:
-    """Entries that other batches have settled, by topic given; those of tracks with one such batch have none."""
-    counts: dict[int, int] = {}
-    for kind, counting in COUNTING.items():
-        tracks = Batch.objects.filter(kind__in=counting).order_by().values("pool__track")
-        shared = tracks.annotate(n=Count("pk")).filter(n__gt=1).values("pool__track")
-        submitted = Assignment.objects.filter(
-            batch=OuterRef(OuterRef("batch")),
-            entry=OuterRef("pk"),
-            seat=OuterRef(OuterRef("seat")),
-            status=Assignment.Status.SUBMITTED,
-        )
-        batch, seat, assessor = (OuterRef(OuterRef(name)) for name in ("batch", "seat", "assessor"))
-        elsewhere = settled_elsewhere(kind, batch=batch, seat=seat, assessor=assessor)
-        entries = PoolEntry.objects.filter(pool=OuterRef("batch__pool"), topic=OuterRef("topic"))
-        settled = entries.filter(Q(elsewhere), ~Exists(submitted)).order_by()
-        n_settled = settled.values("topic").annotate(n=Count("pk")).values("n")
-        given = TopicAssignment.objects.filter(batch__in=found, batch__kind=kind, is_withdrawn=False)
-        given = given.filter(batch__pool__track__in=shared).annotate(n_settled=Subquery(n_settled))
-        counts |= dict(given.filter(n_settled__gt=0).values_list("pk", "n_settled"))
-    return counts
+    """Entries that other batches have settled, by topic given; in tracks with one batch there are none."""
+    tracks = Batch.objects.filter(kind__in=COUNTING).order_by().values("pool__track")
+    shared = tracks.annotate(n=Count("pk")).filter(n__gt=1).values("pool__track")
+    given = TopicAssignment.objects.filter(batch__in=found, batch__kind__in=COUNTING, is_withdrawn=False)
+    wanted = list(given.filter(batch__pool__track__in=shared).values_list("pk", flat=True))
+    return {pk: len(entries) for pk, entries in settled_entries(wanted).items()} if wanted else {}
 
 
 def _set_totals(whole: BatchProgress, sizes: dict[tuple[int, int], int], elsewhere: dict[int, int]) -> None:

@@ -11,12 +11,13 @@ from django.utils import timezone
 from assessment.errors import BatchNotOpen, NotAnAssessor
 from assessment.models import Assignment, Batch, TopicAssignment
 from assessment.selectors import front
-from assessment.selectors.elsewhere import COUNTING, Value, settled_elsewhere
+from assessment.selectors.elsewhere import COUNTING, counting_batches, settled_entries
 from assessment.services.locks import share
 from corpus.models import Assessor, User
 from pooling.models import Pool, PoolEntry
 
 EXPIRED_AT_ONCE = 500
+AT_THE_END = 2**31 - 1  # of a topic: its cursor, where other batches have settled what is left
 
 
 @transaction.atomic
@@ -62,54 +63,72 @@ def _resume(batch: Batch, assessor: User) -> Assignment | None:
 
 
 class _Place(NamedTuple):
+    """Where a task is taken from. `position` -1 leaves the topic's cursor at the start."""
+
     given_id: int
     topic_id: int
     seat: int
+    cursor: int
     entry_id: int
     position: int
 
 
 def _next_place(batch: Batch, assessor: User, *, anywhere: bool = False) -> _Place | None:
-    """The first entry that the assessor has still to judge: behind each topic's cursor, or anywhere.
+    """The next entry that the assessor has still to judge: behind each topic's cursor, or anywhere.
 
     The second look costs an index look-up an entry, and is taken when the cursors are at the end: it finds what
-    stands before them because a pool grew or its order changed.
+    stands before them because a pool grew or its order changed. Where other batches count, or judgments decide the
+    order, the topic in hand is read whole.
     """
+    is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
+    has_others = counting_batches(batch).exists()
+    passed: list[int] = []
+    while (place := _first_place(batch, assessor, passed, anywhere=anywhere or is_moving)) is not None:
+        if not has_others and not is_moving:
+            return place
+        chosen = _chosen(batch, assessor, place, is_moving=is_moving)
+        if chosen is not None:
+            return chosen
+        passed.append(place.given_id)
+        TopicAssignment.objects.filter(pk=place.given_id).update(cursor=AT_THE_END)
+    return None
+
+
+def _first_place(batch: Batch, assessor: User, passed: list[int], *, anywhere: bool) -> _Place | None:
+    """The first entry by topic and position that is not taken in this batch."""
     entries = _open_entries(batch, assessor, seat=OuterRef(OuterRef("seat"))).filter(topic=OuterRef("topic"))
     if not anywhere:
         entries = entries.filter(position__gte=OuterRef("cursor"))
     first = entries.order_by("position").values("pk")[:1]
     given = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
-    given = given.annotate(next_entry=Subquery(first)).filter(next_entry__isnull=False)
-    found = given.order_by("topic__code").values_list("pk", "topic", "seat", "next_entry").first()
+    given = given.exclude(pk__in=passed).annotate(next_entry=Subquery(first)).filter(next_entry__isnull=False)
+    found = given.order_by("topic__code").values_list("pk", "topic", "seat", "cursor", "next_entry").first()
     if found is None:
         return None
-    if batch.pool.order == Pool.Order.MOVE_TO_FRONT:
-        return _moved_to_front(
-            batch, assessor, _Place(*found, position=-1)
-        )  # so the cursor stays at the start
     return _Place(*found, PoolEntry.objects.values_list("position", flat=True).get(pk=found[-1]))
 
 
-def _open_entries(batch: Batch, assessor: User, *, seat: Value) -> QuerySet[PoolEntry]:
-    """The entries of the batch's pool that nobody has judged from a seat, and that the assessor does not hold."""
+def _open_entries(batch: Batch, assessor: User, *, seat: int | OuterRef) -> QuerySet[PoolEntry]:
+    """The entries of the batch's pool that nobody has judged here from a seat, and that the assessor does not hold."""
     in_seat = Q(status=Assignment.Status.SUBMITTED, seat=seat)
     own = Q(assessor=assessor) & ~Q(status=Assignment.Status.EXPIRED)
     taken = Assignment.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
-    entries = PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id)
-    if batch.kind not in COUNTING:
-        return entries
-    settled = settled_elsewhere(batch.kind, batch=batch.pk, seat=seat, assessor=assessor.pk)
-    return entries.filter(~Q(settled))
+    return PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id)
 
 
-def _moved_to_front(batch: Batch, assessor: User, place: _Place) -> _Place:
-    """The entry that the judgments of the topic so far put first."""
+def _chosen(batch: Batch, assessor: User, place: _Place, *, is_moving: bool) -> _Place | None:
+    """The entry of the place's topic to judge next, none that other batches have settled; None if none is left."""
+    settled = settled_entries([place.given_id])[place.given_id] if batch.kind in COUNTING else set()
     entries = _open_entries(batch, assessor, seat=place.seat).filter(topic=place.topic_id)
-    entry_id = front.next_entry(
-        batch, place.topic_id, place.seat, is_open=set(entries.values_list("pk", flat=True))
-    )
-    return place._replace(entry_id=entry_id or place.entry_id)
+    rows = entries.order_by("position").values_list("pk", "position")
+    left = {pk: position for pk, position in rows if pk not in settled}
+    if not left:
+        return None
+    if is_moving:
+        entry_id = front.next_entry(batch, place.topic_id, place.seat, is_open=set(left))
+        return None if entry_id is None else place._replace(entry_id=entry_id, position=-1)
+    entry_id = next((pk for pk, position in left.items() if position >= place.cursor), next(iter(left)))
+    return place._replace(entry_id=entry_id, position=left[entry_id])
 
 
 def _take(batch: Batch, assessor: User, place: _Place) -> Assignment | None:

@@ -12,8 +12,17 @@ from assessment import errors, selectors, services
 from assessment.models import Assignment, Batch, Judgment
 from corpus.models import Formula, Topic, Track, User
 from pooling.models import Pool, PoolEntry, PoolMember
+from scoring.qrels_services import freeze_qrels
+from scoring.selectors import qrels_tsv
 from tests.assessment.make import accept, make_batch, make_pool
-from tests.factories import make_answer, make_assessor, make_document, make_topic, make_track
+from tests.factories import (
+    make_answer,
+    make_assessor,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -300,3 +309,12 @@ def test_own_judgments_name_each_formula(scene: Scene, ada: Client) -> None:
     text = ada.get(reverse("assessment:own_judgments", args=[scene.batch.pk])).content.decode()
 
     assert all(f">{docno}<" in text for docno in ("11", "12", "13"))
+
+
+def test_frozen_unit_has_the_highest_grade_of_its_members(scene: Scene) -> None:
+    submit(accept(scene.batch, scene.ada), f11="low", f12="high", f13="not-matching")
+    submit(accept(scene.batch, scene.ada), f21="medium")
+
+    qrels = freeze_qrels(pool=scene.pool, by=make_organizer())
+
+    assert qrels_tsv(qrels).decode().splitlines() == ["B.1\t0\tv1\t3", "B.1\t0\tv2\t2"]

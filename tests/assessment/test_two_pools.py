@@ -11,7 +11,7 @@ from pooling.models import Pool, PoolEntry
 from scoring.qrels_services import freeze_qrels
 from scoring.selectors import qrels_tsv
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool
+from tests.assessment.make import accept, add_entries, judge, judge_all, make_batch, make_pool
 from tests.factories import make_assessor, make_organizer, make_protocol
 
 pytestmark = pytest.mark.django_db
@@ -109,18 +109,27 @@ def test_seats_of_a_topic_that_two_judge_are_settled_one_by_one(scene: Scene) ->
     assert len(docnos(batch, carl)) == 3
 
 
-def test_next_task_takes_as_many_queries_with_a_second_pool_as_without(scene: Scene) -> None:
-    with CaptureQueriesContext(
-        connection,
-    ) as before:
-        services.accept_next(batch=scene.batch, assessor=scene.ada)
+def test_next_task_takes_a_known_number_of_queries_whatever_others_have_judged(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
-    batch = make_batch(second_pool(scene, shared=3, new=2), {scene.ada: [scene.first]})
+    few = make_batch(second_pool(scene, shared=1, new=2), {scene.bob: [scene.first]})
+    many = make_batch(second_pool(scene, shared=3, new=20), {scene.bob: [scene.first]})
+    counts = []
+    for batch in (few, many):
+        with CaptureQueriesContext(connection) as queries:
+            services.accept_next(batch=batch, assessor=scene.bob)
+        counts.append(len(queries))
 
-    with CaptureQueriesContext(connection) as queries:
-        services.accept_next(batch=batch, assessor=scene.ada)
+    assert counts[0] == counts[1] <= 16
 
-    assert len(queries) == len(before)
+
+def test_topic_that_others_have_settled_whole_is_passed_over(scene: Scene) -> None:
+    judge_all(scene.batch, scene.ada)
+    pool = second_pool(scene, shared=3, new=0)
+    add_entries(pool, scene.second, 1)
+    batch = make_batch(pool, {scene.bob: [scene.first, scene.second]})
+
+    assert accept(batch, scene.bob).entry.topic == scene.second
+    assert len(docnos(batch, scene.bob)) == 1
 
 
 def test_qrels_of_an_independent_pool_take_over_what_was_judged_for_another(scene: Scene) -> None:
