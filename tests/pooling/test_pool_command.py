@@ -8,7 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 
+from corpus import jobs
+from corpus.formulae import PLACES
+from corpus.models import Formula
+from pooling import pool_services
 from protocols.loader import load_protocol, shipped_slugs
 from tests.pooling.command_files import (
     INDEX,
@@ -21,6 +26,7 @@ from tests.pooling.command_files import (
     write_trec_files,
 )
 from tests.pooling.form_runs import bolt_run, formula_run, ntcir_run
+from tests.pooling.formula_scene import build_formula_scene
 from tests.pooling.runs import run_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +35,12 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return write_formula_files(tmp_path)
+
+
+@pytest.fixture
+def folder_of_files(tmp_path: Path, settings: LazySettings) -> None:
+    """Where the site stores the files of this test."""
+    settings.MEDIA_ROOT = tmp_path / "files"
 
 
 @pytest.fixture
@@ -166,6 +178,35 @@ def test_formulae_that_cannot_be_used_are_refused(
 
     assert pool(folder, *options) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("folder_of_files")
+def test_pool_of_formulae_has_the_bytes_of_the_one_in_the_browser(tmp_path: Path) -> None:
+    scene = build_formula_scene()
+    runs = [scene.submit("a", [4 * i for i in range(12)]), scene.submit("b", [12, 0, 3, 8], team=1)]
+    rows = Formula.objects.values_list("code", "post", "thread", "place", "visual", "latex")
+    index = (
+        f"{code}\t{post}\t{thread}\t{PLACES[place]}\t{visual}\t{latex}\n"
+        for code, post, thread, place, visual, latex in rows
+    )
+    (tmp_path / "index.tsv").write_text("".join(index))
+    lines = ["file,team,tag,kind"]
+    for run in runs:
+        with run.original.open("rb") as original:
+            (tmp_path / f"{run.tag}.tsv").write_bytes(original.read())
+        lines.append(f"{run.tag}.tsv,{run.team.name},{run.tag},{run.kind}")
+    (tmp_path / "m.csv").write_text("\n".join(lines))
+
+    pool(tmp_path, "--formulae", str(tmp_path / "index.tsv"))
+    built = pool_services.request_pool(track=scene.track, name="P", seed=7, depth={}, by=scene.organizer)
+    assert built.job_id is not None
+    jobs.run(built.job_id)
+
+    record = json.loads((tmp_path / "pool.tsv.json").read_text())
+    built.refresh_from_db()
+    assert built.sha256 == record["sha256"]
+    assert built.statistics["members"] == record["members"]
 
 
 # ---- orders, top-ups, known items
