@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from scoring import qrels_views, views
+from scoring import qrels_views, report_views, views
 
 
 class TableKind:
@@ -49,7 +49,20 @@ urlpatterns = [
     path("leaderboards/<int:board_id>/beside/<int:other_id>/", views.beside, name="beside"),
     path("leaderboards/<int:board_id>/topics/", views.topics, name="topics"),
     path("leaderboards/<int:board_id>/topics/<path:code>/", views.topic, name="topic"),
+    path("leaderboards/<int:board_id>/reports/", report_views.reports, name="reports"),
+    path("leaderboards/<int:board_id>/analyse/", report_views.analyse, name="analyse"),
+    path(
+        "leaderboards/<int:board_id>/reports/<slug:name>.<table:kind>",
+        report_views.report_table,
+        name="report_table",
+    ),
     path("leaderboards/<int:board_id>/release/", views.release, name="release"),
+    path("analyses/<int:analysis_id>/analysis.json", report_views.analysis_json, name="analysis_json"),
+    path(
+        "analyses/<int:analysis_id>/<slug:name>.<table:kind>",
+        report_views.analysis_table,
+        name="analysis_table",
+    ),
     path("evaluations/<int:evaluation_id>/", views.evaluation, name="evaluation"),
     path("evaluations/<int:evaluation_id>/against/", views.choose_rival, name="choose_rival"),
     path("evaluations/<int:evaluation_id>/against/<int:other_id>/", views.compare, name="compare"),

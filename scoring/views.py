@@ -21,24 +21,12 @@ from scoring import (
     selectors,
     topic_selectors,
 )
+from scoring.downloads import download
 from scoring.forms import FreezeForm, ImportForm
 from scoring.models import Qrels
 from scoring.tables import as_csv, as_tsv
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
-TYPES = {
-    "tsv": "text/tab-separated-values",
-    "csv": "text/csv",
-    "json": "application/json",
-    "tex": "application/x-tex",
-}
-
-
-def _download(content: str | bytes, name: str) -> HttpResponse:
-    kind = TYPES[name.rpartition(".")[2]]
-    response = HttpResponse(content, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 @require_GET
@@ -114,7 +102,7 @@ def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
 def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponse:
     """A version as a TSV, always the same bytes. Whoever sees its page."""
     found = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    return _download(selectors.qrels_tsv(found), f"qrels.{found.track.slug}.v{found.version}.tsv")
+    return download(selectors.qrels_tsv(found), f"qrels.{found.track.slug}.v{found.version}.tsv")
 
 
 @require_POST
@@ -154,7 +142,7 @@ def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResp
     """The leaderboard as TSV, CSV for spreadsheets, JSON, or LaTeX for a paper. Whoever sees its page."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     written = board_files.board_file(request.user, board, kind)
-    return _download(written, f"{board.track.slug}-leaderboard-{board.pk}.{kind}")
+    return download(written, f"{board.track.slug}-leaderboard-{board.pk}.{kind}")
 
 
 def _number(text: str) -> int | None:
@@ -185,7 +173,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponse:
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     header, rows = selectors.topic_table(selectors.evaluations_for(request.user).filter(leaderboard=board))
     written = as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)
-    return _download(written, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
+    return download(written, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
 
 
 @require_GET
@@ -235,7 +223,7 @@ def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> Http
     found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
     header, rows = selectors.topic_table(selectors.evaluations_for(request.user).filter(pk=found.pk))
     written = as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)
-    return _download(written, f"{found.leaderboard.track.slug}-evaluation-{found.pk}.{kind}")
+    return download(written, f"{found.leaderboard.track.slug}-evaluation-{found.pk}.{kind}")
 
 
 @require_GET

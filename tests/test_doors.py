@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from corpus import jobs
 from corpus.models import Formula, Job
 from pooling.pool_services import request_pool
+from scoring.analysis_services import request_analysis
 from scoring.leaderboard_services import release_leaderboard
 from tests.factories import make_collection, make_document
 from tests.scoring.conftest import Scene, build_scene
@@ -88,7 +89,12 @@ pooling:run_file                        L404440
 pooling:runs                            L000330
 pooling:submit                          L300330
 pooling:withdraw                        L404440
+scoring:analyse                         5555555
+scoring:analysis_json                   L333330
+scoring:analysis_table                  L333330
 scoring:beside                          4444440
+scoring:reports                         L333330
+scoring:report_table                    L333330
 scoring:choose_rival                    444444R
 scoring:compare                         4444440
 scoring:topic                           4444440
@@ -197,6 +203,8 @@ def addresses(scene: Scene) -> dict[str, str]:
     batch = scene.judged("high", "medium", "low")
     task = batch.assignments.earliest("pk")
     board = scene.leaderboard()
+    analysis = request_analysis(leaderboard=board, kind="topics", by=scene.organizer)
+    jobs.run(analysis.job_id)
     job = Job.objects.create(kind="tests.work", title="Work", collection=searched, track=scene.track)
     pool = request_pool(track=scene.track, name="built", seed=1, depth={}, by=scene.organizer)
     jobs.run(pool.job_id)
@@ -218,6 +226,9 @@ def addresses(scene: Scene) -> dict[str, str]:
         "board_id kind": [board.pk, "tsv"],
         "board_id other_id": [board.pk, board.pk],
         "board_id code": [board.pk, "A.1"],
+        "board_id name kind": [board.pk, "units", "tsv"],
+        "analysis_id": [analysis.pk],
+        "analysis_id name kind": [analysis.pk, "topics", "csv"],
         "evaluation_id other_id": [board.evaluations.get().pk] * 2,
         "evaluation_id": [board.evaluations.get().pk],
         "evaluation_id kind": [board.evaluations.get().pk, "csv"],

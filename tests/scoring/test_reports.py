@@ -1,0 +1,165 @@
+"""The reports of a leaderboard: tables of what is stored, and of what jobs computed; for organizers alone."""
+
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from corpus import jobs
+from scoring import report_selectors
+from scoring.analysis_services import request_analysis
+from scoring.models import Analysis, Leaderboard, Qrels
+from tests.scoring.conftest import QRELS, Scene
+
+
+@pytest.fixture
+def board(scored: Scene) -> Leaderboard:
+    for topic, difficulty in zip(scored.topics.values(), ("easy", "hard", "hard"), strict=True):
+        topic.labels = {"difficulty": difficulty}
+        topic.save()
+    scored.submit(scored.theirs, "middling", "9 10 é")
+    return scored.leaderboard()
+
+
+def analysed(scene: Scene, board: Leaderboard, kind: str, *beside: Qrels) -> Analysis:
+    analysis = request_analysis(leaderboard=board, kind=kind, beside=beside, by=scene.organizer)
+    assert analysis.job_id is not None
+    jobs.run(analysis.job_id)
+    analysis.refresh_from_db()
+    assert analysis.status == Analysis.Status.READY, analysis.job
+    return analysis
+
+
+def client_of(scene: Scene, part: str = "organizer") -> Client:
+    client = Client()
+    client.force_login(getattr(scene, part))
+    return client
+
+
+def table_of(page: dict[str, object], name: str) -> list[list[str]]:
+    tables = page["tables"]
+    assert isinstance(tables, list)
+    (found,) = [table for table in tables if table.name == name]
+    return [[text for text, _ in row] for row in found.cells]
+
+
+def test_units_and_rankings_by_label_need_no_job(scored: Scene, board: Leaderboard) -> None:
+    page = report_selectors.reports_page(scored.organizer, board)
+
+    assert table_of(page, "units")[0][1:6] == ["3", "2", "2", "2.0000", "6"]
+    runs = [row[0] for row in table_of(page, "label_difficulty")]
+    assert runs == ["good", "middling", "poor", "mean gap between neighbours"]
+    assert ["easy", "hard"] in [row[:2] for row in table_of(page, "label_difficulty_tau")]
+
+
+def test_a_measure_of_ones_choice_is_compared(scored: Scene, board: Leaderboard) -> None:
+    page = report_selectors.reports_page(scored.organizer, board, "AP(rel=2)'")
+    junk = report_selectors.reports_page(scored.organizer, board, "nonsense")
+
+    assert (page["charted"], junk["charted"]) == ("AP(rel=2)'", board.measures[0])
+
+
+def test_without_labels_the_page_says_where_to_give_them(scored: Scene) -> None:
+    board = scored.leaderboard()
+
+    page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+
+    assert "Rankings by label stand here once topics have labels (category, difficulty, dependence)" in page
+
+
+def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: Leaderboard) -> None:
+    client = client_of(scored)
+    address = reverse("scoring:reports", args=[board.pk])
+
+    asked = client.post(reverse("scoring:analyse", args=[board.pk]), {"kind": "reusability"})
+    analysis = Analysis.objects.get()
+    waiting = client.get(address).content.decode()
+    assert analysis.job_id is not None
+    jobs.run(analysis.job_id)
+    page = client.get(address).content.decode()
+
+    assert asked["Location"] == address
+    assert "What each team alone brought" not in waiting
+    for said in ("What each team alone brought", "Shallower pools", f"seed {analysis.seed}", "Compute again"):
+        assert said in page
+
+
+def test_what_a_team_alone_brought_and_what_it_cost_is_told_by_run_and_measure(
+    scored: Scene, board: Leaderboard
+) -> None:
+    analysed(scored, board, "reusability")
+    sections = report_selectors.reports_page(scored.organizer, board)["sections"]
+    (section,) = [one for one in sections if one.kind == "reusability"]
+
+    teams = table_of({"tables": section.tables}, "teams")
+    changes = table_of({"tables": section.tables}, "left_out")
+    assert [row[:2] for row in teams] == [["Ours", "1"], ["Theirs", "2"]]
+    assert len(changes) == 3 * len(board.measures)
+    assert all(float(row[5]) == pytest.approx(float(row[4]) - float(row[3]), abs=2e-4) for row in changes)
+
+
+def test_other_qrels_stand_beside(scored: Scene, board: Leaderboard) -> None:
+    students = scored.qrels(QRELS.replace(b"A.1 0 10 3", b"A.1 0 10 1"), name="students")
+    client = client_of(scored)
+
+    client.post(
+        reverse("scoring:analyse", args=[board.pk]),
+        {"kind": "beside", "beside": [str(students.pk), "junk", "99999"]},
+    )
+    analysis = Analysis.objects.get()
+    assert analysis.job_id is not None
+    jobs.run(analysis.job_id)
+    sections = report_selectors.reports_page(scored.organizer, board)["sections"]
+    (section,) = [one for one in sections if one.kind == "beside"]
+
+    assert [row[0] for row in table_of({"tables": section.tables}, "units")] == [
+        "version 1",
+        "version 2 (students)",
+    ]
+
+
+def test_fewer_topics_and_pairs_told_apart(scored: Scene, board: Leaderboard) -> None:
+    analysed(scored, board, "topics")
+    page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+
+    assert "Discriminative power" in page
+    assert "Fewer topics" in page
+
+
+@pytest.mark.parametrize("asked", [{"kind": "nonsense"}, {}, {"kind": "beside"}])
+def test_what_cannot_be_computed_is_refused(scored: Scene, board: Leaderboard, asked: dict[str, str]) -> None:
+    answer = client_of(scored).post(reverse("scoring:analyse", args=[board.pk]), asked)
+
+    assert answer.status_code == 409
+    assert not Analysis.objects.exists()
+
+
+def test_tables_are_files_too(scored: Scene, board: Leaderboard) -> None:
+    analysis = analysed(scored, board, "reusability")
+    client = client_of(scored)
+
+    def text(name: str, *arguments: object) -> str:
+        answer = client.get(reverse(f"scoring:{name}", args=arguments))
+        assert answer.status_code == 200
+        return str(answer.content.decode())
+
+    assert text("report_table", board.pk, "units", "tsv").splitlines()[0].split("\t")[:2] == [
+        "qrels",
+        "topics",
+    ]
+    assert text("analysis_table", analysis.pk, "teams", "csv").splitlines()[0].startswith("team,")
+    said = json.loads(text("analysis_json", analysis.pk))
+    assert (said["seed"], said["qrels"]["sha256"]) == (analysis.seed, board.qrels.sha256)
+    assert said["teams"] == analysis.result["teams"]
+    for name, first in (("report_table", board.pk), ("analysis_table", analysis.pk)):
+        assert client.get(reverse(f"scoring:{name}", args=[first, "nonsense", "tsv"])).status_code == 404
+
+
+def test_a_team_neither_reads_nor_asks(scored: Scene, board: Leaderboard) -> None:
+    Leaderboard.objects.filter(pk=board.pk).update(release="public", released_at="2026-01-01T00:00Z")
+    client = client_of(scored, "member")
+
+    assert client.get(reverse("scoring:reports", args=[board.pk])).status_code == 403
+    assert client.post(reverse("scoring:analyse", args=[board.pk]), {"kind": "topics"}).status_code == 403
+    assert not Analysis.objects.exists()
