@@ -1,10 +1,12 @@
 """Clustering by real workers: in the browser, by several at once, and killed on the way."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from corpus import clustering_jobs
@@ -90,7 +92,8 @@ def test_helper_works_beside_the_leader(worker: Factory, monkeypatch: pytest.Mon
     collection = maths()
     job = ask(collection)
     monkeypatch.setattr(clustering_jobs, "PARTS_A_HELPER", 1)
-    Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING, attempt=1)
+    alive = timezone.now() + timedelta(hours=1)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING, attempt=1, heartbeat_at=alive)
     leader = clustering_jobs.jobs.Progress(job.pk, 1)
     clustering_jobs._plan(leader, Clustering.objects.get())
     held_part = clustering_jobs._claim(leader, Clustering.objects.get())
