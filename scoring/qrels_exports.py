@@ -105,7 +105,7 @@ def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColu
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         raise SplitError(f"the qrels have no topic {', '.join(unknown[:5])}{more}")
     if not test or len(set(test)) == len(known):
-        raise SplitError(f"{len(set(test))} of {len(known)} topics for the test part leave the other empty")
+        raise SplitError(f"{len(set(test))} of {len(known)} topics for the test would leave a part empty")
     return of_topics(columns, known - set(test)), of_topics(columns, test)
 
 

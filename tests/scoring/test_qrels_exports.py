@@ -243,7 +243,7 @@ def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
         (["convert", "QRELS", "--topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
         (["convert", "QRELS", "--output", "THERE"], "File exists"),
         (["split", "QRELS", "--test-topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
-        (["split", "QRELS", "--test-share", "0", "--output", "OUT"], "leave the other empty"),
+        (["split", "QRELS", "--test-share", "0", "--output", "OUT"], "leave a part empty"),
         (["anonymise", "BROKEN", "--output", "OUT"], "no column of assessors"),
         (["anonymise", "BROKEN", "--column", "who", "--output", "OUT"], "no column who"),
         (["anonymise", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),

@@ -76,7 +76,7 @@ def test_the_same_choices_give_the_same_zip(scene: Scene, organizer: Client) -> 
     ("options", "said"),
     [
         ({"to": "xml"}, "Select a valid choice"),
-        ({"to": "csv", "test_share": "0.01"}, "leave the other empty"),
+        ({"to": "csv", "test_share": "0.01"}, "leave a part empty"),
         ({"to": "csv", "test_share": "7"}, "less than or equal to 0.99"),
         ({"to": "csv", "seed": "-1"}, "greater than or equal to 0"),
         ({}, "What the zip holds"),
