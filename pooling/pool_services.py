@@ -8,8 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 from django.db import transaction
+from numpy.typing import NDArray
 
 from corpus import jobs
+from corpus.formula_selectors import formulae_of
 from corpus.models import Collection, Job, Track, User
 from corpus.services import lock_track
 from pooling import pool_inputs, pool_rows
@@ -205,6 +207,15 @@ def _documents(pool: Pool, built: BuiltPool) -> dict[str, int]:
         return {}
     if built.members is not None:
         return document_ids(collection.pk, np.unique(built.members.post))
-    return (
-        document_ids(collection.pk, built.units.docno) if has_units(pool.track, pool.protocol.parsed) else {}
-    )
+    protocol = pool.protocol.parsed
+    if protocol.unit == "formula":
+        return _posts_of(collection, built.units.docno)
+    return document_ids(collection.pk, built.units.docno) if has_units(pool.track, protocol) else {}
+
+
+def _posts_of(collection: Collection, formulae: NDArray[np.bytes_]) -> dict[str, int]:
+    """Primary keys of the posts in which formulae stand, by formula."""
+    found = formulae_of(collection.pk, formulae)
+    posts = document_ids(collection.pk, np.unique(found.post))
+    pairs = zip(found.formula.tolist(), found.post.tolist(), strict=True)
+    return {formula.decode(): posts[post.decode()] for formula, post in pairs if post.decode() in posts}

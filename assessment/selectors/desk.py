@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 from assessment.models import Assignment, Batch, Judgment, TopicAssignment
 from assessment.rules import has_members, judging_rules, label_of
 from assessment.selectors.elsewhere import counting_batches, settled_entries
-from assessment.selectors.members import shown_members
+from assessment.selectors.members import shown_formula, shown_members
 from corpus.models import Document, Topic, Track, User
 from corpus.thread_selectors import address, shown_document, shown_topic
 from pooling.models import PoolEntry
@@ -165,9 +165,10 @@ def task_page(task: Assignment, user: User) -> dict[str, Any]:
         "topic": topic,
         "shown_topic": shown_topic(topic, [one for one in (track.collection, track.topic_collection) if one]),
         "document": None if document is None else shown_document(document),
-        "document_thread": _document_thread(document),
+        "document_thread": _document_thread(document) if rules.in_context else "",
         "docno": task.entry.docno,
         "layout": rules.layout,
+        "formula": shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
         "members": shown_members(task, in_context=rules.in_context) if has_members(rules) else [],
         "choices": choices(rules),
         "previous": _previous(task, rules),

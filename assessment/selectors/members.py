@@ -87,6 +87,13 @@ def marked_body(document: Document | None, formula: str) -> SafeString:
     return mark_safe(marking.mark(body, formula))  # noqa: S308 - sanitised when stored
 
 
+def shown_formula(task: Assignment, *, in_context: bool) -> ShownMember:
+    """A formula that is a unit by itself: as a member, in its post or alone."""
+    entry, collection = task.entry, task.batch.pool.track.collection
+    alone = PoolMember(docno=entry.docno, document=entry.document, entry=entry)
+    return _shown(alone, collection, latex_of(collection, [entry.docno]), None, in_context)
+
+
 def filled_in(members: list[ShownMember], entered: dict[str, Any]) -> list[ShownMember]:
     """The members with what was entered and is not stored."""
     return [

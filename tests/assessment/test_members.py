@@ -318,3 +318,21 @@ def test_frozen_unit_has_the_highest_grade_of_its_members(scene: Scene) -> None:
     qrels = freeze_qrels(pool=scene.pool, by=make_organizer())
 
     assert qrels_tsv(qrels).decode().splitlines() == ["B.1\t0\tv1\t3", "B.1\t0\tv2\t2"]
+
+
+def test_formula_that_is_a_unit_by_itself_is_judged_in_its_post(client: Client) -> None:
+    track = make_track(protocol="ntcir-12-wikipedia")
+    topic = make_topic(track, "N.1", latex="x^2")
+    pool = make_pool(track, {})
+    unit = add_unit(pool, topic, "77", ["77"], position=1)
+    PoolEntry.objects.filter(pk=unit.pk).update(document=unit.members.get().document)
+    unit.members.all().delete()
+    ada = make_assessor(track, "ada")
+    client.force_login(ada)
+    task = accept(make_batch(pool, {ada: [topic]}), ada)
+
+    text = client.get(task.get_absolute_url()).content.decode()
+
+    assert "math-container is-marked" in text
+    assert "Before." in text
+    assert 'name="choice"' in text

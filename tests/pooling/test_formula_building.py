@@ -1,12 +1,15 @@
 """Pools of visually distinct formulae as jobs: entries, members, and who brought what, from runs to rows."""
 
 import hashlib
+import io
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from corpus import jobs
 from corpus.models import Document, Formula
-from pooling import pool_services, selectors
+from pooling import pool_services, selectors, services
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from tests.pooling.formula_scene import FormulaScene, build_formula_scene
 
@@ -146,3 +149,38 @@ def test_top_up_without_anything_new_is_an_empty_pool(formulae: FormulaScene) ->
     second = build(formulae, name="Pool 2", tops_up=first)
 
     assert (second.status, second.statistics["n"]) == ("ready", 0)
+
+
+def test_formula_that_is_a_unit_by_itself_is_linked_to_its_post() -> None:
+    scene = build_formula_scene(protocol="ntcir-12-wikipedia")
+    kind = scene.track.protocol.parsed.runs.kinds[0]
+    lines = "".join(f"B.1 1 {n} {n} {-n} wiki\n" for n in range(1, 4))
+    services.submit_run(
+        track=scene.track,
+        team=scene.teams[0],
+        by=scene.organizer,
+        file=io.BytesIO(lines.encode()),
+        file_name="wiki.txt",
+        declared=services.Declaration(kind=kind),
+    )
+
+    pool = build(scene)
+
+    assert pool.status == "ready", pool.job and pool.job.error
+    found = PoolEntry.objects.filter(pool=pool).order_by("docno").values_list("docno", "document__docno")
+    assert list(found) == [("1", "1001"), ("2", "1002"), ("3", "1003")]
+    assert not PoolMember.objects.exists()
+
+
+def test_command_tops_up_a_pool_in_another_order(formulae: FormulaScene) -> None:
+    formulae.submit("a", [0, 1])
+    build(formulae)
+    formulae.submit("late", [2], team=1)
+    options: dict[str, Any] = {"seed": 1, "by": formulae.organizer.username, "order": "by-run-votes"}
+
+    call_command("build_pool", formulae.track.slug, name="Pool 2", top_up="Pool 1", **options)
+
+    pool = Pool.objects.get(name="Pool 2")
+    assert (pool.order, pool.statistics["n"]) == ("by-run-votes", 2)
+    with pytest.raises(CommandError, match="no pool of the name Pool 9"):
+        call_command("build_pool", formulae.track.slug, name="Pool 3", top_up="Pool 9", **options)

@@ -22,6 +22,12 @@ class Command(BaseCommand):
         parser.add_argument("--seed", required=True, type=seed_argument)
         parser.add_argument("--by", required=True, help="username of the organizer")
         parser.add_argument("--depth", type=depth_argument, action="append", default=[], metavar="KIND=K")
+        parser.add_argument(
+            "--order", choices=Pool.Order.values, help="of judging, instead of the protocol's"
+        )
+        parser.add_argument(
+            "--top-up", metavar="NAME", help="a pool of the track: hold only what it does not"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         track = Track.objects.filter(slug=options["track"]).first()
@@ -29,6 +35,9 @@ class Command(BaseCommand):
         if track is None or user is None:
             missing = f"track {options['track']}" if track is None else f"organizer {options['by']}"
             raise CommandError(f"There is no {missing}.")
+        earlier = track.pools.filter(name=options["top_up"]).first()
+        if options["top_up"] and earlier is None:
+            raise CommandError(f"{track} has no pool of the name {options['top_up']}.")
         try:
             pool = pool_services.request_pool(
                 track=track,
@@ -36,6 +45,8 @@ class Command(BaseCommand):
                 seed=options["seed"],
                 depth=dict(options["depth"]),
                 by=user,
+                order=options["order"] or "",
+                tops_up=earlier,
             )
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
