@@ -4,8 +4,9 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
-from corpus import formula_selectors, selectors, thread_selectors
+from corpus import formula_selectors, selectors
 from corpus.access import AuthenticatedRequest, person_required
+from corpus.views import context_of
 
 
 @person_required
@@ -27,8 +28,5 @@ def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     code = request.GET.get("formula", "").strip()
     if formula_selectors.has_formula(collection, code):
         return redirect("corpus:formula", collection.slug, code)
-    context = thread_selectors.collection_page(collection) | {
-        "missing_formula": code,
-        "formulae": formula_selectors.counts_in_words(collection),
-    }
+    context = context_of(collection, request.user) | {"missing_formula": code}
     return render(request, "corpus/collection.html", context, status=404)

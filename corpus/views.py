@@ -6,6 +6,16 @@ from django.views.decorators.http import require_GET
 
 from corpus import formula_selectors, import_selectors, selectors, thread_selectors
 from corpus.access import AuthenticatedRequest, person_required
+from corpus.models import Collection, User
+
+
+def context_of(collection: Collection, user: User, after: str = "") -> dict[str, object]:
+    """What the page of a collection shows; imports are for organizers."""
+    context = thread_selectors.collection_page(collection, after)
+    context["formulae"] = formula_selectors.counts_in_words(collection)
+    if user.is_organizer:
+        context["imports"] = import_selectors.import_jobs(collection)[:10]
+    return context
 
 
 @person_required
@@ -13,10 +23,7 @@ from corpus.access import AuthenticatedRequest, person_required
 def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What a collection is, and the way to its threads. Whoever may read it; imports are for organizers."""
     found = get_object_or_404(selectors.collections_for(request.user), slug=slug)
-    context = thread_selectors.collection_page(found, request.GET.get("after", ""))
-    context["formulae"] = formula_selectors.counts_in_words(found)
-    if request.user.is_organizer:
-        context["imports"] = import_selectors.import_jobs(found)[:10]
+    context = context_of(found, request.user, request.GET.get("after", ""))
     return render(request, "corpus/collection.html", context)
 
 
@@ -28,10 +35,7 @@ def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     docno = request.GET.get("docno", "").strip()
     if thread := thread_selectors.thread_of(found, docno):
         return redirect(thread_selectors.address(found, thread, docno))
-    context = thread_selectors.collection_page(found) | {
-        "missing": docno,
-        "formulae": formula_selectors.counts_in_words(found),
-    }
+    context = context_of(found, request.user) | {"missing": docno}
     return render(request, "corpus/collection.html", context, status=404)
 
 

@@ -106,6 +106,7 @@ def test_id_leads_to_its_formula_or_back_with_a_word(page: Client) -> None:
     assert lost.status_code == 404
     assert "No formula of this collection has the id" in lost.content.decode()
     assert "&lt;f9&gt;" in lost.content.decode()
+    assert "Imports" in lost.content.decode()
 
 
 def test_collection_says_what_formulae_it_has(page: Client) -> None:
