@@ -1,6 +1,7 @@
 """The reports of a leaderboard: what stands in the database already, and the analyses that jobs computed."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -120,14 +121,20 @@ def _charts(tables: Sequence[Table], measure: str) -> list[tuple[str, str, Curve
             ("relevant units found", [_height(row["of all relevant"]) for row in depths]),
             (f"Kendall's tau by {measure}", [_height(row["tau"]) for row in depths]),
         ]
-        title = f"Shallower pools: share of the relevant units (line), Kendall's tau by {measure} (dashes)"
-        charts.append(("depths", title, curve_chart([str(row["depth"]) for row in depths], lines)))
+        title = f"Shallower pools: share of the relevant units (line), Kendall's tau by {measure} (dashes), by depth"
+        charts.append(("depths", title, curve_chart([_short(row["depth"]) for row in depths], lines)))
     topics = _rows(by_name.get("topics"), measure)
     if len(topics) > 1:
         lines = [(name, [_height(row[name]) for row in topics]) for name in ("tau", "low", "high")]
         title = f"Fewer topics: Kendall's tau with the ranking by all, by {measure}; mean, and where 95 % lie"
         charts.append(("topics", title, curve_chart([str(row["topics"]) for row in topics], lines)))
     return charts
+
+
+def _short(depth: Cell) -> str:
+    """The first of several depths: a chart has no room for more."""
+    found = re.search(r"\d+", str(depth))
+    return found[0] if found else ""
 
 
 def _height(value: Cell) -> float:
