@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ NOUNS = {
     "passage": ("citation", "citations"),
 }
 NAMED = 20  # missing topics that are named
+PART = 1 << 14  # rows that are looked through for repeated ones at once
 
 # How each of an array of distinct docnos stands to the collection.
 FIT, ABSENT, OTHER_UNIT = 0, 1, 2
@@ -177,7 +179,18 @@ def _may_repeat(rows: RunRows) -> bool:
     for key in byte_keys(rows.docno):
         digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
         digest ^= digest >> np.uint64(31)
-    return has_equal(digest)
+    parts = _parts(rows.topic_index)
+    return any(has_equal(digest[first:end]) for first, end in pairwise(parts))
+
+
+def _parts(topic_index: NDArray[np.int32]) -> list[int]:
+    """Where to cut rows into parts that stay in the processor's cache: never within a topic, nowhere if topics mix."""
+    n, step = len(topic_index), np.diff(topic_index)
+    if (step < 0).any():
+        return [0, n]
+    starts = np.append(np.flatnonzero(step) + 1, n)
+    cuts = starts[np.searchsorted(starts, np.arange(PART, n, PART))]
+    return [0, *np.unique(np.append(cuts, n)).tolist()]
 
 
 def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:

@@ -578,3 +578,19 @@ def test_real_runs_are_taken(data: Path, name: str, n_lines: int, n_topics: int,
     ties = {one.code: one.n for one in checked.report.warnings}.get("ties", 0)
     assert (checked.report.n_lines, checked.report.n_topics, ties) == (n_lines, n_topics, tied)
     assert checked.columns is not None
+
+
+@pytest.mark.parametrize("n", [1, 40_000])
+def test_a_document_repeated_far_away_is_found_in_long_runs(n: int, tmp_path: Path) -> None:
+    """Rows are looked through part by part; no part cuts a topic, and topics that are taken up again are no parts."""
+    lines = [
+        f"A.{topic}\t{doc}\t{doc + 1}\t{-doc}\tr\n" for topic in range(n // 1000 + 1) for doc in range(1000)
+    ]
+    again = "A.0\t999\t1\t-2000\tr\n"
+
+    for place in (1000, len(lines)):
+        path = tmp_path / "r.tsv"
+        path.write_text("".join([*lines[:place], again, *lines[place:]]))
+        report = check_run(path, protocol=load_protocol("arqmath-2021-task1"), name="r").report
+        assert [error.code for error in report.errors] == ["repeated", "too-many-ranks"]
+        assert report.errors[0].lines[0].number == place + 1
