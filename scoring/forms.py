@@ -77,7 +77,9 @@ class ExportForm(forms.Form):
 class ImportForm(forms.Form):
     """An official qrels file. Every complaint is shown with its line."""
 
-    file = forms.FileField(help_text=f"Topic, 0, docno, grade; or TSV or CSV under a header. UTF-8, at most {MAX_MB} MB.")
+    file = forms.FileField(
+        help_text=f"Topic, 0, docno, grade; or TSV or CSV under a header. UTF-8, at most {MAX_MB} MB."
+    )
     name = _name()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
