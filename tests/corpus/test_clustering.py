@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -231,7 +232,7 @@ def test_part_that_a_helper_holds_is_left_to_it_while_it_lives(
     leader = start_clustering(collection=collection, is_anew=False, by=None)
     clustering_jobs._plan(_running(leader), Clustering.objects.get())
     helper = _running(Job.objects.get(kind=HELP))
-    Job.objects.filter(pk=helper.job_id).update(heartbeat_at=leader.created_at)
+    Job.objects.filter(pk=helper.job_id).update(heartbeat_at=leader.created_at + timedelta(hours=1))
     held = clustering_jobs._claim(helper, Clustering.objects.get())
     waits: list[float] = []
 
