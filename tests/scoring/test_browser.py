@@ -5,15 +5,19 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.urls import reverse
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
+from corpus import jobs
+from scoring.analysis_services import request_analysis
 from scoring.leaderboard_services import request_leaderboard
 from scoring.qrels_services import freeze_qrels
 from tests.factories import PASSWORD
 from tests.scoring.conftest import Scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LONG = "a-run-with-a-rather-long-name-made-of-many-words"
 SCREENS: list[dict[str, Any]] = [
     {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
@@ -43,16 +47,30 @@ def faults(page: Page) -> list[str]:
 def test_every_page_is_accessible_on_every_screen(
     scored: Scene, live_server: LiveServer, new_page: Callable[..., Page], screen: dict[str, Any]
 ) -> None:
-    scored.submit(scored.ours, "a-run-with-a-rather-long-name-made-of-many-words", "10 9")
+    scored.submit(scored.ours, LONG, "10 9")
     scored.judged("high", "medium", "system-failure", "low")
     frozen = freeze_qrels(pool=scored.pool, by=scored.organizer, name="after the first round")
     board = scored.leaderboard(release="participants")
+    scored.leaderboard(scored.qrels(b"A.1 0 10 1\nA.2 0 10 2\n", name="students"), release="participants")
+    for kind in ("reusability", "topics"):
+        jobs.run(request_analysis(leaderboard=board, kind=kind, by=scored.organizer).job_id or 0)
     running = request_leaderboard(qrels=frozen, by=scored.organizer)
-    evaluation = board.evaluations.get(run__tag="good")
+    evaluation, second = (board.evaluations.get(run__tag=tag) for tag in ("good", LONG))
+    pages = {
+        "topics": [board.pk],
+        "topic": [board.pk, "A.1"],
+        "beside": [board.pk, scored.track.leaderboards.get(qrels__name="students").pk],
+        "compare": [evaluation.pk, second.pk],
+    }
     track = "/tracks/arq"
     everybody = [f"{track}/leaderboards/", board.get_absolute_url(), evaluation.get_absolute_url()]
     everybody += [f"{track}/qrels/", board.qrels.get_absolute_url()]
-    organizers = [frozen.get_absolute_url(), running.get_absolute_url()]
+    everybody += [reverse(f"scoring:{name}", args=arguments) for name, arguments in pages.items()]
+    organizers = [
+        reverse("scoring:reports", args=[board.pk]),
+        frozen.get_absolute_url(),
+        running.get_absolute_url(),
+    ]
     organizers += [f"{track}/qrels/freeze/", f"{track}/qrels/import/"]
 
     found = {}
