@@ -32,7 +32,7 @@ class Command(BaseCommand):
             job = self._job(options["slug"], is_anew=options["anew"])
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
-        with bar_of(job):
+        with bar_of(job, " parts"):
             follow(job)
         if job.state == Job.State.FAILED:
             raise CommandError(job.error)

@@ -103,10 +103,10 @@ def follow(job: Job) -> None:
 
 
 @contextmanager
-def bar_of(job: Job) -> Iterator[None]:
+def bar_of(job: Job, unit: str = "B") -> Iterator[None]:
     """A progress bar that follows the job's row, whoever does the job."""
     stop = threading.Event()
-    thread = threading.Thread(target=_draw, args=[job.pk, stop], daemon=True)
+    thread = threading.Thread(target=_draw, args=[job.pk, stop, unit], daemon=True)
     thread.start()
     try:
         yield
@@ -115,8 +115,8 @@ def bar_of(job: Job) -> Iterator[None]:
         thread.join()
 
 
-def _draw(job_id: int, stop: threading.Event) -> None:
-    with tqdm(unit="B", unit_scale=True, leave=False) as bar:
+def _draw(job_id: int, stop: threading.Event, unit: str) -> None:
+    with tqdm(unit=unit, unit_scale=True, leave=False) as bar:
         while not stop.wait(POLL_SECONDS):
             current = Job.objects.filter(pk=job_id).first()
             if current is not None:
