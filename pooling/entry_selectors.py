@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Min, QuerySet
-from django.utils.safestring import SafeString, mark_safe
 
 from corpus import marking, sanitise
 from corpus.models import Collection, Document, Formula, Topic
@@ -38,7 +37,7 @@ class ShownMember(NamedTuple):
     post: str
     address: str
     latex: str
-    excerpt: SafeString
+    excerpt: str
     runs: list[Brought]
 
 
@@ -128,12 +127,11 @@ def shown_members(pool: Pool, members: Sequence[PoolMember]) -> list[ShownMember
     ]
 
 
-def excerpt(document: Document | None, formula: str) -> SafeString:
-    """The paragraph of a post, or of its title, in which a formula stands; its links are not resolved."""
+def excerpt(document: Document | None, formula: str) -> str:
+    """The paragraph of a post, or its title, in which a formula stands, as stored HTML for the filter `as_body`."""
     if document is None:
-        return mark_safe("")
-    html = marking.around(document.body, formula) or marking.around(document.title, formula)
-    return mark_safe(html)  # noqa: S308 - sanitised when stored
+        return ""
+    return marking.around(document.body, formula) or marking.around(document.title, formula)
 
 
 def latex_of(collection: Collection | None, formulae: Iterable[str]) -> dict[str, str]:

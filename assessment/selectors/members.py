@@ -20,7 +20,7 @@ class ShownMember(NamedTuple):
     key: str
     docno: str
     latex: str
-    excerpt: SafeString
+    excerpt: str
     body: SafeString
     post: str
     address: str

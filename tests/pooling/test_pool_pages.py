@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from corpus import jobs
 from corpus.models import Formula, Job
+from corpus.sanitise import clean_body
 from pooling import pool_previews, pool_services
 from pooling.models import Pool
 from tests.factories import make_organizer
@@ -182,6 +183,21 @@ def test_entry_shows_its_members_where_they_stand_and_who_brought_them(
     assert f"/collections/{formulae.collection.slug}/threads/1000/" in text
     assert "12 members in all" in text
     assert "In 2 runs, best rank 1" in text
+
+
+def test_links_and_markup_around_a_formula_lead_nowhere(formulae: FormulaScene, organizer: Client) -> None:
+    post = formulae.collection.documents.get(docno="1001")
+    link = '<a href="https://example.org/x">there</a> <script>alert(1)</script>'
+    post.body = clean_body(f'<p>{link}<span class="math-container" id="1">x</span></p>')
+    post.save(update_fields=["body"])
+    Formula.objects.filter(code="1").update(latex="</span><script>alert(2)</script>")
+
+    text = page(organizer, "pool_topic", formula_pool(formulae).pk, formulae.topic.code)
+
+    assert "alert(1)" not in text
+    assert "<script>alert(2)" not in text
+    assert 'class="external-link"' in text
+    assert 'href="https://example.org' not in text
 
 
 def test_members_that_are_not_shown_stand_on_the_page_of_the_entry(

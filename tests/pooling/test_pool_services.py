@@ -4,7 +4,7 @@ import hashlib
 import io
 import signal
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from django.db import connection
@@ -15,6 +15,8 @@ from corpus.models import Collection, Job, Topic
 from pooling import pool_services, selectors, services
 from pooling.errors import PoolRefused
 from pooling.models import Contribution, Pool, PoolEntry, Run
+from pooling.order import ORDERS
+from protocols.schema import JudgingOrder
 from tests.conftest import wait_until
 from tests.factories import make_track
 from tests.pooling.conftest import Scene, build_scene
@@ -288,6 +290,10 @@ def test_order_of_judging_is_recorded_and_part_of_the_record(scene: Scene) -> No
     chosen = build(scene, name="Pool 2", order="by-run-votes")
     assert (chosen.order, chosen.status) == ("by-run-votes", "ready")
     assert selectors.pool_record(chosen)["order"] == "by-run-votes"
+
+
+def test_every_order_of_the_protocols_can_be_recorded() -> None:
+    assert set(Pool.Order.values) == set(get_args(JudgingOrder)) == set(ORDERS)
 
 
 def test_top_up_of_what_is_not_there_is_refused(scene: Scene) -> None:
