@@ -4,8 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db import connection
 
-from corpus.formula_selectors import BATCH, formula_counts, formulae_of, instances_of
+from corpus.formula_selectors import (
+    _COLUMNS,
+    _WITH_VISUAL,
+    BATCH,
+    formula_counts,
+    formulae_of,
+    instances_of,
+)
 from corpus.formulae import Formulae
 from corpus.models import Collection, Formula
 from tests.factories import make_collection
@@ -53,6 +61,19 @@ def test_instances_come_by_visual_id(collection: Collection) -> None:
         "8",
         "é:1,a",
     ]
+
+
+def test_instances_are_found_by_the_index(collection: Collection) -> None:
+    """The index has only formulae with a visual id: the statement must say so to use it."""
+    many = [f"v{i}" for i in range(200)]
+    statement = _COLUMNS.format(key="visual") + _WITH_VISUAL
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+        cursor.execute(f"EXPLAIN {statement}", [collection.pk, many])
+        plan = "".join(line for (line,) in cursor.fetchall())
+
+    assert "formula_visual" in plan
 
 
 def test_formulae_without_a_visual_id_look_like_nothing(collection: Collection) -> None:
