@@ -1,17 +1,15 @@
-"""One formula of a post, marked where it stands, and the part of the post around it. A kernel: no Django, no HTML parser.
+"""One formula of a post, marked where it stands, and the part of the post around it. A kernel: no HTML parser.
 
-Takes stored HTML, which `corpus.sanitise` has written: its tags are in lower case and balanced, and no text or attribute
-holds a bare angle bracket. What comes out is as balanced, so as safe, as what went in.
+Takes stored HTML, which `corpus.sanitise` has written: its tags are in lower case and balanced, and no text or
+attribute holds a bare angle bracket. What comes out is as balanced, so as safe, as what went in.
 """
 
 import re
 
 CLASS = "is-marked"
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>")
-_BLOCKS = frozenset(
-    "blockquote caption dd div dt h4 h5 h6 li ol p pre table tbody td tfoot th thead tr ul dl".split()
-)
-_INNER = frozenset("caption dd div dt h4 h5 h6 li p pre td th blockquote".split())
+_INNER = frozenset({"blockquote", "caption", "dd", "div", "dt", "h4", "h5", "h6", "li", "p", "pre", "td", "th"})
+_BLOCKS = _INNER | {"dl", "ol", "table", "tbody", "tfoot", "thead", "tr", "ul"}
 
 
 def _opening(formula_id: str) -> str:

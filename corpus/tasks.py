@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-import corpus.clustering_jobs  # noqa: F401 - registers its handlers
+import corpus.clustering_jobs
 import corpus.import_jobs  # noqa: F401 - registers its handler
 from corpus import jobs
 

@@ -24,8 +24,8 @@ POLL_SECONDS = 0.5
 class Command(BaseCommand):
     help = (
         "Import Stack Exchange dump files (Posts, Users, Tags, Comments, PostLinks, Votes), documents as one JSON "
-        "object a line, or formula indexes (TSV in LaTeX, SLT or OPT) into a collection, which is made if there is none. "
-        "A folder stands for the files in it. Files may be packed with gz, xz or zip. "
+        "object a line, or formula indexes (TSV in LaTeX, SLT or OPT) into a collection, which is made if there is "
+        "none. A folder stands for the files in it. Files may be packed with gz, xz or zip. "
         "An import that was interrupted goes on where it stopped if the same command is given again."
     )
 
