@@ -8,7 +8,9 @@ import re
 
 CLASS = "is-marked"
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>")
-_INNER = frozenset({"blockquote", "caption", "dd", "div", "dt", "h4", "h5", "h6", "li", "p", "pre", "td", "th"})
+_INNER = frozenset(
+    {"blockquote", "caption", "dd", "div", "dt", "h4", "h5", "h6", "li", "p", "pre", "td", "th"}
+)
 _BLOCKS = _INNER | {"dl", "ol", "table", "tbody", "tfoot", "thead", "tr", "ul"}
 
 
