@@ -1,13 +1,21 @@
+import csv
+import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
 
 from corpus import jobs
 from corpus.models import Job
 from pooling import services as runs
 from pooling.models import Run
+from scoring.analysis_services import request_analysis
+from scoring.board_files import board_file
+from scoring.board_selectors import board_rows
 from scoring.errors import LeaderboardRefused
 from scoring.leaderboard_services import release_leaderboard, request_leaderboard, score_runs
 from scoring.models import Evaluation, Leaderboard, Score
@@ -191,6 +199,18 @@ def test_the_database_keeps_an_unfinished_leaderboard_hidden(scored: Scene) -> N
         Leaderboard.objects.filter(pk=board.pk).update(release="public")
 
 
+def values_in_files(scene: Scene, board: Leaderboard) -> list[dict[str, tuple[str, ...]]]:
+    """The first three values of each run, in the JSON file and in the TSV."""
+    said = json.loads(board_file(scene.organizer, board, "json"))
+    in_json = {
+        run["run"]: tuple(f"{run['measures'][name]['value']:.4f}" for name in board.measures[:3])
+        for run in said["runs"]
+    }
+    rows = list(csv.DictReader(StringIO(board_file(scene.organizer, board, "tsv")), delimiter="\t"))
+    in_tsv = {row["run"]: tuple(row[name] for name in board.measures[:3]) for row in rows}
+    return [in_json, in_tsv]
+
+
 def test_real_runs_have_their_published_values_through_the_database(scene: Scene, data: Path) -> None:
     for code in {f"A.{n}" for n in range(1, 101)} - set(scene.topics):
         scene.track.topics.create(code=code)
@@ -206,3 +226,21 @@ def test_real_runs_have_their_published_values_through_the_database(scene: Scene
     board = scene.leaderboard(scene.qrels(real_qrels(data).read_bytes()))
 
     assert {name: tuple(values[:3]) for name, values in means(board).items()} == KNOWN
+    assert values_in_files(scene, board) == [KNOWN, KNOWN]
+    tiers = {row.run.tag: row.cells[0].tier for row in board_rows(scene.organizer, board)}
+    best, worst = "scm_ensemble-task1.tsv.gz", "prim_zbMATH-task1-auto-both-P.tsv"
+    assert set(tiers[best]).isdisjoint(tiers[worst])
+    analysis = request_analysis(leaderboard=board, kind="topics", by=scene.organizer)
+    jobs.run(analysis.job_id or 0)
+    client = Client()
+    client.force_login(scene.organizer)
+    evaluation = board.evaluations.get(run__tag=best)
+    for name, arguments in {
+        "leaderboard": [board.pk],
+        "topics": [board.pk],
+        "topic": [board.pk, "A.1"],
+        "reports": [board.pk],
+        "evaluation": [evaluation.pk],
+        "compare": [evaluation.pk, board.evaluations.get(run__tag=worst).pk],
+    }.items():
+        assert client.get(reverse(f"scoring:{name}", args=arguments)).status_code == 200, name
