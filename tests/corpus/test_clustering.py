@@ -2,18 +2,14 @@
 
 import csv
 import gzip
-import io
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
 
-from corpus import clustering_jobs, clustering_services, jobs
+from corpus import clustering_jobs, jobs
 from corpus.clustering_jobs import HELP, ClusteringRefused
-from corpus.clustering_services import cluster_submitted, start_clustering
+from corpus.clustering_services import start_clustering
 from corpus.import_services import sources_of, start_import
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula, Job
 from tests.corpus.formulae import FAULTY, START, One, add_formulae, letter, visual_ids_of
@@ -55,10 +51,6 @@ def done(job: Job) -> Job:
     jobs.run(job.pk)
     job.refresh_from_db()
     return job
-
-
-def array(*codes: str) -> Any:
-    return np.array([code.encode() for code in codes], dtype=np.bytes_)
 
 
 def test_formulae_that_look_alike_get_one_id_in_the_order_of_their_ids(collection: Collection) -> None:
@@ -313,135 +305,6 @@ def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) 
 
     with pytest.raises(ClusteringRefused, match="An import into maths is under way"):
         start_clustering(collection=collection, is_anew=False, by=None)
-
-
-# What runs have submitted.
-
-
-def test_submitted_formulae_are_clustered_by_themselves(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
-
-    found = cluster_submitted(collection, array("3", "10", "9", "unknown"))
-
-    assert found.formula.tolist() == [b"10", b"3", b"9"]
-    assert found.visual.tolist() == [b"2", b"1", b"1"]
-    assert visual_ids_of(collection) == {"2": "", "3": "1", "4": "", "5": "", "9": "1", "10": "2"}
-
-
-def test_later_submissions_find_the_ids_made_before(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
-    cluster_submitted(collection, array("10", "9"))
-
-    found = cluster_submitted(collection, array("10", "2", "3", "9", "4"))
-
-    assert dict(zip(found.formula.tolist(), found.visual.tolist(), strict=True)) == {
-        b"9": b"1",
-        b"10": b"2",
-        b"2": b"3",
-        b"3": b"3",
-        b"4": b"4",
-    }
-
-
-def test_submitted_formulae_join_given_ids_and_never_collide_with_any(collection: Collection) -> None:
-    add_formulae(
-        collection,
-        [
-            One("1", "x", letter("x"), "30"),
-            One("2", "x", letter("x")),
-            One("3", "y"),
-            One("4", "z", None, "40"),
-        ],
-    )
-
-    found = cluster_submitted(collection, array("1", "2", "3"))
-
-    assert found.visual.tolist() == [b"30", b"30", b"41"]
-
-
-def test_submitted_formulae_that_all_have_ids_cost_one_query(
-    collection: Collection, django_assert_num_queries: Any
-) -> None:
-    add_formulae(collection, [One("1", "x", None, "30"), One("2", "y", None, "31")])
-
-    with django_assert_num_queries(1):
-        found = cluster_submitted(collection, array("1", "2"))
-
-    assert found.visual.tolist() == [b"30", b"31"]
-
-
-def test_submitted_formulae_that_came_after_the_clustering_of_all_are_refused(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
-    clustered(collection)
-    add_formulae(collection, [One("11", "new")])
-
-    assert len(cluster_submitted(collection, array("2", "5"))) == 2  # of 5 nothing is known: it has no id
-    with pytest.raises(
-        ClusteringRefused, match="1 of the formulae that runs have submitted came into maths after"
-    ):
-        cluster_submitted(collection, array("2", "5", "11"))
-
-
-def test_ids_that_another_pool_makes_meanwhile_are_taken_into_account(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add_formulae(collection, MIXED)
-    keys_of = clustering_services.keys_of
-    calls: list[int] = []
-
-    def meanwhile(collection_id: int, codes: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 1:
-            Formula.objects.filter(code="2").update(visual="6")
-        return keys_of(collection_id, codes)
-
-    monkeypatch.setattr(clustering_services, "keys_of", meanwhile)
-    found = cluster_submitted(collection, array("3", "10"))
-
-    assert found.visual.tolist() == [b"7", b"6"]
-    assert len(calls) == 2
-
-
-# The command.
-
-
-def test_command_clusters_and_says_what_came_of_it(collection: Collection) -> None:
-    add_formulae(collection, [*MIXED, One("11", "y", letter("w"), "A"), One("12", "w", letter("v"), "A")])
-    out = io.StringIO()
-
-    call_command("cluster_formulae", "maths", stdout=out, stderr=io.StringIO())
-
-    assert out.getvalue() == (
-        "8 formulae: 5 with an SLT string, 2 whose MathML gives none, 1 without MathML.\n"
-        "4 visually distinct formulae; 2 formulae had their visual id from the index, "
-        "1 has none: nothing is known of it.\n"
-        "Given ids and our strings disagree on 2 formulae: "
-        "1 id with several SLT strings, 0 SLT strings with several ids.\n"
-    )
-
-
-def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
-    job = start_clustering(collection=collection, is_anew=False, by=None)
-    errors = io.StringIO()
-
-    call_command("cluster_formulae", "maths", stdout=io.StringIO(), stderr=errors)
-
-    job.refresh_from_db()
-    assert job.state == Job.State.DONE
-    assert errors.getvalue().startswith("Taking up the clustering of ")
-
-
-@pytest.mark.parametrize(
-    ("slug", "message"),
-    [
-        ("nothing", "There is no collection nothing."),
-        ("maths", "maths has no formulae. Import a formula index first."),
-    ],
-)
-def test_command_refuses_in_a_sentence(collection: Collection, slug: str, message: str) -> None:
-    with pytest.raises(CommandError, match=message):
-        call_command("cluster_formulae", slug, stdout=io.StringIO(), stderr=io.StringIO())
 
 
 def test_megabyte_formula_and_broken_mathml_are_formulae_like_others(collection: Collection) -> None:
