@@ -150,7 +150,7 @@ def _found(table: _Table, known: dict[str, str]) -> str:
     old = ", ".join(f"old.{name}" for name in known)
     return f"""
         CREATE TEMP TABLE stage_formula AS
-            SELECT new.*, old.id AS old_id, ({old}) IS DISTINCT FROM ROW ({", ".join(known.values())}) AS differs
+            SELECT new.*, old.id AS old_id, ROW ({old}) IS DISTINCT FROM ROW ({", ".join(known.values())}) AS differs
             FROM stage_lines new LEFT JOIN {table.name} old ON {table.keys};
         DROP TABLE stage_lines
     """  # noqa: S608 - our own names

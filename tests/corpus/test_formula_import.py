@@ -126,6 +126,23 @@ def test_later_index_brings_up_to_date(tmp_path: Path) -> None:
     assert list(rows) == [("1", "6", 3, "8", "y"), ("2", "5", 2, "9", "x"), ("3", "5", 0, "7", "z")]
 
 
+def test_later_index_of_mathml_brings_up_to_date(tmp_path: Path) -> None:
+    old, new = "<math><mi>x</mi></math>", "<math><mi>y</mi></math>"
+    collection = empty()
+    imported(
+        collection,
+        write(tmp_path, "old.tsv", f"{V1}1\t5\t4\tanswer\t{old}\n2\t5\t4\tanswer\t{old}\n"),
+    )
+
+    later = imported(
+        collection,
+        write(tmp_path, "new.tsv", f"{V1}1\t5\t4\tanswer\t{new}\n3\t5\t4\tanswer\t{new}\n"),
+    )
+
+    assert later.state == Job.State.DONE, later.error
+    assert mathml_of(collection) == [("slt", "1", new), ("slt", "2", old), ("slt", "3", new)]
+
+
 @pytest.mark.parametrize("names", [("latex.tsv", "slt.tsv"), ("slt.tsv", "latex.tsv")])
 def test_representations_join_in_any_order_and_versions_lose_nothing(
     tmp_path: Path, names: tuple[str, str]
