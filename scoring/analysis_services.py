@@ -58,8 +58,7 @@ def request_analysis(
         raise AnalysisRefused(
             f"The leaderboard is {board.get_status_display()}; only a finished one is analysed."
         )
-    if board.analyses.filter(kind=kind, status=Analysis.Status.COMPUTING).exists():
-        raise AnalysisRefused("This is being computed at this moment; wait until it is done.")
+    _refuse_while_computing(board, kind)
     chosen = versions_beside(board).filter(pk__in=[one.pk for one in beside])
     if kind == Analysis.Kind.BESIDE and not chosen:
         raise AnalysisRefused("Choose at least one other version of the track's qrels.")
@@ -81,12 +80,20 @@ def request_analysis(
     return analysis
 
 
+def _refuse_while_computing(board: Leaderboard, kind: str) -> None:
+    if board.analyses.filter(kind=kind, status=Analysis.Status.COMPUTING).exists():
+        raise AnalysisRefused("This is being computed at this moment; wait until it is done.")
+
+
 def _analysis_failed(*, analysis_id: int) -> None:
     computing = Analysis.objects.filter(pk=analysis_id, status=Analysis.Status.COMPUTING)
     computing.update(status=Analysis.Status.FAILED)
 
 
 def _analysis_retried(*, analysis_id: int) -> None:
+    analysis = Analysis.objects.get(pk=analysis_id)
+    board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=analysis.leaderboard_id)
+    _refuse_while_computing(board, analysis.kind)
     failed = Analysis.objects.filter(pk=analysis_id, status=Analysis.Status.FAILED)
     failed.update(status=Analysis.Status.COMPUTING)
 

@@ -36,10 +36,7 @@ def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
     """
     qrels = Qrels.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=qrels.pk)
     protocol = qrels.track.protocol.parsed
-    if qrels.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
-        raise LeaderboardRefused(
-            f"Runs are being scored against {qrels} at this moment; wait until that is done."
-        )
+    _refuse_while_scoring(qrels)
     if not selectors.runs_to_score(qrels.track).exists():
         kinds = ", ".join(protocol.runs.scored_kinds)
         raise LeaderboardRefused(
@@ -67,6 +64,13 @@ def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
     return board
 
 
+def _refuse_while_scoring(qrels: Qrels) -> None:
+    if qrels.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
+        raise LeaderboardRefused(
+            f"Runs are being scored against {qrels} at this moment; wait until that is done."
+        )
+
+
 def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
     """Score the runs against a new version of qrels, if the track's runs were scored before; old scores stay.
 
@@ -85,6 +89,13 @@ def _scoring_failed(*, leaderboard_id: int) -> None:
     boards.update(status=Leaderboard.Status.FAILED)
 
 
+def _scoring_retried(*, leaderboard_id: int) -> None:
+    qrels = Qrels.objects.select_for_update(of=("self",)).get(leaderboards=leaderboard_id)
+    _refuse_while_scoring(qrels)
+    boards = Leaderboard.objects.filter(pk=leaderboard_id, status=Leaderboard.Status.FAILED)
+    boards.update(status=Leaderboard.Status.SCORING)
+
+
 class _Scored(NamedTuple):
     run: Run
     scores: RunScores
@@ -92,7 +103,7 @@ class _Scored(NamedTuple):
     curves: dict[str, Any]
 
 
-@jobs.handler("scoring.score_runs", failed=_scoring_failed)
+@jobs.handler("scoring.score_runs", failed=_scoring_failed, retried=_scoring_retried)
 def score_runs(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     """Score every standing run of a scored kind. Stored in one transaction: there is never a half leaderboard.
 

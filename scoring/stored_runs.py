@@ -8,6 +8,7 @@ from corpus.formula_selectors import formulae_of
 from corpus.models import Collection, Track
 from pooling.columns import Ranked, RunColumns, load, load_ranking
 from pooling.models import PoolMember, Run
+from pooling.selectors import chain
 from scoring.distinct_formulae import collapse_instances
 from scoring.duplicates import DuplicatesError, with_duplicates
 from scoring.errors import LeaderboardRefused
@@ -81,7 +82,8 @@ def _reading(run: Run) -> Iterator[BinaryIO]:
 def judged_documents(qrels: Qrels, columns: QrelsColumns | None = None) -> JudgedDocuments:
     """A version made ready for scoring, with the near-duplicates that its pools tie to what was judged.
 
-    `columns` are its rows, if they are read already, or some of them.
+    Its pools are the one that it was frozen from, with those that this one tops up; of an imported file, all that the
+    track has. `columns` are its rows, if they are read already, or some of them.
 
     Raises
     ------
@@ -92,6 +94,8 @@ def judged_documents(qrels: Qrels, columns: QrelsColumns | None = None) -> Judge
     if not qrels.track.protocol.parsed.scoring.duplicates_are_false_alarms:
         return JudgedDocuments(columns)
     members = PoolMember.objects.filter(entry__pool__track=qrels.track).order_by("pk")
+    if qrels.pool is not None:
+        members = members.filter(entry__pool__in=chain(qrels.pool))
     rows = members.values_list("entry__topic__code", "docno", "entry__docno")
     tied = {
         (topic.encode(), docno.encode(), judged.encode()) for topic, docno, judged in rows if docno != judged

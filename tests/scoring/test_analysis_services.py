@@ -163,6 +163,22 @@ def test_a_failed_analysis_can_be_tried_again(scored: Scene) -> None:
     assert analysis.status == Analysis.Status.READY
 
 
+def test_a_failed_analysis_waits_while_another_one_is_computed(scored: Scene) -> None:
+    board = scored.leaderboard()
+    stored = Run.objects.get(tag="poor").columns.name
+    Run.objects.filter(tag="poor").update(columns="nowhere.npz")
+    failed = computed(scored, board, "reusability")
+    Run.objects.filter(tag="poor").update(columns=stored)
+    request_analysis(leaderboard=board, kind="reusability", by=scored.organizer)
+
+    assert failed.job is not None
+    with pytest.raises(AnalysisRefused, match="at this moment"):
+        jobs.retry(job=failed.job)
+
+    failed.job.refresh_from_db()
+    assert failed.job.state == Job.State.FAILED
+
+
 def test_organizers_see_every_analysis_and_others_finished_ones_of_their_leaderboards(scored: Scene) -> None:
     board = scored.leaderboard(release="participants")
     done = computed(scored, board, "topics")

@@ -120,11 +120,26 @@ def test_a_failed_job_that_is_tried_again_makes_the_leaderboard(scored: Scene) -
     run.columns.storage.save(run.columns.name, ContentFile(content))
 
     jobs.retry(job=board.job)
+    board.refresh_from_db()
+    assert board.status == Leaderboard.Status.SCORING
     jobs.run(board.job.pk)
 
     board.refresh_from_db()
     assert board.status == Leaderboard.Status.READY
     assert set(means(board)) == {"good", "poor"}
+
+
+def test_a_failed_job_waits_while_the_runs_are_scored_anew(scored: Scene) -> None:
+    Run.objects.filter(tag="poor").update(columns="nowhere.npz")
+    failed = scored.leaderboard()
+    request_leaderboard(qrels=failed.qrels, by=scored.organizer)
+    assert failed.job is not None
+
+    with pytest.raises(LeaderboardRefused, match="at this moment"):
+        jobs.retry(job=failed.job)
+
+    failed.job.refresh_from_db()
+    assert failed.job.state == Job.State.FAILED
 
 
 def take(job: Job) -> jobs.Progress:

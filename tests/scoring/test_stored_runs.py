@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 
 from corpus import jobs
-from corpus.models import Collection, Formula
+from corpus.models import Collection, Formula, Topic
 from pooling import services
 from pooling.models import Pool, PoolEntry, PoolMember, Team
 from scoring.errors import LeaderboardRefused
@@ -98,27 +98,48 @@ def test_distinct_formulae_need_a_collection() -> None:
         request_leaderboard(qrels=qrels, by=make_organizer())
 
 
-def test_near_duplicates_that_a_pool_tied_are_known_to_scoring() -> None:
-    track = make_track("bolt", protocol="bolt-ir-p3", collection=None)
-    topic = make_topic(track, "1")
+def tied(topic: Topic, name: str, judged: str, *others: str) -> Pool:
+    """A pool with one class of near-duplicates, of which one is judged."""
+    track = topic.track
     pool = Pool.objects.create(
         track=track,
-        name="P",
+        name=name,
         protocol=track.protocol,
         protocol_digest=track.protocol.digest,
         seed=1,
         status=Pool.Status.READY,
         created_by=make_organizer(),
     )
-    entry = PoolEntry.objects.create(pool=pool, topic=topic, docno="t:p:0:5", position=0)
-    for docno in ("t:p:0:5", "t:q:0:5"):
+    entry = PoolEntry.objects.create(pool=pool, topic=topic, docno=judged, position=0)
+    for docno in (judged, *others):
         PoolMember.objects.create(entry=entry, docno=docno)
-    columns = parse_qrels(b"1 0 t:p:0:5 2\n1 0 other 0\n")
-    qrels = import_qrels(track=track, columns=columns, file_name="q", by=make_organizer())
+    return pool
 
-    judged = judged_documents(qrels)
+
+def bolt_qrels(topic: Topic) -> Qrels:
+    columns = parse_qrels(b"1 0 t:p:0:5 2\n1 0 other 0\n")
+    return import_qrels(track=topic.track, columns=columns, file_name="q", by=make_organizer())
+
+
+def test_near_duplicates_that_a_pool_tied_are_known_to_scoring() -> None:
+    topic = make_topic(make_track("bolt", protocol="bolt-ir-p3", collection=None), "1")
+    tied(topic, "P", "t:p:0:5", "t:q:0:5")
+
+    judged = judged_documents(bolt_qrels(topic))
 
     assert judged.n_graded(1).tolist() == [1]
     assert judged.grade.tolist() == [0, 2, 2]
     assert judged.group is not None
     assert judged.group[1] == judged.group[2] != judged.group[0]
+
+
+def test_frozen_qrels_know_what_their_own_pools_tie_and_no_other() -> None:
+    topic = make_topic(make_track("bolt", protocol="bolt-ir-p3", collection=None), "1")
+    pool = tied(topic, "P", "t:p:0:5", "t:q:0:5")
+    tied(topic, "of other runs", "t:q:0:5", "t:p:0:5", "t:r:0:5")
+    qrels = bolt_qrels(topic)
+    qrels.pool = pool
+
+    judged = judged_documents(qrels)
+
+    assert judged.grade.tolist() == [0, 2, 2]
