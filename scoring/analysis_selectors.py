@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.run_selectors import topic_values
-from scoring.selectors import Visitor, leaderboards_for
+from scoring.selectors import Visitor, is_organizer, leaderboards_for
 from scoring.side_by_side import SideBySide, by_label
 
 
@@ -19,16 +19,13 @@ def analyses_for(user: Visitor) -> QuerySet[Analysis]:
         "leaderboard__track", "leaderboard__qrels", "job", "created_by"
     )
     seen = analyses.filter(leaderboard__in=leaderboards_for(user).order_by().values("pk"))
-    is_organizer = getattr(user, "is_organizer", False)
-    return seen if is_organizer else seen.filter(status=Analysis.Status.READY)
+    return seen if is_organizer(user) else seen.filter(status=Analysis.Status.READY)
 
 
 def newest(user: Visitor, board: Leaderboard) -> dict[str, Analysis]:
     """The latest analysis of each kind that a person may see, by kind."""
-    found: dict[str, Analysis] = {}
-    for analysis in analyses_for(user).filter(leaderboard=board).order_by("id"):
-        found[analysis.kind] = analysis
-    return found
+    latest = analyses_for(user).filter(leaderboard=board).order_by("kind", "-pk").distinct("kind")
+    return {analysis.kind: analysis for analysis in latest}
 
 
 def evaluated(board: Leaderboard) -> list[Evaluation]:

@@ -3,7 +3,7 @@
 Kept with the leaderboard as plain values, with the seed, so that every figure can be computed again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,11 +16,10 @@ from scoring.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from scoring.intervals import LEVEL, N_RESAMPLES, bootstrap
 from scoring.matching import Hits, JudgedDocuments
 from scoring.measures import KERNELS, RunScores
-from scoring.significance import PairTest
+from scoring.significance import PairTest, Progress, silent
 from scoring.tukey import letters, tiers, tukey_hsd
 
 JUDGED_AT_10 = Measure("judged", k=10)
-Progress = Callable[[int, int], None]  # measures done, measures in all
 
 
 class JudgedShares(NamedTuple):
@@ -93,7 +92,7 @@ def board_statistics(
     *,
     average: Average,
     seed: int,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Intervals and Tukey's test of every measure, as plain values by the measure's name.
 
@@ -106,8 +105,7 @@ def board_statistics(
         return {}
     by_measure: dict[str, Any] = {}
     for column, measure in enumerate(measures):
-        if progress:
-            progress(column, len(measures))
+        progress(column, len(measures))
         if (
             FAMILIES[measure.family].summary != "mean"
         ):  # an interval of the mean says nothing of another summary

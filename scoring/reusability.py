@@ -21,13 +21,9 @@ from scoring.matching import JudgedDocuments
 from scoring.measures import score_run
 from scoring.qrels_format import QrelsColumns
 from scoring.rank_correlation import defined, kendall_tau, ranks, tau_ap
+from scoring.significance import Progress, silent
 
 NOBODY = -1
-Progress = Callable[[int, int], None]
-
-
-def silent(_done: int, _total: int) -> None:
-    """Report nothing."""
 
 
 class Runs(Protocol):

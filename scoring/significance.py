@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scoring.student import two_sided_p
 
 Scores = NDArray[np.float64]
-Progress = Callable[[int, int], None]  # permutations done, permutations in all
+Progress = Callable[[int, int], None]  # done, in all
 Test = Literal["randomisation", "t", "tukey"]
 
 N_PERMUTATIONS = 10_000

@@ -1,12 +1,11 @@
-"""How many units were judged and found relevant a topic: of formulae once by instance, once by distinct formula."""
+"""How many units were judged and found relevant a topic, whatever the units of the qrels are."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.qrels_format import QrelsColumns, columns_from
+from scoring.qrels_columns import QrelsColumns
 
 
 class Spread(NamedTuple):
@@ -60,28 +59,3 @@ def _spread(counts: NDArray[np.int64]) -> Spread:
     if not len(counts):
         return Spread(0, 0, 0.0, 0)
     return Spread(int(counts.min()), int(counts.max()), float(counts.mean()), int(counts.sum()))
-
-
-def distinct(qrels: QrelsColumns, unit_of: Mapping[bytes, bytes]) -> tuple[QrelsColumns, int]:
-    """Qrels of instances as qrels of the units that they are instances of: each has the highest grade of its own.
-
-    Parameters
-    ----------
-    unit_of : the unit of each instance, by docno; an instance that it has not is left out.
-
-    Returns
-    -------
-    The qrels of units, and how many judged instances were left out.
-    """
-    best: dict[tuple[bytes, bytes], int] = {}
-    left_out = 0
-    codes = [code.encode() for code in qrels.topics.tolist()]
-    rows = zip(qrels.topic_index.tolist(), qrels.docno.tolist(), qrels.grade.tolist(), strict=True)
-    for topic, docno, grade in rows:
-        unit = unit_of.get(docno)
-        if unit is None:
-            left_out += 1
-            continue
-        key = (codes[topic], unit)
-        best[key] = max(grade, best.get(key, grade))
-    return columns_from((topic, unit, grade) for (topic, unit), grade in best.items()), left_out

@@ -14,7 +14,7 @@ from corpus.formulae import Formulae
 from pooling.columns import RunColumns
 from protocols.loader import load_protocol
 from protocols.measure_names import parse_measures
-from scoring.distinct_formulae import collapse_instances
+from scoring.distinct_formulae import collapse_instances, of_distinct_formulae
 from scoring.matching import JudgedDocuments
 from scoring.measures import score_run
 from scoring.qrels_format import columns_from, parse_qrels
@@ -74,6 +74,17 @@ def test_a_run_of_unknown_formulae_is_empty(known: dict[str, str]) -> None:
     collapsed = collapse_instances(make_run([("B.1", "x", 5)]), formulae(known))
 
     assert (len(collapsed.columns), collapsed.n_skipped) == (0, 1)
+
+
+def test_a_formula_has_the_highest_grade_of_its_instances() -> None:
+    qrels = parse_qrels(b"B.1 0 11 1\nB.1 0 12 3\nB.1 0 13 2\nB.1 0 14 0\nB.2 0 11 -1\n")
+
+    found, n_skipped = of_distinct_formulae(qrels, formulae({"11": "v1", "12": "v1", "13": "v2"}))
+
+    assert found.docno.tolist() == [b"v1", b"v2", b"v1"]
+    assert found.grade.tolist() == [3, 2, -1]
+    assert found.topics[found.topic_index].tolist() == ["B.1", "B.1", "B.2"]
+    assert n_skipped == 1
 
 
 INSTANCE = st.tuples(st.sampled_from(["B.1", "B.10", "B.2"]), st.integers(0, 30), st.integers(0, 4))

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from scoring.qrels_format import columns_from, parse_qrels
-from scoring.unit_counts import Spread, distinct, topic_counts, unit_counts
+from scoring.unit_counts import Spread, topic_counts, unit_counts
 from tests.scoring.files import real_qrels
 
 
@@ -19,17 +19,6 @@ def test_units_are_counted_topic_by_topic() -> None:
 
 def test_no_qrels_are_no_units() -> None:
     assert unit_counts(columns_from([]), level=1) == (0, Spread(0, 0, 0.0, 0), Spread(0, 0, 0.0, 0))
-
-
-def test_a_formula_has_the_highest_grade_of_its_instances() -> None:
-    qrels = parse_qrels(b"B.1 0 11 1\nB.1 0 12 3\nB.1 0 13 2\nB.1 0 14 0\nB.2 0 11 -1\n")
-
-    found, left_out = distinct(qrels, {b"11": b"v1", b"12": b"v1", b"13": b"v2"})
-
-    assert found.docno.tolist() == [b"v1", b"v2", b"v1"]
-    assert found.grade.tolist() == [3, 2, -1]
-    assert found.topics[found.topic_index].tolist() == ["B.1", "B.1", "B.2"]
-    assert left_out == 1
 
 
 def test_the_real_qrels_of_2020_have_their_published_size(data: Path) -> None:
