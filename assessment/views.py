@@ -25,7 +25,7 @@ from corpus.models import User
 UNSENT = "assessment_unsent"
 KEPT_FIELDS = ("choice", "comment")
 MOST_KEPT = 10_000  # characters of a field
-MOST_FIELDS = 50
+MOST_FIELDS = 50  # that a session keeps, whatever is sent
 
 
 @require_safe
@@ -72,7 +72,8 @@ def keeping_answers(view: AssignmentView) -> Callable[[HttpRequest, int], HttpRe
             detail = "You are logged out. Your judgment is kept on this page."
             return JsonResponse({"title": "You are logged out", "detail": detail, "login": login}, status=401)
         if request.method == "POST":
-            request.session[UNSENT] = _entered(request) | {"assignment": assignment_id}
+            kept = dict(list(_entered(request).items())[:MOST_FIELDS])
+            request.session[UNSENT] = kept | {"assignment": assignment_id}
         return redirect_to_login(request.path)
 
     return guarded
@@ -81,7 +82,7 @@ def keeping_answers(view: AssignmentView) -> Callable[[HttpRequest, int], HttpRe
 def _entered(request: HttpRequest) -> dict[str, str]:
     """What somebody chose and wrote, for one thing or for several."""
     names = [name for name in request.POST if name.partition("-")[0] in KEPT_FIELDS]
-    return {name: request.POST.get(name, "")[:MOST_KEPT] for name in names[:MOST_FIELDS]}
+    return {name: request.POST.get(name, "")[:MOST_KEPT] for name in names}
 
 
 def _wants_json(request: HttpRequest) -> bool:

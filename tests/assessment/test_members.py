@@ -258,6 +258,16 @@ def test_form_that_is_not_whole_keeps_what_was_chosen(scene: Scene, ada: Client)
     assert "near it" in text
 
 
+def test_form_of_many_formulae_keeps_all_that_was_chosen(scene: Scene, ada: Client) -> None:
+    add_unit(scene.pool, scene.topic, "v0", [str(3000 + n) for n in range(60)], position=0)
+    task = accept(scene.batch, scene.ada)
+
+    answer = ada.post(task.get_absolute_url(), form_of(task, *["low"] * 59))
+
+    assert answer.status_code == 422
+    assert answer.content.decode().count(" checked") == 59
+
+
 def test_comment_that_is_needed_is_asked_for_by_member(scene: Scene, ada: Client) -> None:
     task = accept(scene.batch, scene.ada)
 
