@@ -24,6 +24,7 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    expect,
     sync_playwright,
 )
 
@@ -156,7 +157,12 @@ def start_process(command: list[str], environment: dict[str, str], log: Path, na
     return Running(process, log, name)
 
 
-def wait_until(is_so: Callable[[], Any], *, seconds: float = 30, what: Callable[[], str] | str = "") -> Any:
+PATIENCE = (
+    60_000  # ms that a page may take on a machine that does something else; a good page takes none of it
+)
+
+
+def wait_until(is_so: Callable[[], Any], *, seconds: float = 120, what: Callable[[], str] | str = "") -> Any:
     """Ask until the answer is true; a test that waits for another process waits like this, never for a fixed time."""
     end = time.monotonic() + seconds
     while not (answer := is_so()):
@@ -256,6 +262,7 @@ def _chromium() -> Iterator[Browser]:
         if os.environ.get("CI") == "true":
             pytest.fail("there is no Chromium; `make test` installs one")
         pytest.skip("there is no Chromium; `make test` installs one")
+    expect.set_options(timeout=PATIENCE)
     offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", offline])
@@ -272,7 +279,7 @@ def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
 
     def open_page(**options: Any) -> Page:
         context = _chromium.new_context(**options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         context.on("page", watch.follow)  # tabs that the page opens, too
         return context.new_page()

@@ -98,7 +98,7 @@ def test_import_goes_on_where_the_killed_worker_had_committed(
 
     beat()
     worker()
-    wait_until(lambda: is_done(job), seconds=60, what="the import is taken up and done")
+    wait_until(lambda: is_done(job), what="the import is taken up and done")
     collection.refresh_from_db()
     assert_taken_up(job)
     assert collection.status == Collection.Status.READY
@@ -143,7 +143,7 @@ def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, 
     beat()
     worker()
     assert pool.job is not None
-    wait_until(lambda: is_done(pool.job), seconds=60, what="the pool is taken up and built")
+    wait_until(lambda: is_done(pool.job), what="the pool is taken up and built")
     pool.refresh_from_db()
     assert_taken_up(pool.job)
     assert pool.status == Pool.Status.READY
@@ -168,7 +168,7 @@ def test_formula_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: F
     beat()
     worker()
     assert pool.job is not None
-    wait_until(lambda: is_done(pool.job), seconds=60, what="the pool is taken up and built")
+    wait_until(lambda: is_done(pool.job), what="the pool is taken up and built")
     pool.refresh_from_db()
     assert_taken_up(pool.job)
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 4
@@ -193,7 +193,7 @@ def test_runs_are_scored_whole_by_the_next_worker(worker: Factory, beat: Factory
     beat()
     worker()
     assert board.job is not None
-    wait_until(lambda: is_done(board.job), seconds=60, what="scoring is taken up and done")
+    wait_until(lambda: is_done(board.job), what="scoring is taken up and done")
     board.refresh_from_db()
     assert_taken_up(board.job)
     assert board.status == Leaderboard.Status.READY

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run calls in threads that start together, each on a connection of its own; a refusal is a result."""
-    barrier = threading.Barrier(len(calls), timeout=20)
+    barrier = threading.Barrier(len(calls), timeout=120)
 
     def run(call: Callable[[], Any]) -> Any:
         try:

@@ -176,7 +176,7 @@ def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
 
     for moment, is_reached in moments.items():
         running = start_process(["manage.py", "demo"], process_environment, tmp_path / f"{moment}.log")
-        wait_until(is_reached, seconds=60, what=running.output)
+        wait_until(is_reached, what=running.output)
         running.kill()
         assert not campaign.is_complete(), moment
     last = start_process(["manage.py", "demo"], process_environment, tmp_path / "last.log")

@@ -55,11 +55,11 @@ def ready(running: Running) -> str:
         found = re.search(r"Assay runs at (\S+)", running.output())
         return found[1] if found else ""
 
-    return str(wait_until(address, seconds=120, what=running.output))
+    return str(wait_until(address, what=running.output))
 
 
 def ended(running: Running) -> int:
-    return int(running.process.wait(timeout=40))
+    return int(running.process.wait(timeout=120))
 
 
 def test_it_starts_serves_says_so_once_and_stops_whole(start: Start, var: Path) -> None:
@@ -155,7 +155,7 @@ def test_jobs_are_done_where_there_is_no_redis(start: Start, var: Path) -> None:
 
     manage(var, script)
 
-    assert wait_until(lambda: "failed" in manage(var, state), seconds=60, what=running.output)
+    assert wait_until(lambda: "failed" in manage(var, state), what=running.output)
 
 
 def manage(var: Path, script: str) -> str:

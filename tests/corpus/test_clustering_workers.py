@@ -37,7 +37,7 @@ def ask(collection: Collection) -> Job:
 
 
 def finished(job: Job) -> Job:
-    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, seconds=60, what="the clustering is done")
+    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, what="the clustering is done")
     return Job.objects.get(pk=job.pk)
 
 
@@ -132,6 +132,6 @@ def test_organizer_clusters_in_the_browser(
 
     page.get_by_role("button", name="Cluster the formulae").click()
 
-    expect(page.get_by_text("4 ids with several SLT strings")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("4 ids with several SLT strings")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Cluster again")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

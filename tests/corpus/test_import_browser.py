@@ -34,7 +34,7 @@ def test_organizer_uploads_a_dump_and_sees_it_come_in(
     page.set_input_files("[name=upload]", path)
     page.click("#import-form button")
 
-    expect(page.get_by_text("1,000 questions, 2,000 answers.")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("1,000 questions, 2,000 answers.")).to_be_visible(timeout=60_000)
     expect(page.locator(".job")).to_contain_text("done")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert Collection.objects.get().status == Collection.Status.READY
