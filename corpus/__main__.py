@@ -20,6 +20,7 @@ from corpus.formula_files import read_index
 from corpus.formula_rows import Row, Source
 from corpus.formula_work import in_order, keys_of, strings_of
 from corpus.visual_ids import Disagreement, Keys, Report, id_order, report, visual_ids
+from protocols.console import print_any_name
 
 R = TypeVar("R")
 SMALL = 4_000_000  # bytes: below this, starting processes takes longer than the work
@@ -33,6 +34,7 @@ class Unusable(Exception):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
+    print_any_name()
     options = _parser().parse_args(arguments)
     csv.field_size_limit(2**31 - 1)
     try:

@@ -20,6 +20,7 @@ from pooling.run_format import CheckedRun, UnknownForm, check_run
 from pooling.run_seconds import NoSeconds, check_seconds
 from pooling.strategies import PoolError
 from pooling.topic_list import TopicListError
+from protocols.console import print_any_name
 from protocols.loader import ProtocolError
 
 UNUSABLE = (
@@ -37,6 +38,7 @@ UNUSABLE = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand and return the exit status."""
+    print_any_name()
     options = _parser().parse_args(arguments)
     try:
         status: int = options.command(options)

@@ -126,7 +126,7 @@ def seed_argument(text: str) -> int:
 def depth_argument(text: str) -> tuple[str, int]:
     """`KIND=K` as an option of a command line."""
     kind, equals, number = text.partition("=")
-    if not equals or not number.isascii() or not number.isdigit():
+    if not equals or not number.isascii() or not number.isdigit() or len(number) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is not KIND=K, such as primary=45")
     return kind, int(number)
 
@@ -250,7 +250,9 @@ def _write(
     if options.output:
         options.output.write_bytes(data)
         record_path = options.output.with_name(options.output.name + ".json")
-        record_path.write_text(json.dumps(said, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        record_path.write_text(
+            json.dumps(said, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", errors="backslashreplace"
+        )
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
 
+from protocols.console import print_any_name
+
 
 class Command(NamedTuple):
     """A subcommand: the module with its `add_arguments` and `run`, imported only if it is asked for.
@@ -41,6 +43,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status."""
+    print_any_name()
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] in COMMANDS and COMMANDS[words[0]].reads_words_itself:
         its_status: int = import_module(COMMANDS[words[0]].module).main(words[1:])

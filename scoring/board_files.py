@@ -22,6 +22,9 @@ LATEX = str.maketrans(
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         '"': r"\textquotedbl{}",
+        **{
+            character: f"{{{character}}}" for character in "[]*"
+        },  # which the end of the row before would take
     }
 )
 

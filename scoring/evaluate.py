@@ -121,8 +121,15 @@ def _request(arguments: argparse.Namespace) -> Request:
 
 def _sorted_words(words: Sequence[str], runs: Sequence[str]) -> tuple[list[str], list[str]]:
     """Measures and runs. A run file that follows `--measure M` directly is a run, whatever argparse takes it for."""
-    files = [word for word in words if not _is_measure(word) and (word == STDIN or Path(word).is_file())]
+    files = [word for word in words if not _is_measure(word) and (word == STDIN or _is_file(word))]
     return [word for word in words if word not in files], [*files, *runs]
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except OSError:  # longer than names may be
+        return False
 
 
 def _is_measure(word: str) -> bool:

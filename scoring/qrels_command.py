@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
+from scoring.commands.inputs import seed, share
 from scoring.distinct_formulae import of_distinct_formulae
 from scoring.qrels_columns import QrelsColumns
 from scoring.qrels_exports import (
@@ -23,7 +24,7 @@ from scoring.qrels_exports import (
     split_given,
     zipped,
 )
-from scoring.run_files import InputError, names, read_qrels, read_text, reason
+from scoring.run_files import InputError, decoded, names, read_qrels, reason
 from scoring.unit_files import read_formulae
 
 ASSESSOR = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
@@ -49,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = split.add_mutually_exclusive_group(required=True)
     how.add_argument("--test-topics", metavar="FILE", help="the test topics, one code a line")
     how.add_argument(
-        "--test-share", type=float, metavar="X", help="share of the topics drawn for the test, such as 0.3"
+        "--test-share", type=share, metavar="X", help="share of the topics drawn for the test, such as 0.3"
     )
-    split.add_argument("--seed", type=int, default=1, help="by which topics are drawn (default: 1)")
+    split.add_argument("--seed", type=seed, default=1, help="by which topics are drawn (default: 1)")
     anonymise = actions.add_parser(
         "anonymise", help="give assessors of a judgments CSV the codes A1, A2, ..."
     )
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="columns left out (default: comment request_id)",
     )
-    anonymise.add_argument("--seed", type=int, default=1, help="by which codes are dealt (default: 1)")
+    anonymise.add_argument("--seed", type=seed, default=1, help="by which codes are dealt (default: 1)")
     anonymise.add_argument("--output", required=True, help="file to write")
 
 
@@ -137,7 +138,7 @@ def _split(arguments: argparse.Namespace) -> None:
 
 
 def _anonymise(arguments: argparse.Namespace) -> None:
-    text = _decoded(arguments.judgments)
+    text = decoded(arguments.judgments)
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
         header, rows = list(reader.fieldnames or []), list(reader)
@@ -165,15 +166,8 @@ def _read(arguments: argparse.Namespace) -> QrelsColumns:
     return read_qrels(arguments.qrels, scale=arguments.scale)
 
 
-def _decoded(path: str) -> str:
-    try:
-        return b"".join(read_text(path)).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
-
-
 def _codes(path: str) -> list[str]:
-    codes = [line.split()[0] for line in _decoded(path).splitlines() if line.strip()]
+    codes = [line.split()[0] for line in decoded(path).splitlines() if line.strip()]
     if not codes:
         raise InputError(f"{path}: the list names no topic")
     return codes
@@ -189,7 +183,7 @@ def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence
     files = package(parts, arguments.to, title=f"Qrels {source}", notes=said)
     output = Path(arguments.output)
     if output.suffix == ".zip":
-        output.write_bytes(zipped(files, output.stem))
+        output.write_bytes(zipped(files, output.stem.encode(errors="backslashreplace").decode()))
         return
     output.mkdir(parents=True)
     for name, content in files.items():

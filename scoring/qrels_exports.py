@@ -125,7 +125,7 @@ def split_by_lot(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsC
 def package(parts: Sequence[Part], form: str, *, title: str, notes: Sequence[str]) -> dict[str, bytes]:
     """The files of an export: each part in a form, a README that says what they are, and their checksums."""
     files = {f"{part.name}.{FORMS[form].ending}": FORMS[form].write(part.columns) for part in parts}
-    files[README] = _readme(parts, form, title, notes).encode()
+    files[README] = _readme(parts, form, title, notes).encode(errors="backslashreplace")
     return sealed(files)
 
 

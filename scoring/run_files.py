@@ -84,6 +84,22 @@ def read_text(path: str) -> Iterator[bytes]:
         yield from unwrap(file, size, Limits())
 
 
+def decoded(path: str) -> str:
+    """The text of a file, unpacked if it is packed.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is not UTF-8.
+    """
+    try:
+        return b"".join(read_text(path)).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
+    except (OSError, Unreadable) as error:
+        raise InputError(f"{path}: {reason(error)}") from None
+
+
 def opened_file(path: str) -> AbstractContextManager[BinaryIO]:
     """A file that can be read from its start more than once; - is standard input."""
     return BytesIO(sys.stdin.buffer.read()) if path == STDIN else opened(Path(path), Limits())

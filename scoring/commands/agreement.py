@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.containers import Unreadable
 from protocols.loader import load_protocol
 from scoring.agreement import Metric, cohen_kappa, krippendorff_alpha, shared_units
 from scoring.commands.inputs import add_printing, positive
 from scoring.commands.output import Cell, Table, run_command
-from scoring.run_files import InputError, read_text, reason
+from scoring.run_files import InputError, decoded
 
 NEEDED = ("topic", "docno", "assessor", "grade")
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
@@ -91,7 +90,7 @@ def _read(path: str) -> list[Row]:
     InputError
         It is no such file: the line is named.
     """
-    text = _text(path)
+    text = decoded(path)
     try:
         reader = csv.DictReader(StringIO(text, newline=""), strict=True)
         missing = [name for name in NEEDED if name not in (reader.fieldnames or [])]
@@ -106,15 +105,6 @@ def _read(path: str) -> list[Row]:
         )  # the reader counts the lines that it got through
         raise InputError(f"{path}: line {line}: {error}") from None
     return rows
-
-
-def _text(path: str) -> str:
-    try:
-        return b"".join(read_text(path)).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
-    except (OSError, Unreadable) as error:
-        raise InputError(f"{path}: {reason(error)}") from None
 
 
 def _is_current(cells: dict[str, str | None]) -> bool:

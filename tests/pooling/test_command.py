@@ -48,6 +48,19 @@ def test_clean_and_warned_files_exit_with_0(files: Path, capsys: pytest.CaptureF
     assert "warning: lines end with CR LF, as on Windows" in out
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_file_with_a_name_that_is_not_utf_8_is_shown_with_backslashes(
+    files: Path, form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    named = os.fsdecode(os.fsencode(files) + b"/run-\xff.tsv")
+    Path(named).write_bytes(GOOD)
+
+    status = main(["check", *P, "--format", form, named])
+
+    assert status == 0
+    assert r"run-\udcff.tsv" in capfd.readouterr().out
+
+
 def test_one_bad_file_exits_with_1_and_names_the_line(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

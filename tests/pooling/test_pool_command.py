@@ -292,6 +292,14 @@ def test_depth_for_a_protocol_without_depths_is_refused(
     assert "this protocol pools to no fixed depth" in capsys.readouterr().err
 
 
+def test_depth_that_no_run_could_have_is_refused(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        pool(trec, "--depth", f"primary={10**30}")
+
+    assert ended.value.code == 2
+    assert "is not KIND=K, such as primary=45" in capsys.readouterr().err
+
+
 # ---- every protocol that ships
 
 

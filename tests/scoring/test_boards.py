@@ -156,6 +156,16 @@ def test_latex_escapes_names_and_marks_primary_runs_and_baselines(scene: Scene, 
     assert r"nDCG$^\prime$" in written
 
 
+def test_latex_takes_no_name_for_the_option_of_the_row_before(scene: Scene, board: Leaderboard) -> None:
+    for tag, name in (("m_2", "[9cm]"), ("m_3", "*")):
+        team = runs.create_team(track=scene.track, name=name)
+        scene.submit(team, tag, "hit")
+    written = file_of(scene, scene.leaderboard(board.qrels), "tex")
+
+    assert "{[}9cm{]} & m" in written
+    assert "{*} & m" in written
+
+
 # -- two of them
 
 

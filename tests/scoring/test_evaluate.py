@@ -110,6 +110,15 @@ def test_json_has_the_same_rows(qrels: str, run: str, capsys: pytest.CaptureFixt
     ]
 
 
+def test_a_measure_longer_than_a_file_name_is_refused(
+    qrels: str, run: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main([*PROTOCOL, "--qrels", qrels, run, "--measure", f"nDCG@{'9' * 5000}"])
+
+    assert status == 2
+    assert "nDCG@999" in capsys.readouterr().err
+
+
 def test_a_run_after_measures_is_a_run(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*PROTOCOL, "--qrels", qrels, "--measure", "RR", "P@5", run]) == 0
     assert len(table(capsys.readouterr().out)) == 2

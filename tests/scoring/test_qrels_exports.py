@@ -1,7 +1,9 @@
 import csv
+import gzip
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -243,7 +245,13 @@ def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
         (["convert", "QRELS", "--topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
         (["convert", "QRELS", "--output", "THERE"], "File exists"),
         (["split", "QRELS", "--test-topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
-        (["split", "QRELS", "--test-share", "0", "--output", "OUT"], "leave a part empty"),
+        (["split", "QRELS", "--test-share", "0.01", "--output", "OUT"], "leave a part empty"),
+        (
+            ["convert", "QRELS", "--topics", "CUT", "--output", "OUT"],
+            "cut.gz: The gz file is damaged or cut off",
+        ),
+        (["split", "QRELS", "--test-topics", "CUT", "--output", "OUT"], "cut.gz: The gz file is damaged"),
+        (["anonymise", "CUT", "--output", "OUT"], "cut.gz: The gz file is damaged or cut off"),
         (["anonymise", "BROKEN", "--output", "OUT"], "no column of assessors"),
         (["anonymise", "BROKEN", "--column", "who", "--output", "OUT"], "no column who"),
         (["anonymise", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),
@@ -254,11 +262,13 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(
 ) -> None:
     (tmp_path / "broken.txt").write_bytes(b"no qrels\n")
     (tmp_path / "latin.txt").write_bytes(b"abc\xff\n")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"A.1\n")[:-5])
     (tmp_path / "there").mkdir()
     places = {
         "QRELS": qrels,
         "BROKEN": str(tmp_path / "broken.txt"),
         "LATIN": str(tmp_path / "latin.txt"),
+        "CUT": str(tmp_path / "cut.gz"),
         "OUT": str(tmp_path / "out"),
         "THERE": str(tmp_path / "there"),
     }
@@ -271,6 +281,29 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(
     assert said.startswith(f"qrels {arguments[0]}: ")
     assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "option", [["--test-share", "nan"], ["--test-share", "1e400"], ["--test-share", "0.5", "--seed", "-1"]]
+)
+def test_shares_and_seeds_by_which_nothing_can_be_drawn_are_refused(
+    qrels: str, tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["qrels", "split", qrels, *option, "--output", str(tmp_path / "out")])
+
+    assert ended.value.code == 2
+    assert f"{option[-2]}: '{option[-1]}' is not a" in capsys.readouterr().err
+
+
+def test_a_file_with_a_name_that_is_not_utf_8_is_shown_with_backslashes(qrels: str, tmp_path: Path) -> None:
+    named, output = os.fsdecode(os.fsencode(tmp_path) + b"/qrels-\xff"), tmp_path / "out"
+    shutil.copy(qrels, named)
+
+    status = main(["qrels", "convert", named, "--output", str(output)])
+
+    assert status == 0
+    assert r"Made from qrels-\udcff." in (output / "README.md").read_text()
 
 
 def test_the_command_needs_no_settings(qrels: str, tmp_path: Path) -> None:
