@@ -51,7 +51,7 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
             "runs.max_rank: unknown key; allowed here are forbidden_fields",
         ),
         ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
-        ('"AP"', '"MAP"', "there is no measure"),
+        ('"AP"', '"Mean"', "there is no measure"),
     ],
 )
 def test_broken_protocol_is_refused_with_key_and_allowed_values(
