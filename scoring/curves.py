@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.matching import Hits, JudgedDocuments, position_in_topic
+from scoring.matching import Hits, JudgedDocuments
+from scoring.measures.interpolated import interpolated_precision, recall_points
+from scoring.measures.parts import relevant
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = tuple(tenth / 10 for tenth in range(11))
@@ -41,17 +43,6 @@ def recall_precision(
     ------
     Equals trec_eval's iprec_at_recall: a recall x of R relevant documents is reached with round(x R) of them.
     """
-    n_topics = judged.n_topics
-    is_relevant = hits.grade >= level
-    topic, rank = hits.topic[is_relevant], hits.rank[is_relevant]
-    precision = (position_in_topic(topic, n_topics) + 1) / rank
-    ends = np.cumsum(np.bincount(topic, minlength=n_topics))
-    n_relevant = judged.n_graded(level)
-    curve = np.zeros((n_topics, len(recalls)))
-    for place, (start, end) in enumerate(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)):
-        best = np.maximum.accumulate(precision[start:end][::-1])[::-1]
-        # halves go up, as in C's lround; without a document to reach, the best of all
-        needed = np.maximum(np.floor(np.array(recalls) * n_relevant[place] + 0.5).astype(np.int64), 1)
-        is_reached = needed <= len(best)
-        curve[place, is_reached] = best[needed[is_reached] - 1]
-    return curve
+    found, n_relevant = relevant(hits, level), judged.n_graded(level)
+    points = [interpolated_precision(found, recall_points(recall, n_relevant)) for recall in recalls]
+    return np.column_stack(points) if points else np.zeros((judged.n_topics, 0))

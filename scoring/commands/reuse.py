@@ -50,11 +50,13 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
         [one.team for one in pooled],
         progress=steps("teams", is_quiet=is_quiet),
     )
+    # one pool where the protocol has no depth that could be less
+    parts = range(1, STEPS + 1) if inputs.protocol.pool.depth else [STEPS]
     depths = depth_curve(
         whole,
         [
             (f"{part / STEPS:.0%}", _pool(pooled, inputs, arguments.seed, part / STEPS))
-            for part in bar(range(1, STEPS + 1), "pooling", "depth", is_quiet=is_quiet)
+            for part in bar(parts, "pooling", "depth", is_quiet=is_quiet)
         ],
         progress=steps("depths", is_quiet=is_quiet),
     )

@@ -116,6 +116,20 @@ def test_a_team_is_left_out_and_pools_are_cut(folder: Path, capsys: pytest.Captu
     assert tables["discrimination"][0]["pairs"] == "3"
 
 
+def test_a_protocol_without_depths_has_one_pool(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("good", "poor", "short"):
+        lines = (folder / f"{name}.tsv").read_text().splitlines()
+        words = [line.split("\t") for line in lines]
+        (folder / f"{name}.tsv").write_text(
+            "".join("\t".join([one[0], "1", *one[1:]]) + "\n" for one in words)
+        )
+    arguments = ["--protocol", "ntcir-10-math", "--qrels", str(folder / "qrels.txt")]
+
+    tables = ask(capsys, "reuse", *arguments, "--runs", str(folder / "runs.csv"), "--measure", "RR")
+
+    assert [row["depth"] for row in tables["depths"]] == ["100%"]
+
+
 def test_a_report_counts_units_and_ranks_by_label(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
