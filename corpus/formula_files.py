@@ -20,7 +20,7 @@ from corpus.formulae import PLACES, Formulae
 from corpus.importers.dump import Readable, Reader
 from corpus.importers.formulae import names_of
 from corpus.importers.indexes import Index
-from corpus.importers.sources import BOM, HEAD, BadFile, unpacked
+from corpus.importers.sources import BOM, HEAD, BadFile, files_of, unpacked
 
 BLOCK = 4_000_000  # bytes
 UNKNOWN = (
@@ -65,13 +65,8 @@ def read_files(paths: Iterable[Path]) -> Read:
         A file cannot be opened.
     """
     skipped: Counter[str] = Counter()
-    parts = [_part(columns) for path in _files(paths) for columns in _columns(path, skipped)]
+    parts = [_part(columns) for path in files_of(paths) for columns in _columns(path, skipped)]
     return Read(_joined(parts), skipped)
-
-
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        yield from sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
 
 
 def _columns(path: Path, skipped: Counter[str]) -> Iterator[Columns]:

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 from corpus.importers import formulae
 from corpus.importers.dump import Readable, Reader
 from corpus.importers.indexes import Index
-from corpus.importers.sources import BOM, HEAD, BadFile, unpacked
+from corpus.importers.sources import BOM, HEAD, BadFile, files_of, unpacked
 
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
@@ -44,11 +44,7 @@ class Source:
 
     @property
     def size(self) -> int:
-        return sum(path.stat().st_size for path in self._files())
-
-    def _files(self) -> Iterator[Path]:
-        for path in self.paths:
-            yield from sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+        return sum(path.stat().st_size for path in files_of(self.paths))
 
     def __iter__(self) -> Iterator[list[Row]]:
         """Rows, some thousands at a time.
@@ -60,7 +56,7 @@ class Source:
         OSError
             A file cannot be opened.
         """
-        for path in self._files():
+        for path in files_of(self.paths):
             with path.open("rb") as raw:
                 at = 0
                 file: BinaryIO = raw if raw.seekable() else io.BytesIO(raw.read())

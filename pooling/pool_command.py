@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from corpus.formula_files import read_index
 from corpus.formulae import PLACES, Formulae
+from corpus.importers.sources import files_of
 from pooling.formula_checks import FormulaLookup
 from pooling.manifest import ManifestRun, read_manifest
 from pooling.order import ORDERS
@@ -222,12 +223,7 @@ def _other_sources(options: argparse.Namespace) -> dict[str, Any]:
         if path := getattr(options, name):
             found[name] = _file_record(path)
     if options.formulae:
-        files = [
-            file
-            for path in options.formulae
-            for file in (sorted(path.iterdir()) if path.is_dir() else [path])
-        ]
-        found["formulae"] = [_file_record(file) for file in files if file.is_file()]
+        found["formulae"] = [_file_record(file) for file in files_of(options.formulae) if file.is_file()]
     return found
 
 

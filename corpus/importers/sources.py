@@ -6,7 +6,9 @@ import lzma
 import re
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from corpus.errors import Refused
@@ -39,6 +41,12 @@ class Form(NamedTuple):
     name: str
     start: int = 0
     is_empty: bool = False
+
+
+def files_of(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files that some paths name, in their order; a folder stands for the files in it, by name."""
+    for path in paths:
+        yield from sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
 
 
 def unpacked(file: BinaryIO, name: str) -> "BinaryIO | Unpacked":
