@@ -11,7 +11,7 @@ from corpus.selectors import tracks_for
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Run, Team
 from pooling.reports import Report
 from pooling.run_help import accepted_forms, rules_of
-from pooling.units import has_units
+from pooling.units import has_formulae, has_units
 
 OVERLAP_RUNS = 24  # that a matrix shows
 TOPICS = 25  # that a wide table shows
@@ -39,7 +39,7 @@ def submit_page(track: Track) -> dict[str, Any]:
         "track": track,
         "accepted": accepted_forms(protocol),
         "rules": rules_of(protocol),
-        "knows_units": has_units(track, protocol),
+        "knows_units": has_units(track, protocol) or has_formulae(track, protocol),
     }
 
 

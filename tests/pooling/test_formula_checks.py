@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from corpus.formulae import PLACES, Formulae
 from corpus.models import Formula
@@ -145,3 +147,22 @@ def test_submission_is_held_against_the_collections_index() -> None:
         submit(GOOD.replace("\t11\t", "\t99\t"))
     assert said(refusal.value.checked)[0] == ("unknown-formula", 1, "line 2")
     assert submit(GOOD + "B.1\t12\t6\t3\t1.5\trun\n").n_lines == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("has_index", "sentence"), [(True, "Ids are looked up in"), (False, "Ids are not looked up: <em>")]
+)
+def test_page_of_submission_says_whether_formulae_are_looked_up(
+    client: Client, has_index: bool, sentence: str
+) -> None:
+    collection = make_collection()
+    track = make_track(protocol=PROTOCOL.slug, collection=collection)
+    Team.objects.create(track=track, name="One")
+    if has_index:
+        Formula.objects.create(collection=collection, code="10", post="5", thread="4", place=1)
+    client.force_login(make_organizer())
+
+    page = client.get(reverse("pooling:submit", args=[track.slug]))
+
+    assert sentence in page.content.decode()
