@@ -15,6 +15,7 @@ from pooling.errors import RunRefused
 from pooling.models import Pool, Run, Team
 from pooling.order import MAX_SEED
 from pooling.pool_services import new_seed
+from pooling.preview import FARTHEST
 from pooling.services import Declaration
 
 POOLED_AS = [("", "as the protocol says"), ("primary", "as primary"), ("alternate", "as alternate")]
@@ -149,7 +150,7 @@ class PreviewForm(forms.Form):
         max_value=1e7,
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
-    depth = forms.IntegerField(label="Depth to look at", required=False, min_value=1, max_value=100_000)
+    depth = forms.IntegerField(label="Depth to look at", required=False, min_value=1, max_value=FARTHEST)
     tops_up = forms.ModelChoiceField(
         queryset=Pool.objects.none(),
         required=False,

@@ -32,6 +32,7 @@ from protocols.schema import PoolRules, Protocol
 
 SECONDS_OF_AN_ANSWER, SECONDS_OF_A_FORMULA = 83.3, 39.5
 DEEPEST = 100  # how far a curve goes if nobody says, or the protocol's depth goes further
+FARTHEST = 100_000  # how far any curve goes: each depth has a size for each topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def preview_pool(
     if not any(shares):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     most = max(rules.depth.values(), default=1)
-    last = deepest or max(DEEPEST, most)
+    last = deepest or min(max(DEEPEST, most), FARTHEST)
     runs = [one.columns for one in inputs]
     depths = [-(-last * share // most) for share in shares]
     if rules.near_duplicate_overlap is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pooling.manifest import read_manifest
 from pooling.pool_command import add_inputs, checked_inputs, formulae_of, lookup_of, protocol_and_topics
 from pooling.pool_files import read_docnos
-from pooling.preview import Preview, preview_pool, usual_seconds
+from pooling.preview import FARTHEST, Preview, preview_pool, usual_seconds
 from pooling.strategies import check_strategies
 from protocols.schema import Protocol
 
@@ -27,7 +27,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 
 def _above_0(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 100_000:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= FARTHEST:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100000")
     return int(text)
 

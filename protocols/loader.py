@@ -216,8 +216,8 @@ def _check_pool(protocol: Protocol) -> Iterator[str]:
     for kind, depth in pool.depth.items():
         if kind not in kinds:
             yield f"pool.depth.{kind}: not among runs.kinds; use {', '.join(kinds)}"
-        if depth < 0:
-            yield f"pool.depth.{kind}: {depth} is below 0"
+        if not 0 <= depth <= protocol.runs.max_ranks:
+            yield f"pool.depth.{kind}: {depth} is below 0 or above runs.max_ranks, {protocol.runs.max_ranks}"
     needs_depth = pool.strategy in {"top-k", "distinct-units", "top-k-by-score"}
     if needs_depth and not any(pool.depth.values()):
         yield f"pool.depth: the strategy {pool.strategy} needs a depth above 0 for some kind of run"

@@ -116,6 +116,16 @@ def test_curve_goes_to_a_hundred_or_to_the_depth_of_the_protocol() -> None:
     assert len(preview_pool(inputs, protocol=deep).sizes) == 120
 
 
+def test_curve_has_an_end_whatever_the_depth_of_the_protocol() -> None:
+    inputs = inputs_from([({"A.1": ["1", "2"]}, "primary")])
+    endless = replace(ANSWERS, pool=replace(ANSWERS.pool, depth={"primary": 2**31 - 1}))
+
+    found = preview_pool(inputs, protocol=endless)
+
+    assert len(found.sizes) == 100_000
+    assert found.totals[-1] == 2
+
+
 def test_kinds_keep_their_proportion() -> None:
     assert depth_by_kind({"primary": 45, "alternate": 15}, 45) == {"primary": 45, "alternate": 15}
     assert depth_by_kind({"primary": 20, "alternate": 10}, 15) == {"primary": 15, "alternate": 8}

@@ -56,7 +56,12 @@ BROKEN = {
         "secondary = 45",
         "pool.depth.secondary: not among runs.kinds",
     ),
-    "negative depth": ("primary = 45", "primary = -1", "pool.depth.primary: -1 is below 0"),
+    "negative depth": ("primary = 45", "primary = -1", "pool.depth.primary: -1 is below 0 or above"),
+    "a depth that no run has": (
+        "primary = 45",
+        "primary = 1001",
+        "pool.depth.primary: 1001 is below 0 or above runs.max_ranks, 1000",
+    ),
     "no depth at all": (
         "{ primary = 45, alternate = 15 }",
         "{}",
