@@ -49,6 +49,13 @@ class JudgedBefore(Refused):
         )
 
 
+class GroupHasTopic(Refused):
+    def __init__(self, topic: Topic, user: User, group: str) -> None:
+        super().__init__(
+            f"Topic {topic} is with another {group} assessor than {user} already; the protocol has one of each group."
+        )
+
+
 class TopicNotWith(Refused):
     def __init__(self, topic: Topic, user: User) -> None:
         super().__init__(f"Topic {topic} is not with {user} in this batch.")

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from assessment.errors import (
+    GroupHasTopic,
     IsInATeam,
     JudgedBefore,
     NobodyToShareWith,
@@ -25,12 +26,13 @@ from pooling.models import PoolEntry, Team
 def assign_topics(*, batch: Batch, assessor: User, topics: Iterable[Topic]) -> list[TopicAssignment]:
     """Give topics of a batch to an assessor: all of them, or none if one is refused.
 
-    In a main batch each topic is judged by as many assessors as the protocol says, and who gets a withdrawn topic
-    judges what is left of it; in the other kinds each assessor judges the whole topic.
+    In a main batch each topic is judged by as many assessors as the protocol says, one of each group where it has
+    groups, and who gets a withdrawn topic judges what is left of it; in the other kinds each assessor judges the whole
+    topic.
 
     Raises
     ------
-    NotAnAssessor, IsInATeam, TopicNotPooled, TopicIsGiven, JudgedBefore
+    NotAnAssessor, IsInATeam, TopicNotPooled, TopicIsGiven, JudgedBefore, GroupHasTopic
     """
     locked = manage(batch.pk)
     check_may_judge(batch=locked, assessor=assessor)
@@ -54,7 +56,7 @@ def reassign_topic(*, batch: Batch, topic: Topic, giver: User, taker: User) -> T
 
     Raises
     ------
-    NotAnAssessor, IsInATeam, TopicNotWith, TopicIsGiven, JudgedBefore
+    NotAnAssessor, IsInATeam, TopicNotWith, TopicIsGiven, JudgedBefore, GroupHasTopic
     """
     locked = manage(batch.pk)
     check_may_judge(batch=locked, assessor=taker)
@@ -99,9 +101,11 @@ def _share_out(batch: Batch, assessors: Sequence[User], seats: int) -> list[Topi
         able = [
             user for user in assessors if (topic.pk, user.pk) not in held and _is_other(batch, user, topic)
         ]
-        for user in sorted(able, key=lambda user: load[user.pk])[: max(0, missing)]:
-            load[user.pk] += sizes[topic.pk]
-            assigned.append(_give(batch, user, topic))
+        for user in sorted(able, key=lambda user: load[user.pk]):
+            if missing > 0 and not _group_that_has(batch, user, topic):
+                load[user.pk] += sizes[topic.pk]
+                assigned.append(_give(batch, user, topic))
+                missing -= 1
     return assigned
 
 
@@ -138,11 +142,23 @@ def _is_other(batch: Batch, assessor: User, topic: Topic) -> bool:
     return not judged.exclude(batch=batch).exists()
 
 
+def _group_that_has(batch: Batch, assessor: User, topic: Topic) -> str:
+    """The assessor's group, if another of it has the topic already and the protocol wants one of each; else empty."""
+    if batch.kind != Batch.Kind.MAIN or not judging_rules(batch.pool.protocol).groups:
+        return ""
+    of_track = Assessor.objects.filter(track=batch.pool.track_id)
+    group = of_track.values_list("group", flat=True).get(user=assessor)
+    holders = _held(batch).filter(topic=topic).exclude(assessor=assessor).values("assessor")
+    return group if group and of_track.filter(group=group, user__in=holders).exists() else ""
+
+
 def _give(batch: Batch, assessor: User, topic: Topic, *, seat: int | None = None) -> TopicAssignment:
     if not PoolEntry.objects.filter(pool=batch.pool_id, topic=topic).exists():
         raise TopicNotPooled(topic, batch)
     if not _is_other(batch, assessor, topic):
         raise JudgedBefore(topic, assessor)
+    if group := _group_that_has(batch, assessor, topic):
+        raise GroupHasTopic(topic, assessor, group)
     all_of_topic = list(TopicAssignment.objects.filter(batch=batch, topic=topic).select_related("assessor"))
     own = next((given for given in all_of_topic if given.assessor_id == assessor.pk), None)
     if own is not None:

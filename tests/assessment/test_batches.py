@@ -5,11 +5,11 @@ from django.db import IntegrityError, transaction
 
 from assessment import errors, services
 from assessment.models import Batch, TopicAssignment
-from corpus.models import Assessor
+from corpus.models import Assessor, Topic, User
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
-from tests.factories import make_assessor, make_organizer, make_topic, make_user
+from tests.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -268,3 +268,37 @@ def test_who_is_no_assessor_any_more_gets_no_task(scene: Scene) -> None:
 
     with pytest.raises(errors.NotAnAssessor):
         services.accept_next(batch=scene.batch, assessor=scene.ada)
+
+
+def groups_scene() -> tuple[Pool, list[Topic], dict[str, User]]:
+    """A pool of two topics whose protocol has each judged by a graduate and an undergraduate."""
+    track = make_track(protocol="ntcir-12-wikipedia")
+    topics = [make_topic(track, "1"), make_topic(track, "2")]
+    people = {name: make_assessor(track, name) for name in ("grace", "guy", "una")}
+    Assessor.objects.filter(user__in=[people["grace"], people["guy"]]).update(group="graduate")
+    Assessor.objects.filter(user=people["una"]).update(group="undergraduate")
+    return make_pool(track, {topics[0]: 2, topics[1]: 1}), topics, people
+
+
+def test_two_of_one_group_never_judge_a_topic_where_one_of_each_is_wanted() -> None:
+    pool, (first, _), people = groups_scene()
+    batch = make_batch(pool, {people["grace"]: [first]}, is_open=False)
+
+    with pytest.raises(errors.GroupHasTopic, match="another graduate assessor than guy"):
+        services.assign_topics(batch=batch, assessor=people["guy"], topics=[first])
+
+    services.assign_topics(batch=batch, assessor=people["una"], topics=[first])
+    services.reassign_topic(batch=batch, topic=first, giver=people["grace"], taker=people["guy"])
+    held = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False)
+    assert set(held.values_list("assessor__username", flat=True)) == {"guy", "una"}
+
+
+def test_topics_are_shared_out_to_one_of_each_group() -> None:
+    pool, topics, people = groups_scene()
+    batch = make_batch(pool, {}, is_open=False)
+
+    services.share_topics(batch=batch, assessors=list(people.values()))
+
+    held = TopicAssignment.objects.filter(batch=batch).values_list("topic", "assessor__username")
+    assert sorted(name for topic, name in held if topic == topics[0].pk) == ["grace", "una"]
+    assert sorted(name for topic, name in held if topic == topics[1].pk) == ["guy", "una"]
