@@ -118,6 +118,8 @@ def test_units_are_judged_with_the_keyboard_alone(batch: Batch, enter: Callable[
 
     for _ in range(n_units):
         address = page.url
+        # What is hidden in a panel scrolls with it; otherwise the focus moves the whole page out of sight.
+        assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
         for _ in range(page.locator(".instance").count()):
             page.keyboard.press("2")
         page.keyboard.press("Enter")
