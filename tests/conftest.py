@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from urllib.parse import urlsplit
 
 import django
 import pytest
+from django.core.signals import request_finished, request_started
+from django.dispatch import receiver
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -268,17 +271,33 @@ def _chromium() -> Iterator[Browser]:
         yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", offline])
 
 
+_at_work: set[int] = set()  # threads of the live server that answer a request at this moment
+
+
+@receiver(request_started)
+def _begun(**_: Any) -> None:
+    if threading.current_thread() is not threading.main_thread():  # where the test's own client asks
+        _at_work.add(threading.get_ident())
+
+
+@receiver(request_finished)
+def _finished(**_: Any) -> None:
+    _at_work.discard(threading.get_ident())
+
+
 @pytest.fixture
 def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Opens a page with cookies of its own for each person: `new_page()`; keywords go to Playwright's context.
 
-    The test fails if any page asks another host, breaks the Content-Security-Policy or logs an error.
+    The test fails if any page asks another host, breaks the Content-Security-Policy or logs an error. Nothing moves
+    on the pages: a colour that is on its way to another has the contrast of neither. At the end, what they asked
+    for last is waited for: a request that is still at work and the emptying of the tables lock each other up.
     """
     watch = Watch()
     contexts: list[BrowserContext] = []
 
     def open_page(**options: Any) -> Page:
-        context = _chromium.new_context(**options)
+        context = _chromium.new_context(reduced_motion="reduce", **options)
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
         context.on("page", watch.follow)  # tabs that the page opens, too
@@ -287,6 +306,7 @@ def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
     yield open_page
     for context in contexts:
         context.close()
+    wait_until(lambda: not _at_work, what="requests are still at work")
     assert not watch.complaints, "\n".join(watch.complaints)
 
 
