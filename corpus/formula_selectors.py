@@ -22,23 +22,16 @@ Row = tuple[str, str, str, str, str]  # columns of many formulae, each one text
 
 def formulae_of(collection_id: int, ids: NDArray[np.bytes_]) -> Formulae:
     """Those of some formula instances that the collection has, whatever their order and number. Some queries."""
-    return _columns(_rows(collection_id, "code", np.unique(ids)))
+    return _columns(_rows(collection_id, np.unique(ids)))
 
 
-def instances_of(collection_id: int, visuals: NDArray[np.bytes_]) -> Formulae:
-    """All instances of some visually distinct formulae. Some queries; single letters have hundreds of thousands."""
-    named = np.unique(visuals)
-    return _columns(_rows(collection_id, "visual", named[named != b""]))
-
-
-def _rows(collection_id: int, key: str, values: NDArray[np.bytes_]) -> Iterator[Row]:
-    """Columns of the formulae of some values, a batch at a time. Ids have no line ends, so these part them: a row a
-    formula from the database takes twice as long."""
-    words = [value.decode() for value in values.tolist()]
-    statement = _COLUMNS.format(key=key) + (_WITH_VISUAL if key == "visual" else "")
+def _rows(collection_id: int, ids: NDArray[np.bytes_]) -> Iterator[Row]:
+    """Columns of some formulae, a batch at a time. Ids have no line ends, so these part them: a row a formula from
+    the database takes twice as long."""
+    words = [one.decode() for one in ids.tolist()]
     with connection.cursor() as cursor:
         for start in range(0, len(words), BATCH):
-            cursor.execute(statement, [collection_id, words[start : start + BATCH]])
+            cursor.execute(_COLUMNS, [collection_id, words[start : start + BATCH]])
             found = cursor.fetchone()
             if found[0] is not None:
                 yield found
@@ -47,9 +40,8 @@ def _rows(collection_id: int, key: str, values: NDArray[np.bytes_]) -> Iterator[
 _COLUMNS = r"""
     SELECT string_agg(code, E'\n'), string_agg(post, E'\n'), string_agg(thread, E'\n'), string_agg(visual, E'\n'),
            string_agg(place::text, '')
-    FROM corpus_formula WHERE collection_id = %s AND {key} = ANY(%s)
+    FROM corpus_formula WHERE collection_id = %s AND code = ANY(%s)
 """
-_WITH_VISUAL = " AND visual <> ''"  # said, so that the database may use the index, which has only these
 
 
 def _columns(batches: Iterator[Row]) -> Formulae:

@@ -160,9 +160,3 @@ def measure_statistics(stored: Mapping[str, Any], measure: str) -> MeasureStatis
         n_permutations=test.n_permutations if test else 0,
         n_resamples=stored["n_resamples"],
     )
-
-
-def pair_p_values(stored: Mapping[str, Any], measure: str) -> NDArray[np.float64] | None:
-    """(runs, runs) p-values of Tukey's test; None where there was none."""
-    found = stored.get("measures", {}).get(measure)
-    return PairTest.from_json(found["tukey"]).p if found and found["tukey"] else None

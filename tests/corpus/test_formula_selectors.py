@@ -4,15 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.db import connection
 
 from corpus.formula_selectors import (
-    _COLUMNS,
-    _WITH_VISUAL,
     BATCH,
     formula_counts,
     formulae_of,
-    instances_of,
 )
 from corpus.formulae import Formulae
 from corpus.models import Collection, Formula
@@ -53,34 +49,6 @@ def test_formulae_come_by_id_sorted_by_bytes(collection: Collection) -> None:
 def test_no_ids_are_no_formulae(collection: Collection) -> None:
     assert len(formulae_of(collection.pk, np.empty(0, dtype="S1"))) == 0
     assert len(formulae_of(collection.pk, ids("none"))) == 0
-
-
-def test_instances_come_by_visual_id(collection: Collection) -> None:
-    assert [code for code, *_ in rows(instances_of(collection.pk, ids("v1", "v3", "none")))] == [
-        "10",
-        "8",
-        "é:1,a",
-    ]
-
-
-def test_instances_are_found_by_the_index(collection: Collection) -> None:
-    """The index has only formulae with a visual id: the statement must say so to use it."""
-    many = [f"v{i}" for i in range(200)]
-    statement = _COLUMNS.format(key="visual") + _WITH_VISUAL
-
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "ALTER TABLE corpus_formula DROP CONSTRAINT formula_code_unique"
-        )  # the other way to find rows
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute(f"EXPLAIN {statement}", [collection.pk, many])
-        plan = "".join(line for (line,) in cursor.fetchall())
-
-    assert "formula_visual" in plan
-
-
-def test_formulae_without_a_visual_id_look_like_nothing(collection: Collection) -> None:
-    assert len(instances_of(collection.pk, ids(""))) == 0
 
 
 def test_many_ids_are_asked_for_in_few_queries(
