@@ -9,6 +9,7 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 
 from corpus import jobs
+from corpus.clustering_selectors import unfinished_clustering
 from corpus.errors import Refused
 from corpus.formula_selectors import last_ids
 from corpus.import_files import UPLOAD, ImportRefused, discard, opened
@@ -147,7 +148,7 @@ def start_import(
     Raises
     ------
     ImportRefused
-        No file is of a known form, or an import into the collection is under way.
+        No file is of a known form, or an import into the collection or a clustering of it is under way.
     BadFile
         The only file cannot be read.
     """
@@ -156,6 +157,8 @@ def start_import(
         current = Collection.objects.select_for_update().get(pk=collection.pk)
         if unfinished_import(current) is not None:
             raise ImportRefused(f"An import into {current} is under way. Wait until it has ended.")
+        if unfinished_clustering(current) is not None:
+            raise ImportRefused(f"The formulae of {current} are being clustered. Wait until they are.")
         if current.status != Collection.Status.READY:
             current.status = Collection.Status.IMPORTING
             current.save(update_fields=["status"])

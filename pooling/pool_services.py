@@ -178,8 +178,17 @@ def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     return {"pool": pool.pk, "n": len(built.units)}
 
 
+@transaction.atomic
 def request_ids(*, track: Track, by: User) -> Job:
-    """Have visual ids made for the formulae of the runs that stand, so that a pool of them can be previewed."""
+    """Have visual ids made for the formulae of the runs that stand, so that a pool of them can be previewed.
+
+    Asked for twice, they are made once: the job that does it already is given back.
+    """
+    track = lock_track(track.pk)
+    states = [Job.State.QUEUED, Job.State.RUNNING]
+    unfinished = Job.objects.filter(track=track, kind="pooling.make_ids", state__in=states).first()
+    if unfinished is not None:
+        return unfinished
     title = f"Make visual ids for the formulae of the runs of {track}"[:200]
     return jobs.request(
         kind="pooling.make_ids", title=title, arguments={"track_id": track.pk}, by=by, track=track

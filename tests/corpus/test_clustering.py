@@ -10,6 +10,7 @@ import pytest
 from corpus import clustering_jobs, jobs
 from corpus.clustering_jobs import HELP, ClusteringRefused
 from corpus.clustering_services import start_clustering
+from corpus.import_files import ImportRefused
 from corpus.import_services import sources_of, start_import
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula, Job
 from tests.corpus.formulae import FAULTY, START, One, add_formulae, letter, visual_ids_of
@@ -305,6 +306,18 @@ def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) 
 
     with pytest.raises(ClusteringRefused, match="An import into maths is under way"):
         start_clustering(collection=collection, is_anew=False, by=None)
+
+
+def test_import_waits_for_a_clustering(collection: Collection, tmp_path: Path) -> None:
+    add_formulae(collection, MIXED)
+    file = tmp_path / "index.tsv"
+    file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
+    job = start_clustering(collection=collection, is_anew=False, by=None)
+
+    with pytest.raises(ImportRefused, match="The formulae of maths are being clustered"):
+        start_import(collection=collection, sources=sources_of([file]), by=None)
+    done(job)
+    start_import(collection=collection, sources=sources_of([file]), by=None)
 
 
 def test_megabyte_formula_and_broken_mathml_are_formulae_like_others(collection: Collection) -> None:
