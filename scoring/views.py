@@ -152,10 +152,10 @@ def _number(text: str) -> int | None:
 
 @require_GET
 def choose_beside(request: HttpRequest, board_id: int) -> HttpResponse:
-    """Where the leaderboard's form leads: to the page of the two. Whoever sees the leaderboard."""
+    """Where the leaderboard's form leads: to the page of the two, the older first. Whoever sees the leaderboard."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     other = _number(request.GET.get("other", ""))
-    return redirect(board) if other is None else redirect("scoring:beside", board.pk, other)
+    return redirect(board) if other is None else redirect("scoring:beside", *sorted((board.pk, other)))
 
 
 @require_GET

@@ -238,17 +238,20 @@ def test_a_team_cannot_hold_its_leaderboard_against_a_hidden_one(
     assert "Compare" not in client.get(board.get_absolute_url()).content.decode()
 
 
-def test_the_form_leads_to_the_page_of_both_and_junk_back(
+def test_the_form_leads_to_the_page_of_both_the_older_first_and_junk_back(
     scene: Scene, board: Leaderboard, corrected: Leaderboard
 ) -> None:
     client = Client()
     client.force_login(scene.organizer)
     address = reverse("scoring:choose_beside", args=[board.pk])
+    from_newer = reverse("scoring:choose_beside", args=[corrected.pk])
 
     found = client.get(address, {"other": corrected.pk})
+    turned = client.get(from_newer, {"other": board.pk})
     junk = client.get(address, {"other": "1 OR 1"})
 
     assert found["Location"] == reverse("scoring:beside", args=[board.pk, corrected.pk])
+    assert turned["Location"] == found["Location"]
     assert junk["Location"] == board.get_absolute_url()
 
 

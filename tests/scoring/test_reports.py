@@ -99,6 +99,16 @@ def test_what_a_team_alone_brought_and_what_it_cost_is_told_by_run_and_measure(
     assert all(float(row[5]) == pytest.approx(float(row[4]) - float(row[3]), abs=2e-4) for row in changes)
 
 
+def test_measures_head_columns_by_their_own_names(scored: Scene, board: Leaderboard) -> None:
+    analysed(scored, board, "reusability")
+
+    page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+
+    assert '<th scope="col">Team</th>' in page
+    assert "nDCG&#x27;</th>" in page
+    assert "NDCG" not in page
+
+
 def test_other_qrels_stand_beside(scored: Scene, board: Leaderboard) -> None:
     students = scored.qrels(QRELS.replace(b"A.1 0 10 3", b"A.1 0 10 1"), name="students")
     client = client_of(scored)
