@@ -33,7 +33,7 @@ from scoring.topic_stability import topic_stability
 from scoring.tukey import tukey_hsd
 from scoring.unit_counts import unit_counts
 
-PARTS = 10  # depths of the curve, in equal parts of the protocol's
+PARTS = 10  # depths of the curve, in equal parts of the deepest
 
 Found = dict[str, Any]
 
@@ -176,7 +176,7 @@ def _judged_of(qrels: Qrels) -> Callable[[QrelsColumns], JudgedDocuments]:
 
 
 def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> list[tuple[str, PooledUnits]]:
-    """The pool of the track's runs, to each part of the protocol's depths; whole alone, if it has no depths."""
+    """The pool of the track's runs, to each part of the depths that were judged; whole alone, if there are none."""
     track = analysis.leaderboard.track
     protocol = track.protocol.parsed
     read = pool_inputs.read(
@@ -187,11 +187,10 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
         tell=lambda n, said: progress.update(n, len(runs) + 2, said),
         makes_ids=False,
     )
-    parts = range(1, PARTS + 1) if protocol.pool.depth else [PARTS]
+    depths = _parts(_depths_of(analysis.leaderboard.qrels) or protocol.pool.depth)
     pools = []
-    for part in parts:
-        depth = {kind: math.ceil(part / PARTS * k) for kind, k in protocol.pool.depth.items()}
-        progress.update(part, PARTS, f"pooling to {_shown(depth) or 'the end'}")
+    for n, depth in enumerate(depths, 1):
+        progress.update(n, len(depths), f"pooling to {_shown(depth) or 'the end'}")
         try:
             built = build_pool(
                 read.inputs,
@@ -205,6 +204,27 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
             raise AnalysisRefused(f"{error}.") from error
         pools.append((_shown(depth), built.units))
     return pools
+
+
+def _depths_of(qrels: Qrels) -> dict[str, int]:
+    """How deep the pools were, by kind of run, whose judgments are in the qrels; nothing of an imported file."""
+    depths: dict[str, int] = {}
+    pool = qrels.pool
+    while pool is not None:
+        for kind, k in pool.depth.items():
+            depths[kind] = max(k, depths.get(kind, 0))
+        pool = pool.tops_up
+    return depths
+
+
+def _parts(whole: Mapping[str, int]) -> list[dict[str, int]]:
+    """A tenth, two tenths ... of depths, each once; no depths are one part, which is all."""
+    found: list[dict[str, int]] = []
+    for part in range(1, PARTS + 1):
+        depth = {kind: math.ceil(part / PARTS * k) for kind, k in whole.items()}
+        if depth not in found:
+            found.append(depth)
+    return found
 
 
 def _shown(depth: Mapping[str, int]) -> str:

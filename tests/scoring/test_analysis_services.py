@@ -8,11 +8,11 @@ from django.db import IntegrityError, transaction
 from corpus import jobs
 from corpus.models import Job
 from pooling import services as runs
-from pooling.models import Run
+from pooling.models import Pool, Run
 from scoring.analysis_selectors import analyses_for, evaluated, label_page, newest, scores_of, versions_beside
 from scoring.analysis_services import request_analysis
 from scoring.errors import AnalysisRefused
-from scoring.models import Analysis, Leaderboard
+from scoring.models import Analysis, Leaderboard, Qrels
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.files import KNOWN, real_qrels
 
@@ -47,6 +47,29 @@ def test_a_team_is_left_out_of_the_tracks_own_pool(scored: Scene) -> None:
     assert len(found["depths"]) == 10
     assert found["depths"][-1]["label"] == "primary 50, alternate 20"
     assert found["depths"][-1]["n_judged"] == 7
+
+
+def test_pools_of_an_analysis_are_as_deep_as_those_that_were_judged(scored: Scene) -> None:
+    qrels = scored.qrels(MORE)
+    track, stored = scored.track, scored.track.protocol
+    shallow = {
+        "track": track,
+        "protocol": stored,
+        "protocol_digest": stored.digest,
+        "seed": 1,
+        "created_by": scored.organizer,
+    }
+    first = Pool.objects.create(name="First", depth={"primary": 2, "alternate": 1}, **shallow)
+    late = Pool.objects.create(name="Late", depth={"primary": 1, "alternate": 2}, tops_up=first, **shallow)
+    Qrels.objects.update(pool=late)
+    qrels.refresh_from_db()
+
+    analysis = computed(scored, scored.leaderboard(qrels), Analysis.Kind.REUSABILITY)
+
+    assert [one["label"] for one in analysis.result["depths"]] == ["1", "2"]
+    teams = {one["team"]: one for one in analysis.result["teams"]}
+    # good brings 10 and é to each of three topics, poor x and 9: deeper, each would bring all of the other but one
+    assert (teams["Ours"]["n_pooled"], teams["Theirs"]["n_pooled"]) == (6, 6)
 
 
 def test_the_pool_of_today_is_recorded_with_its_runs(scored: Scene) -> None:
