@@ -17,6 +17,7 @@ from corpus.importers.formulae import COLUMNS, FIRST_LINES
 from corpus.importers.indexes import Index
 
 MOSTLY = 0.5  # of a chunk's rows: where more are there already, the next chunk is merged at once
+ANY_ID = 2**63 - 1  # no key is above it
 
 
 class _Table(NamedTuple):
@@ -127,31 +128,39 @@ class FormulaStore:
     def _merge(self, cursor: Cursor, table: _Table, lines: bytes) -> tuple[int, list[bytes]]:
         """Bring rows up to date and add the others. Returns how many repeat what this job brought, and some of them."""
         known = known_by(self.index) if table is FORMULA else {"content": "new.content"}
-        # The planner knows nothing of a table that was just made, and would read all of a large one beside it.
-        cursor.execute("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off")
+        is_own = table is table_of(self.index)
+        values = self._values | {"last": self.last_id if is_own else ANY_ID}
         cursor.execute(f"CREATE TEMP TABLE stage_lines ({table.types})")
         cursor.copy_expert(f"COPY stage_lines ({table.columns}) FROM STDIN", io.BytesIO(lines))
-        cursor.execute(_found(table, known), self._values)
+        cursor.execute(_found(table, known), values)
         cursor.execute(_update(table, known))
-        cursor.execute(_insert(table), self._values)
+        cursor.execute(_insert(table), values)
         n_new = cursor.rowcount
         if n_new < lines.count(b"\n") * MOSTLY:
             self.merging.add(table.name)
         else:
             self.merging.discard(table.name)
-        cursor.execute(_REPEATED, self._values)
+        cursor.execute(_REPEATED, values)
         n_repeated, codes = cursor.fetchone()
         cursor.execute("DROP TABLE stage_formula")
         return int(n_repeated), [code.encode() for code in codes or ()]
 
 
 def _found(table: _Table, known: dict[str, str]) -> str:
-    """Lines with the row that is there already, if one is, and whether it differs."""
+    """Lines that are new, differ from the row that is there, or repeat one of this job: of most imports, very few.
+
+    `OFFSET 0` makes the database look each line up by the unique index. Left to itself, it judges a table by statistics
+    that are older than most of its rows, and reads all of them for a chunk, or for each line.
+    """
     old = ", ".join(f"old.{name}" for name in known)
     return f"""
         CREATE TEMP TABLE stage_formula AS
-            SELECT new.*, old.id AS old_id, ROW ({old}) IS DISTINCT FROM ROW ({", ".join(known.values())}) AS differs
-            FROM stage_lines new LEFT JOIN {table.name} old ON {table.keys};
+            SELECT new.*, old.id AS old_id, old.differs
+            FROM stage_lines new LEFT JOIN LATERAL (
+                SELECT old.id, ROW ({old}) IS DISTINCT FROM ROW ({", ".join(known.values())}) AS differs
+                FROM {table.name} old WHERE {table.keys} OFFSET 0
+            ) old ON true
+            WHERE old.id IS NULL OR old.differs OR old.id > %(last)s;
         DROP TABLE stage_lines
     """  # noqa: S608 - our own names
 

@@ -1,0 +1,42 @@
+"""How chunks of a formula index find what is there already."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from corpus.importers.batch import AGAIN
+from corpus.importers.dump import Chunk
+from corpus.importers.formula_copy import FormulaStore
+from corpus.importers.formulae import convert
+from corpus.importers.indexes import Index
+from corpus.models import Collection
+from tests.factories import make_collection
+
+pytestmark = pytest.mark.django_db
+
+
+def rows(numbers: Iterable[int]) -> bytes:
+    return b"".join(b"%d\t5\t4\tanswer\t7\tx\n" % number for number in numbers)
+
+
+def test_rows_are_looked_up_one_by_one_in_a_table_without_statistics() -> None:
+    collection = make_collection("maths", status=Collection.Status.EMPTY)
+    store = FormulaStore(collection.pk, Index("latex", 2), last_id=0)
+    many, few = rows(range(3000)), rows(range(500, 520))
+
+    with connection.cursor() as cursor:
+        for data in (many, few):
+            read = _rows_read(cursor)
+            skipped, _ = store.store(cursor, Chunk(data, 0, len(data), 1), convert(data, "formulae-latex-v2"))
+
+        assert skipped == {AGAIN: 20}
+        assert _rows_read(cursor) - read < 200, "rows of other formulae were read"
+
+
+def _rows_read(cursor: Any) -> int:
+    cursor.execute(
+        "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'corpus_formula'"
+    )
+    return int(cursor.fetchone()[0])
