@@ -8,16 +8,19 @@ DATABASE_URL), and runs the job that `manage.py import_collection` runs: reading
 checkpoint every 4 MB, counting at the end. A quarter goes in first, so that the growth of memory with the size of the
 file shows; then LaTeX; then MathML of the same formulae, which joins it; then LaTeX again, all of which is there.
 The peer reads with Python's csv, and stores by `bulk_create`. Peak memory is that of the importing process and of its
-largest helper; CPU is that of both, without PostgreSQL's, and is the figure to compare on a machine that is busy.
+largest helper; CPU is that of both, and beside it that of the PostgreSQL of its own: the figures to compare on a
+machine that is busy.
 """
 
 import argparse
 import csv
+import os
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -35,14 +38,15 @@ MATHML = (
 
 def make_index(path: Path, n_rows: int, *, is_mathml: bool) -> None:
     """An index whose visual ids are as frequent as words: some stand everywhere, two fifths only once."""
-    rng = random.Random(7)
+    # Two, so that MathML has the visual ids that LaTeX has: a chosen formula takes nothing from what chooses ids.
+    rng, formulae = random.Random(7), random.Random(8)
     with path.open("w", newline="") as file:
         file.write(HEADER)
         for number in range(1, n_rows + 1):
             visual = number if rng.random() < 0.4 else int(number ** rng.random())
             place = "title" if number % 40 == 1 else TYPES[number // 12 % 10]
             file.write(f"{number}\t{number // 12}\t{number // 40}\t{place}\t{visual}\t")
-            file.write(f"{formula(rng, visual, is_mathml=is_mathml)}\n")
+            file.write(f"{formula(formulae, visual, is_mathml=is_mathml)}\n")
 
 
 def formula(rng: random.Random, visual: int, *, is_mathml: bool) -> str:
@@ -105,11 +109,30 @@ def peer(path: Path) -> int:
     return n + len(Formula.objects.bulk_create(waiting))
 
 
+def server_cpu(folder: Path) -> float:
+    """CPU seconds of the PostgreSQL in the folder, with its ended processes; 0 where there is none, or no /proc."""
+    file = folder / "postgres" / "postmaster.pid"
+    if not file.exists() or not Path("/proc/self/stat").exists():
+        return 0.0
+    postmaster, ticks = file.read_text().split()[0], 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            fields = stat.read_text().rpartition(")")[2].split()
+            if stat.parent.name == postmaster:
+                ticks += sum(map(int, fields[11:15]))
+            elif fields[1] == postmaster:
+                ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def report(name: str, path: Path, work: Callable[[Path], int]) -> float:
+    before = server_cpu(path.parent)
     n, seconds, cpu, own, helper = measured(work, path)
+    server = server_cpu(path.parent) - before
     print(
         f"{name:<34} {n:>9,} rows {path.stat().st_size / 1e6:>6.0f} MB {seconds:>7.2f} s {n / seconds:>9,.0f} rows/s   "
-        f"CPU {cpu / n * 1e6:>5.1f} µs a row   peak {own:>4.0f} MB, helper {helper:>4.0f} MB",
+        f"CPU {cpu / n * 1e6:>5.1f} µs a row, PostgreSQL {server / n * 1e6:>5.1f}   "
+        f"peak {own:>4.0f} MB, helper {helper:>4.0f} MB",
         flush=True,
     )
     return n / seconds

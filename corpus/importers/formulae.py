@@ -93,7 +93,10 @@ def _checked(data: bytes, index: Index) -> tuple[_Rows, Skipped]:
 def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
     """The rows of a chunk that have the right number of columns."""
     # All backslashes at once: LaTeX is full of them, and none stands in a tab, a line end or a quotation mark.
-    data = data.replace(b"\\", b"\\\\").replace(b"\r\n", b"\n").replace(b"\r", b"\\r").removesuffix(b"\n")
+    data = data.replace(b"\\", b"\\\\")
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\\r")
+    data = data.removesuffix(b"\n")
     width = len(index.header)
     rows, lines = _in_bulk(data, width) or _one_by_one(data, width, skipped)
     columns = zip(*rows, strict=True) if rows else repeat(())
@@ -106,7 +109,7 @@ _Split = tuple[list[list[bytes]], Sequence[int]]  # rows as fields, and the line
 def _in_bulk(data: bytes, width: int) -> _Split | None:
     """The rows, if nothing is out of the ordinary: a row a line, and no quotation marks, or only as MathML has them."""
     bare = _bared(data) if b'"' in data else data
-    if bare is None or not bare or b"\n\n" in bare or not _is_text(bare):
+    if not bare or not _is_text(bare):
         return None
     rows = [line.split(b"\t", width - 1) for line in bare.split(b"\n")]
     if bare.count(b"\t") != len(rows) * (width - 1) or set(map(len, rows)) != {width}:
@@ -124,16 +127,22 @@ def _one_by_one(data: bytes, width: int, skipped: Skipped) -> _Split:
 def _bared(data: bytes) -> bytes | None:
     """The rows without quotation marks, if only last fields are quoted, each whole in its line, as MathML is.
 
-    All is told and done by counting and replacing in the whole text. `""` in a formula is one mark of its own.
+    All is told and done by splitting and replacing in the whole text. `""` in a formula is one mark of its own.
     """
-    if b"\x00" in data or b'\t""' in data or b'"""\n' in data or data.endswith(b'"""'):
-        return None  # where a formula begins or ends with a mark, `""` is not told from it by replacing
-    marked = data.replace(b'""', b"\x00")
-    is_whole = [(b'\t"' in line) == line.endswith(b'"') for line in marked.split(b"\n")]
-    n_quoted = marked.count(b'\t"')
-    if b'\t"\n' in marked or not all(is_whole) or marked.count(b'"') != 2 * n_quoted:
+    if b"\x00" in data:
         return None
-    return marked.replace(b'"', b"").replace(b"\x00", b'"')
+    pieces = data.replace(b'""', b"\x00").split(b'"')
+    outside, inside = pieces[::2], pieces[1::2]
+    last = outside.pop()
+    if len(outside) != len(inside) or b"\x00" in b"".join(outside) + last or b"\n" in b"".join(inside):
+        return None
+    is_behind_tab = all(map(bytes.endswith, outside, repeat(b"\t")))
+    is_before_end = last[:1] in {b"", b"\n"} and all(map(bytes.startswith, outside[1:], repeat(b"\n")))
+    # Where a formula ends with a mark, `""` is not told from it by replacing; nor where it begins with one.
+    ends_with_mark = any(map(bytes.endswith, inside, repeat(b"\x00")))
+    if not is_behind_tab or not is_before_end or ends_with_mark:
+        return None
+    return b"".join(pieces).replace(b"\x00", b'"')
 
 
 def _is_text(data: bytes) -> bool:

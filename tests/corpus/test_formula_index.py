@@ -242,6 +242,12 @@ def test_stray_marks_are_part_of_the_formula() -> None:
     assert [row["latex"] for row in rows(text)] == ['a "b', '"x" = y', 'c"']
 
 
+def test_two_marks_in_a_formula_that_is_not_quoted_are_two() -> None:
+    text = '1\t2\t3\ttitle\t9\ta""b\n2\t2\t3\ttitle\t9\t"c""d"\n'
+
+    assert [row["latex"] for row in rows(text)] == ['a""b', 'c"d']
+
+
 def test_quotation_that_is_never_closed_costs_one_row() -> None:
     text = '1\t2\t3\ttitle\t9\ta\n2\t2\t3\ttitle\t9\t"x\n3\t2\t3\ttitle\t9\tb\n4\t2\t3\ttitle\t9\t"cut off'
 
