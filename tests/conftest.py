@@ -297,7 +297,7 @@ def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
     contexts: list[BrowserContext] = []
 
     def open_page(**options: Any) -> Page:
-        context = _chromium.new_context(reduced_motion="reduce", **options)
+        context = _chromium.new_context(**{"reduced_motion": "reduce", **options})
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
         context.on("page", watch.follow)  # tabs that the page opens, too

@@ -7,21 +7,8 @@
   const form = document.getElementById("judgment");
   const assignment = main.dataset.assignment;
   const button = document.getElementById("submit");
-  const state = document.getElementById("state");
   const meaning = document.getElementById("meaning");
   const hint = meaning.textContent;
-  let isSending = false;
-  let tries = 0;
-  let timer = 0;
-
-  // -- the time that the page was looked at
-  let seen = 0;
-  let since = document.hidden ? null : performance.now();
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden && since !== null) { seen += performance.now() - since; since = null; }
-    if (!document.hidden && since === null) since = performance.now();
-  });
-  const seconds = () => Math.round((seen + (since === null ? 0 : performance.now() - since)) / 1000);
 
   // -- the instances, each with its own choice
   const instances = [...document.querySelectorAll(".instance")].map((article) => ({
@@ -49,8 +36,7 @@
   function changed(one) {
     drafts.set(assignment, { choice: null, comment: "", fields: values() });
     const waiting = outbox.get(assignment);
-    if (waiting && !isSending) { clearTimeout(timer); say("Not saved. Submit to save what you have chosen.", "bad"); }
-    else if (!isSending) say("");
+    hold(Boolean(waiting));
     show(one);
   }
   for (const one of instances) {
@@ -98,11 +84,6 @@
   }
 
   // -- submitting
-  function say(text, kind = "", link = null) {
-    state.className = `state ${kind}`;
-    state.replaceChildren(text);
-    if (link) state.append(" ", link);
-  }
   function complaint() {
     const open = nextOpen();
     if (open) return [`Choose for instance ${instances.indexOf(open) + 1}: all are submitted at once.`, open.radios[0]];
@@ -110,7 +91,7 @@
     if (silent) return [`“${chosen(silent).dataset.label}” needs a comment that says why.`, silent.comment];
     return null;
   }
-  function entry() {
+  function entry(seconds, uuid) {
     const waiting = outbox.get(assignment);
     const fields = values();
     if (waiting && !waiting.refused && isSame(fields, waiting.fields)) return waiting;
@@ -119,75 +100,18 @@
     for (const one of instances) fields[`shown-${one.key}`] = one.shown.value;
     const label = instances.map((one) => chosen(one).dataset.label).join(", ");
     return { assignment, address: form.action, label: main.dataset.label, choiceLabel: label,
-      fields: { ...fields, seconds: String(seconds()), request_id, sent: before.join(",") }, sent: [...before, request_id] };
+      fields: { ...fields, seconds, request_id, sent: before.join(",") }, sent: [...before, request_id] };
   }
-  // crypto.randomUUID is only there on https and localhost
-  function uuid() {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    bytes[6] = (bytes[6] & 15) | 64;
-    bytes[8] = (bytes[8] & 63) | 128;
-    const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-  }
-  function busy(is) {
-    isSending = is;
-    button.classList.toggle("is-busy", is);
-    button.setAttribute("aria-disabled", String(is));
-  }
-
-  async function submit() {
-    if (isSending || button.disabled) return;
-    const wrong = complaint();
-    if (wrong) { say(wrong[0], "bad"); wrong[1].focus(); return; }
-    clearTimeout(timer);
-    const mine = entry();
-    outbox.keep(mine);
-    busy(true);
-    const slow = setTimeout(() => say("Saving…"), 400);
-    const result = await outbox.send(mine);
-    clearTimeout(slow);
-    if (result.outcome === "saved") {
-      drafts.remove(assignment);
-      say("Saved.");
-      window.location.assign(result.answer.next);
-      return;
-    }
-    busy(false);
-    if (result.outcome === "refused") refused(mine, result.answer);
-    else again(result);
-  }
-
   function refused(mine, answer) {
-    outbox.strike(mine);
     drafts.set(assignment, { choice: null, comment: "", fields: values() });
     const standing = answer.standing && instances.find((one) => one.docno === answer.standing.docno);
     if (standing) standing.shown.value = answer.standing.judgment;
-    say(`Not saved. ${answer.detail ?? ""}`, "bad");
   }
 
-  function again(result) {
-    if (result.outcome === "login") {
-      const link = document.createElement("a");
-      link.href = result.answer.login;
-      link.target = "_blank";
-      link.textContent = "Log in in a new tab";
-      say("Not saved: you are logged out. Your choices are kept here.", "bad", link);
-    } else {
-      const what = result.status ? "the server had a problem" : "no connection";
-      say(`Not saved yet: ${what}. Your choices are kept here and sent again by themselves.`, "bad");
-    }
-    timer = setTimeout(retry, outbox.wait(tries++));
-  }
-  // Only what was submitted is sent again: a choice that changed meanwhile waits for its own Submit.
-  function retry() {
-    const waiting = outbox.get(assignment);
-    if (waiting && isSame(values(), waiting.fields)) submit();
-  }
-
-  form.addEventListener("submit", (event) => { event.preventDefault(); tries = 0; submit(); });
-  for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry);
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) retry(); });
-  window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
+  const isAsSubmitted = (waiting) => isSame(values(), waiting.fields);
+  const saved = () => drafts.remove(assignment);
+  const page = { complaint, entry, isAsSubmitted, saved, refused, kept: "Your choices are" };
+  const { say, submit, hold } = window.assay.submission(form, assignment, page);
 
   // -- single keys: for the instance in hand, or the first without a choice
   const isTyping = (element) => element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');
