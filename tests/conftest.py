@@ -56,6 +56,11 @@ del os.environ[
 ]  # or the processes of pytest-xdist would read settings before they get here
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Packed bytes hold the moment of packing, so that each process of pytest-xdist would name a test otherwise."""
+    return "packed" if isinstance(val, bytes) and val[:2] in {b"\x1f\x8b", b"PK"} else None
+
+
 def pytest_unconfigure() -> None:
     """Stop the servers and leave nothing behind."""
     _redis.stop()
