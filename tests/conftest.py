@@ -20,6 +20,8 @@ import django
 import pytest
 from django.core.signals import request_finished, request_started
 from django.dispatch import receiver
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -54,6 +56,16 @@ django.setup()
 del os.environ[
     "DJANGO_SETTINGS_MODULE"
 ]  # or the processes of pytest-xdist would read settings before they get here
+
+
+# A slow machine fails nothing; where many work, all of them try the same examples.
+hypothesis_settings.register_profile(
+    "assay",
+    deadline=None,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.load_profile("assay")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
