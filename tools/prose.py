@@ -289,7 +289,7 @@ BRITISH = {
 # -ise, -isation: British, except in words that have no -ize form.
 ISE = re.compile(r"(\w{2,})is(e|ed|es|er|ers|ing|able|ation|ations)$")
 WITHOUT_Z = re.compile(
-    r"advert|adv|\w*(?:ra|wa|no|po|ma|w)|a|bru|chast|circumc|clockw|compr|comprom|conc|cru|dem|desp|dev|disgu|enterpr"
+    r"advert|adv|\w*(?:ra|wa|no|po|ma|w)|ar|bru|chast|circumc|clockw|compr|comprom|conc|cru|dem|desp|dev|disgu|enterpr"
     r"|exc|exerc|expert|franch|gu|imprec|improv|inc|lia|malt|merchand|parad|prec|prem|prom|repr|rev|sunr|superv|surm"
     r"|surpr|telev|treat|unprom"
 )
@@ -564,7 +564,7 @@ def _american(word: str) -> str:
         if pattern.search(word):
             return pattern.sub(spelling, word)
     match = ISE.match(word)
-    if match and match.group(1) + "is" not in WITHOUT_Z:
+    if match and not WITHOUT_Z.fullmatch(match.group(1)):
         return f"{match.group(1)}iz{match.group(2)}"
     return ""
 
