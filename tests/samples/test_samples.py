@@ -318,7 +318,7 @@ def test_grades_of_instances_become_those_of_formulas(assay: Assay, tmp_path: Pa
 
     assay("qrels", "convert", "formula-qrels-instances.txt", *words)
 
-    assert (output / "qrels.txt").read_bytes() == samples.path("formula-qrels.txt").read_bytes()
+    assert (output / "qrels.tsv").read_bytes() == samples.path("formula-qrels.txt").read_bytes()
 
 
 def test_qrels_are_in_the_form_that_assay_writes(assay: Assay, tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_qrels_are_in_the_form_that_assay_writes(assay: Assay, tmp_path: Path) -
 
         assay("qrels", "convert", name, "--to", "arqmath", "--output", str(output))
 
-        assert (output / "qrels.txt").read_bytes() == samples.path(name).read_bytes()
+        assert (output / "qrels.tsv").read_bytes() == samples.path(name).read_bytes()
 
 
 def test_qrels_can_be_split(assay: Assay, tmp_path: Path) -> None:
