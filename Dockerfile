@@ -12,7 +12,7 @@ RUN pip install -r requirements.txt -c constraints.txt
 COPY . .
 COPY --from=front-end /assay/node_modules node_modules
 # A key for this one command: nothing that it makes depends on it.
-RUN python -m compileall -q assessment config corpus pooling protocols scoring && python config/assets.py && rm -rf node_modules \
+RUN python -m compileall -q accounts assay assessment config corpus demo jobs pooling scoring server tracks web && python server/assets.py && rm -rf node_modules \
     && useradd --system --user-group --no-create-home assay \
     && STATIC_ROOT=/assay/collected SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0 \
     && mkdir -p /var/lib/assay && chown -R assay:assay /var/lib/assay
@@ -20,4 +20,4 @@ ENV STATIC_ROOT=/assay/collected
 USER assay
 VOLUME /var/lib/assay
 EXPOSE 8000
-CMD ["gunicorn", "-c", "config/gunicorn.py", "--bind", "0.0.0.0:8000", "config.wsgi"]
+CMD ["gunicorn", "-c", "server/gunicorn.py", "--bind", "0.0.0.0:8000", "config.wsgi"]

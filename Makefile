@@ -7,10 +7,10 @@ help: ## Show what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' Makefile
 
 setup: ## Install what Assay needs into .venv and static/vendor
-	@sh config/setup.sh
+	@sh server/setup.sh
 
 run: setup ## Start Assay with its demo campaign. PORT=8001: another port; DEMO=no: without the demo
-	@$(PYTHON) -m config.run
+	@$(PYTHON) -m server.run
 
 lint: setup ## Check style, types, the direction of imports, and the settings of a deployment
 	$(PYTHON) -m ruff check .
@@ -21,12 +21,12 @@ lint: setup ## Check style, types, the direction of imports, and the settings of
 	@HTTPS=true SECURE_HSTS_SECONDS=31536000 $(PYTHON) manage.py check --deploy --fail-level WARNING
 
 test: ## Run all checks and all tests, those in the browser included
-	@sh config/setup.sh --browser
+	@sh server/setup.sh --browser
 	@$(MAKE) --no-print-directory lint
 	$(PYTHON) -m pytest -n 2
 
 stop: ## Stop the servers that a killed `make run` left behind
-	@$(PYTHON) -m config.run --stop
+	@$(PYTHON) -m server.run --stop
 
 clean: ## Remove what `make setup` makes again. The data in var/ stay
 	rm -rf .venv node_modules static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis

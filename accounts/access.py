@@ -5,10 +5,11 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
-from corpus.models import User
+from accounts.models import User
 
 P = ParamSpec("P")
 
@@ -38,3 +39,10 @@ def organizer_required(view: Guarded[P]) -> View[P]:
         return view(request, *args, **kwargs)
 
     return person_required(guarded)
+
+
+Visitor = User | AnonymousUser
+
+
+def is_organizer(user: Visitor) -> bool:
+    return isinstance(user, User) and user.is_organizer

@@ -4,16 +4,16 @@ from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
 
-ROOMS = {"corpus", "pooling", "assessment", "scoring"}
+APPS = {"accounts", "jobs", "corpus", "tracks", "pooling", "assessment", "scoring"}
 
 
 class OrganizerBackend(ModelBackend):
-    """Django's own, and every permission of the rooms for organizers; what may be deleted, each admin decides."""
+    """Django's own, and every permission on our apps for organizers; what may be deleted, each admin decides."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff
-        return (is_organizer and perm.split(".")[0] in ROOMS) or super().has_perm(user_obj, perm, obj)
+        return (is_organizer and perm.split(".")[0] in APPS) or super().has_perm(user_obj, perm, obj)
 
     def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff
-        return (is_organizer and app_label in ROOMS) or super().has_module_perms(user_obj, app_label)
+        return (is_organizer and app_label in APPS) or super().has_module_perms(user_obj, app_label)

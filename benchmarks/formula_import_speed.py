@@ -6,7 +6,7 @@ It makes an index of version 2 in LaTeX and one in Presentation MathML (rows as 
 repeated, a quoted field now and then), starts a durable PostgreSQL of its own in a temporary folder (or uses
 DATABASE_URL), and runs the job that `manage.py import_collection` runs: reading, checking, COPY, commit with a
 checkpoint every 4 MB, counting at the end. A quarter goes in first, so that the growth of memory with the size of the
-file shows; then LaTeX; then MathML of the same formulae, which joins it; then LaTeX again, all of which is there.
+file shows; then LaTeX; then MathML of the same formulas, which joins it; then LaTeX again, all of which is there.
 The peer reads with Python's csv, and stores by `bulk_create`. Peak memory is that of the importing process and of its
 largest helper; CPU is that of both, and beside it that of the PostgreSQL of its own: the figures to compare on a
 machine that is busy.
@@ -39,14 +39,14 @@ MATHML = (
 def make_index(path: Path, n_rows: int, *, is_mathml: bool) -> None:
     """An index whose visual ids are as frequent as words: some stand everywhere, two fifths only once."""
     # Two, so that MathML has the visual ids that LaTeX has: a chosen formula takes nothing from what chooses ids.
-    rng, formulae = random.Random(7), random.Random(8)
+    rng, formulas = random.Random(7), random.Random(8)
     with path.open("w", newline="") as file:
         file.write(HEADER)
         for number in range(1, n_rows + 1):
             visual = number if rng.random() < 0.4 else int(number ** rng.random())
             place = "title" if number % 40 == 1 else TYPES[number // 12 % 10]
             file.write(f"{number}\t{number // 12}\t{number // 40}\t{place}\t{visual}\t")
-            file.write(f"{formula(formulae, visual, is_mathml=is_mathml)}\n")
+            file.write(f"{formula(formulas, visual, is_mathml=is_mathml)}\n")
 
 
 def formula(rng: random.Random, visual: int, *, is_mathml: bool) -> str:
@@ -62,8 +62,10 @@ def assay(slug: str) -> Callable[[Path], int]:
     """The import as the worker does it. Returns the number of rows."""
 
     def run(path: Path) -> int:
-        from corpus import import_services, jobs
-        from corpus.models import Collection, Job
+        from corpus.imports import services as import_services
+        from corpus.models import Collection
+        from jobs import services as jobs
+        from jobs.models import Job
 
         collection = Collection.objects.filter(slug=slug).first()
         collection = collection or import_services.create_collection(slug=slug)
@@ -76,7 +78,7 @@ def assay(slug: str) -> Callable[[Path], int]:
         job = Job.objects.get(pk=job.pk)
         if job.state != Job.State.DONE:
             raise SystemExit(job.error)
-        return int(job.imports.get().counts["formulae"])
+        return int(job.imports.get().counts["formulas"])
 
     return run
 

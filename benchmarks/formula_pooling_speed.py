@@ -1,4 +1,4 @@
-"""How fast runs of formulae are pooled: `python benchmarks/formula_pooling_speed.py [--runs 17]`.
+"""How fast runs of formulas are pooled: `python benchmarks/formula_pooling_speed.py [--runs 17]`.
 
 Makes runs of 100 topics x 1000 formula instances that overlap as those of a campaign do, with visual ids of which few
 are frequent and most are rare, and pools them from stored columns by `arqmath-2021-task2`: down to the 20th distinct
@@ -21,23 +21,23 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from corpus.formulae import Formulae
-from pooling import columns
-from pooling.columns import RunColumns
-from pooling.nearduplicates import leaders
-from pooling.strategies import BuiltPool, PoolInput, build_pool
-from protocols.loader import load_protocol
+from assay.formats.runs import columns
+from assay.formats.runs.columns import RunColumns
+from assay.formulas.columns import Formulas
+from assay.pools.near_duplicates import leaders
+from assay.pools.strategies import BuiltPool, PoolInput, build_pool
+from assay.protocols.loader import load_protocol
 
 PROTOCOL = load_protocol("arqmath-2021-task2")
 TOPICS, DEPTH = 100, 1000
 INSTANCES, LOOKS, CORE = 200_000, 60_000, 3000
 
 
-def make_formulae() -> Formulae:
+def make_formulas() -> Formulas:
     rng = np.random.default_rng(1)
     ids = np.array(sorted(b"%d" % one for one in rng.choice(28_000_000, INSTANCES, replace=False)))
     looks = rng.zipf(1.3, INSTANCES) % LOOKS
-    return Formulae(
+    return Formulas(
         formula=ids,
         post=np.array([b"%d" % (i // 10) for i in range(INSTANCES)]),
         thread=np.array([b"%d" % (i // 30) for i in range(INSTANCES)]),
@@ -46,7 +46,7 @@ def make_formulae() -> Formulae:
     )
 
 
-def make_run(number: int, formulae: Formulae) -> bytes:
+def make_run(number: int, formulas: Formulas) -> bytes:
     """Stored columns of a run: of each topic's core of instances some, in an order of its own."""
     rng = np.random.default_rng(number)
     cores = [
@@ -56,30 +56,30 @@ def make_run(number: int, formulae: Formulae) -> bytes:
     run = RunColumns(
         topics=np.array([f"B.{topic + 201}" for topic in range(TOPICS)]),
         topic_index=np.repeat(np.arange(TOPICS, dtype=np.int32), DEPTH),
-        docno=formulae.formula[rows],
+        docno=formulas.formula[rows],
         rank=np.tile(np.arange(1, DEPTH + 1, dtype=np.int32), TOPICS),
         score=np.tile(np.arange(DEPTH, 0, -1, dtype=np.float64), TOPICS),
     )
     return columns.save(run)
 
 
-def pool_stored(stored: list[bytes], formulae: Formulae) -> BuiltPool:
+def pool_stored(stored: list[bytes], formulas: Formulas) -> BuiltPool:
     """From the stored columns, as the worker does it."""
     runs = [columns.load(io.BytesIO(data)) for data in stored]
     inputs = [PoolInput(run, f"team{i // 3}", f"run{i}", "primary") for i, run in enumerate(runs)]
-    return build_pool(inputs, protocol=PROTOCOL, seed=1, formulae=formulae)
+    return build_pool(inputs, protocol=PROTOCOL, seed=1, formulas=formulas)
 
 
-def pool_plainly(stored: list[bytes], formulae: Formulae) -> set[tuple[str, bytes]]:
+def pool_plainly(stored: list[bytes], formulas: Formulas) -> set[tuple[str, bytes]]:
     """The obvious way: down each run with a set, then once more for the instances of what is pooled."""
-    visual = dict(zip(formulae.formula.tolist(), formulae.visual.tolist(), strict=True))
+    visual = dict(zip(formulas.formula.tolist(), formulas.visual.tolist(), strict=True))
     ranked = [one for data in stored for one in lists(columns.load(io.BytesIO(data)))]
     pool: set[tuple[str, bytes]] = set()
-    for topic, formulae_of_topic in ranked:
-        pool |= {(topic, look) for look in first_distinct(formulae_of_topic, visual)}
+    for topic, formulas_of_topic in ranked:
+        pool |= {(topic, look) for look in first_distinct(formulas_of_topic, visual)}
     votes: dict[tuple[str, bytes], dict[bytes, float]] = defaultdict(lambda: defaultdict(float))
-    for topic, formulae_of_topic in ranked:
-        for rank, formula in enumerate(formulae_of_topic, 1):
+    for topic, formulas_of_topic in ranked:
+        for rank, formula in enumerate(formulas_of_topic, 1):
             unit = topic, visual[formula]
             if unit in pool:
                 votes[unit][formula] += 1 / rank
@@ -103,20 +103,20 @@ def lists(run: RunColumns) -> list[tuple[str, list[bytes]]]:
 
 
 def measure(n_runs: int, repeats: int) -> None:
-    formulae = make_formulae()
-    stored = [make_run(number, formulae) for number in range(n_runs)]
+    formulas = make_formulas()
+    stored = [make_run(number, formulas) for number in range(n_runs)]
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
-        pool = pool_stored(stored, formulae)
+        pool = pool_stored(stored, formulas)
         seconds.append(time.perf_counter() - start)
     ours = statistics.median(seconds)
     assert pool.members is not None
     print(f"distinct-units, {n_runs} runs x {TOPICS} x {DEPTH}, from stored columns  {ours:8.3f} s")
     n_shown = int((pool.members.position > 0).sum())
-    print(f"    {len(pool.units):,} formulae, {len(pool.members):,} instances, {n_shown:,} of them shown")
+    print(f"    {len(pool.units):,} formulas, {len(pool.members):,} instances, {n_shown:,} of them shown")
     start = time.perf_counter()
-    plain = pool_plainly(stored, formulae)
+    plain = pool_plainly(stored, formulas)
     theirs = time.perf_counter() - start
     codes = pool.units.topics.tolist()
     found = {(codes[t], d) for t, d in zip(pool.units.topic_index, pool.units.docno.tolist(), strict=True)}
@@ -151,11 +151,11 @@ def measure_scale(numbers: list[int]) -> None:
 
 def measure_one(n_runs: int) -> None:
     """In a process of its own: seconds to pool, and peak memory beyond what lay there before, in MB."""
-    formulae = make_formulae()
-    stored = [make_run(number, formulae) for number in range(n_runs)]
+    formulas = make_formulas()
+    stored = [make_run(number, formulas) for number in range(n_runs)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    pool_stored(stored, formulae)
+    pool_stored(stored, formulas)
     seconds = time.perf_counter() - start
     print(seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 

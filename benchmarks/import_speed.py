@@ -2,11 +2,11 @@
 
     python benchmarks/import_speed.py [--posts 300000] [--peer-posts 20000] [--file Posts.xml]
 
-It makes a dump of posts of about 1 kB, with eight formulae in a thousand characters as on the site (or takes one),
+It makes a dump of posts of about 1 kB, with eight formulas in a thousand characters as on the site (or takes one),
 starts a durable PostgreSQL of its own in a temporary folder (or uses DATABASE_URL), and runs the job that
-`manage.py import_collection` runs: reading, parsing, sanitising, COPY, upsert, commit with a checkpoint every 1.5 MB,
+`manage.py import_collection` runs: reading, parsing, sanitizing, COPY, upsert, commit with a checkpoint every 1.5 MB,
 accepted answers. A tenth of the posts goes in first, so that the growth of memory with the size of the file shows.
-The peer does the same sanitising in one process, row by row, and stores by `bulk_create`. Peak memory is that of the
+The peer does the same sanitizing in one process, row by row, and stores by `bulk_create`. Peak memory is that of the
 importing process and of its largest helper; CPU is that of both, without PostgreSQL's, and is the figure to compare
 on a machine that is busy with other things.
 """
@@ -72,14 +72,14 @@ def make_dump(path: Path, n_posts: int) -> None:
 @contextmanager
 def database(folder: Path) -> Iterator[None]:
     """The server that DATABASE_URL names, or a durable one in the folder, with Assay's tables."""
-    from config import embedded, places
+    from server import embedded, paths
 
     os.environ.setdefault("ASSAY_VAR", str(folder))
     server = None
     if not os.environ.get("DATABASE_URL"):
         server = embedded.Postgres(folder / "postgres", options=embedded.DURABLE)
         server.start()
-        os.environ["DATABASE_URL"] = places.database_url(folder / "postgres")
+        os.environ["DATABASE_URL"] = paths.database_url(folder / "postgres")
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     import django
 
@@ -99,8 +99,9 @@ def database(folder: Path) -> Iterator[None]:
 
 def assay(path: Path) -> int:
     """The import as the worker does it. Returns the number of posts."""
-    from corpus import import_services, jobs
-    from corpus.models import Job
+    from corpus.imports import services as import_services
+    from jobs import services as jobs
+    from jobs.models import Job
 
     collection = import_services.create_collection(slug=f"import-{time.monotonic_ns()}")
     sources = [import_services.Source(str(path), path.name)]
@@ -116,13 +117,13 @@ def assay(path: Path) -> int:
 
 
 def peer(path: Path) -> int:
-    """What one would write first: parse, sanitise, `bulk_create` a thousand at a time."""
+    """What one would write first: parse, sanitize, `bulk_create` a thousand at a time."""
     from datetime import UTC, datetime
 
     from lxml import etree
 
+    from assay.html.sanitize import clean_body, clean_title
     from corpus.models import Collection, Document
-    from corpus.sanitise import clean_body, clean_title
 
     collection = Collection.objects.create(slug=f"peer-{time.monotonic_ns()}", name="peer")
     waiting: list[Document] = []

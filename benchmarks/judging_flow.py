@@ -29,7 +29,7 @@ class Assay(Flow):
         return self.open(self.location)
 
     def open(self, path):
-        if "/assignments/" not in path:
+        if "/tasks/" not in path:
             raise Stop
         return path, self.fields(self.req("task_page", "GET", path))
 

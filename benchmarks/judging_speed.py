@@ -25,7 +25,10 @@ from uuid import uuid4
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from config import embedded, places  # noqa: E402
+from server import (
+    embedded,
+    paths,  # noqa: E402
+)
 
 PASSWORD = "worker-pass-1"
 PEOPLE = 8
@@ -72,7 +75,7 @@ def prepare(var: Path) -> None:
     """Settings, tables, static files."""
     os.environ |= {
         "ASSAY_VAR": str(var),
-        "DATABASE_URL": places.database_url(var / "postgres"),
+        "DATABASE_URL": paths.database_url(var / "postgres"),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "SECRET_KEY": uuid4().hex * 2,
         "LOG_LEVEL": "ERROR",
@@ -87,7 +90,8 @@ def prepare(var: Path) -> None:
 
 def make_batch(n: int, n_people: int = PEOPLE) -> int:
     """A batch of n entries, shared by some assessors, each with a topic of their own; documents of 15.5 kB."""
-    from assessment import services
+    from assessment.assignments import services as assignment_services
+    from assessment.batches import services as batch_services
     from corpus.models import Collection, Document
     from pooling.models import PoolEntry
 
@@ -116,18 +120,20 @@ def make_batch(n: int, n_people: int = PEOPLE) -> int:
         for i, document in enumerate(documents)
     ]
     PoolEntry.objects.bulk_create(entries, batch_size=2000)
-    batch = services.create_batch(pool=pool, name="Load", by=None)
+    batch = batch_services.create(pool=pool, name="Load", by=None)
     for person, topic in zip(people, topics, strict=True):
-        services.assign_topics(batch=batch, assessor=person, topics=[topic])
-    services.open_batch(batch=batch)
+        assignment_services.assign(batch=batch, assessor=person, topics=[topic])
+    batch_services.open_for_judging(batch=batch)
     return batch.pk
 
 
 def make_pool(n_people: int):  # type: ignore[no-untyped-def]
     """A track of its own with so many assessors and topics."""
-    from corpus.models import Assessor, Collection, StoredProtocol, Topic, Track, User
+    from accounts.models import User
+    from assay.protocols.loader import load_protocol, shipped_text
+    from corpus.models import Collection
     from pooling.models import Pool
-    from protocols.loader import load_protocol, shipped_text
+    from tracks.models import Assessor, StoredProtocol, Topic, Track
 
     slug = "arqmath-2020-task1"
     protocol, _ = StoredProtocol.objects.get_or_create(
@@ -232,9 +238,10 @@ def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int
 
 def measure_accept() -> None:
     """The service alone, in this process: 200 tasks accepted and submitted in batches of three sizes."""
-    from assessment import services
+    from accounts.models import User
+    from assessment.judgments import services as judgment_services
     from assessment.models import Batch
-    from corpus.models import User
+    from assessment.tasks import services as task_services
 
     person = User.objects.get(username="worker01")
     for n in (200, 2_000, 10_000):
@@ -242,12 +249,12 @@ def measure_accept() -> None:
         accepts, submits = [], []
         for _ in range(min(200, n // PEOPLE)):
             start = time.perf_counter()
-            task = services.accept_next(batch=batch, assessor=person)
+            task = task_services.accept_next(batch=batch, assessor=person)
             accepts.append(time.perf_counter() - start)
             assert task is not None
             task.batch = batch
             start = time.perf_counter()
-            services.submit_judgment(assignment=task, choice="high", request_id=uuid4())
+            judgment_services.submit(task=task, choice="high", request_id=uuid4())
             submits.append(time.perf_counter() - start)
         print(
             f"  the services alone, {n:6,} open: accept p50 {1e3 * statistics.median(accepts):.1f} ms, "

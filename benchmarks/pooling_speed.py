@@ -22,10 +22,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pooling import columns
-from pooling.run_format import check_run
-from pooling.strategies import BuiltPool, PoolInput, build_pool
-from protocols.loader import load_protocol
+from assay.formats.runs import columns
+from assay.formats.runs.reader import check_run
+from assay.pools.strategies import BuiltPool, PoolInput, build_pool
+from assay.protocols.loader import load_protocol
 
 try:
     from trectools import TrecPoolMaker, TrecRun

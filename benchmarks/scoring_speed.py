@@ -32,14 +32,14 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pooling import columns
-from pooling.columns import RunColumns
-from pooling.run_format import check_run
-from protocols.loader import load_protocol
-from protocols.measure_names import parse_measures
-from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
-from scoring.qrels_format import parse_qrels
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.reader import parse_qrels
+from assay.formats.runs import columns
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import check_run
+from assay.measures import score_run
+from assay.measures.names import parse_measures
+from assay.protocols.loader import load_protocol
 
 MEASURES = parse_measures(["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"])
 THEIRS = {"ndcg", "map", "P.10", "bpref"}

@@ -28,10 +28,10 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scoring.intervals import bootstrap
-from scoring.significance import paired_t, randomisation
-from scoring.topic_stability import topic_stability
-from scoring.tukey import tukey_hsd
+from assay.statistics.intervals import bootstrap
+from assay.statistics.significance import paired_t, randomization
+from assay.statistics.topic_stability import topic_stability
+from assay.statistics.tukey import tukey_hsd
 
 N = 10_000
 PAIRS_OF_SCIPY = 5
@@ -76,8 +76,8 @@ def measure(n_runs: int, n_topics: int, repeats: int) -> None:
         f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, medians of {repeats}"
     )
     ours: dict[str, Callable[[], object]] = {
-        "randomised Tukey HSD, all pairs": lambda: tukey_hsd(scores, n_permutations=N, seed=1),
-        "paired randomisation, all pairs": lambda: randomisation(scores, n_permutations=N, seed=1),
+        "randomized Tukey HSD, all pairs": lambda: tukey_hsd(scores, n_permutations=N, seed=1),
+        "paired randomization, all pairs": lambda: randomization(scores, n_permutations=N, seed=1),
         "paired t, all pairs": lambda: paired_t(scores),
         "bootstrap intervals, all runs": lambda: bootstrap(scores, n_resamples=N, seed=1),
         "stability by topics, 1,000 samples": lambda: topic_stability(scores, seed=1),
@@ -89,13 +89,13 @@ def measure(n_runs: int, n_topics: int, repeats: int) -> None:
     _, some = median_seconds("scipy", lambda: scipys_pairs(scores), repeats)
     by_pair = some / PAIRS_OF_SCIPY
     print(f"SciPy's permutation_test: {by_pair:.3f} s a pair, so {by_pair * n_pairs:.1f} s for all pairs")
-    mine = seconds["paired randomisation, all pairs"][1]
-    print(f"Assay's paired randomisation is {by_pair * n_pairs / mine:.0f} times as fast")
+    mine = seconds["paired randomization, all pairs"][1]
+    print(f"Assay's paired randomization is {by_pair * n_pairs / mine:.0f} times as fast")
     _, one_way = median_seconds("one-way", lambda: stats.tukey_hsd(*scores), 1)
     found = tukey_hsd(scores, n_permutations=N, seed=1).told_apart()[np.triu_indices(n_runs, 1)].sum()
     theirs = (stats.tukey_hsd(*scores).pvalue <= 0.05)[np.triu_indices(n_runs, 1)].sum()
     print(
-        f"told apart at 0.05: {found:,} of {n_pairs:,} pairs by the randomised test; {theirs:,} by SciPy's tukey_hsd, "
+        f"told apart at 0.05: {found:,} of {n_pairs:,} pairs by the randomized test; {theirs:,} by SciPy's tukey_hsd, "
         f"a one-way test that ignores topics ({one_way:.3f} s)"
     )
 

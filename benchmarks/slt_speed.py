@@ -1,11 +1,11 @@
 """How many SLT strings a second come from Presentation MathML, with one process and with two; and clustering.
 
-    python benchmarks/slt_speed.py [--seconds 5] [--formulae 1000000]
+    python benchmarks/slt_speed.py [--seconds 5] [--formulas 1000000]
 
-The formulae are the reference's: 4,639 real ones with rare constructs over-sampled, of 520 characters on average; the
+The formulas are the reference's: 4,639 real ones with rare constructs over-sampled, of 520 characters on average; the
 figure includes the isolation of the presentation from what an index or a page holds, parsing, and the string. There is
 no peer to run beside: Tangent-S is on no package index and is not installable as it stands. So the second line is a
-yardstick: what parsing alone takes, with lxml, of the same formulae. Clustering is of synthetic keys, half of them
+yardstick: what parsing alone takes, with lxml, of the same formulas. Clustering is of synthetic keys, half of them
 distinct, as in the real collection.
 """
 
@@ -26,8 +26,11 @@ from lxml import etree
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from corpus.slt import slt  # noqa: E402
-from corpus.visual_ids import Keys, visual_ids  # noqa: E402
+from assay.formulas.slt import slt  # noqa: E402
+from assay.formulas.visual_ids import (
+    Keys,
+    visual_ids,  # noqa: E402
+)
 
 
 def reference() -> list[tuple[str, str]]:
@@ -43,23 +46,23 @@ def reference() -> list[tuple[str, str]]:
         return [(row["presentation_mathml"], row["tangent_slt_string"]) for row in rows]
 
 
-def rate(work: Callable[[str], object], formulae: Sequence[str], seconds: float) -> float:
-    """Formulae a second of processor time, over whole rounds: what others do on the machine does not count."""
+def rate(work: Callable[[str], object], formulas: Sequence[str], seconds: float) -> float:
+    """Formulas a second of processor time, over whole rounds: what others do on the machine does not count."""
     n, start = 0, time.process_time()
     while time.process_time() - start < seconds:
-        for formula in formulae:
+        for formula in formulas:
             work(formula)
-        n += len(formulae)
+        n += len(formulas)
     return n / (time.process_time() - start)
 
 
-def strings(formulae: Sequence[str]) -> int:
-    return sum(slt(formula) is not None for formula in formulae)
+def strings(formulas: Sequence[str]) -> int:
+    return sum(slt(formula) is not None for formula in formulas)
 
 
-def wall_rate(formulae: Sequence[str], n_processes: int, seconds: float) -> float:
-    """Formulae a second by the clock, by several processes."""
-    pieces = [formulae[i::n_processes] for i in range(n_processes)]
+def wall_rate(formulas: Sequence[str], n_processes: int, seconds: float) -> float:
+    """Formulas a second by the clock, by several processes."""
+    pieces = [formulas[i::n_processes] for i in range(n_processes)]
     with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as processes:
         list(processes.map(strings, pieces))  # each has started, and imported what it needs
         n, start = 0, time.perf_counter()
@@ -69,7 +72,7 @@ def wall_rate(formulae: Sequence[str], n_processes: int, seconds: float) -> floa
 
 
 def clustering(n: int) -> tuple[int, float]:
-    """Distinct formulae, and seconds, of clustering so many."""
+    """Distinct formulas, and seconds, of clustering so many."""
     rng = np.random.default_rng(7)
     slt_keys, latex_keys = (rng.integers(0, n // 2, n).astype("S").astype("S16") for _ in range(2))
     slt_keys[rng.random(n) < 0.01] = b""
@@ -83,21 +86,21 @@ def clustering(n: int) -> tuple[int, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--formulae", type=int, default=1_000_000, help="to cluster")
+    parser.add_argument("--formulas", type=int, default=1_000_000, help="to cluster")
     options = parser.parse_args()
     rows = reference()
-    formulae = [mathml for mathml, _ in rows]
+    formulas = [mathml for mathml, _ in rows]
     wrong = sum(slt(mathml) != string for mathml, string in rows)
-    print(f"{len(rows):,} formulae of the reference, {wrong} strings differ from Tangent's")
-    ours = rate(slt, formulae, options.seconds)
-    parsing = rate(lambda text: etree.fromstring(text.encode()), formulae, options.seconds)
-    print(f"one process   {ours:>9,.0f} formulae a second of processor time")
+    print(f"{len(rows):,} formulas of the reference, {wrong} strings differ from Tangent's")
+    ours = rate(slt, formulas, options.seconds)
+    parsing = rate(lambda text: etree.fromstring(text.encode()), formulas, options.seconds)
+    print(f"one process   {ours:>9,.0f} formulas a second of processor time")
     print(f"parsing alone {parsing:>9,.0f}: {parsing / ours:.1f} times as fast")
     for n in (1, 2):
-        by_clock = wall_rate(formulae, n, options.seconds)
-        print(f"{n} process{'es' * (n > 1):<5}{by_clock:>9,.0f} formulae a second by the clock")
-    n_distinct, seconds = clustering(options.formulae)
-    print(f"clustering    {options.formulae:>9,} formulae into {n_distinct:,} in {seconds:.2f} s")
+        by_clock = wall_rate(formulas, n, options.seconds)
+        print(f"{n} process{'es' * (n > 1):<5}{by_clock:>9,.0f} formulas a second by the clock")
+    n_distinct, seconds = clustering(options.formulas)
+    print(f"clustering    {options.formulas:>9,} formulas into {n_distinct:,} in {seconds:.2f} s")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def theirs(qrels: Path, run: Path) -> Values:
 
 def ours(qrels: Path, run: Path) -> Values:
     """What `-q -m all_trec` prints."""
-    from scoring.trec_eval.command import main  # here, for the process that computes theirs has no use for it
+    from assay.trec_eval.command import main  # here, for the process that computes theirs has no use for it
 
     printed = io.TextIOWrapper(io.BytesIO())
     with contextlib.redirect_stdout(printed):

@@ -8,19 +8,29 @@ from celery import Celery
 from celery.exceptions import SecurityWarning
 from celery.signals import worker_ready
 
-from config import places
+from server import paths
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 warnings.filterwarnings("ignore", category=SecurityWarning)  # `make run` works as root, on purpose
 
 app = Celery("assay")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks()
+app.autodiscover_tasks(
+    [
+        "jobs",
+        "corpus.imports",
+        "corpus.clusterings",
+        "pooling.pools",
+        "assessment.tasks",
+        "scoring.leaderboards",
+        "scoring.analyses",
+    ]
+)
 
 
 @worker_ready.connect
 def note_ready(**_: Any) -> None:
     """For `make run`, which waits for it: a queue in a folder carries no questions to a worker."""
-    file = places.worker_file(places.var())
+    file = paths.worker_file(paths.var())
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.write_text(str(os.getpid()))

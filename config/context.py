@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from corpus.selectors import judges_anywhere
+from tracks.assessors.selectors import judges_anywhere
 
 
 def person(request: HttpRequest) -> dict[str, object]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from corpus.errors import Refused
+from assay.errors import Refused
 
 
 class RefusalMiddleware:
@@ -22,6 +22,6 @@ class RefusalMiddleware:
             return None
         if request.accepts("text/html"):
             context = {"title": exception.title, "message": exception.message}
-            return render(request, "config/refused.html", context, status=409)
+            return render(request, "409.html", context, status=409)
         problem = {"title": exception.title, "detail": exception.message, "status": 409}
         return JsonResponse(problem, status=409, content_type="application/problem+json")

@@ -5,12 +5,12 @@ from datetime import timedelta
 import django_stubs_ext
 from csp.constants import NONE, SELF
 
-from config import environment, places
+from server import environment, paths
 
 django_stubs_ext.monkeypatch()
 
-BASE_DIR = places.ROOT
-VAR_DIR = places.var()
+BASE_DIR = paths.ROOT
+VAR_DIR = paths.var()
 DEBUG = environment.boolean("DEBUG")
 SECRET_KEY = environment.secret("SECRET_KEY", VAR_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
@@ -31,10 +31,15 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
+    "web",
+    "accounts",
+    "jobs",
     "corpus",
+    "tracks",
     "pooling",
     "assessment",
     "scoring",
+    "demo",
     "config",
 ]
 
@@ -75,18 +80,18 @@ TEMPLATES = [
 ]
 
 DATABASES = {
-    "default": environment.database("DATABASE_URL", places.database_url(places.data(VAR_DIR)))
+    "default": environment.database("DATABASE_URL", paths.database_url(paths.data(VAR_DIR)))
     | {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 60}
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-AUTH_USER_MODEL = "corpus.User"
+AUTH_USER_MODEL = "accounts.User"
 # Ten wrong passwords for a name from one address, and that pair waits.
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "config.backends.OrganizerBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.backends.OrganizerBackend"]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "config/locked.html"
+AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
@@ -120,7 +125,7 @@ UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 102
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
 IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import what stands in it, and nothing else
 
-CELERY_BROKER_URL = environment.broker("REDIS_URL", places.broker_url(VAR_DIR))
+CELERY_BROKER_URL = environment.broker("REDIS_URL", paths.broker_url(VAR_DIR))
 # Longer than any task: a message that comes again while its job runs is harmless, but pointless.
 VISIBILITY_SECONDS = 12 * 3600
 if CELERY_BROKER_URL.startswith("filesystem:"):
@@ -134,13 +139,13 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_REDIRECT_STDOUTS = False
-CELERY_BEAT_SCHEDULER = "config.beat:WatchedScheduler"
+CELERY_BEAT_SCHEDULER = "server.beat:WatchedScheduler"
 BEAT_FILE = VAR_DIR / "run" / "beat"
 JOB_HEARTBEAT_SECONDS = environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
 JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=0.3)
 CELERY_BEAT_SCHEDULE = {
-    "relaunch-lost-jobs": {"task": "corpus.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
-    "expire-assignments": {"task": "assessment.tasks.expire_assignments", "schedule": 60.0},
+    "relaunch-lost-jobs": {"task": "jobs.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
+    "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
 }
 
 CONTENT_SECURITY_POLICY = {

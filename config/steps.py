@@ -6,11 +6,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Q
 from django.urls import reverse
 
-from assessment.models import Assignment, Batch, TopicAssignment
-from corpus.models import Track, User
-from corpus.selectors import is_assessor
+from accounts.models import User
+from assessment.models import Batch, Task, TopicAssignment
 from pooling.models import Pool, Run
 from scoring.models import Leaderboard, Qrels
+from tracks.assessors.selectors import is_assessor
+from tracks.models import Track
 
 
 class Step(NamedTuple):
@@ -37,7 +38,7 @@ def _before_runs(track: Track) -> list[Step]:
     n_topics, n_assessors = track.topics.count(), track.assessors.count()
     n_teams = track.teams.count()
     collection = track.collection
-    in_admin = reverse("admin:corpus_track_change", args=[track.pk])
+    in_admin = reverse("admin:tracks_track_change", args=[track.pk])
     return [
         Step(
             "Collection",
@@ -46,7 +47,7 @@ def _before_runs(track: Track) -> list[Step]:
             collection is not None and collection.status == collection.Status.READY,
         ),
         Step(
-            "Topics", _n(n_topics, "topic"), reverse("corpus:import_topics", args=[track.slug]), n_topics > 0
+            "Topics", _n(n_topics, "topic"), reverse("tracks:import_topics", args=[track.slug]), n_topics > 0
         ),
         Step("Assessors", _n(n_assessors, "person", "people"), in_admin, n_assessors > 0),
         Step("Teams", _n(n_teams, "team"), reverse("admin:pooling_team_changelist"), n_teams > 0),
@@ -64,7 +65,7 @@ def _after_runs(track: Track) -> list[Step]:
     pools = Pool.objects.filter(track=track, status=Pool.Status.READY).count()
     batches = Batch.objects.filter(pool__track=track)
     judging = batches.aggregate(n=Count("pk"), open=Count("pk", filter=Q(status=Batch.Status.OPEN)))
-    n_judged = Assignment.objects.filter(batch__in=batches, status=Assignment.Status.SUBMITTED).count()
+    n_judged = Task.objects.filter(batch__in=batches, status=Task.Status.SUBMITTED).count()
     qrels = Qrels.objects.filter(track=track).first()
     board = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).first()
     released = board is not None and board.release != Leaderboard.Release.HIDDEN
@@ -96,8 +97,8 @@ def _of_assessor(user: User, track: Track) -> list[Step]:
     own = TopicAssignment.objects.filter(
         assessor=user, is_withdrawn=False, batch__pool__track=track, batch__status=Batch.Status.OPEN
     )
-    n_judged = Assignment.objects.filter(
-        assessor=user, batch__pool__track=track, status=Assignment.Status.SUBMITTED
+    n_judged = Task.objects.filter(
+        assessor=user, batch__pool__track=track, status=Task.Status.SUBMITTED
     ).count()
     state = f"{_n(own.count(), 'topic')} given to you, {_n(n_judged, 'judgment')} made"
     return [Step("Judge", state, reverse("assessment:mine"), False)]
@@ -109,7 +110,7 @@ def _of_participant(user: User, track: Track) -> list[Step]:
     runs = reverse("pooling:runs", args=[track.slug])
     boards = reverse("scoring:leaderboards", args=[track.slug])
     return [
-        Step("Topics", _n(track.topics.count(), "topic"), reverse("corpus:topics", args=[track.slug]), True),
+        Step("Topics", _n(track.topics.count(), "topic"), reverse("tracks:topics", args=[track.slug]), True),
         Step("Your runs", f"{_n(n_runs, 'run')} submitted", runs, n_runs > 0),
         Step("Leaderboard", "released" if board else "not released yet", boards, board),
     ]

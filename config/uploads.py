@@ -26,7 +26,7 @@ class UploadLimitMiddleware:
             return self.get_response(request)
         message = f"The upload is larger than {limit // 1024 // 1024} MB, the most that is taken."
         context = {"title": "The upload is too large", "message": message}
-        return render(request, "config/refused.html", context, status=413)
+        return render(request, "409.html", context, status=413)
 
 
 def _limit(request: HttpRequest) -> int | None:

@@ -16,26 +16,36 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import connection
 
+from assay.errors import Refused
+from assessment.assignments import services as assignment_services
+from assessment.batches import services as batch_services
 from assessment.models import Batch
-from assessment.services import assign_topics, close_batch, create_batch, open_batch
-from config.demo import content, judging, make_runs, people
-from corpus import import_files, import_services, jobs, services
-from corpus.errors import Refused
-from corpus.models import Collection, Job, StoredProtocol, Topic, Track
-from corpus.topic_services import import_labels, import_topics
+from corpus.imports import files as import_files
+from corpus.imports import services as import_services
+from corpus.models import Collection
+from demo import content, judging, make_runs, people
+from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Pool, Run, Team
-from pooling.pool_services import request_pool
-from pooling.services import Declaration, create_team, submit_run
-from scoring.leaderboard_services import release_leaderboard, request_leaderboard
+from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
+from pooling.runs.services import Declaration
+from pooling.teams import services as team_services
+from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
-from scoring.qrels_services import freeze_qrels
+from scoring.qrels import services as qrels_services
+from tracks.assessors import services as assessor_services
+from tracks.models import StoredProtocol, Topic, Track
+from tracks.protocols import services as protocol_services
+from tracks.topics.services import import_labels, import_topics
+from tracks.tracks import services as track_services
 
 COLLECTION = "maths"
 PROTOCOL = "arqmath-2021-task1"
 POOL = "Main pool"
 BATCH = "Main round"
 DUAL_BATCH = "Second opinion"
-LICENCE = "Written for Assay; under its terms"
+LICENSE = "Written for Assay; under its terms"
 WAIT_SECONDS = 120
 LOCK = 0x44454D4F  # any number, if every demo takes the same
 
@@ -102,7 +112,7 @@ def make(*, password: str, say: Say) -> bool:
         cast, is_new = people.make_people(password)
         if is_new:  # at once, because nothing else keeps a password that was drawn
             say(f"made the logins, with the password {password}", password != people.PASSWORD)
-        services.load_shipped_protocols()
+        protocol_services.load_shipped()
         say("importing the collection", False)
         collection = _collection(COLLECTION, content.HOST, content.collection(), cast)
         for year in (LAST, THIS):
@@ -158,7 +168,7 @@ def finish(job: Job) -> None:
 def _collection(slug: str, name: str, posts: list[content.Post], cast: people.People) -> Collection:
     found = Collection.objects.filter(slug=slug).first()
     collection = found or import_services.create_collection(
-        slug=slug, name=name, hosts=[content.HOST], licence=LICENCE
+        slug=slug, name=name, hosts=[content.HOST], license=LICENSE
     )
     if collection.status == Collection.Status.READY:
         return collection
@@ -202,8 +212,8 @@ def _track(year: Year, collection: Collection, cast: people.People) -> Track:
         import_topics(track=track, data=content.topic_file(posts), name=f"topics-{year.year}.xml")
         import_labels(track=track, data=content.label_file(posts), name=f"labels-{year.year}.csv")
         for assessor in cast.assessors:
-            services.add_assessor(track=track, user=assessor)
-        track = services.open_track(track=track)
+            assessor_services.add(track=track, user=assessor)
+        track = track_services.open_for_runs(track=track)
     return track
 
 
@@ -214,12 +224,12 @@ def _runs(year: Year, track: Track, cast: people.People) -> None:
         if Run.objects.filter(track=track, tag=system.tag).exists():
             continue
         member = member_of.get(system.team)
-        team = Team.objects.filter(track=track, name=system.team).first() or create_team(
+        team = Team.objects.filter(track=track, name=system.team).first() or team_services.create(
             track=track, name=system.team, members=[member] if member else []
         )
         path = make_runs.path_of(system, year.year)
         with path.open("rb") as file:
-            submit_run(
+            run_services.submit(
                 track=track,
                 team=team,
                 by=member or cast.organizer,
@@ -236,7 +246,7 @@ def _runs(year: Year, track: Track, cast: people.People) -> None:
 
 def _pool(year: Year, track: Track, cast: people.People) -> Pool:
     found = Pool.objects.filter(track=track, name=POOL).first()
-    pool = found or request_pool(track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer)
+    pool = found or pool_services.request(track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer)
     if pool.status != Pool.Status.READY and pool.job is not None:
         finish(pool.job)
         pool.refresh_from_db()
@@ -245,14 +255,14 @@ def _pool(year: Year, track: Track, cast: people.People) -> Pool:
 
 def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.People) -> Batch:
     found = Batch.objects.filter(pool=pool, name=name).first()
-    batch = found or create_batch(pool=pool, name=name, kind=kind, by=cast.organizer)
+    batch = found or batch_services.create(pool=pool, name=name, kind=kind, by=cast.organizer)
     if batch.status == Batch.Status.DRAFT:
         has = set(batch.topic_assignments.values_list("topic__code", flat=True))
         for assessor in cast.assessors:
             codes = set(given.get(assessor.username, ())) - has
             topics = Topic.objects.filter(track=pool.track, code__in=codes)
-            assign_topics(batch=batch, assessor=assessor, topics=topics)
-        batch = open_batch(batch=batch)
+            assignment_services.assign(batch=batch, assessor=assessor, topics=topics)
+        batch = batch_services.open_for_judging(batch=batch)
     return batch
 
 
@@ -263,15 +273,17 @@ def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
         judging.judge(dual, year.given_twice, {})
     for batch in (main, dual):
         if batch.status == Batch.Status.OPEN:
-            close_batch(batch=batch)
+            batch_services.close(batch=batch)
     if pool.track.status == Track.Status.OPEN:
-        services.close_track(track=pool.track)
+        track_services.close(track=pool.track)
     _score(pool, cast)
 
 
 def _score(pool: Pool, cast: people.People) -> None:
-    qrels = Qrels.objects.filter(pool=pool).first() or freeze_qrels(pool=pool, by=cast.organizer)
-    board = qrels.leaderboards.first() or request_leaderboard(qrels=qrels, by=cast.organizer)
+    qrels = Qrels.objects.filter(pool=pool).first() or qrels_services.freeze_judgments(
+        pool=pool, by=cast.organizer
+    )
+    board = qrels.leaderboards.first() or leaderboard_services.request(qrels=qrels, by=cast.organizer)
     if board.job is not None:
         finish(board.job)
-    release_leaderboard(leaderboard=board, level=Leaderboard.Release.PUBLIC, by=cast.organizer)
+    leaderboard_services.release(leaderboard=board, level=Leaderboard.Release.PUBLIC, by=cast.organizer)

@@ -53,7 +53,7 @@ class Post:
     id: int
     date: datetime
     score: int
-    body: str  # HTML as on the site, formulae between dollars, a blank line between paragraphs
+    body: str  # HTML as on the site, formulas between dollars, a blank line between paragraphs
     user: int | None = None
     name: str = ""  # of an author whose account is gone
     parent: int | None = None
@@ -112,7 +112,7 @@ def _post(fields: dict[str, Any]) -> Post:
 
 
 def html_of(body: str, ids: Iterator[int] | None = None) -> str:
-    """A body as the site would send it: paragraphs marked up, formulae in their containers, numbered from `ids`."""
+    """A body as the site would send it: paragraphs marked up, formulas in their containers, numbered from `ids`."""
     return "\n\n".join(_paragraph(block, ids) for block in _blocks(body)) + "\n"
 
 
@@ -128,11 +128,11 @@ def _blocks(body: str) -> Iterator[str]:
 def _paragraph(block: str, ids: Iterator[int] | None) -> str:
     if block.startswith("<pre"):
         return block
-    marked = mark_formulae(block, ids)
+    marked = mark_formulas(block, ids)
     return marked if _BLOCK.match(block) else f"<p>{marked}</p>"
 
 
-def mark_formulae(text: str, ids: Iterator[int] | None = None) -> str:
+def mark_formulas(text: str, ids: Iterator[int] | None = None) -> str:
     """HTML with each formula in a `math-container` span, with a running id where `ids` gives one."""
 
     def span(found: re.Match[str]) -> str:
@@ -243,7 +243,7 @@ def topic_file(posts: Iterable[Post]) -> bytes:
     ids = iter(range(1, 1_000_000))
     for post in _topics(posts):
         topic = etree.SubElement(root, "Topic", number=post.topic, post_id=str(post.id))
-        etree.SubElement(topic, "Title").text = mark_formulae(post.title, ids)
+        etree.SubElement(topic, "Title").text = mark_formulas(post.title, ids)
         etree.SubElement(topic, "Question").text = html_of(post.body, ids)
         etree.SubElement(topic, "Tags").text = ",".join(post.tags)
     return etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)

@@ -7,13 +7,14 @@ from uuid import NAMESPACE_URL, uuid5
 from django.db import transaction
 from django.db.models import Count
 
-from assessment.models import Assignment, Batch
-from assessment.rules import judging_rules
-from assessment.services import accept_next, submit_judgment
-from config.demo import content
-from corpus.models import User
+from accounts.models import User
+from assay.protocols.schema import JudgingRules
+from assessment.judgments import services as judgment_services
+from assessment.judgments.rules import judging_rules
+from assessment.models import Batch, Task
+from assessment.tasks.services import accept_next
+from demo import content
 from pooling.models import PoolEntry
-from protocols.schema import JudgingRules
 
 Given = Mapping[str, tuple[str, ...]]  # assessor -> codes of topics
 Judged = Mapping[str, float]  # code of a topic -> how much of it is judged, where that is not all
@@ -55,7 +56,7 @@ def judge(batch: Batch, given: Given, judged: Judged) -> None:
                 _submit(task, rules, grades)
 
 
-def _tasks(batch: Batch, assessor: User, n: int) -> Iterator[Assignment]:
+def _tasks(batch: Batch, assessor: User, n: int) -> Iterator[Task]:
     for _ in range(n):
         task = accept_next(batch=batch, assessor=assessor)
         if task is None:
@@ -65,7 +66,7 @@ def _tasks(batch: Batch, assessor: User, n: int) -> Iterator[Assignment]:
 
 def _done(batch: Batch) -> dict[str, int]:
     """Number of submitted tasks by assessor."""
-    submitted = Assignment.objects.filter(batch=batch, status=Assignment.Status.SUBMITTED)
+    submitted = Task.objects.filter(batch=batch, status=Task.Status.SUBMITTED)
     return dict(submitted.values_list("assessor__username").annotate(n=Count("pk")).order_by())
 
 
@@ -78,14 +79,14 @@ def _shares(batch: Batch, given: Given, judged: Judged) -> dict[str, int]:
     }
 
 
-def _submit(task: Assignment, rules: JudgingRules, grades: Mapping[tuple[str, str], int]) -> None:
+def _submit(task: Task, rules: JudgingRules, grades: Mapping[tuple[str, str], int]) -> None:
     name, topic, docno = task.assessor.username, task.entry.topic.code, task.entry.docno
     chance = zlib.crc32(f"{name} {topic} {docno}".encode())
     by_table = grades.get((topic, docno), 1 if chance % SLIPS == 0 else 0)
     grade = OPINIONS.get((name, topic, docno), by_table)
     choice, comment = REMARKS.get((topic, docno), ("", ""))
-    submit_judgment(
-        assignment=task,
+    judgment_services.submit(
+        task=task,
         choice=choice or next(known.key for known in rules.grades if known.value == grade),
         comment=comment,
         request_id=uuid5(NAMESPACE_URL, f"{content.HOST}/{task.pk}"),

@@ -1,4 +1,4 @@
-"""Makes the run files under `runs/` from the truth table: `python -m config.demo.make_runs`.
+"""Makes the run files under `runs/` from the truth table: `python -m demo.make_runs`.
 
 A run ranks the answers by their grade, blurred by noise: the less noise, the better the team. Answers of a thread that
 holds something relevant are drawn upwards as well, and some others lure every system, as in real runs: so runs overlap,
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.demo import content
+from demo import content
 
 FOLDER = content.FOLDER / "runs"
 YEARS = (2025, 2026)
@@ -39,7 +39,7 @@ SYSTEMS = (
         "Abacus", "abacus-primary", "primary", "both", "Formula and text fused by reciprocal rank.", 0.4, 12
     ),
     System("Abacus", "abacus-text", "alternate", "text", "The text half of our primary run.", 0.9, 9),
-    System("Lemma", "lemma-primary", "primary", "math", "Formulae only, matched as operator trees.", 1.6, 12),
+    System("Lemma", "lemma-primary", "primary", "math", "Formulas only, matched as operator trees.", 1.6, 12),
     System(
         "Lemma",
         "lemma-manual",

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
-from config import environment
-from config.demo.content import HOST
-from corpus.errors import Refused
-from corpus.models import User
+from accounts.models import User
+from assay.errors import Refused
+from demo.content import HOST
+from server import environment
 
 PASSWORD = "assay-demo"  # noqa: S105  known to everybody, and so only for a database that nobody else reaches
 ORGANIZER = "organizer"

@@ -13,22 +13,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from celery import current_app
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
+from django.urls import get_script_prefix
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from corpus.errors import Refused
-from corpus.models import Collection, Job, Track, User
+from accounts.models import User
+from assay.errors import Refused
+from jobs.models import Job
 
 logger = logging.getLogger(__name__)
 
 MAX_LOSSES = 5
 PROGRESS_SECONDS = 0.5
+
+
+class Subject(Protocol):
+    """What a job works for: anything with a name and a page."""
+
+    def get_absolute_url(self) -> str: ...
 
 
 Handler = Callable[..., dict[str, Any]]  # (progress, **arguments of the job) -> its result
@@ -72,14 +80,18 @@ def request(
     title: str,
     arguments: dict[str, Any],
     by: User | None,
-    track: Track | None = None,
-    collection: Collection | None = None,
+    subject: Subject,
 ) -> Job:
-    """Record a job and nudge a worker once the transaction commits."""
+    """Record a job for a subject, such as a track; wake a worker once the transaction commits."""
     if kind not in _handlers:
         raise ValueError(f"no handler for jobs of kind {kind}")
     job = Job.objects.create(
-        kind=kind, title=title, arguments=arguments, created_by=by, track=track, collection=collection
+        kind=kind,
+        title=title,
+        arguments=arguments,
+        created_by=by,
+        subject=str(subject)[:200],
+        subject_path=subject.get_absolute_url().removeprefix(get_script_prefix()),
     )
     transaction.on_commit(partial(nudge, job.pk))
     return job
@@ -88,7 +100,7 @@ def request(
 def nudge(job_id: int) -> None:
     """Ask any worker to run a job. Without a broker the job stays queued, and the beat asks again."""
     try:
-        current_app.send_task("corpus.tasks.run_job", args=[job_id], retry=False)
+        current_app.send_task("jobs.tasks.run_job", args=[job_id], retry=False)
     except BrokerError as error:
         logger.warning("job %s could not be queued (%s); the beat will ask again", job_id, error)
 

@@ -1,19 +1,17 @@
-"""Celery's doors to the jobs. Importing the modules that hold handlers registers them."""
+"""Celery tasks of jobs."""
 
 from celery import shared_task
 
-import corpus.clustering_jobs
-import corpus.import_jobs  # noqa: F401 - registers its handler
-from corpus import jobs
+from jobs import services
 
 
-@shared_task(name="corpus.tasks.run_job")
+@shared_task(name="jobs.tasks.run_job")
 def run_job(job_id: int) -> None:
     """Run a job; delivering it twice is harmless."""
-    jobs.run(job_id)
+    services.run(job_id)
 
 
-@shared_task(name="corpus.tasks.relaunch_lost_jobs", ignore_result=True)
+@shared_task(name="jobs.tasks.relaunch_lost_jobs", ignore_result=True)
 def relaunch_lost_jobs() -> None:
     """Queue again the jobs that no worker holds."""
-    jobs.relaunch_lost()
+    services.relaunch_lost()

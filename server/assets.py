@@ -1,4 +1,4 @@
-"""Copies the front-end files that pages load from `node_modules/` into `static/vendor/`: `python -m config.assets`.
+"""Copies the front-end files that pages load from `node_modules/` into `static/vendor/`: `python -m server.assets`.
 
 A page that needs another file of a package adds its pattern here. Standard library only: set-up runs this before
 anything is installed into Python.

@@ -25,7 +25,20 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STATE = VENV / "assay-setup.json"
-PACKAGES = ("assessment", "config", "corpus", "pooling", "protocols", "scoring")
+PACKAGES = (
+    "accounts",
+    "assay",
+    "assessment",
+    "config",
+    "corpus",
+    "demo",
+    "jobs",
+    "pooling",
+    "scoring",
+    "server",
+    "tracks",
+    "web",
+)
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 CHROMIUM_PACKAGE = "@sparticuz/chromium@153.0.0"
 PIP_URL = (
@@ -278,7 +291,7 @@ def set_up(*, wants_browser: bool) -> None:
     make_environment()
     python = digest("requirements.txt", "requirements-dev.txt", "requirements-node.txt", "constraints.txt")
     once("python", python, install_python_packages, done=True)
-    front_end = digest("package-lock.json", "package.json", "config/assets.py")
+    front_end = digest("package-lock.json", "package.json", "server/assets.py")
     once("front end", front_end, install_front_end, done=(assets.VENDOR / "bootstrap").is_dir())
     compile_modules()
     if wants_browser and not browser.find():

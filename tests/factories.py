@@ -6,8 +6,10 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 
-from corpus.models import Assessor, Collection, Comment, Document, StoredProtocol, Topic, Track, User
-from protocols.loader import parse_protocol, shipped_text
+from accounts.models import User
+from assay.protocols.loader import parse_protocol, shipped_text
+from corpus.models import Collection, Comment, Document
+from tracks.models import Assessor, StoredProtocol, Topic, Track
 
 PASSWORD = "correct horse battery staple"  # of every user made here
 _number = count(1)

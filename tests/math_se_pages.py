@@ -1,7 +1,7 @@
 """Real Math Stack Exchange pages of `data/arqmath`, turned back into the dump files from which they were made.
 
 Each page is `{question}_{answer}.html`: a question, one of its answers, their comments, duplicate and related rows.
-The formulae are MathML there; the dump has the LaTeX, which the MathML carries along as `alttext`.
+The formulas are MathML there; the dump has the LaTeX, which the MathML carries along as `alttext`.
 """
 
 import tarfile

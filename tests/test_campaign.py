@@ -16,11 +16,13 @@ import pytest
 import pytrec_eval
 from playwright.sync_api import Page, expect
 
-from corpus.models import Collection, Track, User
-from corpus.services import load_shipped_protocols
+from accounts.models import User
+from corpus.models import Collection
 from tests.conftest import Factory
 from tests.factories import PASSWORD, make_organizer, make_user
 from tests.math_se_pages import read_dump
+from tracks.models import Track
+from tracks.protocols import services as protocol_services
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -128,7 +130,7 @@ def import_posts(organizer: Person, files: list[Path]) -> None:
 def make_track(organizer: Person, topics: Path, judge: User) -> None:
     """The track in the admin, its topics on the import page, then opened."""
     page = organizer.page
-    organizer.go("/admin/corpus/track/add/")
+    organizer.go("/admin/tracks/track/add/")
     page.get_by_label("Name:").fill("Answers 2020")
     for label, text in (("Protocol", "arqmath-2020-task1"), ("Collection", "Math Stack Exchange pages")):
         choose(page, f"#id_{label.lower()}", text)
@@ -221,7 +223,7 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
     assessor.go("/judge/")
     assessor.shot("desk")
     assessor.press("Start judging")
-    while "/assignments/" in page.url:
+    while "/tasks/" in page.url:
         address = page.url
         topic, docno = (page.locator("main").get_attribute("data-label") or "").split(", ")
         grade = judged[topic].get(docno)
@@ -272,7 +274,7 @@ def test_campaign_from_import_to_leaderboard(
     site = str(live_server)
     people = {name: make_user(name) for name in ("ada", "pat", "lee")}
     organizer = Person(new_page(), site, make_organizer("olga"))
-    load_shipped_protocols()
+    protocol_services.load_shipped()
     worker()
     beat()
 

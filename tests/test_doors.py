@@ -12,11 +12,12 @@ from django.contrib.admin import site
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from corpus import jobs
-from corpus.models import Formula, Job
-from pooling.pool_services import request_pool
-from scoring.analysis_services import request_analysis
-from scoring.leaderboard_services import release_leaderboard
+from corpus.models import Formula
+from jobs import services as jobs
+from jobs.models import Job
+from pooling.pools import services as pool_services
+from scoring.analyses import services as analysis_services
+from scoring.leaderboards import services as leaderboard_services
 from tests.factories import make_collection, make_document
 from tests.scoring.conftest import Scene, build_scene
 
@@ -27,7 +28,7 @@ LETTERS = {200: "0", 403: "3", 404: "4", 405: "5"}
 
 MATRIX = """
 account                                 L000000
-assessment:assignment                   L444044
+assessment:task                   L444044
 assessment:back                         L000000
 assessment:batch                        L333330
 assessment:close                        5555555
@@ -39,7 +40,7 @@ assessment:mine                         L000000
 assessment:next                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044
-corpus:close_track                      5555555
+tracks:close_track                      5555555
 corpus:collection                       L000000
 corpus:collection, of topics            L444000
 corpus:collection_imports               L333330
@@ -48,22 +49,22 @@ corpus:disagreements                    L333330
 corpus:find                             L444444
 corpus:find_formula                     L444444
 corpus:formula                          L000000
-corpus:formulae                         L333330
+corpus:formulas                         L333330
 corpus:import                           L333334
-corpus:import_topics                    L333330
+tracks:import_topics                    L333330
 corpus:imports                          L333330
-corpus:job                              L444440
-corpus:jobs                             L000000
-corpus:open_track                       5555555
-corpus:protocol                         0000000
-corpus:retry                            5555555
+jobs:job                              L444440
+jobs:jobs                             L000000
+tracks:open_track                       5555555
+tracks:protocol                         0000000
+jobs:retry                            5555555
 corpus:start_clustering                 5555555
 corpus:start_import                     L333330
 corpus:thread                           L000000
 corpus:thread, of topics                L444000
-corpus:topic                            0000000
-corpus:topics                           0000000
-corpus:track                            0000000
+tracks:topic                            0000000
+tracks:topics                           0000000
+tracks:track                            0000000
 health                                  0000000
 home                                    0000000
 login                                   0000000
@@ -89,17 +90,17 @@ pooling:run_file                        L404440
 pooling:runs                            L000330
 pooling:submit                          L300330
 pooling:withdraw                        L404440
-scoring:analyse                         5555555
+scoring:analyze                         5555555
 scoring:analysis_json                   L333330
 scoring:analysis_table                  L333330
-scoring:beside                          4444440
+scoring:compare_leaderboards                          4444440
 scoring:reports                         L333330
 scoring:report_table                    L333330
-scoring:choose_rival                    444444R
-scoring:compare                         4444440
+scoring:choose_run                    444444R
+scoring:compare_runs                         4444440
 scoring:topic                           4444440
 scoring:topics                          4444440
-scoring:choose_beside                   444444R
+scoring:choose_leaderboard                   444444R
 scoring:evaluation                      4444440
 scoring:evaluation_file                 4444440
 scoring:freeze                          L333330
@@ -122,18 +123,18 @@ OF_COLLECTIONS = {
     "corpus:disagreements",
     "corpus:find",
     "corpus:find_formula",
-    "corpus:formulae",
+    "corpus:formulas",
     "corpus:start_clustering",
 }
 # Once a leaderboard is released: to the track's teams, who open their own runs; then to everybody.
 RELEASED = {
     "participants": """
-scoring:beside                          4400440
-scoring:choose_rival                    44R444R
-scoring:compare                         4404440
+scoring:compare_leaderboards                          4400440
+scoring:choose_run                    44R444R
+scoring:compare_runs                         4404440
 scoring:topic                           4400440
 scoring:topics                          4400440
-scoring:choose_beside                   44RR44R
+scoring:choose_leaderboard                   44RR44R
 scoring:evaluation                      4404440
 scoring:evaluation_file                 4404440
 scoring:leaderboard                     4400440
@@ -144,12 +145,12 @@ scoring:qrels_file                      4400440
 scoring:topics_file                     4400440
 """,
     "public": """
-scoring:beside                          0000000
-scoring:choose_rival                    RRRRRRR
-scoring:compare                         0000000
+scoring:compare_leaderboards                          0000000
+scoring:choose_run                    RRRRRRR
+scoring:compare_runs                         0000000
 scoring:topic                           0000000
 scoring:topics                          0000000
-scoring:choose_beside                   RRRRRRR
+scoring:choose_leaderboard                   RRRRRRR
 scoring:evaluation                      0000000
 scoring:evaluation_file                 0000000
 scoring:leaderboard                     0000000
@@ -201,12 +202,12 @@ def addresses(scene: Scene) -> dict[str, str]:
     scene.track.topic_collection = own
     run = scene.submit(scene.ours, "good", "10 é 9")
     batch = scene.judged("high", "medium", "low")
-    task = batch.assignments.earliest("pk")
+    task = batch.tasks.earliest("pk")
     board = scene.leaderboard()
-    analysis = request_analysis(leaderboard=board, kind="topics", by=scene.organizer)
+    analysis = analysis_services.request(leaderboard=board, kind="topics", by=scene.organizer)
     jobs.run(analysis.job_id)
     job = Job.objects.create(kind="tests.work", title="Work", collection=searched, track=scene.track)
-    pool = request_pool(track=scene.track, name="built", seed=1, depth={}, by=scene.organizer)
+    pool = pool_services.request(track=scene.track, name="built", seed=1, depth={}, by=scene.organizer)
     jobs.run(pool.job_id)
     scene.track.collection = searched
     scene.track.save()
@@ -220,7 +221,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "pool_id code": [pool.pk, "A.1"],
         "pool_id entry_id": [pool.pk, pool.entries.earliest("pk").pk],
         "batch_id": [batch.pk],
-        "assignment_id": [task.pk],
+        "task_id": [task.pk],
         "qrels_id": [board.qrels_id],
         "board_id": [board.pk],
         "board_id kind": [board.pk, "tsv"],
@@ -236,7 +237,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     found = {}
     for name in named():
         wanted = _parameters(name)
-        if name == "corpus:protocol":
+        if name == "tracks:protocol":
             found[name] = reverse(name, args=[scene.track.protocol.slug])
         elif name in OF_COLLECTIONS:
             found[name] = reverse(name, args=[searched.slug])
@@ -291,7 +292,7 @@ def test_release_opens_a_leaderboard_and_what_belongs_to_it(scene: Scene, addres
     board = scene.track.leaderboards.get()
 
     for level, matrix in RELEASED.items():
-        release_leaderboard(leaderboard=board, level=level, by=scene.organizer)
+        leaderboard_services.release(leaderboard=board, level=level, by=scene.organizer)
         expected = rows_of(matrix)
         assert answers(scene, addresses, expected) == expected, level
 

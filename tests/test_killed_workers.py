@@ -14,18 +14,21 @@ import psycopg2
 import pytest
 from django.db import connection
 
-from corpus.import_services import sources_of, start_import
-from corpus.models import Collection, Comment, Document, Job, Track
+from assay.formats.qrels.reader import parse_qrels
+from corpus.imports.services import sources_of, start_import
+from corpus.models import Collection, Comment, Document
+from jobs.models import Job
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Team
-from pooling.pool_services import request_pool
-from pooling.services import Declaration, submit_run
-from scoring.leaderboard_services import request_leaderboard
+from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
+from pooling.runs.services import Declaration
+from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.qrels_format import parse_qrels
-from scoring.qrels_services import import_qrels
+from scoring.qrels import services as qrels_services
 from tests.conftest import Factory, wait_until
 from tests.factories import make_collection, make_organizer, make_topic, make_track
 from tests.pooling.formula_scene import build_formula_scene
+from tracks.models import Track
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,7 +120,7 @@ def track_with_runs() -> Track:
             for code in ("A.1", "A.2")
             for rank in range(1, 81)
         ]
-        submit_run(
+        run_services.submit(
             track=track,
             team=team,
             by=organizer,
@@ -133,7 +136,7 @@ def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, 
     track = track_with_runs()
 
     def ask() -> Pool:
-        return request_pool(track=track, name="main", seed=7, depth={}, by=make_organizer())
+        return pool_services.request(track=track, name="main", seed=7, depth={}, by=make_organizer())
 
     pool = kill_while_writing(table, worker, ask)
     pool.refresh_from_db()
@@ -157,7 +160,7 @@ def test_formula_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: F
     scene.submit("base", [3, 2, 0], team=1)
 
     def ask() -> Pool:
-        return request_pool(track=scene.track, name="main", seed=7, depth={}, by=scene.organizer)
+        return pool_services.request(track=scene.track, name="main", seed=7, depth={}, by=scene.organizer)
 
     pool = kill_while_writing(table, worker, ask)
     pool.refresh_from_db()
@@ -180,10 +183,10 @@ def test_runs_are_scored_whole_by_the_next_worker(worker: Factory, beat: Factory
     track = track_with_runs()
     organizer = make_organizer()
     judged = parse_qrels(b"A.1 0 1 3\nA.1 0 102 2\nA.2 0 203 1\n")
-    qrels = import_qrels(track=track, columns=judged, file_name="qrels.txt", by=organizer)
+    qrels = qrels_services.import_file(track=track, columns=judged, file_name="qrels.txt", by=organizer)
 
     def ask() -> Leaderboard:
-        return request_leaderboard(qrels=qrels, by=organizer)
+        return leaderboard_services.request(qrels=qrels, by=organizer)
 
     board = kill_while_writing(table, worker, ask)
     board.refresh_from_db()

@@ -9,14 +9,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from corpus.models import Track
-from corpus.topic_services import import_topics
+from jobs import services as jobs
 from pooling.models import Run
-from pooling.services import create_team
+from pooling.teams import services as team_services
 from scoring.models import Leaderboard
 from tests.factories import make_organizer, make_track
 from tests.scoring.files import KNOWN, KNOWN_OVER_ALL_JUDGED
+from tracks.models import Track
+from tracks.topics.services import import_topics
 
 pytestmark = pytest.mark.django_db
 
@@ -35,8 +35,8 @@ def scored(
     track = make_track("answers-2020", status=Track.Status.DRAFT, collection=None)
     topics = arqmath / "topics/topics.arqmath-2020-task1-origin.xml"
     import_topics(track=track, data=topics.read_bytes(), name=topics.name)
-    client.post(reverse("corpus:open_track", args=[track.slug]))
-    team = create_team(track=track, name="Everybody")
+    client.post(reverse("tracks:open_track", args=[track.slug]))
+    team = team_services.create(track=track, name="Everybody")
     for name in KNOWN:
         submitted = {
             "team": team.pk,

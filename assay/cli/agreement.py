@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.loader import load_protocol
-from scoring.agreement import Metric, cohen_kappa, krippendorff_alpha, shared_units
-from scoring.commands.inputs import add_printing, positive
-from scoring.commands.output import Cell, Table, run_command
-from scoring.run_files import InputError, decoded
+from assay.cli.inputs import add_printing, positive
+from assay.cli.output import Cell, Table, run_command
+from assay.formats.runs.files import InputError, decoded
+from assay.protocols.loader import load_protocol
+from assay.statistics.agreement import Metric, cohen_kappa, krippendorff_alpha, shared_units
 
 NEEDED = ("topic", "docno", "assessor", "grade")
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")

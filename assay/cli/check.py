@@ -8,20 +8,20 @@ import json
 import sys
 from pathlib import Path
 
-from corpus.errors import Refused
-from corpus.formula_files import read_index
-from pooling import pool_command, preview_command
-from pooling.formula_checks import FormulaLookup
-from pooling.manifest import ManifestError
-from pooling.pool_command import RunsRefused, add_protocol, protocol_and_topics
-from pooling.pool_files import PoolFileError
-from pooling.report_text import print_report
-from pooling.run_format import CheckedRun, UnknownForm, check_run
-from pooling.run_seconds import NoSeconds, check_seconds
-from pooling.strategies import PoolError
-from pooling.topic_list import TopicListError
-from protocols.console import print_any_name
-from protocols.loader import ProtocolError
+from assay.cli import pool, preview
+from assay.cli.console import print_any_name
+from assay.cli.pool import RunsRefused, add_protocol, protocol_and_topics
+from assay.errors import Refused
+from assay.formats.formulas.files import read_index
+from assay.formats.manifest import ManifestError
+from assay.formats.pools import PoolFileError
+from assay.formats.report_text import print_report
+from assay.formats.runs.formulas import FormulaLookup
+from assay.formats.runs.reader import CheckedRun, UnknownForm, check_run
+from assay.formats.runs.timing import NoSeconds, check_seconds
+from assay.formats.topics.codes import TopicListError
+from assay.pools.strategies import PoolError
+from assay.protocols.loader import ProtocolError
 
 UNUSABLE = (
     OSError,
@@ -74,16 +74,16 @@ def _parser() -> argparse.ArgumentParser:
         help="topic and seconds a line, where the protocol bounds them",
     )
     check.add_argument(
-        "--formulae",
+        "--formulas",
         nargs="+",
         type=Path,
         metavar="INDEX",
-        help="formula indexes (TSV, or folders of them): look the formulae of runs up in them",
+        help="formula indexes (TSV, or folders of them): look the formulas of runs up in them",
     )
     check.set_defaults(command=check_files)
     add_protocol(check)
-    pool_command.add_command(commands)
-    preview_command.add_command(commands)
+    pool.add_command(commands)
+    preview.add_command(commands)
     return parser
 
 
@@ -92,10 +92,10 @@ def check_files(options: argparse.Namespace) -> int:
     protocol, topics = protocol_and_topics(options)
     if options.repair:
         options.repair.mkdir(parents=True, exist_ok=True)
-    formulae = lookup_in(options.formulae) if options.formulae else None
+    formulas = lookup_in(options.formulas) if options.formulas else None
     reports = []
     for path in options.files:
-        checked = check_run(path, protocol=protocol, topics=topics, formulae=formulae, name=path.name)
+        checked = check_run(path, protocol=protocol, topics=topics, formulas=formulas, name=path.name)
         reports.append(checked.report)
         if options.format == "text":
             print_report(checked.report, str(path))
@@ -112,15 +112,15 @@ def check_files(options: argparse.Namespace) -> int:
 
 
 def lookup_in(paths: list[Path]) -> FormulaLookup:
-    """The formulae of some files, as a lookup for `check_run`.
+    """The formulas of some files, as a lookup for `check_run`.
 
     Raises
     ------
     Refused
         A file is neither a formula index nor an id map.
     """
-    formulae = read_index(paths)
-    return lambda _: formulae
+    formulas = read_index(paths)
+    return lambda _: formulas
 
 
 def _repair(checked: CheckedRun, path: Path, directory: Path) -> None:

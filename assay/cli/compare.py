@@ -4,13 +4,13 @@ import argparse
 
 import numpy as np
 
-from protocols.measure_names import Measure
-from scoring.commands.inputs import Inputs, add_common, add_lots, read_inputs, share
-from scoring.commands.output import Cell, Table, run_command
-from scoring.intervals import bootstrap
-from scoring.rank_correlation import Overlap, overlap_of_runs
-from scoring.significance import paired_t, randomisation, t_statistics
-from scoring.tables import ALL
+from assay.cli.inputs import Inputs, add_common, add_lots, read_inputs, share
+from assay.cli.output import Cell, Table, run_command
+from assay.formats.scores import ALL
+from assay.measures.names import Measure
+from assay.statistics.intervals import bootstrap
+from assay.statistics.rank_correlation import Overlap, overlap_of_runs
+from assay.statistics.significance import paired_t, randomization, t_statistics
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) ->
     interval = bootstrap(
         differences, seed=arguments.seed, level=1 - arguments.alpha, n_resamples=arguments.resamples
     )
-    drawn = randomisation(scores, n_permutations=arguments.permutations, seed=arguments.seed)
+    drawn = randomization(scores, n_permutations=arguments.permutations, seed=arguments.seed)
     is_tied = np.isclose(differences, 0.0, atol=1e-12)
     wins = int(((differences > 0) & ~is_tied).sum())
     ties = int(is_tied.sum())

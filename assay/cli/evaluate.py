@@ -11,18 +11,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from pooling.run_format import UnknownForm
-from protocols.loader import ProtocolError, load_protocol
-from protocols.measure_names import Measure, MeasureError, parse_measure
-from protocols.schema import Average, Protocol
-from scoring.matching import JudgedDocuments
-from scoring.measures import RunScores, score_run
-from scoring.parallel import WorkerLost, in_parallel, processors
-from scoring.protocol_rules import NotComputed, measures_of
-from scoring.run_files import STDIN, InputError, names, read_judged, read_run
-from scoring.tables import HEADER, ScoreRow, as_json, as_tsv, score_rows
-from scoring.unit_files import add_unit_arguments, read_units
-from scoring.units import Units
+from assay.cli.units import add_unit_arguments, read_units
+from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.protocol_rules import NotComputed, measures_of
+from assay.evaluation.units import Units
+from assay.formats.runs.files import STDIN, InputError, names, read_judged, read_run
+from assay.formats.runs.reader import UnknownForm
+from assay.formats.scores import HEADER, ScoreRow, as_json, as_tsv, score_rows
+from assay.measures import RunScores, score_run
+from assay.measures.names import Measure, MeasureError, parse_measure
+from assay.processes import WorkerLost, in_parallel, processors
+from assay.protocols.loader import ProtocolError, load_protocol
+from assay.protocols.schema import Average, Protocol
 
 SMALL = 2 << 20  # bytes of runs that one process reads before another would be there
 

@@ -1,4 +1,4 @@
-"""`python -m corpus`: what formulae look like, told from files alone, with no database.
+"""`python -m corpus`: what formulas look like, told from files alone, with no database.
 
 Exit status: 0 all is well, 2 something cannot be used or read.
 """
@@ -15,12 +15,12 @@ from typing import TextIO, TypeVar
 import numpy as np
 from tqdm import tqdm
 
-from corpus.errors import Refused
-from corpus.formula_files import read_index
-from corpus.formula_rows import Row, Source
-from corpus.formula_work import in_order, keys_of, strings_of
-from corpus.visual_ids import Disagreement, Keys, Report, id_order, report, visual_ids
-from protocols.console import print_any_name
+from assay.cli.console import print_any_name
+from assay.errors import Refused
+from assay.formats.formulas.files import read_index
+from assay.formats.formulas.rows import Row, Source
+from assay.formulas.visual_ids import Disagreement, Keys, Report, id_order, report, visual_ids
+from assay.formulas.work import in_order, keys_of, strings_of
 
 R = TypeVar("R")
 SMALL = 4_000_000  # bytes: below this, starting processes takes longer than the work
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     strings.set_defaults(command=write_strings)
     cluster = commands.add_parser(
-        "cluster", help="one visual id for formulae that look alike, as TSV: formula id, visual id"
+        "cluster", help="one visual id for formulas that look alike, as TSV: formula id, visual id"
     )
     cluster.add_argument(
         "files",
@@ -120,7 +120,7 @@ def write_strings(options: argparse.Namespace) -> None:
             n.update("without" if not string else "with" for _, string in rows)
     if not n["with"] + n["without"]:
         raise Unusable("no file holds Presentation MathML")
-    _tell(f"{n['with'] + n['without']:,} formulae, {n['without']:,} of them without an SLT string")
+    _tell(f"{n['with'] + n['without']:,} formulas, {n['without']:,} of them without an SLT string")
 
 
 def cluster_files(options: argparse.Namespace) -> None:
@@ -143,7 +143,7 @@ def cluster_files(options: argparse.Namespace) -> None:
         writer.writerows((code.decode(), visual.decode()) for code, visual in pairs)
     _report(keys, report(keys), options.report)
     n_distinct, without = len(np.unique(visuals[visuals != b""])), int((visuals == b"").sum())
-    _tell(f"{len(keys):,} formulae, {n_distinct:,} of them visually distinct; {without:,} without an id")
+    _tell(f"{len(keys):,} formulas, {n_distinct:,} of them visually distinct; {without:,} without an id")
 
 
 def _with_ids(keys: Keys, path: Path | None, *, is_anew: bool) -> Keys:
@@ -166,14 +166,14 @@ def _report(keys: Keys, found: Report, path: Path | None) -> None:
     if not found.details:
         return
     _tell(
-        f"ids and strings disagree on {found.n_formulae:,} formulae: {found.split_ids:,} ids with several SLT strings, "
+        f"ids and strings disagree on {found.n_formulas:,} formulas: {found.split_ids:,} ids with several SLT strings, "
         f"{found.shared_strings:,} SLT strings with several ids, "
         f"{found.shared_latex:,} LaTeX without a string with several ids"
     )
     for one in found.details[:EXAMPLES]:
         visual, n_ids, n_strings, n, first, what = _row(keys, one)
         _tell(
-            f"  id {visual}, {n} formulae such as {first}: the {what} has {n_ids} ids, the id {n_strings} strings"
+            f"  id {visual}, {n} formulas such as {first}: the {what} has {n_ids} ids, the id {n_strings} strings"
         )
     if len(found.details) > EXAMPLES and path is None:
         _tell(f"  and {len(found.details) - EXAMPLES:,} more; --report FILE takes them all")
@@ -187,7 +187,7 @@ def _row(keys: Keys, one: Disagreement) -> tuple[str, int, int, int, str, str]:
 
 def _each(work: Callable[[Sequence[Row]], R], paths: Sequence[Path], n_processes: int | None) -> Iterator[R]:
     """What comes of the rows of some files, in order, with a progress bar on a terminal."""
-    with tqdm(unit="B", unit_scale=True, desc="reading formulae", disable=None, leave=False) as bar:
+    with tqdm(unit="B", unit_scale=True, desc="reading formulas", disable=None, leave=False) as bar:
         source = Source(paths, told=bar.update)
         bar.reset(source.size or None)
         if n_processes is None:

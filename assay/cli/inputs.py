@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from pooling.columns import Ranked, RunColumns
-from protocols.loader import load_protocol
-from protocols.measure_names import FAMILIES, Measure
-from protocols.schema import Average, Protocol
-from scoring.matching import JudgedDocuments
-from scoring.measures import RunScores, score_run
-from scoring.protocol_rules import measures_of
-from scoring.qrels_format import QrelsColumns
-from scoring.run_files import STDIN, InputError, names, read_qrels, read_run
-from scoring.unit_files import add_unit_arguments, read_units
-from scoring.units import Units
+from assay.cli.units import add_unit_arguments, read_units
+from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.protocol_rules import measures_of
+from assay.evaluation.units import Units
+from assay.formats.qrels.reader import QrelsColumns
+from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.runs.files import STDIN, InputError, names, read_qrels, read_run
+from assay.measures import RunScores, score_run
+from assay.measures.names import FAMILIES, Measure
+from assay.protocols.loader import load_protocol
+from assay.protocols.schema import Average, Protocol
 
 Item = TypeVar("Item")
 
@@ -72,7 +72,7 @@ def add_lots(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=10_000,
         metavar="N",
-        help="of randomisation tests (default: 10000)",
+        help="of randomization tests (default: 10000)",
     )
     parser.add_argument(
         "--resamples", type=positive, default=10_000, metavar="N", help="of the bootstrap (default: 10000)"

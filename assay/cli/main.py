@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
 
-from protocols.console import print_any_name
+from assay.cli.console import print_any_name
 
 
 class Command(NamedTuple):
@@ -22,17 +22,15 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "evaluate": Command("scoring.evaluate", "score runs against qrels"),
-    "qrels": Command("scoring.qrels_command", "write qrels in other forms, split or without names"),
-    "compare": Command("scoring.commands.compare", "two runs: difference by topic, significance, overlap"),
-    "tiers": Command("scoring.commands.tiers", "runs in order, with intervals, and which are not told apart"),
-    "reuse": Command("scoring.commands.reuse", "a team left out, shallower pools, fewer topics"),
-    "report": Command(
-        "scoring.commands.report", "units a topic, rankings by label and by other qrels, curves"
-    ),
-    "agreement": Command("scoring.commands.agreement", "how far judges agree"),
+    "evaluate": Command("assay.cli.evaluate", "score runs against qrels"),
+    "qrels": Command("assay.cli.qrels", "write qrels in other forms, split or without names"),
+    "compare": Command("assay.cli.compare", "two runs: difference by topic, significance, overlap"),
+    "tiers": Command("assay.cli.tiers", "runs in order, with intervals, and which are not told apart"),
+    "reuse": Command("assay.cli.reuse", "a team left out, shallower pools, fewer topics"),
+    "report": Command("assay.cli.report", "units a topic, rankings by label and by other qrels, curves"),
+    "agreement": Command("assay.cli.agreement", "how far judges agree"),
     "trec_eval": Command(
-        "scoring.trec_eval.command", "evaluate a run as trec_eval 10.0 does", reads_words_itself=True
+        "assay.trec_eval.command", "evaluate a run as trec_eval 10.0 does", reads_words_itself=True
     ),
 }
 

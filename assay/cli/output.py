@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pooling.manifest import ManifestError
-from pooling.run_format import UnknownForm
-from pooling.strategies import PoolError
-from protocols.loader import ProtocolError
-from protocols.measure_names import MeasureError
-from scoring.protocol_rules import NotComputed
-from scoring.run_files import InputError
+from assay.evaluation.protocol_rules import NotComputed
+from assay.formats.manifest import ManifestError
+from assay.formats.runs.files import InputError
+from assay.formats.runs.reader import UnknownForm
+from assay.measures.names import MeasureError
+from assay.pools.strategies import PoolError
+from assay.protocols.loader import ProtocolError
 
 UNUSABLE = (InputError, ProtocolError, MeasureError, NotComputed, UnknownForm, ManifestError, PoolError)
 

@@ -14,13 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from corpus.formula_files import read_index
-from corpus.formulae import PLACES, Formulae
-from corpus.importers.sources import files_of
-from pooling.formula_checks import FormulaLookup
-from pooling.manifest import ManifestRun, read_manifest
-from pooling.order import ORDERS
-from pooling.pool_files import (
+from assay.formats.documents.sources import files_of
+from assay.formats.formulas.files import read_index
+from assay.formats.manifest import ManifestRun, read_manifest
+from assay.formats.pools import (
     contributions_tsv,
     member_contributions_tsv,
     members_tsv,
@@ -28,13 +25,16 @@ from pooling.pool_files import (
     read_docnos,
     record,
 )
-from pooling.report_text import print_report
-from pooling.reports import Report
-from pooling.run_format import check_run
-from pooling.strategies import BuiltPool, PoolError, PoolInput, build_pool, check_strategies, with_depth
-from pooling.topic_list import read_topic_codes
-from protocols.loader import load_protocol
-from protocols.schema import Protocol
+from assay.formats.report_text import print_report
+from assay.formats.reports import Report
+from assay.formats.runs.formulas import FormulaLookup
+from assay.formats.runs.reader import check_run
+from assay.formats.topics.codes import read_topic_codes
+from assay.formulas.columns import PLACES, Formulas
+from assay.pools.order import ORDERS
+from assay.pools.strategies import BuiltPool, PoolError, PoolInput, build_pool, check_strategies, with_depth
+from assay.protocols.loader import load_protocol
+from assay.protocols.schema import Protocol
 
 
 class RunsRefused(Exception):
@@ -74,16 +74,16 @@ def add_inputs(command: argparse.ArgumentParser) -> None:
         "--runs", type=Path, required=True, metavar="MANIFEST", help="CSV: file,team,tag,kind[,pooled_as]"
     )
     command.add_argument(
-        "--formulae",
+        "--formulas",
         nargs="+",
         type=Path,
         metavar="INDEX",
-        help="formula indexes, folders of them, or maps to visual ids, for protocols that pool formulae by their looks",
+        help="formula indexes, folders of them, or maps to visual ids, for protocols that pool formulas by their looks",
     )
     command.add_argument(
         "--allow-unknown",
         action="store_true",
-        help="pass formulae over that these files do not have, instead of refusing the run",
+        help="pass formulas over that these files do not have, instead of refusing the run",
     )
     command.add_argument("--top-up", type=Path, metavar="POOL", help="an earlier pool: leave out what it has")
 
@@ -147,14 +147,14 @@ def pool_files(options: argparse.Namespace) -> int:
     depth = dict(options.depth)
     with_depth(protocol.pool, depth)
     runs = read_manifest(options.runs, protocol)
-    formulae = formulae_of(options)
-    inputs, reports = checked_inputs(runs, protocol, topics, lookup_of(formulae, options))
+    formulas = formulas_of(options)
+    inputs, reports = checked_inputs(runs, protocol, topics, lookup_of(formulas, options))
     pool = build_pool(
         inputs,
         protocol=protocol,
         seed=options.seed,
         depth=depth,
-        formulae=formulae,
+        formulas=formulas,
         known=read_docnos(options.known_items) if options.known_items else None,
         already=read_docnos(options.top_up) if options.top_up else None,
         tied=read_docnos(options.top_up_members, column=2) if options.top_up_members else None,
@@ -174,45 +174,45 @@ def pool_files(options: argparse.Namespace) -> int:
         others=_other_sources(options),
     )
     _write(options, pool, inputs, data, said)
-    _summarise(pool, said, sha256)
+    _summarize(pool, said, sha256)
     return 0
 
 
-def formulae_of(options: argparse.Namespace) -> Formulae | None:
-    """The formulae of the files that are named; None if none are.
+def formulas_of(options: argparse.Namespace) -> Formulas | None:
+    """The formulas of the files that are named; None if none are.
 
     Raises
     ------
-    corpus.errors.Refused
+    assay.errors.Refused
         One is neither a formula index nor an id map.
     PoolError
         They hold no formula.
     """
-    if not options.formulae:
+    if not options.formulas:
         return None
-    formulae = read_index(options.formulae)
-    if not len(formulae):
-        raise PoolError(f"{', '.join(path.name for path in options.formulae)}: there is no formula in it")
-    return formulae
+    formulas = read_index(options.formulas)
+    if not len(formulas):
+        raise PoolError(f"{', '.join(path.name for path in options.formulas)}: there is no formula in it")
+    return formulas
 
 
-def lookup_of(formulae: Formulae | None, options: argparse.Namespace) -> FormulaLookup | None:
-    """How the formulae of runs are looked up when these are checked, as they are by `check`."""
-    if formulae is None:
+def lookup_of(formulas: Formulas | None, options: argparse.Namespace) -> FormulaLookup | None:
+    """How the formulas of runs are looked up when these are checked, as they are by `check`."""
+    if formulas is None:
         return None
-    return partial(_with_unknown, formulae) if options.allow_unknown else lambda _: formulae
+    return partial(_with_unknown, formulas) if options.allow_unknown else lambda _: formulas
 
 
-def _with_unknown(formulae: Formulae, ids: NDArray[np.bytes_]) -> Formulae:
+def _with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
     """What is known of some sorted ids; the others stand in no post that is known, and have no visual id."""
-    row = formulae.rows(ids)
+    row = formulas.rows(ids)
     is_known = row >= 0
-    return Formulae(
+    return Formulas(
         formula=ids,
-        post=np.where(is_known, formulae.post[row], b""),
-        thread=np.where(is_known, formulae.thread[row], b""),
-        place=np.where(is_known, formulae.place[row], PLACES.index("answer")).astype(np.uint8),
-        visual=np.where(is_known, formulae.visual[row], b""),
+        post=np.where(is_known, formulas.post[row], b""),
+        thread=np.where(is_known, formulas.thread[row], b""),
+        place=np.where(is_known, formulas.place[row], PLACES.index("answer")).astype(np.uint8),
+        visual=np.where(is_known, formulas.visual[row], b""),
     )
 
 
@@ -222,8 +222,8 @@ def _other_sources(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("known_items", "top_up", "top_up_members"):
         if path := getattr(options, name):
             found[name] = _file_record(path)
-    if options.formulae:
-        found["formulae"] = [_file_record(file) for file in files_of(options.formulae) if file.is_file()]
+    if options.formulas:
+        found["formulas"] = [_file_record(file) for file in files_of(options.formulas) if file.is_file()]
     return found
 
 
@@ -265,7 +265,7 @@ def _teams_by_topic(said: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _summarise(pool: BuiltPool, said: Mapping[str, Any], sha256: str) -> None:
+def _summarize(pool: BuiltPool, said: Mapping[str, Any], sha256: str) -> None:
     sizes = pool.units.sizes
     by_topic = f"by topic {sizes.min()} to {sizes.max()}, mean {sizes.mean():.2f}"
     size = f"{len(pool.units):,} units of {len(sizes)} topics from {len(pool.depths)} runs"
@@ -287,7 +287,7 @@ def checked_inputs(
     runs: list[ManifestRun],
     protocol: Protocol,
     topics: list[str] | None,
-    formulae: FormulaLookup | None = None,
+    formulas: FormulaLookup | None = None,
 ) -> tuple[list[PoolInput], list[Report]]:
     """The runs of a manifest as they go into a pool, and the reports on them.
 
@@ -298,7 +298,7 @@ def checked_inputs(
     """
     inputs, reports, refused = [], [], []
     for run in tqdm(runs, desc="reading runs", unit="run", disable=None, leave=False):
-        checked = check_run(run.file, protocol=protocol, topics=topics, formulae=formulae, name=run.file.name)
+        checked = check_run(run.file, protocol=protocol, topics=topics, formulas=formulas, name=run.file.name)
         reports.append(checked.report)
         if checked.columns is None:
             refused.append((checked.report, str(run.file)))

@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
-from pooling.manifest import read_manifest
-from pooling.pool_command import add_inputs, checked_inputs, formulae_of, lookup_of, protocol_and_topics
-from pooling.pool_files import read_docnos
-from pooling.preview import FARTHEST, Preview, preview_pool, usual_seconds
-from pooling.strategies import check_strategies
-from protocols.schema import Protocol
+from assay.cli.pool import add_inputs, checked_inputs, formulas_of, lookup_of, protocol_and_topics
+from assay.formats.manifest import read_manifest
+from assay.formats.pools import read_docnos
+from assay.pools.preview import FARTHEST, Preview, preview_pool, usual_seconds
+from assay.pools.strategies import check_strategies
+from assay.protocols.schema import Protocol
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -46,14 +46,14 @@ def preview_files(options: argparse.Namespace) -> int:
     """Print the size of a pool at each depth, and the hours that it takes to judge it."""
     protocol, topics = protocol_and_topics(options)
     check_strategies(protocol)
-    formulae = formulae_of(options)
-    lookup = lookup_of(formulae, options)
+    formulas = formulas_of(options)
+    lookup = lookup_of(formulas, options)
     inputs, _ = checked_inputs(read_manifest(options.runs, protocol), protocol, topics, lookup)
     found = preview_pool(
         inputs,
         protocol=protocol,
         deepest=options.deepest,
-        formulae=formulae,
+        formulas=formulas,
         already=read_docnos(options.top_up) if options.top_up else None,
     )
     seconds = options.rate or usual_seconds(protocol)

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from scoring.commands.inputs import seed, share
-from scoring.distinct_formulae import of_distinct_formulae
-from scoring.qrels_columns import QrelsColumns
-from scoring.qrels_exports import (
+from assay.cli.inputs import seed, share
+from assay.cli.units import read_formulas
+from assay.evaluation.distinct_formulas import of_distinct_formulas
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.exports import (
     FORMS,
     Part,
     SplitError,
@@ -24,8 +25,7 @@ from scoring.qrels_exports import (
     split_given,
     zipped,
 )
-from scoring.run_files import InputError, decoded, names, read_qrels, reason
-from scoring.unit_files import read_formulae
+from assay.formats.runs.files import InputError, decoded, names, read_qrels, reason
 
 ASSESSOR = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
 
@@ -39,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--topics", metavar="FILE", help="keep the topics of this list alone, one code a line"
     )
     convert.add_argument(
-        "--formulae",
+        "--formulas",
         action="append",
         default=[],
         metavar="INDEX",
-        help="formula index or id map: qrels of instances become qrels of distinct formulae, with the highest grade",
+        help="formula index or id map: qrels of instances become qrels of distinct formulas, with the highest grade",
     )
     split = actions.add_parser("split", help="split qrels by topic into train and test")
     _add_shared(split)
@@ -112,10 +112,10 @@ def _convert(arguments: argparse.Namespace) -> None:
             raise InputError(f"{arguments.topics}: the qrels have no topic {', '.join(missing[:5])}")
         columns = of_topics(columns, wanted)
     notes = []
-    if arguments.formulae:
-        formulae = read_formulae(arguments.formulae)
+    if arguments.formulas:
+        formulas = read_formulas(arguments.formulas)
         n = len(columns.grade)
-        columns, n_skipped = of_distinct_formulae(columns, formulae)
+        columns, n_skipped = of_distinct_formulas(columns, formulas)
         if not len(columns.grade):
             raise InputError(f"{arguments.qrels}: no line names a formula that has a visual id")
         notes.append(

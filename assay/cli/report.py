@@ -6,19 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from corpus.importers.sources import BadFile
-from corpus.importers.topics import read_labels, read_topics
-from pooling.columns import Ranked
-from protocols.measure_names import Measure
-from scoring.commands.inputs import Inputs, add_common, read_inputs
-from scoring.commands.output import Cell, Table, run_command
-from scoring.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from scoring.matching import JudgedDocuments
-from scoring.measures import RunScores, score_run
-from scoring.qrels_format import QrelsColumns
-from scoring.run_files import InputError, read_qrels, reason
-from scoring.side_by_side import SideBySide, by_label, side_by_side
-from scoring.unit_counts import unit_counts
+from assay.cli.inputs import Inputs, add_common, read_inputs
+from assay.cli.output import Cell, Table, run_command
+from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.documents.sources import BadFile
+from assay.formats.qrels.reader import QrelsColumns
+from assay.formats.runs.columns import Ranked
+from assay.formats.runs.files import InputError, read_qrels, reason
+from assay.formats.topics.reader import read_labels, read_topics
+from assay.measures import RunScores, score_run
+from assay.measures.names import Measure
+from assay.statistics.side_by_side import SideBySide, by_label, side_by_side
+from assay.statistics.unit_counts import unit_counts
 
 MOST_VALUES = 12  # a label with more of them is a name or a number of each topic
 QRELS, INSTANCES = "qrels", "instances"  # how the columns of --qrels and --instances are called
@@ -179,7 +179,7 @@ def _comparisons(inputs: Inputs, compared: Sequence[Compared]) -> list[Table]:
     )
     gaps = Table(
         "gaps",
-        "mean difference of neighbours in each ranking",
+        "mean difference of neighbors in each ranking",
         ("by", "measure", "value", "topics", "gap"),
     )
     for by, measure, table in compared:

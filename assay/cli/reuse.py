@@ -5,16 +5,16 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from pooling.depth import PooledUnits
-from pooling.manifest import read_manifest
-from pooling.strategies import PoolInput, build_pool
-from protocols.loader import load_protocol
-from scoring.commands.inputs import Inputs, add_common, add_lots, bar, inputs_of, positive, steps
-from scoring.commands.output import Cell, Table, run_command
-from scoring.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
-from scoring.run_files import InputError
-from scoring.topic_stability import N_SAMPLES, topic_stability
-from scoring.tukey import tukey_hsd
+from assay.cli.inputs import Inputs, add_common, add_lots, bar, inputs_of, positive, steps
+from assay.cli.output import Cell, Table, run_command
+from assay.formats.manifest import read_manifest
+from assay.formats.runs.files import InputError
+from assay.pools.depth import PooledUnits
+from assay.pools.strategies import PoolInput, build_pool
+from assay.protocols.loader import load_protocol
+from assay.statistics.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
+from assay.statistics.topic_stability import N_SAMPLES, topic_stability
+from assay.statistics.tukey import tukey_hsd
 
 STEPS = 10  # depths of the curve, in equal parts of the protocol's
 
@@ -85,9 +85,9 @@ def _read(arguments: argparse.Namespace) -> tuple[Inputs, list[PoolInput]]:
 
 def _pool(pooled: Sequence[PoolInput], inputs: Inputs, seed: int, part: float) -> PooledUnits:
     """The pool of these runs, to a part of the depth of each kind, one rank at least."""
-    protocol, formulae = inputs.protocol, inputs.units.formulae
+    protocol, formulas = inputs.protocol, inputs.units.formulas
     depth = {kind: math.ceil(part * k) for kind, k in protocol.pool.depth.items()}
-    return build_pool(pooled, protocol=protocol, seed=seed, depth=depth, formulae=formulae).units
+    return build_pool(pooled, protocol=protocol, seed=seed, depth=depth, formulas=formulas).units
 
 
 def _team_tables(inputs: Inputs, teams: Sequence[TeamLeftOut]) -> list[Table]:
@@ -179,7 +179,7 @@ def _topic_table(inputs: Inputs, arguments: argparse.Namespace) -> Table:
 def _discrimination(inputs: Inputs, arguments: argparse.Namespace) -> Table:
     table = Table(
         "discrimination",
-        f"share of the pairs of runs that randomised Tukey HSD tells apart at {arguments.alpha:g} "
+        f"share of the pairs of runs that randomized Tukey HSD tells apart at {arguments.alpha:g} "
         f"({arguments.permutations} permutations, seed {arguments.seed})",
         ("measure", "pairs", "share", "critical_0.05"),
     )

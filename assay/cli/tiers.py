@@ -1,16 +1,16 @@
-"""Runs in order, with intervals, and the tiers that a randomised Tukey HSD test does not tell apart."""
+"""Runs in order, with intervals, and the tiers that a randomized Tukey HSD test does not tell apart."""
 
 import argparse
 
 import numpy as np
 
-from protocols.measure_names import Measure
-from scoring.commands.inputs import Inputs, add_common, add_lots, read_inputs, steps
-from scoring.commands.output import Cell, Table, run_command
-from scoring.intervals import bootstrap
-from scoring.rank_correlation import ranks
-from scoring.significance import PairTest, paired_t, randomisation
-from scoring.tukey import letters, tiers, tukey_hsd
+from assay.cli.inputs import Inputs, add_common, add_lots, read_inputs, steps
+from assay.cli.output import Cell, Table, run_command
+from assay.measures.names import Measure
+from assay.statistics.intervals import bootstrap
+from assay.statistics.rank_correlation import ranks
+from assay.statistics.significance import PairTest, paired_t, randomization
+from assay.statistics.tukey import letters, tiers, tukey_hsd
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
     )
     tests = Table(
         "tests",
-        f"pairs that randomised Tukey HSD tells apart at {arguments.alpha:g} ({drawn})",
+        f"pairs that randomized Tukey HSD tells apart at {arguments.alpha:g} ({drawn})",
         ("measure", "topics", "pairs", "told_apart", "share", "critical_0.05"),
     )
     pairs = Table(
@@ -97,7 +97,7 @@ def _pairs(
     inputs: Inputs, measure: Measure, tukey: PairTest, arguments: argparse.Namespace
 ) -> list[tuple[Cell, ...]]:
     scores = inputs.scores(measure)
-    drawn = randomisation(scores, n_permutations=arguments.permutations, seed=arguments.seed)
+    drawn = randomization(scores, n_permutations=arguments.permutations, seed=arguments.seed)
     student = paired_t(scores)
     order = np.argsort(-tukey.means, kind="stable").tolist()
     values = (tukey.difference, tukey.p, drawn.p, drawn.adjusted, student.p, student.adjusted)

@@ -1,6 +1,6 @@
 """What a run finds on its way down: precision at cutoffs, and the recall-precision curve, per topic.
 
-Kernels take hits and judged documents, as those of `scoring.measures` do; give `hits.judged_only()` for the curves of
+Kernels take hits and judged documents, as those of `assay.measures` do; give `hits.judged_only()` for the curves of
 judged documents alone. A topic without relevant documents, or that the run has not, is 0.0 throughout.
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.matching import Hits, JudgedDocuments
-from scoring.measures.interpolated import interpolated_precision, recall_points
-from scoring.measures.parts import relevant
+from assay.evaluation.matching import Hits, JudgedDocuments
+from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.parts import relevant
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = tuple(tenth / 10 for tenth in range(11))

@@ -1,4 +1,4 @@
-"""Runs of formula instances as runs of visually distinct formulae, as the ARQMath labs score them.
+"""Runs of formula instances as runs of visually distinct formulas, as the ARQMath labs score them.
 
 Each instance becomes its visually distinct formula, and of each formula the first from the top stays: highest score
 first, ties in the order of the file. What stays has the highest score of the formula's instances, whichever of several
@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.formulae import Formulae
-from pooling.columns import RunColumns
-from scoring.qrels_columns import QrelsColumns
-from scoring.qrels_format import columns_from
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import columns_from
+from assay.formats.runs.columns import RunColumns
+from assay.formulas.columns import Formulas
 
 
 class Collapsed(NamedTuple):
-    """A run of distinct formulae, and what became of the instances.
+    """A run of distinct formulas, and what became of the instances.
 
     columns : topics as before, without those that have no formula left; docno holds visual ids; rank as that of the
         instance which stays.
@@ -30,10 +30,10 @@ class Collapsed(NamedTuple):
     n_repeated: int
 
 
-def collapse_instances(run: RunColumns, formulae: Formulae) -> Collapsed:
+def collapse_instances(run: RunColumns, formulas: Formulas) -> Collapsed:
     """Replace each instance by its distinct formula, and keep the first of each formula of a topic."""
-    row = formulae.rows(run.docno)
-    visual = formulae.visual[row] if len(formulae) else np.zeros(len(run), dtype="S1")
+    row = formulas.rows(run.docno)
+    visual = formulas.visual[row] if len(formulas) else np.zeros(len(run), dtype="S1")
     has_visual = (row >= 0) & (visual != b"")
     at = np.flatnonzero(has_visual)
     at = at[_firsts(run.topic_index[at], visual[at])]
@@ -65,14 +65,14 @@ def _without_empty_topics(columns: RunColumns) -> RunColumns:
     )
 
 
-def of_distinct_formulae(qrels: QrelsColumns, formulae: Formulae) -> tuple[QrelsColumns, int]:
-    """Qrels of instances as qrels of distinct formulae, each with the highest grade of its instances.
+def of_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[QrelsColumns, int]:
+    """Qrels of instances as qrels of distinct formulas, each with the highest grade of its instances.
 
     Also how many lines were left out, for instances without a visual id.
     """
-    row = formulae.rows(qrels.docno)
+    row = formulas.rows(qrels.docno)
     visual = (
-        np.where(row >= 0, formulae.visual[row], b"") if len(formulae) else np.zeros(len(row), dtype="S1")
+        np.where(row >= 0, formulas.visual[row], b"") if len(formulas) else np.zeros(len(row), dtype="S1")
     )
     codes = [code.encode() for code in qrels.topics.tolist()]
     grades: dict[tuple[bytes, bytes], int] = {}

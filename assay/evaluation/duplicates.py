@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.qrels_columns import QrelsColumns
-from scoring.qrels_format import columns_from
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import columns_from
 
 
 class DuplicatesError(ValueError):

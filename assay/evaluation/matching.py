@@ -1,7 +1,7 @@
 """Which of a run's documents are judged, and at which rank: the join of a run with qrels.
 
 Nothing but the judged documents moves any measure, so a run of 100,000 lines is reduced here, once, to its hits: the
-judged documents that it found, flat, in the order of topic and rank. Every kernel of `scoring.measures` works on
+judged documents that it found, flat, in the order of topic and rank. Every kernel of `assay.measures` works on
 hits. The join is a hash table over the fixed-width bytes of the docnos, probed for all lines of a run at once.
 """
 
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import Ranked, byte_keys
-from scoring.qrels_columns import QrelsColumns
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.runs.columns import Ranked, byte_keys
 
 Remembered = TypeVar("Remembered")
 

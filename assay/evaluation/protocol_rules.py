@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from protocols.measure_names import Measure, parse_measures
-from protocols.schema import Protocol
+from assay.measures.names import Measure, parse_measures
+from assay.protocols.schema import Protocol
 
 
 class NotComputed(ValueError):
@@ -21,15 +21,15 @@ def measures_of(protocol: Protocol, names: Sequence[str] = ()) -> list[Measure]:
     return parse_measures(names or protocol.scoring.measures)
 
 
-def check_units(protocol: Protocol, *, has_formulae: bool, how: str) -> None:
-    """Refuse to score instances one by one where the protocol scores distinct formulae; `how` says what to do.
+def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
+    """Refuse to score instances one by one where the protocol scores distinct formulas; `how` says what to do.
 
     Raises
     ------
     NotComputed
-        The protocol has `collapse_instances`, and no formulae are at hand.
+        The protocol has `collapse_instances`, and no formulas are at hand.
     """
-    if protocol.scoring.collapse_instances and not has_formulae:
+    if protocol.scoring.collapse_instances and not has_formulas:
         raise NotComputed(
             f"{protocol.slug}: scoring.collapse_instances: each instance counts as its visually distinct formula; {how}"
         )

@@ -1,11 +1,11 @@
-"""What the rows of a run stand for when it is scored: what they name, or visually distinct formulae."""
+"""What the rows of a run stand for when it is scored: what they name, or visually distinct formulas."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from corpus.formulae import Formulae
-from pooling.columns import Ranked, RunColumns
-from scoring.distinct_formulae import collapse_instances
+from assay.evaluation.distinct_formulas import collapse_instances
+from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formulas.columns import Formulas
 
 
 class Prepared(NamedTuple):
@@ -17,15 +17,15 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Units that runs are scored by. `formulae`: instances count as their distinct formulae; None: rows as they are."""
+    """Units that runs are scored by. `formulas`: instances count as their distinct formulas; None: rows as they are."""
 
-    formulae: Formulae | None = None
+    formulas: Formulas | None = None
 
     def prepared(self, run: RunColumns) -> Prepared:
-        if self.formulae is None:
+        if self.formulas is None:
             return Prepared(run, "")
-        collapsed = collapse_instances(run, self.formulae)
-        note = f"{len(run)} instances, {len(collapsed.columns)} distinct formulae"
+        collapsed = collapse_instances(run, self.formulas)
+        note = f"{len(run)} instances, {len(collapsed.columns)} distinct formulas"
         skipped = (
             f", {collapsed.n_skipped} instances without a visual id skipped" if collapsed.n_skipped else ""
         )

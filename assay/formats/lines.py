@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pooling.containers import Limits, Unreadable
+from assay.formats.compression import Limits, Unreadable
 
 UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}

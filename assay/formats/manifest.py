@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from protocols.schema import Protocol
+from assay.protocols.schema import Protocol
 
 NEEDED = ("file", "team", "tag", "kind")
 ALLOWED = (*NEEDED, "pooled_as")

@@ -5,7 +5,7 @@ contributions         topic docno team tag rank                  sorted by topic
 members               topic docno member post thread position    sorted by topic, docno and member
 member contributions  topic docno member team tag rank           the same, then as the runs were given
 
-The last two are of pools whose units have members (`pooling.members`). What is not known of a member is empty.
+The last two are of pools whose units have members (`assay.pools.members`). What is not known of a member is empty.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.statistics import statistics
-from pooling.strategies import BuiltPool, PoolInput
-from protocols.schema import Protocol
+from assay.pools.statistics import statistics
+from assay.pools.strategies import BuiltPool, PoolInput
+from assay.protocols.schema import Protocol
 
 
 class PoolFileError(ValueError):
@@ -124,7 +124,7 @@ def record(
 ) -> dict[str, Any]:
     """What is needed to build the same bytes again.
 
-    `sources` says of each run what file it was, `others` what else went in: formulae, known items, an earlier pool.
+    `sources` says of each run what file it was, `others` what else went in: formulas, known items, an earlier pool.
     """
     found = statistics(pool, inputs)
     if pool.members is not None:

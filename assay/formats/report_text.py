@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TextIO
 
-from pooling.reports import Complaint, Report
+from assay.formats.reports import Complaint, Report
 
 
 def print_report(report: Report, path: str, file: TextIO | None = None) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from corpus.spreadsheets import harmless
-from protocols.measure_names import Measure
-from protocols.schema import Average
-from scoring.matching import JudgedDocuments
-from scoring.measures import RunScores
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.spreadsheet import harmless
+from assay.measures import RunScores
+from assay.measures.names import Measure
+from assay.protocols.schema import Average
 
 ALL = "all"  # in the place of a topic: the mean
 HEADER = ("run", "topic", "measure", "value")

@@ -11,13 +11,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.places import PLACES, Place
+from assay.formulas.places import PLACES, Place
 
-__all__ = ["PLACES", "Formulae", "Place"]
+__all__ = ["PLACES", "Formulas", "Place"]
 
 
 @dataclass(frozen=True, slots=True)
-class Formulae:
+class Formulas:
     """Formula instances, sorted by id. Arrays of one length.
 
     Attributes
@@ -40,7 +40,7 @@ class Formulae:
 
     @classmethod
     def of(cls, rows: Sequence[tuple[str, str, str, str, str]]) -> Self:
-        """Formulae from rows of id, post, thread, place and visual id, in any order.
+        """Formulas from rows of id, post, thread, place and visual id, in any order.
 
         Raises
         ------

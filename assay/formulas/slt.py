@@ -1,14 +1,14 @@
 """The Symbol Layout Tree string of a formula, made from its Presentation MathML as Tangent-S makes it. No Django.
 
-Formulae with one string look alike. The rules are Tangent's, oddities included, because official visual ids rest on
-its strings: a fence is recognised by its first and last symbol whether or not these correspond, and tables that stand
+Formulas with one string look alike. The rules are Tangent's, oddities included, because official visual ids rest on
+its strings: a fence is recognized by its first and last symbol whether or not these correspond, and tables that stand
 side by side become one. A formula that breaks a rule has no string; nothing here raises.
 
 Neither parser nor tree walk recurses, and each takes time in proportion to the size of the formula, so that no file
 can bring a worker down by nesting.
 
 Source: Zanibbi, Davila, Kane and Tompa, "Multi-stage math formula search" (SIGIR 2016), doi:10.1145/2911451.2911512,
-and the behaviour of its published program.
+and the behavior of its published program.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ from typing import Final
 
 from lxml import etree
 
-from corpus import mathml
-from corpus.mathml import MATH, MATHML
-from corpus.slt_tree import (
+from assay.formulas import mathml
+from assay.formulas.mathml import MATH, MATHML
+from assay.formulas.tree import (
     Fault,
     Node,
     chained,

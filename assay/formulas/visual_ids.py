@@ -1,13 +1,13 @@
-"""Which formulae are one visually distinct formula: the rule of ARQMath-2 as arrays. No Django.
+"""Which formulas are one visually distinct formula: the rule of ARQMath-2 as arrays. No Django.
 
-A formula is known by two keys: a digest of its SLT string (`corpus.slt`) and one of its LaTeX without white space; a
+A formula is known by two keys: a digest of its SLT string (`assay.formulas.slt`) and one of its LaTeX without white space; a
 key is empty where there is nothing to make it from. Arrays have one row a formula; results do not depend on how the
 rows came together, for rows are walked in the order of their ids (`id_order`).
 
 The rule, of the walk: a formula with an SLT string that was not met before gets the next number, and its LaTeX is
 noted under that number; one without a string takes the number noted for its LaTeX, or the next, which is then noted.
-Ids that formulae have already are kept, and are taken before any new number is made: a formula joins the id that most
-formulae of its string have. A formula of which nothing is known gets no id.
+Ids that formulas have already are kept, and are taken before any new number is made: a formula joins the id that most
+formulas of its string have. A formula of which nothing is known gets no id.
 
 Source: Mansouri, Zanibbi, Oard and Agarwal, "Overview of ARQMath-2 (2021)", doi:10.1007/978-3-030-85251-1_17.
 """
@@ -38,7 +38,7 @@ def latex_key(latex: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What clustering needs to know of formulae.
+    """What clustering needs to know of formulas.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def greatest_number(ids: Ids) -> int:
 
 
 def walk(slt: Ids, latex: Ids) -> NDArray[np.int64]:
-    """(n,) numbers from 0 for formulae none of which has an id, rows in the order of the walk; -1: nothing known."""
+    """(n,) numbers from 0 for formulas none of which has an id, rows in the order of the walk; -1: nothing known."""
     rows = np.arange(len(slt))
     lead = _first_rows(slt)
     has_slt = slt != b""
@@ -174,7 +174,7 @@ def _usual(key: Ids, value: Ids, wanted: Ids) -> Ids:
 
 
 class Disagreement(NamedTuple):
-    """Formulae of one string and one id, where the id has other strings or the string has other ids.
+    """Formulas of one string and one id, where the id has other strings or the string has other ids.
 
     `row` is the first of them by id, and shows the string; `is_slt` says whether that is an SLT string or LaTeX.
     """
@@ -196,7 +196,7 @@ class Report:
     n_ids, n_strings : ids with an SLT string, and SLT strings with an id.
     split_ids : ids with several SLT strings.
     shared_strings : SLT strings with several ids.
-    shared_latex : LaTeX of formulae without an SLT string that has several ids.
+    shared_latex : LaTeX of formulas without an SLT string that has several ids.
     details : the strings and ids of all these, the largest first.
     """
 
@@ -208,8 +208,8 @@ class Report:
     details: list[Disagreement]
 
     @property
-    def n_formulae(self) -> int:
-        """How many formulae have an id or a string that disagrees."""
+    def n_formulas(self) -> int:
+        """How many formulas have an id or a string that disagrees."""
         return sum(one.n for one in self.details)
 
 

@@ -1,4 +1,4 @@
-"""SLT strings and keys of formulae from files, made by several processes. No Django.
+"""SLT strings and keys of formulas from files, made by several processes. No Django.
 
 A module of its own, because a process that is started afresh can import it, as it cannot `__main__`.
 """
@@ -9,9 +9,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import TypeVar
 
-from corpus.formula_rows import Row
-from corpus.slt import slt
-from corpus.visual_ids import key_of, latex_key
+from assay.formats.formulas.rows import Row
+from assay.formulas.slt import slt
+from assay.formulas.visual_ids import key_of, latex_key
 
 R = TypeVar("R")
 

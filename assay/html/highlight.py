@@ -1,6 +1,6 @@
 """One formula of a post, marked where it stands, and the part of the post around it. A kernel: no HTML parser.
 
-Takes stored HTML, which `corpus.sanitise` has written: its tags are in lower case and balanced, and no text or
+Takes stored HTML, which `assay.html.sanitize` has written: its tags are in lower case and balanced, and no text or
 attribute holds a bare angle bracket. What comes out is as balanced, so as safe, as what went in.
 """
 

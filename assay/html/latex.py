@@ -1,4 +1,4 @@
-"""Where the formulae of a post are, in LaTeX. A kernel: no Django, no HTML parser.
+"""Where the formulas of a post are, in LaTeX. A kernel: no Django, no HTML parser.
 
 Two passes. `cut` takes what is marked as a formula out of untrusted HTML, before a parser sees it, and leaves a
 numbered mark; `find_end` finds, in the text of HTML that a parser has cleaned, where a formula between delimiters
@@ -65,19 +65,19 @@ class Formula(NamedTuple):
 
 
 def cut(html: str) -> tuple[str, list[Formula]]:
-    """Untrusted HTML with a mark in place of everything marked as a formula, and these formulae."""
-    formulae: list[Formula] = []
+    """Untrusted HTML with a mark in place of everything marked as a formula, and these formulas."""
+    formulas: list[Formula] = []
     if "math" not in html:
-        return html, formulae
+        return html, formulas
 
     def mark(found: re.Match[str]) -> str:
         formula = _marked(found)
         if formula is None:
             return ""
-        formulae.append(formula)
-        return f"{CUT if formula.display else BARE}{len(formulae) - 1}{END}"
+        formulas.append(formula)
+        return f"{CUT if formula.display else BARE}{len(formulas) - 1}{END}"
 
-    return _MARKED.sub(mark, html), formulae
+    return _MARKED.sub(mark, html), formulas
 
 
 def _marked(found: re.Match[str]) -> Formula | None:
@@ -129,15 +129,15 @@ def decode(html: str) -> str:
 _INLINE = frozenset({"$", "\\(", "\\\\("})
 
 
-def delimited(content: str, delimiter: str, formulae: list[Formula]) -> Formula:
-    """The formula that stands between delimiters in clean HTML; formulae cut out within it become part of it."""
+def delimited(content: str, delimiter: str, formulas: list[Formula]) -> Formula:
+    """The formula that stands between delimiters in clean HTML; formulas cut out within it become part of it."""
     display = "inline" if delimiter in _INLINE else "block"
     if "&" not in content and "<" not in content and CUT not in content and BARE not in content:
         return Formula(content, "", display)
-    inner = [formulae[int(number)] for number in MARK.findall(content) if int(number) < len(formulae)]
+    inner = [formulas[int(number)] for number in MARK.findall(content) if int(number) < len(formulas)]
     latex = decode(content.replace("<br>", "\n"))
     if inner:
-        latex = MARK.sub(lambda found: formulae[int(found[1])].latex, latex)
+        latex = MARK.sub(lambda found: formulas[int(found[1])].latex, latex)
     return Formula(latex, " ".join(formula.id for formula in inner if formula.id), display)
 
 
@@ -167,7 +167,7 @@ _PLAIN = re.compile(
 
 def plain_inline(html: str, position: int) -> str:
     """What stands between a dollar, which ends at a position, and the next, if that is a formula beyond doubt, and the
-    same in HTML and in LaTeX; else "". Most formulae of a dump are such, and need no closer look."""
+    same in HTML and in LaTeX; else "". Most formulas of a dump are such, and need no closer look."""
     found = _PLAIN.match(html, position)
     return found[0] if found else ""
 

@@ -1,6 +1,6 @@
 """Which post of a collection a link means. A kernel: no Django, no network.
 
-`read` understands every form in which a Stack Exchange site writes the address of a post. The sanitiser stores what
+`read` understands every form in which a Stack Exchange site writes the address of a post. The sanitizer stores what
 it says as a neutral marker, which leads nowhere by itself:
 
     <a data-host="math.stackexchange.com" data-post="456" data-thread="123">   may lead to a post of the collection

@@ -2,13 +2,13 @@
 
     clean_body(html)      the body of a post, a topic or any HTML document
     clean_comment(text)   a comment: the site's small Markdown, or HTML
-    clean_title(text)     a title: text in which only formulae are marked up
+    clean_title(text)     a title: text in which only formulas are marked up
     clean_text(text)      a document of plain text; blank lines part paragraphs
     plain(html)           what was cleaned, as plain text on one line: for <title>, search and lists
 
-Each takes any string whatever (formulae as `$...$`, `$$...$$`, `\\(...\\)`, `\\[...\\]`, `\\begin{align}...`, or
+Each takes any string whatever (formulas as `$...$`, `$$...$$`, `\\(...\\)`, `\\[...\\]`, `\\begin{align}...`, or
 marked as `<span class="math-container" id="12">x^2</span>` with or without dollars) and returns HTML to be stored
-and later put into a page as it is, after `corpus.links.resolve`. None of them raises, whatever the input is; all are
+and later put into a page as it is, after `assay.html.links.resolve`. None of them raises, whatever the input is; all are
 pure, so that an importer may call them in several processes (threads do not help). Cleaning a clean body or title
 again changes nothing; nor a clean comment, unless it was HTML that held Markdown.
 
@@ -17,7 +17,7 @@ What comes out holds only elements of `TAGS`, without an attribute but these:
     <span class="math-container" data-formula-id="12" data-display="inline|block">LaTeX, escaped, no dollars</span>
     <span class="dollar">$</span>               a dollar that the author escaped; never opens a formula
     <span class="image-placeholder">...</span>  where an image stood: its description and host as text
-    <a data-host="..." data-post="..." data-thread="...">   a link, leading nowhere: see `corpus.links`
+    <a data-host="..." data-post="..." data-thread="...">   a link, leading nowhere: see `assay.html.links`
     <ol start> <li value> <td|th colspan rowspan>           small numbers
 
 The formula id is kept as `data-formula-id`: as `id` it would clash when two posts on a page share a formula.
@@ -34,7 +34,7 @@ from html import escape, unescape
 
 import nh3
 
-from corpus import latex, links
+from assay.html import latex, links
 
 Door = Callable[[str], str]
 
@@ -131,14 +131,14 @@ _ASIDE = re.compile(f"{latex.ASIDE}(\\d+){latex.END}")
 
 def clean_body(html: str) -> str:
     """The body of a post, a topic or a document, given as HTML."""
-    html, formulae = latex.cut(_fit(html))
-    return _Scan(_clean(html), formulae).run()
+    html, formulas = latex.cut(_fit(html))
+    return _Scan(_clean(html), formulas).run()
 
 
 def clean_title(text: str) -> str:
-    """A title: text, not HTML, but for formulae. `<b>` in it is shown as such."""
-    text, formulae = latex.cut(_fit(text.replace(_DOLLAR, "\\$")))
-    return _Scan(_escaped(text), formulae).run()
+    """A title: text, not HTML, but for formulas. `<b>` in it is shown as such."""
+    text, formulas = latex.cut(_fit(text.replace(_DOLLAR, "\\$")))
+    return _Scan(_escaped(text), formulas).run()
 
 
 def clean_text(text: str) -> str:
@@ -150,14 +150,14 @@ def clean_text(text: str) -> str:
 
 def clean_comment(text: str) -> str:
     """A comment, in the site's small Markdown; or in HTML, if it has tags of HTML outside code."""
-    text, formulae = latex.cut(_fit(text))
+    text, formulas = latex.cut(_fit(text))
     if _HAS_TAGS.search(_CODE.sub("", text)):
-        return _Scan(_clean(text), formulae).run()
-    return _Markdown(formulae).run(text)
+        return _Scan(_clean(text), formulas).run()
+    return _Markdown(formulas).run(text)
 
 
 def plain(html: str) -> str:
-    """Cleaned HTML as text on one line, formulae between dollars."""
+    """Cleaned HTML as text on one line, formulas between dollars."""
     html = html.replace(_DOLLAR, "\\$")
     html = _SHOWN_FORMULA.sub(r"$\1$", html) if "math-container" in html else html
     return " ".join(unescape(_ANY_TAG.sub(" " if "<p>" in html else "", html)).split())
@@ -226,16 +226,16 @@ def _flat(html: str) -> str:
 
 
 class _Scan:
-    """One walk over clean HTML: puts formulae back, finds those between delimiters, narrows every attribute."""
+    """One walk over clean HTML: puts formulas back, finds those between delimiters, narrows every attribute."""
 
     def __init__(
         self,
         html: str,
-        formulae: list[latex.Formula],
+        formulas: list[latex.Formula],
         write: Callable[[latex.Formula], str] = latex.Formula.html,
     ) -> None:
         self.html = html
-        self.formulae = formulae
+        self.formulas = formulas
         self.write = write
         self.is_page = write is latex.Formula.html
         self.verbatim_until = 0
@@ -255,7 +255,7 @@ class _Scan:
 
     def tag(self, found: re.Match[str]) -> tuple[str, int]:
         attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(found["attributes"])}
-        return _NARROW.get(found["tag"], _numbers)(found["tag"], attributes, self.formulae), found.end()
+        return _NARROW.get(found["tag"], _numbers)(found["tag"], attributes, self.formulas), found.end()
 
     def verbatim(self, found: re.Match[str]) -> tuple[str, int]:
         end = self.html.find(f"</{found['verbatim']}>", found.end())
@@ -267,9 +267,9 @@ class _Scan:
 
     def put_back(self, found: re.Match[str]) -> tuple[str, int]:
         number = int(found["number"])
-        if number >= len(self.formulae):
+        if number >= len(self.formulas):
             return "", found.end()
-        formula = self.formulae[number]
+        formula = self.formulas[number]
         if not formula.display:
             formula = formula._replace(display=self._guess(found))
         return self.write(formula), found.end()
@@ -302,7 +302,7 @@ class _Scan:
         content = self.html[found.start() : after] if closing.startswith("\\end") else self.html[start:end]
         if not content.strip():
             return nothing
-        return self.write(latex.delimited(content, delimiter, self.formulae)), after
+        return self.write(latex.delimited(content, delimiter, self.formulas)), after
 
 
 _READ: dict[str, Callable[[_Scan, re.Match[str]], tuple[str, int]]] = {
@@ -317,7 +317,7 @@ _READ: dict[str, Callable[[_Scan, re.Match[str]], tuple[str, int]]] = {
 _Attributes = dict[str, str]
 
 
-def _link(_tag: str, attributes: _Attributes, _formulae: list[latex.Formula]) -> str:
+def _link(_tag: str, attributes: _Attributes, _formulas: list[latex.Formula]) -> str:
     if "href" in attributes:
         return links.marker(links.read(attributes["href"]))
     if not _HOST.fullmatch(attributes.get("data-host", "?")):
@@ -327,20 +327,20 @@ def _link(_tag: str, attributes: _Attributes, _formulae: list[latex.Formula]) ->
     return links.marker(links.Link(attributes["data-host"], *((post, thread) if is_post else ("", ""))))
 
 
-def _image(_tag: str, attributes: _Attributes, formulae: list[latex.Formula]) -> str:
+def _image(_tag: str, attributes: _Attributes, formulas: list[latex.Formula]) -> str:
     """What stands where an image from elsewhere stood. Nothing is asked of its host."""
     description, host = attributes.get("alt", "").strip(), links.read(attributes.get("src", "")).host
     words = f"[Image: {description}" if description else "[Image"
     words += f" (at {host})]" if host else "]"
-    return f'<span class="image-placeholder">{_Scan(escape(words, quote=False), formulae).run()}</span>'
+    return f'<span class="image-placeholder">{_Scan(escape(words, quote=False), formulas).run()}</span>'
 
 
-def _span(_tag: str, attributes: _Attributes, _formulae: list[latex.Formula]) -> str:
+def _span(_tag: str, attributes: _Attributes, _formulas: list[latex.Formula]) -> str:
     name = attributes.get("class", "")
     return f'<span class="{name}">' if name in _CLASSES else "<span>"
 
 
-def _numbers(tag: str, attributes: _Attributes, _formulae: list[latex.Formula]) -> str:
+def _numbers(tag: str, attributes: _Attributes, _formulas: list[latex.Formula]) -> str:
     kept = (f' {name}="{value}"' for name, value in attributes.items() if _NUMBER.fullmatch(value))
     return f"<{tag}{''.join(kept)}>"
 
@@ -369,8 +369,8 @@ _LINK = re.compile(
 class _Markdown:
     """A comment's Markdown: code, links, emphasis. What is finished is set aside behind a mark until the end."""
 
-    def __init__(self, formulae: list[latex.Formula]) -> None:
-        self.formulae = formulae
+    def __init__(self, formulas: list[latex.Formula]) -> None:
+        self.formulas = formulas
         self.finished: list[str] = []
 
     def run(self, text: str) -> str:
@@ -378,7 +378,7 @@ class _Markdown:
         pieces[::3] = [_escaped(piece) for piece in pieces[::3]]
         pieces[2::3] = [self.code(piece) for piece in pieces[2::3]]
         pieces[1::3] = [""] * len(pieces[1::3])
-        html = _Scan("".join(pieces), self.formulae, self.formula).run()
+        html = _Scan("".join(pieces), self.formulas, self.formula).run()
         html = _LINK.sub(self.link, html.replace(_DOLLAR, self.set_aside(_DOLLAR)))
         for emphasis, replacement in _EMPHASES:
             html = emphasis.sub(replacement, html)
@@ -392,7 +392,7 @@ class _Markdown:
         return self.set_aside(formula.html())
 
     def code(self, code: str) -> str:
-        return self.set_aside(_Scan(f"<code>{escape(code, quote=False)}</code>", self.formulae).run())
+        return self.set_aside(_Scan(f"<code>{escape(code, quote=False)}</code>", self.formulas).run())
 
     def link(self, found: re.Match[str]) -> str:
         start = self.set_aside(links.marker(links.read(unescape(found["href"] or found["bare"]))))

@@ -1,4 +1,4 @@
-"""The measures: a kernel for each family of `protocols.measure_names`, per topic, before any mean.
+"""The measures: a kernel for each family of `assay.measures.names`, per topic, before any mean.
 
 Layout: a kernel takes the hits of a run (flat, ordered by topic and rank), the judged documents of the qrels, and
 the `Measure` with its level and cutoff; it gives one float64 per topic of the qrels, 0.0 for a topic that the run
@@ -12,8 +12,8 @@ Every module of this package is loaded here, and registers its kernels itself: a
 import os
 from importlib import import_module
 
-from scoring.measures.registry import KERNELS, Kernel, Values, kernel
-from scoring.measures.scores import RunScores, score_run
+from assay.measures.registry import KERNELS, Kernel, Values, kernel
+from assay.measures.scores import RunScores, score_run
 
 __all__ = ["KERNELS", "Kernel", "RunScores", "Values", "kernel", "score_run"]
 

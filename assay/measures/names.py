@@ -3,7 +3,7 @@
 A name is a family, then in parentheses what differs from its defaults (`rel=2` where a document counts as relevant
 from another grade, `p=0.9`), then `@k` where only the top k ranks count, then a prime where unjudged documents are
 removed first. `(judged_only=True)` and `(cutoff=10)`, as ir_measures writes them, say the same as prime and `@10`; its
-names for families are understood as well. This module knows what may be written; `scoring.measures` computes it. A new
+names for families are understood as well. This module knows what may be written; `assay.measures` computes it. A new
 family is a line in `FAMILIES` and a file there.
 """
 
@@ -62,7 +62,7 @@ FAMILIES: dict[str, Family] = {
         False,
         "optional",
         True,
-        "normalised discounted cumulative gain",
+        "normalized discounted cumulative gain",
         {"dcg": Parameter("log2", words=("log2", "exp-log2"))},
     ),
     "AP": Family(True, "optional", True, "average precision"),

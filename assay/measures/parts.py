@@ -6,8 +6,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.matching import Hits
-from scoring.measures.registry import Values
+from assay.evaluation.matching import Hits
+from assay.measures.registry import Values
 
 
 def top(hits: Hits, k: int | None) -> Hits:

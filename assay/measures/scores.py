@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import Ranked
-from protocols.measure_names import FAMILIES, Measure, Summary
-from scoring.matching import JudgedDocuments
-from scoring.measures.registry import KERNELS, Values
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.runs.columns import Ranked
+from assay.measures.names import FAMILIES, Measure, Summary
+from assay.measures.registry import KERNELS, Values
 
 if TYPE_CHECKING:
-    from protocols.schema import Average  # a hundredth of a second of a command's start
+    from assay.protocols.schema import Average  # a hundredth of a second of a command's start
 
 LEAST_OF_GEOMETRIC_MEAN = 1e-5  # a value below counts as this, as in trec_eval: one 0 would make it all 0
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.depth import PooledUnits
+from assay.pools.depth import PooledUnits
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns, byte_keys
-from protocols.schema import EVERY_RANK
+from assay.formats.runs.columns import RunColumns, byte_keys
+from assay.protocols.schema import EVERY_RANK
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.formulae import Formulae
-from pooling.columns import RunColumns, byte_keys
-from pooling.depth import PooledUnits, Top, numbers_in, topics_of, union
-from pooling.lots import drawn
+from assay.formats.runs.columns import RunColumns, byte_keys
+from assay.formulas.columns import Formulas
+from assay.pools.depth import PooledUnits, Top, numbers_in, topics_of, union
+from assay.pools.random_draws import drawn
 
 NONE = -1
 
@@ -24,7 +24,7 @@ class CodedRun:
 
     Attributes
     ----------
-    row : (n,) row of each instance in the formulae; -1: not there.
+    row : (n,) row of each instance in the formulas; -1: not there.
     code : (n,) which visually distinct formula it is; -1: it has no visual id.
     nth : (n,) as how many-th distinct formula of its topic it comes, from 1; 0 where it repeats one, or has none.
     """
@@ -36,32 +36,32 @@ class CodedRun:
 
 @dataclass(frozen=True, slots=True)
 class CodedRuns:
-    """Runs of formula instances beside the formulae; `visual` (v,) has the visual id of each code, sorted by bytes."""
+    """Runs of formula instances beside the formulas; `visual` (v,) has the visual id of each code, sorted by bytes."""
 
     runs: Sequence[RunColumns]
     topics: NDArray[np.str_]
-    formulae: Formulae
+    formulas: Formulas
     visual: NDArray[np.bytes_]
     coded: Sequence[CodedRun]
 
 
-def code_runs(runs: Sequence[RunColumns], formulae: Formulae) -> CodedRuns:
-    """Look up every row of runs, and count down each topic's distinct formulae."""
-    visual, code_of = _coded_visual_ids(formulae)
-    table = _Lookup(formulae.formula)
+def code_runs(runs: Sequence[RunColumns], formulas: Formulas) -> CodedRuns:
+    """Look up every row of runs, and count down each topic's distinct formulas."""
+    visual, code_of = _coded_visual_ids(formulas)
+    table = _Lookup(formulas.formula)
     coded = []
     for run in runs:
         row = table.rows(run.docno)
         code = code_of[row]  # the last one, for the row -1, is NONE
         coded.append(CodedRun(row, code, _nth_distinct(code, run.offsets, len(visual))))
-    return CodedRuns(runs, topics_of(runs), formulae, visual, coded)
+    return CodedRuns(runs, topics_of(runs), formulas, visual, coded)
 
 
-def _coded_visual_ids(formulae: Formulae) -> tuple[NDArray[np.bytes_], NDArray[np.int32]]:
+def _coded_visual_ids(formulas: Formulas) -> tuple[NDArray[np.bytes_], NDArray[np.int32]]:
     """The distinct visual ids, and the code of each formula, with NONE behind them all."""
-    keys = byte_keys(formulae.visual)
+    keys = byte_keys(formulas.visual)
     order = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
-    ordered = formulae.visual[order]
+    ordered = formulas.visual[order]
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = ordered[1:] != ordered[:-1]
     visual = ordered[is_new]
@@ -152,7 +152,7 @@ def reach_of_distinct(coded: CodedRuns, depths: Sequence[int]) -> NDArray[np.int
 
 
 def pool_distinct(coded: CodedRuns, reach: NDArray[np.int32], *, by_nth: bool = False) -> PooledUnits:
-    """The distinct formulae that stand in runs down to `reach` (runs, t); ranks are those of their first instances.
+    """The distinct formulas that stand in runs down to `reach` (runs, t); ranks are those of their first instances.
 
     With `by_nth` a rank is instead the number of the formula among those of the run and topic: as how many-th it came.
     """

@@ -1,4 +1,4 @@
-"""The submitted instances of the formulae that are pooled, and which of them are shown to be judged."""
+"""The submitted instances of the formulas that are pooled, and which of them are shown to be judged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling import lots, sampling
-from pooling.depth import PooledUnits, numbers_in
-from pooling.distinct import CodedRuns, topics_and_ranks
-from pooling.members import Members
-from protocols.schema import InstanceRules
+from assay.pools import random_draws, sampling
+from assay.pools.depth import PooledUnits, numbers_in
+from assay.pools.distinct import CodedRuns, topics_and_ranks
+from assay.pools.members import Members
+from assay.protocols.schema import InstanceRules
 
 
 class Found(NamedTuple):
-    """Rows of a run that hold pooled formulae: entry, row in the formulae, rank, and whether it was pooled.
+    """Rows of a run that hold pooled formulas: entry, row in the formulas, rank, and whether it was pooled.
 
     They stand in the order of the run; those of topic t are the ones from borders[t] up to borders[t + 1].
     """
@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All submitted instances of the pooled formulae, none shown yet, and (m,) which of them are in a pooled row."""
+    """All submitted instances of the pooled formulas, none shown yet, and (m,) which of them are in a pooled row."""
 
     members: Members
     is_pooled: NDArray[np.bool_]
@@ -40,16 +40,16 @@ def gather(coded: CodedRuns, units: PooledUnits, reach: NDArray[np.int32], depth
     """The instances, at any rank, that runs of a depth above 0 submitted of each pooled formula in its topic."""
     table, column = _entry_table(coded, units)
     found = [_found(coded, i, table, column, reach) for i, depth in enumerate(depths) if depth > 0]
-    scratch = _Scratch.of(len(coded.formulae))
+    scratch = _Scratch.of(len(coded.formulas))
     posts = _posts(coded)
     parts = [_gather_topic(found, topic, scratch) for topic in range(len(coded.topics))]
     starts = np.cumsum([0, *(len(part.row) for part in parts)])
     row = np.concatenate([part.row for part in parts])
     members = Members(
         entry=np.concatenate([part.entry for part in parts]),
-        docno=coded.formulae.formula[row],
+        docno=coded.formulas.formula[row],
         post=posts[row],
-        thread=coded.formulae.thread[row],
+        thread=coded.formulas.thread[row],
         position=np.zeros(len(row), dtype=np.int32),
         member=np.concatenate(
             [part.member + start for part, start in zip(parts, starts[:-1].astype(np.int32), strict=True)]
@@ -72,7 +72,7 @@ class _Part(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Room to number a topic's instances by their rows in the formulae, without sorting what runs submitted."""
+    """Room to number a topic's instances by their rows in the formulas, without sorting what runs submitted."""
 
     is_there: NDArray[np.bool_]
     entry: NDArray[np.int32]
@@ -128,8 +128,8 @@ def _found(
 
 
 def _posts(coded: CodedRuns) -> NDArray[np.bytes_]:
-    """(formulae,) the post of each formula; where the formulae do not say it, the one that a run names."""
-    said = coded.formulae.post
+    """(formulas,) the post of each formula; where the formulas do not say it, the one that a run names."""
+    said = coded.formulas.post
     named = [
         (run.post, one) for run, one in zip(coded.runs, coded.coded, strict=True) if run.post is not None
     ]
@@ -150,6 +150,6 @@ def show(gathered: Gathered, units: PooledUnits, *, rules: InstanceRules, seed: 
     keys = (
         (codes[t], docno) for t, docno in zip(units.topic_index.tolist(), units.docno.tolist(), strict=True)
     )
-    candidates = sampling.Candidates.of(members, gathered.is_pooled, lots.starts(seed, keys))
+    candidates = sampling.Candidates.of(members, gathered.is_pooled, random_draws.starts(seed, keys))
     is_shown = sampling.choose(candidates, rules)
     return replace(members, position=sampling.positions(candidates, is_shown))

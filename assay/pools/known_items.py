@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
-from pooling.depth import PooledUnits, Top, numbers_in, union
+from assay.formats.runs.columns import RunColumns
+from assay.pools.depth import PooledUnits, Top, numbers_in, union
 
 
 def pool_known_items(

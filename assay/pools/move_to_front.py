@@ -17,8 +17,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.depth import PooledUnits
-from pooling.order import topic_lots
+from assay.pools.depth import PooledUnits
+from assay.pools.order import topic_lots
 
 
 class Verdict(NamedTuple):

@@ -7,7 +7,7 @@ only bigram; one without words is nobody's near-duplicate.
 
 Near-duplication is not transitive, so a class has a *leader*: passages are walked from the best to the worst, and each
 joins the first leader of which it is a near-duplicate, or else leads a class of its own. Hence each passage that
-inherits a judgment is a near-duplicate of the very one that was judged, not of a neighbour's neighbour.
+inherits a judgment is a near-duplicate of the very one that was judged, not of a neighbor's neighbor.
 
 Nothing compares all pairs. Where n bigrams may differ, near-duplicates share one of the n + 1 rarest of each (prefix
 filtering; Chaudhuri, Ganti & Kaushik 2006, doi:10.1109/ICDE.2006.9): only leaders that do are looked at.
@@ -23,9 +23,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
-from pooling.depth import PooledUnits
-from pooling.members import Members
+from assay.formats.runs.columns import RunColumns
+from assay.pools.depth import PooledUnits
+from assay.pools.members import Members
 
 WORD = re.compile(r"\w+")
 Bigrams = frozenset[tuple[str, ...]]

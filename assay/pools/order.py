@@ -3,7 +3,7 @@
 random         by lot.
 by-run-votes   what the most runs brought first; ties by lot.
 move-to-front  what any run ranked highest first; ties by lot. That is about what the rule does as long as nothing
-               relevant is found; `pooling.move_to_front` tells the next unit with the judgments so far.
+               relevant is found; `assay.pools.move_to_front` tells the next unit with the judgments so far.
 
 The order of a topic follows from the seed, the topic's code and its entries alone, not from the other topics; and lots
 are from the raw stream of PCG64, which NumPy promises never to change, not from a shuffle that it may.
@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.depth import PooledUnits
+from assay.pools.depth import PooledUnits
 
 MAX_SEED = 2**63 - 1
 

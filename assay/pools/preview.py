@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.formulae import Formulae
-from pooling.columns import RunColumns
-from pooling.depth import PooledUnits, reach_of_rows, round_robin_reach, top_k, within
-from pooling.distinct import pool_distinct, reach_of_distinct
-from pooling.nearduplicates import join_duplicates
-from pooling.strategies import (
+from assay.formats.runs.columns import RunColumns
+from assay.formulas.columns import Formulas
+from assay.pools.depth import PooledUnits, reach_of_rows, round_robin_reach, top_k, within
+from assay.pools.distinct import pool_distinct, reach_of_distinct
+from assay.pools.near_duplicates import join_duplicates
+from assay.pools.strategies import (
     ByTopic,
     PoolError,
     PoolInput,
@@ -28,7 +28,7 @@ from pooling.strategies import (
     coded_runs,
     has_members,
 )
-from protocols.schema import PoolRules, Protocol
+from assay.protocols.schema import PoolRules, Protocol
 
 SECONDS_OF_AN_ANSWER, SECONDS_OF_A_FORMULA = 83.3, 39.5
 DEEPEST = 100  # how far a curve goes if nobody says, or the protocol's depth goes further
@@ -92,19 +92,19 @@ def preview_pool(
     *,
     protocol: Protocol,
     deepest: int | None = None,
-    formulae: Formulae | None = None,
+    formulas: Formulas | None = None,
     already: ByTopic | None = None,
 ) -> Preview:
     """The size of the pool at each depth up to the deepest one (by default the protocol's, or 100 if that is less).
 
     Parameters
     ----------
-    formulae, already : as for `build_pool`.
+    formulas, already : as for `build_pool`.
 
     Raises
     ------
     PoolError
-        Nothing is judged by the protocol; there is no run that it pools; or formulae or passages are missing.
+        Nothing is judged by the protocol; there is no run that it pools; or formulas or passages are missing.
     """
     rules = protocol.pool
     if rules.strategy == "known-item":
@@ -118,7 +118,7 @@ def preview_pool(
     depths = [-(-last * share // most) for share in shares]
     if rules.near_duplicate_overlap is not None:
         check_passages(runs, depths)
-    units = _brought(runs, depths, protocol, formulae)
+    units = _brought(runs, depths, protocol, formulas)
     units = _judged(units, runs, rules, already or {})
     # What is at place p of a run of depth k is pooled from the first depth d on with ceil(d * k / most) >= p.
     share = np.array(shares, dtype=np.int64)[units.run]
@@ -131,12 +131,12 @@ def preview_pool(
 
 
 def _brought(
-    runs: Sequence[RunColumns], depths: Sequence[int], protocol: Protocol, formulae: Formulae | None
+    runs: Sequence[RunColumns], depths: Sequence[int], protocol: Protocol, formulas: Formulas | None
 ) -> PooledUnits:
     """Units with, in place of ranks, what the depth of the protocol's strategy counts."""
     if not has_members(protocol):
         return top_k(runs, depths)
-    coded = coded_runs(runs, formulae, protocol)
+    coded = coded_runs(runs, formulas, protocol)
     if protocol.pool.strategy == "distinct-units":
         return pool_distinct(coded, reach_of_distinct(coded, depths), by_nth=True)
     return pool_distinct(coded, reach_of_rows(runs, depths, coded.topics))

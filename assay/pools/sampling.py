@@ -8,7 +8,7 @@ thread-random         (1) no more posts than the limit: all of them. (2) more po
 most-runs             the instances that the most runs submitted, at any rank.
 reciprocal-rank-vote  those with the highest sum over runs of 1 / rank, at any rank.
 
-Ties fall by lot. Lots are those of the unit alone (`pooling.lots`), dealt to its candidates in the order of their
+Ties fall by lot. Lots are those of the unit alone (`assay.pools.random_draws`), dealt to its candidates in the order of their
 docnos: no other unit, topic or order of runs changes a choice. The chosen are shown in an order drawn by lot as well,
 so that nothing on the page tells which of them ranked high.
 """
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import byte_keys
-from pooling.lots import drawn
-from pooling.members import Members
-from protocols.schema import InstanceRules
+from assay.formats.runs.columns import byte_keys
+from assay.pools.members import Members
+from assay.pools.random_draws import drawn
+from assay.protocols.schema import InstanceRules
 
 SCALE = 2**50  # of 1 / rank in whole numbers, so that a sum does not depend on the order of the runs
 FINEST = 20  # bits: votes that differ by less than 2^(20 - 50), about 1e-9, are equal
@@ -109,7 +109,7 @@ def thread_random(candidates: Candidates, limit: int) -> Flags:
     n_entries = int(members.entry.max(initial=-1)) + 1
     n_posts = np.bincount(members.entry[is_post], minlength=n_entries)[members.entry]
     n_threads = np.bincount(members.entry[one_each], minlength=n_entries)[members.entry]
-    # A thread's own lot decides whether it is taken: the lots of its posts would favour the larger threads.
+    # A thread's own lot decides whether it is taken: the lots of its posts would favor the larger threads.
     of_thread = candidates.lots(THREAD, _nth_of_thread(members.entry, thread))
     by_thread = _among(one_each, members.entry, limit, of_thread)
     # The threads' posts come first, then the unselected by lots that say nothing of how they fared before.

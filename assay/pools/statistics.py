@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.contribution import shares
-from pooling.depth import PooledUnits
-from pooling.strategies import BuiltPool, PoolInput
+from assay.pools.contribution import shares
+from assay.pools.depth import PooledUnits
+from assay.pools.strategies import BuiltPool, PoolInput
 
 
 def overlap(units: PooledUnits) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ round-robin-until  one rank at a time from every run, until a topic has as many 
 top-k-by-score     the first k ranks of each run; of near-duplicates one is judged, and the rest are its members.
 known-item         nothing is judged: the pool is the item of each topic that is known to be relevant.
 
-A new strategy is a function of the same signature, entered in `STRATEGIES` under its name in `protocols.schema`.
+A new strategy is a function of the same signature, entered in `STRATEGIES` under its name in `assay.protocols.schema`.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.formulae import Formulae
-from pooling.columns import RunColumns
-from pooling.depth import (
+from assay.formats.runs.columns import RunColumns
+from assay.formulas.columns import Formulas
+from assay.pools.depth import (
     PooledUnits,
     check_depths,
     reach_of_rows,
@@ -26,14 +26,14 @@ from pooling.depth import (
     topics_of,
     within,
 )
-from pooling.distinct import CodedRuns, code_runs, passed_over, pool_distinct, reach_of_distinct
-from pooling.instances import gather, show
-from pooling.known_items import pool_known_items
-from pooling.members import Members
-from pooling.nearduplicates import join_duplicates
-from pooling.order import ORDERS
-from pooling.sampling import CHOOSERS
-from protocols.schema import PoolRules, Protocol
+from assay.pools.distinct import CodedRuns, code_runs, passed_over, pool_distinct, reach_of_distinct
+from assay.pools.instances import gather, show
+from assay.pools.known_items import pool_known_items
+from assay.pools.members import Members
+from assay.pools.near_duplicates import join_duplicates
+from assay.pools.order import ORDERS
+from assay.pools.sampling import CHOOSERS
+from assay.protocols.schema import PoolRules, Protocol
 
 ByTopic = Mapping[str, Collection[str]]  # docnos by topic
 
@@ -59,7 +59,7 @@ class BuiltPool:
 
     Attributes
     ----------
-    units : the entries (topic, docno), and which run brought each; for distinct formulae a docno is a visual id, and a
+    units : the entries (topic, docno), and which run brought each; for distinct formulas a docno is a visual id, and a
         rank that of its first instance.
     position : (n,) place of each entry within its topic, from 1.
     depths : the depth of each run.
@@ -84,7 +84,7 @@ class Material:
 
     protocol: Protocol
     seed: int
-    formulae: Formulae | None = None
+    formulas: Formulas | None = None
     known: ByTopic = field(default_factory=dict)
     already: ByTopic = field(default_factory=dict)
     tied: ByTopic = field(default_factory=dict)
@@ -104,7 +104,7 @@ Strategy = Callable[[Sequence[RunColumns], Sequence[int], Material], Selected]
 
 
 def has_members(protocol: Protocol) -> bool:
-    """Whether the units of a protocol are visually distinct formulae, of which instances are submitted."""
+    """Whether the units of a protocol are visually distinct formulas, of which instances are submitted."""
     return protocol.unit == "visually-distinct-formula"
 
 
@@ -112,14 +112,14 @@ def _top_k(runs: Sequence[RunColumns], depths: Sequence[int], material: Material
     check_depths(runs, depths)
     reach = reach_of_rows(runs, depths, topics_of(runs))
     if has_members(material.protocol):
-        coded = coded_runs(runs, material.formulae, material.protocol)
-        return _formulae(coded, reach, depths, material)
+        coded = coded_runs(runs, material.formulas, material.protocol)
+        return _formulas(coded, reach, depths, material)
     return Selected(top_k(runs, depths), reach)
 
 
 def _distinct_units(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
-    coded = coded_runs(runs, material.formulae, material.protocol)
-    return _formulae(coded, reach_of_distinct(coded, depths), depths, material)
+    coded = coded_runs(runs, material.formulas, material.protocol)
+    return _formulas(coded, reach_of_distinct(coded, depths), depths, material)
 
 
 def _round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
@@ -129,9 +129,9 @@ def _round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], materi
         units = top_k(runs, depths)
         reach = round_robin_reach(units, target)
         return Selected(within(units, reach), np.minimum(rows, reach).astype(np.int32))
-    coded = coded_runs(runs, material.formulae, material.protocol)
+    coded = coded_runs(runs, material.formulas, material.protocol)
     reach = round_robin_reach(pool_distinct(coded, rows), target)
-    return _formulae(coded, np.minimum(rows, reach).astype(np.int32), depths, material)
+    return _formulas(coded, np.minimum(rows, reach).astype(np.int32), depths, material)
 
 
 def _top_k_by_score(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> Selected:
@@ -166,19 +166,19 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
     return Selected(units, reach_of_rows(runs, depths, units.topics))
 
 
-def coded_runs(runs: Sequence[RunColumns], formulae: Formulae | None, protocol: Protocol) -> CodedRuns:
-    """Runs beside the formulae, without which no distinct formula is known; PoolError if there are none."""
-    if formulae is None or not len(formulae):
+def coded_runs(runs: Sequence[RunColumns], formulas: Formulas | None, protocol: Protocol) -> CodedRuns:
+    """Runs beside the formulas, without which no distinct formula is known; PoolError if there are none."""
+    if formulas is None or not len(formulas):
         raise PoolError(
-            f"{protocol.slug} pools visually distinct formulae: the formulae with their visual ids are needed"
+            f"{protocol.slug} pools visually distinct formulas: the formulas with their visual ids are needed"
         )
-    return code_runs(runs, formulae)
+    return code_runs(runs, formulas)
 
 
-def _formulae(
+def _formulas(
     coded: CodedRuns, reach: NDArray[np.int32], depths: Sequence[int], material: Material
 ) -> Selected:
-    """Distinct formulae down to a rank of each run and topic, and the instances of them."""
+    """Distinct formulas down to a rank of each run and topic, and the instances of them."""
     units = pool_distinct(coded, reach)
     if not len(units):
         raise PoolError("no formula of the runs has a visual id: there is nothing to pool")
@@ -249,7 +249,7 @@ def check_strategies(protocol: Protocol) -> None:
         )
     if pool.strategy == "distinct-units" and not has_members(protocol):
         raise PoolError(
-            f"{protocol.slug}: pool.strategy: distinct-units pools visually distinct formulae alone"
+            f"{protocol.slug}: pool.strategy: distinct-units pools visually distinct formulas alone"
         )
 
 
@@ -259,7 +259,7 @@ def build_pool(
     protocol: Protocol,
     seed: int,
     depth: Mapping[str, int] | None = None,
-    formulae: Formulae | None = None,
+    formulas: Formulas | None = None,
     known: ByTopic | None = None,
     already: ByTopic | None = None,
     tied: ByTopic | None = None,
@@ -269,7 +269,7 @@ def build_pool(
     Parameters
     ----------
     depth : depths that replace the protocol's, by kind of run.
-    formulae : for visually distinct formulae: every instance that the runs submit, with its visual id.
+    formulas : for visually distinct formulas: every instance that the runs submit, with its visual id.
     known : for known-item tasks: the relevant docnos by topic.
     already : docnos by topic of the units of an earlier pool, which this one tops up: it holds only what is new.
     tied : docnos by topic of the near-duplicates that the earlier pool ties to its units. A unit of that pool of which
@@ -286,7 +286,7 @@ def build_pool(
     depths = depths_of(inputs, protocol.pool, depth)
     if not any(depths):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
-    material = Material(protocol, seed, formulae, known or {}, already or {}, tied or {})
+    material = Material(protocol, seed, formulas, known or {}, already or {}, tied or {})
     selected = STRATEGIES[protocol.pool.strategy]([one.columns for one in inputs], depths, material)
     selected, n_already = _only_new(selected, material)
     position = ORDERS[protocol.pool.order](selected.units, seed)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from protocols.schema import InstanceRules, JudgingRules, PoolRules, Protocol, QrelsRules, RunRules
+from assay.protocols.schema import InstanceRules, JudgingRules, PoolRules, Protocol, QrelsRules, RunRules
 
 UNITS = {
     "answer": "answers",
     "document": "documents",
     "formula": "formula instances",
-    "visually-distinct-formula": "visually distinct formulae",
+    "visually-distinct-formula": "visually distinct formulas",
     "passage": "passages",
 }
 SAMPLING = {
@@ -94,7 +94,7 @@ def _instances(instances: InstanceRules) -> Iterator[str]:
     if instances.strategy is not None:
         yield f"at most {instances.limit} of a formula are judged, {SAMPLING[instances.strategy]}"
     if instances.clustering != "none":
-        whole = "the whole collection" if instances.clustering == "collection" else "the submitted formulae"
+        whole = "the whole collection" if instances.clustering == "collection" else "the submitted formulas"
         yield f"looks are compared over {whole}"
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from protocols import schema
-from protocols.measure_names import MeasureError, parse_measure
-from protocols.schema import JudgingRules, Protocol
+from assay.measures.names import MeasureError, parse_measure
+from assay.protocols import schema
+from assay.protocols.schema import JudgingRules, Protocol
 
-DIRECTORY = Path(__file__).parent
+DIRECTORY = Path(__file__).parent / "shipped"
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SLUG = 100  # characters; what the database keeps of a protocol and of its choices has its bounds
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
@@ -245,12 +245,12 @@ def _check_judging(protocol: Protocol) -> Iterator[str]:
 
 def _check_measures(protocol: Protocol) -> Iterator[str]:
     if not protocol.scoring.measures:
-        yield "scoring.measures: empty; name at least one measure"
+        yield "assay.measures: empty; name at least one measure"
     for n, name in enumerate(protocol.scoring.measures, 1):
         try:
             parse_measure(name)
         except MeasureError as error:
-            yield f"scoring.measures[{n}]: {error}"
+            yield f"assay.measures[{n}]: {error}"
 
 
 def _check_grades(judging: JudgingRules) -> Iterator[str]:

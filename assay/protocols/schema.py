@@ -81,7 +81,7 @@ class PoolRules:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRules:
-    """Which instances of one visually distinct formula are judged, and where formulae are clustered."""
+    """Which instances of one visually distinct formula are judged, and where formulas are clustered."""
 
     clustering: Clustering = "none"
     strategy: InstanceStrategy | None = None

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from protocols.schema import QrelsRules
-from scoring.qrels_format import Row
+from assay.formats.qrels.reader import Row
+from assay.protocols.schema import QrelsRules
 
 PRECEDENCE = ("adjudication", "main", "dual", "training")
 ALWAYS = ("adjudication", "main")

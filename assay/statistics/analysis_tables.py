@@ -48,7 +48,7 @@ def comparison_tables(
         (run, *(means[n] for means in found["means"]), *(ranks[n] for ranks in found["ranks"]))
         for n, run in enumerate(runs)
     ]
-    rows.append(("mean gap between neighbours", *found["gap"], *(None for _ in columns)))
+    rows.append(("mean gap between neighbors", *found["gap"], *(None for _ in columns)))
     yield Table(
         name, f"{title}: {measure}", "mean of each run, and its place", ("run", *heads, *places), rows
     )
@@ -183,7 +183,7 @@ def topic_tables(found: Found) -> Iterator[Table]:
     yield Table(
         "discrimination",
         "Discriminative power",
-        "share of the pairs of runs that randomised Tukey HSD tells apart at 0.05, and the difference that it takes",
+        "share of the pairs of runs that randomized Tukey HSD tells apart at 0.05, and the difference that it takes",
         ("measure", "pairs", "share told apart", "difference needed"),
         [
             (measure, n_runs * (n_runs - 1) // 2, one["told_apart"], one["critical"])

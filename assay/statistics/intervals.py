@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.significance import MAX_SEED, Scores, checked
+from assay.statistics.significance import MAX_SEED, Scores, checked
 
 N_RESAMPLES = 10_000
 LEVEL = 0.95

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.measure_names import FAMILIES, Measure
-from protocols.schema import Average
-from scoring.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from scoring.intervals import LEVEL, N_RESAMPLES, bootstrap
-from scoring.matching import Hits, JudgedDocuments
-from scoring.measures import KERNELS, RunScores
-from scoring.significance import PairTest, Progress, silent
-from scoring.tukey import letters, tiers, tukey_hsd
+from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
+from assay.evaluation.matching import Hits, JudgedDocuments
+from assay.measures import KERNELS, RunScores
+from assay.measures.names import FAMILIES, Measure
+from assay.protocols.schema import Average
+from assay.statistics.intervals import LEVEL, N_RESAMPLES, bootstrap
+from assay.statistics.significance import PairTest, Progress, silent
+from assay.statistics.tukey import letters, tiers, tukey_hsd
 
 JUDGED_AT_10 = Measure("judged", k=10)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import Ranked
+from assay.formats.runs.columns import Ranked
 
 Values = NDArray[np.float64]
 PERSISTENCE = 0.9

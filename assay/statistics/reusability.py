@@ -1,6 +1,6 @@
 """Whether the qrels will serve runs that were not pooled: one team left out, shallower pools, fewer topics.
 
-Layout: `units` is a pool of runs (entries and who brought them, as `pooling.depth` gives it), `qrels` the judgments.
+Layout: `units` is a pool of runs (entries and who brought them, as `assay.pools.depth` gives it), `qrels` the judgments.
 Units of the qrels that none of these runs brought to the pool stay judged whatever is left out: other runs, or hands,
 brought them. Means are over the topics asked for by `average`.
 """
@@ -12,16 +12,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import Ranked
-from pooling.contribution import sole_group
-from pooling.depth import PooledUnits
-from protocols.measure_names import Measure
-from protocols.schema import Average
-from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
-from scoring.qrels_format import QrelsColumns
-from scoring.rank_correlation import defined, kendall_tau, ranks, tau_ap
-from scoring.significance import Progress, silent
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.reader import QrelsColumns
+from assay.formats.runs.columns import Ranked
+from assay.measures import score_run
+from assay.measures.names import Measure
+from assay.pools.contribution import sole_group
+from assay.pools.depth import PooledUnits
+from assay.protocols.schema import Average
+from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap
+from assay.statistics.significance import Progress, silent
 
 NOBODY = -1
 

@@ -1,7 +1,7 @@
 """The same runs scored in several ways: by topics of each label, by instance and by formula, by each group of judges.
 
 Each way is a column: the means of all runs. Beside the means stand the runs' places, how alike the rankings of every
-two columns are, and how far neighbours lie apart in each: a ranking whose runs are all close is soon turned round.
+two columns are, and how far neighbors lie apart in each: a ranking whose runs are all close is soon turned round.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.rank_correlation import defined, kendall_tau, ranks, tau_ap_b
+from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap_b
 
 ALL = "all topics"
-UNLABELLED = "no label"
+UNLABELED = "no label"
 # label values that are steps of a scale stand in its order, any others by name
 STEPS = ("low", "easy", "medium", "middle", "high", "hard")
 
@@ -30,7 +30,7 @@ class SideBySide:
     means : (columns, runs)
     ranks : (columns, runs) place of each run, from 1; equal means share the best of their places.
     tau, tau_ap : (columns, columns) Kendall's tau-b and the AP correlation with ties; nan where not defined.
-    gap : (columns,) mean difference of neighbours in the ranking; nan with fewer than two runs.
+    gap : (columns,) mean difference of neighbors in the ranking; nan with fewer than two runs.
     """
 
     names: tuple[str, ...]
@@ -93,7 +93,7 @@ def by_label(scores: NDArray[np.float64], topics: Sequence[str], labels: Mapping
     columns += [(value, np.array([one == value for one in value_of])) for value in values]
     bare = np.array([not value for value in value_of], dtype=np.bool_)
     if values and bare.any():
-        columns.append((UNLABELLED, bare))
+        columns.append((UNLABELED, bare))
     means = np.array([scores[:, of_label].mean(axis=1) for _, of_label in columns])
     return side_by_side(
         [name for name, _ in columns], means, [int(of_label.sum()) for _, of_label in columns]

@@ -1,4 +1,4 @@
-"""Which runs are told apart: paired randomisation and paired t, both with Holm. `scoring.tukey` tests all at once.
+"""Which runs are told apart: paired randomization and paired t, both with Holm. `assay.statistics.tukey` tests all at once.
 
 Layout: scores are a float64 array (runs, topics), the values of one measure; every run has a value for every topic.
 All tests are paired by topic, two-sided, and of every run against every other.
@@ -16,11 +16,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.student import two_sided_p
+from assay.statistics.student import two_sided_p
 
 Scores = NDArray[np.float64]
 Progress = Callable[[int, int], None]  # done, in all
-Test = Literal["randomisation", "t", "tukey"]
+Test = Literal["randomization", "t", "tukey"]
 
 N_PERMUTATIONS = 10_000
 ALPHA = 0.05
@@ -146,10 +146,10 @@ def whole_steps(scores: Scores) -> tuple[NDArray[np.float64], float, float]:
     return np.rint(np.ldexp(scores, places)), math.ldexp(1.0, places), 2.0 * scores.shape[1]
 
 
-def randomisation(
+def randomization(
     scores: Scores, *, n_permutations: int = N_PERMUTATIONS, seed: int, progress: Progress = silent
 ) -> PairTest:
-    """Paired randomisation test of the difference of means; adjusted by Holm.
+    """Paired randomization test of the difference of means; adjusted by Holm.
 
     Under the hypothesis the two scores of a topic may change places: the sign of each difference is flipped or not.
     The p-value is the share of sign patterns whose difference is as large as the one seen. All patterns are taken
@@ -189,7 +189,7 @@ def randomisation(
         progress(done, n_drawn)
     p = p_values(n_reached + n_reached.T, n_drawn, is_exact=is_exact)
     drawn_from = None if is_exact else seed
-    return PairTest("randomisation", scores.mean(axis=1), p, _holm_of_pairs(p), n_drawn, drawn_from, is_exact)
+    return PairTest("randomization", scores.mean(axis=1), p, _holm_of_pairs(p), n_drawn, drawn_from, is_exact)
 
 
 def p_values(n_reached: NDArray[np.int64], n_drawn: int, *, is_exact: bool) -> NDArray[np.float64]:

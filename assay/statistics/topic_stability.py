@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.significance import MAX_SEED, Progress, Scores, checked, silent
+from assay.statistics.significance import MAX_SEED, Progress, Scores, checked, silent
 
 N_SAMPLES = 1_000
 STEP = 5

@@ -1,6 +1,6 @@
-"""The randomised Tukey HSD test of all pairs of runs at once, and the tiers of runs that it does not tell apart.
+"""The randomized Tukey HSD test of all pairs of runs at once, and the tiers of runs that it does not tell apart.
 
-Layout, seeds and exactness are those of `scoring.significance`.
+Layout, seeds and exactness are those of `assay.statistics.significance`.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.significance import (
+from assay.statistics.significance import (
     ALPHA,
     N_PERMUTATIONS,
     PairTest,
@@ -28,7 +28,7 @@ BLOCK = 1 << 17  # random numbers held at a time: they fit into the cache
 def tukey_hsd(
     scores: Scores, *, n_permutations: int = N_PERMUTATIONS, seed: int, progress: Progress = silent
 ) -> PairTest:
-    """Randomised Tukey HSD: all pairs at once, two-way, so that the topics' own difficulty is taken out.
+    """Randomized Tukey HSD: all pairs at once, two-way, so that the topics' own difficulty is taken out.
 
     Under the hypothesis that all runs are alike, a topic's scores belong to no run: they are shuffled among the runs
     within each topic, and the range of the runs' means (highest minus lowest) is kept. The p-value of a pair is the
@@ -92,7 +92,7 @@ def _shuffled(steps: NDArray[np.float64], n_permutations: int, seed: int) -> Ite
 
 
 def tiers(test: PairTest, alpha: float = ALPHA) -> list[list[int]]:
-    """Groups of neighbours that the test does not tell apart, best first; a run may be in several.
+    """Groups of neighbors that the test does not tell apart, best first; a run may be in several.
 
     Each group is as large as can be: no run of it is told apart from its best, and it is no part of the group before.
     That reads every pair rightly for Tukey's test, whose p-values fall as the difference grows.

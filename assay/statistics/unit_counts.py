@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.qrels_columns import QrelsColumns
+from assay.formats.qrels.columns import QrelsColumns
 
 
 class Spread(NamedTuple):

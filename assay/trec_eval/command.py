@@ -4,12 +4,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from scoring.trec_eval.catalogue import MEASURES, NICKNAMES, asked_for
-from scoring.trec_eval.errors import NOTHING_COMMON, TrecEvalError
-from scoring.trec_eval.evaluation import evaluate
-from scoring.trec_eval.files import read_zscores
-from scoring.trec_eval.options import USE, Options, parse
-from scoring.trec_eval.output import lines_of
+from assay.trec_eval.errors import NOTHING_COMMON, TrecEvalError
+from assay.trec_eval.evaluation import evaluate
+from assay.trec_eval.inputs.files import read_zscores
+from assay.trec_eval.measures.catalog import MEASURES, NICKNAMES, asked_for
+from assay.trec_eval.options import USE, Options, parse
+from assay.trec_eval.output import lines_of
 
 VERSION = "trec_eval version 10.0, as Assay computes it\n"
 OPTIONS = """

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.trec_eval.catalogue import MEASURES, Relevance, TrecMeasure
-from scoring.trec_eval.errors import NOT_COMPUTED, TrecEvalError
-from scoring.trec_eval.files import BYTES
-from scoring.trec_eval.options import Options
-from scoring.trec_eval.parameters import Parameters, parameters
-from scoring.trec_eval.reading import Reading
+from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError
+from assay.trec_eval.inputs.files import BYTES
+from assay.trec_eval.inputs.reading import Reading
+from assay.trec_eval.measures.catalog import MEASURES, Relevance, TrecMeasure
+from assay.trec_eval.measures.parameters import Parameters, parameters
+from assay.trec_eval.options import Options
 
 # Modules are loaded when they are asked for: what reads preferences would take a tenth of a short evaluation.
 READERS: dict[str, tuple[Relevance, str]] = {
@@ -64,7 +64,7 @@ def evaluate(options: Options, asked: dict[str, str | None]) -> Evaluation:
         name: parameters(name, MEASURES[name].kind, MEASURES[name].default, text)
         for name, text in asked.items()
     }
-    reading: Reading = import_module(f"scoring.trec_eval.{module}").read(options)
+    reading: Reading = import_module(f"assay.trec_eval.{module}").read(options)
     is_taken = np.ones(len(reading.topics), dtype=np.bool_) if options.is_complete else reading.n_lines > 0
     if options.topic is not None:
         is_taken &= np.array(reading.topics) == options.topic.encode(errors="surrogateescape").decode(BYTES)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from getopt import GetoptError, gnu_getopt
 from typing import NamedTuple
 
-from scoring.trec_eval.errors import UNREADABLE, USAGE, TrecEvalError
+from assay.trec_eval.errors import UNREADABLE, USAGE, TrecEvalError
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = {

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scoring.measures import Values
-from scoring.trec_eval.evaluation import Column, Evaluation
-from scoring.trec_eval.files import BYTES
+from assay.measures import Values
+from assay.trec_eval.evaluation import Column, Evaluation
+from assay.trec_eval.inputs.files import BYTES
 
 MISSING = -1000000.0  # where the reference runs have no Z score
 ALL = "all"

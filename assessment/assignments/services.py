@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
-from assessment.errors import (
+from accounts.models import User
+from assessment.assignments.errors import (
     GroupHasTopic,
     IsInATeam,
     JudgedBefore,
@@ -15,15 +16,15 @@ from assessment.errors import (
     TopicNotPooled,
     TopicNotWith,
 )
-from assessment.models import Assignment, Batch, Judgment, TopicAssignment
-from assessment.rules import judging_rules
-from assessment.services.locks import manage
-from corpus.models import Assessor, Topic, User
+from assessment.batches.locks import manage
+from assessment.judgments.rules import judging_rules
+from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry, Team
+from tracks.models import Assessor, Topic
 
 
 @transaction.atomic
-def assign_topics(*, batch: Batch, assessor: User, topics: Iterable[Topic]) -> list[TopicAssignment]:
+def assign(*, batch: Batch, assessor: User, topics: Iterable[Topic]) -> list[TopicAssignment]:
     """Give topics of a batch to an assessor: all of them, or none if one is refused.
 
     In a main batch each topic is judged by as many assessors as the protocol says, one of each group where it has
@@ -40,7 +41,7 @@ def assign_topics(*, batch: Batch, assessor: User, topics: Iterable[Topic]) -> l
 
 
 @transaction.atomic
-def withdraw_topic(*, batch: Batch, assessor: User, topic: Topic) -> TopicAssignment:
+def withdraw(*, batch: Batch, assessor: User, topic: Topic) -> TopicAssignment:
     """Take a topic back from an assessor. What they judged stays; what they still submit of it is kept.
 
     Raises
@@ -51,7 +52,7 @@ def withdraw_topic(*, batch: Batch, assessor: User, topic: Topic) -> TopicAssign
 
 
 @transaction.atomic
-def reassign_topic(*, batch: Batch, topic: Topic, giver: User, taker: User) -> TopicAssignment:
+def reassign(*, batch: Batch, topic: Topic, giver: User, taker: User) -> TopicAssignment:
     """Pass a topic from one assessor to another, who judges what the first has not judged.
 
     Raises
@@ -65,7 +66,7 @@ def reassign_topic(*, batch: Batch, topic: Topic, giver: User, taker: User) -> T
 
 
 @transaction.atomic
-def share_topics(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
+def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
     """Share a pool's topics evenly among assessors by number of entries; in a training batch everybody gets all.
 
     Topics that are given already stay where they are, and count for who has them. A topic that none of the
@@ -198,8 +199,8 @@ def _withdraw(batch: Batch, assessor: User, topic: Topic) -> TopicAssignment:
     given = _held(batch).filter(assessor=assessor, topic=topic).first()
     if given is None:
         raise TopicNotWith(topic, assessor)
-    tasks = Assignment.objects.filter(batch=batch, assessor=assessor, status=Assignment.Status.ACCEPTED)
-    tasks.filter(entry__topic=topic).update(status=Assignment.Status.EXPIRED)
+    tasks = Task.objects.filter(batch=batch, assessor=assessor, status=Task.Status.ACCEPTED)
+    tasks.filter(entry__topic=topic).update(status=Task.Status.EXPIRED)
     given.is_withdrawn = True
     given.save(update_fields=["is_withdrawn"])
     return given

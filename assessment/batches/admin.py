@@ -3,33 +3,22 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.forms import BaseModelFormSet, ModelChoiceField, ModelForm
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from assessment import selectors, services
-from assessment.exports import judgments_csv
-from assessment.forms import BatchForm, ShareForm, TopicAssignmentForm
-from assessment.models import Assignment, Batch, Judgment, TopicAssignment
-from corpus.admin import Selecting
-from corpus.errors import Refused
+from assay.errors import Refused
+from assessment.assignments import services as assignment_services
+from assessment.assignments.admin import TopicAssignmentInline
+from assessment.assignments.forms import ShareForm
+from assessment.batches import services
+from assessment.batches.forms import BatchForm
+from assessment.models import Batch
 from pooling.models import Pool
-
-COUNTED_AT_MOST = 10_000
-
-
-class ShortCountPaginator(Paginator[Any]):
-    """Counts a big table's rows no further than anybody turns pages."""
-
-    @property
-    def count(self) -> int:
-        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
-        return rows.order_by()[:COUNTED_AT_MOST].count()
+from web.admin import Selecting
 
 
 class PoolField(ModelChoiceField[Pool]):
@@ -37,50 +26,6 @@ class PoolField(ModelChoiceField[Pool]):
 
     def label_from_instance(self, pool: Pool) -> str:
         return f"{pool.track}: {pool}"
-
-
-class ReadOnlyAdmin(Selecting, admin.ModelAdmin[Any]):
-    """A big table that is read, never written here."""
-
-    view_on_site = False  # a task's page is its assessor's alone
-    paginator = ShortCountPaginator
-    show_full_result_count = False
-    list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class TopicAssignmentInline(admin.TabularInline[TopicAssignment, Batch]):
-    """The batch's topics and who has each. Withdrawn, never deleted."""
-
-    model = TopicAssignment
-    form = TopicAssignmentForm
-    extra = 1
-    can_delete = False
-    verbose_name = "topic given to an assessor"
-    verbose_name_plural = "topics given to assessors"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[TopicAssignment]:
-        return super().get_queryset(request).select_related("topic", "assessor")
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Without the icons that would edit people and topics from here."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
-            field.widget = field.widget.widget
-        return field
-
-    def get_formset(self, request: HttpRequest, obj: Batch | None = None, **kwargs: Any) -> Any:
-        assert obj is not None
-        kwargs["form"] = type("BoundTopicAssignmentForm", (TopicAssignmentForm,), {"batch": obj})
-        return super().get_formset(request, obj, **kwargs)
 
 
 @admin.register(Batch)
@@ -123,9 +68,9 @@ class BatchAdmin(Selecting, admin.ModelAdmin[Batch]):
     def save_model(self, request: HttpRequest, obj: Batch, form: Any, change: bool) -> None:
         """Made and edited by the services."""
         if change:
-            services.edit_batch(batch=obj, name=obj.name, minutes_allotted=obj.minutes_allotted)
+            services.edit(batch=obj, name=obj.name, minutes_allotted=obj.minutes_allotted)
             return
-        made = services.create_batch(
+        made = services.create(
             pool=obj.pool,
             name=obj.name,
             kind=obj.kind,
@@ -150,7 +95,7 @@ class BatchAdmin(Selecting, admin.ModelAdmin[Batch]):
         for given in formset.new_objects:
             self._say(
                 request,
-                services.assign_topics,
+                assignment_services.assign,
                 batch=given.batch,
                 assessor=given.assessor,
                 topics=[given.topic],
@@ -158,9 +103,9 @@ class BatchAdmin(Selecting, admin.ModelAdmin[Batch]):
         for given, _ in formset.changed_objects:
             parts = {"batch": given.batch, "assessor": given.assessor}
             if given.is_withdrawn:
-                self._say(request, services.withdraw_topic, **parts, topic=given.topic)
+                self._say(request, assignment_services.withdraw, **parts, topic=given.topic)
             else:
-                self._say(request, services.assign_topics, **parts, topics=[given.topic])
+                self._say(request, assignment_services.assign, **parts, topics=[given.topic])
 
     def _say(self, request: HttpRequest, service: Any, **arguments: Any) -> bool:
         """Call a service; a refusal becomes a message."""
@@ -173,12 +118,12 @@ class BatchAdmin(Selecting, admin.ModelAdmin[Batch]):
 
     @admin.action(description="Open the selected batches")
     def open_batches(self, request: HttpRequest, batches: QuerySet[Batch]) -> None:
-        n = sum(self._say(request, services.open_batch, batch=batch) for batch in batches)
+        n = sum(self._say(request, services.open_for_judging, batch=batch) for batch in batches)
         messages.success(request, f"Opened: {n}.")
 
     @admin.action(description="Close the selected batches")
     def close_batches(self, request: HttpRequest, batches: QuerySet[Batch]) -> None:
-        n = sum(self._say(request, services.close_batch, batch=batch) for batch in batches)
+        n = sum(self._say(request, services.close, batch=batch) for batch in batches)
         messages.success(request, f"Closed: {n}.")
 
     def get_urls(self) -> list[URLPattern]:
@@ -190,7 +135,7 @@ class BatchAdmin(Selecting, admin.ModelAdmin[Batch]):
         batch = get_object_or_404(self.get_queryset(request), pk=batch_id)
         form = ShareForm(request.POST if request.method == "POST" else None, batch=batch)
         if request.method == "POST" and form.is_valid():
-            given = services.share_topics(batch=batch, assessors=list(form.cleaned_data["assessors"]))
+            given = assignment_services.share(batch=batch, assessors=list(form.cleaned_data["assessors"]))
             messages.success(request, f"Topics given: {len(given)}.")
             return HttpResponseRedirect(reverse("admin:assessment_batch_change", args=[batch.pk]))
         context = self.admin_site.each_context(request) | {
@@ -200,60 +145,3 @@ class BatchAdmin(Selecting, admin.ModelAdmin[Batch]):
             "opts": self.opts,
         }
         return TemplateResponse(request, "admin/assessment/batch/share.html", context)
-
-
-@admin.register(Assignment)
-class AssignmentAdmin(ReadOnlyAdmin):
-    list_display = [
-        "id",
-        "batch",
-        "topic",
-        "docno",
-        "assessor",
-        "status",
-        "accepted_at",
-        "expires_at",
-        "submitted_at",
-    ]
-    list_filter = ["status", ("batch", admin.RelatedOnlyFieldListFilter)]
-    list_select_related = ["batch", "entry__topic", "assessor"]
-    search_fields = ["entry__docno__exact", "entry__topic__code__exact", "assessor__username"]
-    search_help_text = "Docno, topic code or assessor"
-    ordering = ["-id"]
-
-    @admin.display(ordering="entry__topic__code")
-    def topic(self, task: Assignment) -> str:
-        return task.entry.topic.code
-
-    @admin.display
-    def docno(self, task: Assignment) -> str:
-        return task.entry.docno
-
-
-@admin.register(Judgment)
-class JudgmentAdmin(ReadOnlyAdmin):
-    list_display = [
-        "id",
-        "batch",
-        "topic",
-        "docno",
-        "assessor",
-        "choice",
-        "grade",
-        "seconds",
-        "is_current",
-        "created_at",
-    ]
-    list_filter = ["is_current", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]
-    list_select_related = ["batch", "topic", "assessor"]
-    search_fields = ["docno__exact", "topic__code__exact", "assessor__username"]
-    search_help_text = "Docno, topic code or assessor"
-    ordering = ["-id"]
-    actions = ["export_csv"]
-
-    @admin.action(description="Export the selected judgments as CSV", permissions=["view"])
-    def export_csv(self, request: HttpRequest, judgments: QuerySet[Judgment]) -> StreamingHttpResponse:
-        lines = judgments_csv(selectors.for_export(judgments))
-        response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = 'attachment; filename="judgments.csv"'
-        return response

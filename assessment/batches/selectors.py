@@ -1,6 +1,6 @@
 """What organizers read of batches: who has what, how far they are, what they chose."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 from django.db.models import Aggregate, Count, F, FloatField, Max, Q, QuerySet
 from django.utils import timezone
 
-from assessment.models import Assignment, Batch, Judgment, TopicAssignment
-from assessment.rules import judging_rules, label_of
-from assessment.selectors.elsewhere import COUNTING, settled_entries
-from corpus.models import Topic, Track, User
+from accounts.models import User
+from assay.protocols.schema import Grade, JudgingRules
+from assessment.judgments.elsewhere import COUNTING, settled_entries
+from assessment.judgments.rules import judging_rules, label_of
+from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
-from protocols.schema import Grade, JudgingRules
+from tracks.models import Topic, Track
 
 
 class Median(Aggregate):
@@ -79,7 +80,7 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     found = {batch.pk: BatchProgress(batch) for batch in batches}
     judgments = Judgment.objects.filter(batch__in=found, is_current=True).order_by()
     measured = {
-        "n": Count("assignment", distinct=True),
+        "n": Count("task", distinct=True),
         "median": Median("seconds"),
         "last": Max("created_at"),
     }
@@ -141,8 +142,8 @@ def _set_totals(whole: BatchProgress, sizes: dict[tuple[int, int], int], elsewhe
 
 
 def _count_open(found: dict[int, BatchProgress]) -> None:
-    tasks = Assignment.objects.filter(batch__in=found).exclude(status=Assignment.Status.SUBMITTED).order_by()
-    overdue = Q(status=Assignment.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
+    tasks = Task.objects.filter(batch__in=found).exclude(status=Task.Status.SUBMITTED).order_by()
+    overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
     counts = tasks.values_list("batch").annotate(
         n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)
     )
@@ -248,9 +249,3 @@ def assessors_of(track: Track) -> QuerySet[User]:
 def pooled_topics(batch: Batch) -> QuerySet[Topic]:
     """The topics of which the batch's pool has entries."""
     return Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=batch.pool_id).values("topic"))
-
-
-def for_export(judgments: QuerySet[Judgment]) -> Iterable[Judgment]:
-    """Judgments with what an export says of each, read in chunks, in the order in which they were made."""
-    related = judgments.select_related("batch", "track", "topic", "assessor").order_by("pk")
-    return related.iterator(chunk_size=2000)

@@ -3,15 +3,15 @@
 from django.db import transaction
 from django.utils import timezone
 
-from assessment.errors import BatchNameTaken, NoTopics, PoolNotReady, WrongState
+from accounts.models import User
+from assessment.batches.errors import BatchNameTaken, NoTopics, PoolNotReady, WrongState
+from assessment.batches.locks import manage
 from assessment.models import Batch
-from assessment.services.locks import manage
-from corpus.models import User
 from pooling.models import Pool
 
 
 @transaction.atomic
-def create_batch(
+def create(
     *, pool: Pool, name: str, kind: str = Batch.Kind.MAIN, minutes_allotted: int = 120, by: User | None
 ) -> Batch:
     """Make a batch of a pool, as a draft without topics.
@@ -30,7 +30,7 @@ def create_batch(
 
 
 @transaction.atomic
-def edit_batch(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
+def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
     """Change a batch's name and the time given for a task; tasks already taken keep theirs.
 
     Raises
@@ -46,7 +46,7 @@ def edit_batch(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
 
 
 @transaction.atomic
-def open_batch(*, batch: Batch) -> Batch:
+def open_for_judging(*, batch: Batch) -> Batch:
     """Let its assessors take tasks; a closed batch is opened again.
 
     Raises
@@ -64,7 +64,7 @@ def open_batch(*, batch: Batch) -> Batch:
 
 
 @transaction.atomic
-def close_batch(*, batch: Batch) -> Batch:
+def close(*, batch: Batch) -> Batch:
     """Give out no more tasks and take no more revisions. What was taken before may still be submitted, once.
 
     Raises

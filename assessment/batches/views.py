@@ -2,15 +2,16 @@
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from assessment import selectors, services
-from assessment.exports import judgments_csv as csv_lines
-from corpus.access import AuthenticatedRequest, organizer_required, person_required
-from corpus.selectors import is_assessor, tracks_for
+from accounts.access import AuthenticatedRequest, organizer_required, person_required
+from assessment.batches import selectors, services
+from assessment.tasks import selectors as task_selectors
+from tracks.assessors.selectors import is_assessor
+from tracks.tracks.selectors import tracks_for
 
 
 @require_safe
@@ -21,11 +22,11 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     if request.user.is_organizer:
         context = {"track": track, "batches": selectors.track_progress(track)}
-        return render(request, "assessment/judging.html", context)
+        return render(request, "assessment/batches/judging.html", context)
     if not is_assessor(request.user, track):
         raise PermissionDenied
-    context = {"track": track, "desk": selectors.desk(request.user, track=track)}
-    return render(request, "assessment/track_desk.html", context)
+    context = {"track": track, "desk": task_selectors.desk(request.user, track=track)}
+    return render(request, "assessment/tasks/track_desk.html", context)
 
 
 @require_safe
@@ -34,7 +35,7 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A batch: progress by assessor and topic, choices, remarks. Organizers."""
     found = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-    return render(request, "assessment/batch.html", selectors.batch_page(found))
+    return render(request, "assessment/batches/batch.html", selectors.batch_page(found))
 
 
 @require_POST
@@ -42,7 +43,7 @@ def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Let assessors take tasks. Organizers."""
     found = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-    services.open_batch(batch=found)
+    services.open_for_judging(batch=found)
     messages.success(request, f"The batch “{found}” is open: its assessors find it on their desk.")
     return redirect(found)
 
@@ -52,17 +53,6 @@ def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 def close_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Give out no more tasks. Organizers."""
     found = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-    services.close_batch(batch=found)
+    services.close(batch=found)
     messages.success(request, f"The batch “{found}” is closed. What was judged stays judged.")
     return redirect(found)
-
-
-@require_safe
-@organizer_required
-def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> StreamingHttpResponse:
-    """All judgments of a batch as CSV, replaced ones too. Organizers."""
-    found = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-    lines = csv_lines(selectors.for_export(found.judgments.all()))
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="judgments-batch-{found.pk}.csv"'
-    return response

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from assessment.models import Assignment, Batch, Judgment
+from assessment.models import Batch, Judgment, Task
 from pooling.models import Pool
 
 # Kinds of batch whose judgments count in a batch of a kind.
@@ -32,7 +32,7 @@ WITH asked AS (
     JOIN pooling_poolentry entry ON entry.pool_id = batch.pool_id AND entry.topic_id = given.topic_id
     LEFT JOIN pooling_poolmember member ON member.entry_id = entry.id AND member.position > 0
     WHERE given.id = ANY(%s) AND NOT EXISTS (
-        SELECT 1 FROM assessment_assignment task
+        SELECT 1 FROM assessment_task task
         WHERE task.batch_id = given.batch_id AND task.entry_id = entry.id
           AND task.seat = given.seat AND task.status = 'submitted'
     )
@@ -41,7 +41,7 @@ WITH asked AS (
     FROM asked
     JOIN assessment_judgment judgment ON judgment.topic_id = asked.topic_id AND judgment.docno = asked.docno
         AND judgment.is_current AND judgment.batch_id <> asked.batch_id
-    JOIN assessment_assignment task ON task.id = judgment.assignment_id
+    JOIN assessment_task task ON task.id = judgment.task_id
     JOIN assessment_batch batch ON batch.id = judgment.batch_id
     JOIN pooling_pool pool ON pool.id = batch.pool_id AND pool.protocol_id = asked.protocol_id
     WHERE (asked.kind = 'main' AND batch.kind = 'main'
@@ -75,7 +75,7 @@ def settled_entries(given: Collection[int]) -> dict[int, set[int]]:
     return found
 
 
-def judged_elsewhere(task: Assignment, docnos: Collection[str]) -> set[str]:
+def judged_elsewhere(task: Task, docnos: Collection[str]) -> set[str]:
     """Those of some documents of a task's topic that need no judgment in its batch, thanks to others."""
     kind = task.batch.kind
     if kind not in COUNTING:
@@ -85,5 +85,5 @@ def judged_elsewhere(task: Assignment, docnos: Collection[str]) -> set[str]:
         batch__kind__in=COUNTING[kind], batch__pool__protocol=task.batch.pool.protocol_id
     )
     own = Q(assessor=task.assessor_id)
-    counting = own if kind == Batch.Kind.DUAL else own | Q(assignment__seat=task.seat)
+    counting = own if kind == Batch.Kind.DUAL else own | Q(task__seat=task.seat)
     return set(judgments.exclude(batch=task.batch_id).filter(counting).values_list("docno", flat=True))

@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from assay.formats.spreadsheet import harmless
 from assessment.models import Judgment
-from corpus.spreadsheets import harmless
 
 COLUMNS = (
     "judgment", "track", "batch", "kind", "topic", "docno", "assessor", "choice", "grade", "comment", "seconds",

@@ -2,10 +2,10 @@
 
 from functools import lru_cache
 
-from assessment.errors import CommentNeeded, UnknownChoice
-from corpus.models import StoredProtocol
-from protocols.loader import parse_protocol
-from protocols.schema import Grade, JudgingRules, NonAnswer, Protocol
+from assay.protocols.loader import parse_protocol
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer, Protocol
+from assessment.judgments.errors import CommentNeeded, UnknownChoice
+from tracks.models import StoredProtocol
 
 
 @lru_cache(maxsize=64)

@@ -2,21 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 from uuid import UUID, uuid4
 
 from django import forms
-from django.core.exceptions import ValidationError
 
-from assessment import services
-from assessment.errors import CommentNeeded, UnknownChoice
-from assessment.models import Batch, TopicAssignment
-from assessment.rules import check_choice
-from assessment.selectors import OwnJudgment, assessors_of, pooled_topics
-from corpus.errors import Refused
-from corpus.models import Topic, User
+from assay.protocols.schema import JudgingRules
+from assessment.judgments import services as judgment_services
+from assessment.judgments.errors import CommentNeeded, UnknownChoice
+from assessment.judgments.rules import check_choice
+from assessment.judgments.selectors import OwnJudgment
 from pooling.models import PoolMember
-from protocols.schema import JudgingRules
 
 IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_SECONDS = 7 * 24 * 3600
@@ -93,7 +89,7 @@ class MembersForm(forms.Form):
         """The arguments of the service, the task apart."""
         data = self.cleaned_data
         answers = {
-            member.docno: services.Answer(
+            member.docno: judgment_services.Answer(
                 data[f"choice-{member.pk}"], data[f"comment-{member.pk}"], data[f"shown-{member.pk}"]
             )
             for member in self.members
@@ -108,57 +104,3 @@ def first_answer(previous: OwnJudgment | None) -> dict[str, Any]:
         return fresh
     judgment = previous.judgment
     return fresh | {"choice": judgment.choice, "comment": judgment.comment, "shown": judgment.pk}
-
-
-class BatchForm(forms.ModelForm[Batch]):
-    """A batch in the admin. Pool and kind are settled when it is made."""
-
-    class Meta:
-        model = Batch
-        fields = ["pool", "name", "kind", "minutes_allotted"]
-
-
-class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
-    """A topic given to an assessor of the track; who and what are settled once given, withdrawing is not."""
-
-    batch: Batch
-
-    class Meta:
-        model = TopicAssignment
-        fields = ["topic", "assessor", "is_withdrawn"]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        topic = cast("forms.ModelChoiceField[Topic]", self.fields["topic"])
-        assessor = cast("forms.ModelChoiceField[User]", self.fields["assessor"])
-        if self.instance.pk is None:
-            topic.queryset = pooled_topics(self.batch)
-            assessor.queryset = assessors_of(self.batch.pool.track)
-            return
-        topic.queryset = Topic.objects.filter(pk=self.instance.topic_id)
-        assessor.queryset = User.objects.filter(pk=self.instance.assessor_id)
-        topic.disabled = assessor.disabled = True
-
-    def clean(self) -> dict[str, Any] | None:
-        data = super().clean()
-        assessor = self.cleaned_data.get("assessor")
-        if assessor is not None and self.instance.pk is None:
-            try:
-                services.check_may_judge(batch=self.batch, assessor=assessor)
-            except Refused as refusal:
-                raise ValidationError({"assessor": refusal.message}) from None
-        return data
-
-
-class ShareForm(forms.Form):
-    """Among whom an organizer shares a batch's topics."""
-
-    assessors = forms.ModelMultipleChoiceField(
-        queryset=User.objects.none(), widget=forms.CheckboxSelectMultiple, label="Assessors"
-    )
-
-    def __init__(self, *args: Any, batch: Batch, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
-        field.queryset = assessors_of(batch.pool.track)
-        field.initial = [assessor.pk for assessor in field.queryset]

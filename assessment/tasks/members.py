@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
-from assessment.models import Assignment, Judgment
-from assessment.selectors.elsewhere import judged_elsewhere
-from corpus import marking
+from assay.html import highlight
+from assessment.judgments.elsewhere import judged_elsewhere
+from assessment.models import Judgment, Task
 from corpus.models import Collection, Document
-from corpus.thread_selectors import address, resolved
-from pooling.entry_selectors import excerpt, latex_of
+from corpus.threads.selectors import address, resolved
 from pooling.models import PoolMember
+from pooling.pools.entries import excerpt, latex_of
 
 
 class ShownMember(NamedTuple):
@@ -29,24 +29,24 @@ class ShownMember(NamedTuple):
     shown: int
 
 
-def members_of(task: Assignment) -> QuerySet[PoolMember]:
+def members_of(task: Task) -> QuerySet[PoolMember]:
     """The members of a task's unit that are shown, in their order."""
     return PoolMember.objects.filter(entry=task.entry_id, position__gt=0).order_by("position")
 
 
-def members_to_judge(task: Assignment) -> list[PoolMember]:
+def members_to_judge(task: Task) -> list[PoolMember]:
     """Those of them that the assessor is asked for: not what counts in the batch because another one has judged it.
 
     What they have judged here stays theirs to change.
     """
     members = list(members_of(task).select_related("document__collection"))
     docnos = [member.docno for member in members]
-    own = set(Judgment.objects.filter(assignment=task.pk, docno__in=docnos).values_list("docno", flat=True))
+    own = set(Judgment.objects.filter(task=task.pk, docno__in=docnos).values_list("docno", flat=True))
     settled = judged_elsewhere(task, docnos) - own
     return [member for member in members if member.docno not in settled]
 
 
-def shown_members(task: Assignment, *, in_context: bool) -> list[ShownMember]:
+def shown_members(task: Task, *, in_context: bool) -> list[ShownMember]:
     """The members to judge as the page shows them: in their posts, or alone."""
     members = members_to_judge(task)
     collection = task.batch.pool.track.collection
@@ -84,10 +84,10 @@ def marked_body(document: Document | None, formula: str) -> SafeString:
     if document is None:
         return mark_safe("")
     (body,) = resolved([document.body], [document.collection])
-    return mark_safe(marking.mark(body, formula))  # noqa: S308 - sanitised when stored
+    return mark_safe(highlight.mark(body, formula))  # noqa: S308 - sanitized when stored
 
 
-def shown_formula(task: Assignment, *, in_context: bool) -> ShownMember:
+def shown_formula(task: Task, *, in_context: bool) -> ShownMember:
     """A formula that is a unit by itself: as a member, in its post or alone."""
     entry, collection = task.entry, task.batch.pool.track.collection
     alone = PoolMember(docno=entry.docno, document=entry.document, entry=entry)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.pools.move_to_front import TopicLists, Verdict, next_unit
+from assessment.judgments.rules import relevant_from
 from assessment.models import Batch, Judgment
-from assessment.rules import relevant_from
 from pooling.models import Contribution, Pool, PoolEntry, PoolMember
-from pooling.move_to_front import TopicLists, Verdict, next_unit
 
 
 class _Topic(NamedTuple):
@@ -53,13 +53,13 @@ def next_entry(batch: Batch, topic_id: int, seat: int, *, is_open: set[int]) -> 
 
 def _verdicts(batch: Batch, topic_id: int, seat: int, topic: _Topic) -> list[Verdict]:
     """What was judged from the seat, in the order of its first submission: in main batches, whichever pool's."""
-    judgments = Judgment.objects.filter(topic=topic_id, is_current=True, assignment__seat=seat)
+    judgments = Judgment.objects.filter(topic=topic_id, is_current=True, task__seat=seat)
     is_main = batch.kind == Batch.Kind.MAIN
     judgments = judgments.filter(batch__kind=Batch.Kind.MAIN) if is_main else judgments.filter(batch=batch)
     judgments = judgments.filter(batch__pool__protocol=batch.pool.protocol_id)
     least = relevant_from(batch.pool.protocol)
     is_relevant: dict[int, bool] = {}
-    rows = judgments.order_by("assignment__submitted_at", "pk").values_list("docno", "grade")
+    rows = judgments.order_by("task__submitted_at", "pk").values_list("docno", "grade")
     for docno, grade in rows:
         for unit in topic.units.get(docno, ()):
             is_relevant[unit] = is_relevant.get(unit, False) or (grade is not None and grade >= least)

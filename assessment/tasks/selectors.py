@@ -4,16 +4,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 
-from assessment.models import Assignment, Batch, Judgment, TopicAssignment
-from assessment.rules import has_members, judging_rules, label_of
-from assessment.selectors.elsewhere import counting_batches, settled_entries
-from assessment.selectors.members import shown_formula, shown_members
-from corpus.models import Document, Topic, Track, User
-from corpus.thread_selectors import address, shown_document, shown_topic
+from accounts.models import User
+from assay.protocols.schema import JudgingRules
+from assessment.judgments.elsewhere import counting_batches, settled_entries
+from assessment.judgments.rules import has_members, judging_rules
+from assessment.judgments.selectors import _previous
+from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.tasks.members import shown_formula, shown_members
+from corpus.models import Document
+from corpus.threads.selectors import address, shown_document
 from pooling.models import PoolEntry
-from protocols.schema import JudgingRules
+from tracks.models import Topic, Track
+from tracks.topics.selectors import shown_topic
 
 
 class TopicProgress(NamedTuple):
@@ -34,7 +38,7 @@ class DeskBatch:
 
     batch: Batch
     topics: list[TopicProgress]
-    open_task: Assignment | None
+    open_task: Task | None
 
     @property
     def judged(self) -> int:
@@ -71,7 +75,7 @@ def closed_batches(user: User) -> QuerySet[Batch]:
 
 def desk_batch(batch: Batch, user: User) -> DeskBatch:
     """One batch as the person has it, in five queries."""
-    held = Assignment.objects.filter(batch=batch, assessor=user, status=Assignment.Status.ACCEPTED)
+    held = Task.objects.filter(batch=batch, assessor=user, status=Task.Status.ACCEPTED)
     return DeskBatch(batch, progress(batch, user), held.select_related("entry__topic").first())
 
 
@@ -86,7 +90,7 @@ def progress(batch: Batch, user: User) -> list[TopicProgress]:
     entries = PoolEntry.objects.filter(pool=batch.pool_id, topic__in=topics).order_by()
     totals = dict(entries.values_list("topic").annotate(n=Count("topic")))
     mine = Judgment.objects.filter(batch=batch, topic__in=topics, assessor=user, is_current=True).order_by()
-    judged = dict(mine.values_list("topic").annotate(n=Count("assignment", distinct=True)))
+    judged = dict(mine.values_list("topic").annotate(n=Count("task", distinct=True)))
     by_others = _judged_by_predecessors(batch, given) + _judged_elsewhere(batch, given)
     return [
         TopicProgress(
@@ -115,14 +119,14 @@ def _judged_by_predecessors(batch: Batch, given: list[TopicAssignment]) -> Count
     for one in withdrawn:
         if (one.topic_id, one.seat) in seats:
             theirs = Judgment.objects.filter(batch=batch, topic=one.topic_id, assessor=one.assessor_id)
-            theirs = theirs.filter(is_current=True, assignment__seat=one.seat)
-            counts[one.topic_id] += theirs.values("assignment").distinct().count()
+            theirs = theirs.filter(is_current=True, task__seat=one.seat)
+            counts[one.topic_id] += theirs.values("task").distinct().count()
     return counts
 
 
-def tasks_of(user: User) -> QuerySet[Assignment]:
+def tasks_of(user: User) -> QuerySet[Task]:
     """The tasks that a person has taken, with all that their page shows."""
-    return Assignment.objects.filter(assessor=user).select_related(
+    return Task.objects.filter(assessor=user).select_related(
         "entry__topic",
         "entry__document__collection",
         "batch__pool__protocol",
@@ -154,7 +158,7 @@ def choices(rules: JudgingRules) -> list[Choice]:
     return grades + others
 
 
-def task_page(task: Assignment, user: User) -> dict[str, Any]:
+def task_page(task: Task, user: User) -> dict[str, Any]:
     """What the judging page shows of a task to the person who took it."""
     rules = judging_rules(task.batch.pool.protocol)
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
@@ -181,19 +185,19 @@ def task_page(task: Assignment, user: User) -> dict[str, Any]:
     }
 
 
-def _settled(task: Assignment, *, is_with_them: bool) -> str:
+def _settled(task: Task, *, is_with_them: bool) -> str:
     """Why a judgment that stands cannot be changed any more; empty while it can, or while there is none."""
-    if task.status != Assignment.Status.SUBMITTED:
+    if task.status != Task.Status.SUBMITTED:
         return ""
     if task.batch.status != Batch.Status.OPEN:
         return "The batch is closed: it stands."
     return "" if is_with_them else f"Topic {task.entry.topic} is no longer with you: it stands."
 
 
-def _last_other(task: Assignment) -> Judgment | None:
+def _last_other(task: Task) -> Judgment | None:
     """The assessor's last judgment of another task in the batch."""
     own = Judgment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
-    return own.exclude(assignment=task).select_related("assignment").order_by("-pk").first()
+    return own.exclude(task=task).select_related("task").order_by("-pk").first()
 
 
 def _document_thread(document: Document | None) -> str:
@@ -203,28 +207,8 @@ def _document_thread(document: Document | None) -> str:
     return address(document.collection, document.thread, document.docno)
 
 
-class OwnJudgment(NamedTuple):
-    """An assessor's latest judgment of a task."""
-
-    judgment: Judgment
-    label: str
-
-
-def _previous(task: Assignment, rules: JudgingRules) -> OwnJudgment | None:
-    """What the assessor last submitted for the task."""
-    judgment = task.judgments.order_by("pk").last()
-    return None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
-
-
 def _topic_thread(track: Track, topic: Topic) -> str:
     """Where the topic's own thread can be read; empty if it has none."""
     if not topic.thread or track.topic_collection is None:
         return ""
     return address(track.topic_collection, topic.thread, topic.thread)
-
-
-def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
-    """What a person judged in a batch, the last first, each task once and as it now stands for them."""
-    own = Judgment.objects.filter(batch=batch, assessor=user)
-    later = ~Q(replaced_by__assessor=user)
-    return own.filter(later).select_related("topic", "assignment").order_by("-pk")

@@ -8,20 +8,22 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Least
 from django.utils import timezone
 
-from assessment.errors import BatchNotOpen, NotAnAssessor
-from assessment.models import Assignment, Batch, TopicAssignment
-from assessment.selectors import front
-from assessment.selectors.elsewhere import COUNTING, counting_batches, settled_entries
-from assessment.services.locks import share
-from corpus.models import Assessor, User
+from accounts.models import User
+from assessment.assignments.errors import NotAnAssessor
+from assessment.batches.errors import BatchNotOpen
+from assessment.batches.locks import share
+from assessment.judgments.elsewhere import COUNTING, counting_batches, settled_entries
+from assessment.models import Batch, Task, TopicAssignment
+from assessment.tasks import next_entry
 from pooling.models import Pool, PoolEntry
+from tracks.models import Assessor
 
 EXPIRED_AT_ONCE = 500
 AT_THE_END = 2**31 - 1  # of a topic: its cursor, where other batches have settled what is left
 
 
 @transaction.atomic
-def accept_next(*, batch: Batch, assessor: User) -> Assignment | None:
+def accept_next(*, batch: Batch, assessor: User) -> Task | None:
     """The assessor's open task of the batch, or their next entry by topic and position; None when all is judged.
 
     A fixed number of index look-ups for each of the assessor's topics, however many entries are open or judged.
@@ -51,9 +53,9 @@ def _hold_assessor(batch: Batch, assessor: User) -> bool:
     return places.select_for_update(no_key=True).first() is not None
 
 
-def _resume(batch: Batch, assessor: User) -> Assignment | None:
+def _resume(batch: Batch, assessor: User) -> Task | None:
     """The task that the assessor holds, its time renewed if it had run out."""
-    tasks = Assignment.objects.filter(batch=batch, assessor=assessor, status=Assignment.Status.ACCEPTED)
+    tasks = Task.objects.filter(batch=batch, assessor=assessor, status=Task.Status.ACCEPTED)
     task = tasks.select_for_update(no_key=True).first()
     now = timezone.now()
     if task is not None and task.expires_at <= now:
@@ -110,9 +112,9 @@ def _first_place(batch: Batch, assessor: User, passed: list[int], *, anywhere: b
 
 def _open_entries(batch: Batch, assessor: User, *, seat: int | OuterRef) -> QuerySet[PoolEntry]:
     """The entries of the batch's pool that nobody has judged here from a seat, and that the assessor does not hold."""
-    in_seat = Q(status=Assignment.Status.SUBMITTED, seat=seat)
-    own = Q(assessor=assessor) & ~Q(status=Assignment.Status.EXPIRED)
-    taken = Assignment.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
+    in_seat = Q(status=Task.Status.SUBMITTED, seat=seat)
+    own = Q(assessor=assessor) & ~Q(status=Task.Status.EXPIRED)
+    taken = Task.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
     return PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id)
 
 
@@ -125,22 +127,22 @@ def _chosen(batch: Batch, assessor: User, place: _Place, *, is_moving: bool) -> 
     if not left:
         return None
     if is_moving:
-        entry_id = front.next_entry(batch, place.topic_id, place.seat, is_open=set(left))
+        entry_id = next_entry.next_entry(batch, place.topic_id, place.seat, is_open=set(left))
         return None if entry_id is None else place._replace(entry_id=entry_id, position=-1)
     entry_id = next((pk for pk, position in left.items() if position >= place.cursor), next(iter(left)))
     return place._replace(entry_id=entry_id, position=left[entry_id])
 
 
-def _take(batch: Batch, assessor: User, place: _Place) -> Assignment | None:
+def _take(batch: Batch, assessor: User, place: _Place) -> Task | None:
     """Make the entry the assessor's open task; None if a late submission of it came in between."""
     now = timezone.now()
-    tasks = Assignment.objects.select_for_update(no_key=True)
+    tasks = Task.objects.select_for_update(no_key=True)
     task = tasks.filter(batch=batch, entry=place.entry_id, assessor=assessor).first()
     if task is None:
-        task = Assignment(batch=batch, entry_id=place.entry_id, assessor=assessor)
-    elif task.status != Assignment.Status.EXPIRED:
+        task = Task(batch=batch, entry_id=place.entry_id, assessor=assessor)
+    elif task.status != Task.Status.EXPIRED:
         return None
-    task.seat, task.status, task.accepted_at = place.seat, Assignment.Status.ACCEPTED, now
+    task.seat, task.status, task.accepted_at = place.seat, Task.Status.ACCEPTED, now
     task.order = batch.pool.order
     task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
     task.save()
@@ -148,7 +150,7 @@ def _take(batch: Batch, assessor: User, place: _Place) -> Assignment | None:
     return task
 
 
-def expire_assignments() -> int:
+def expire() -> int:
     """Return the tasks whose time has run out to their queues. What is submitted of them later is kept all the same."""
     total = 0
     while n := _expire_some():
@@ -159,10 +161,10 @@ def expire_assignments() -> int:
 @transaction.atomic
 def _expire_some() -> int:
     """Expire one chunk, in the order of ids; tasks that are being submitted at this moment are left alone."""
-    overdue = Assignment.objects.filter(status=Assignment.Status.ACCEPTED, expires_at__lte=timezone.now())
+    overdue = Task.objects.filter(status=Task.Status.ACCEPTED, expires_at__lte=timezone.now())
     locked = overdue.select_for_update(skip_locked=True, of=("self",), no_key=True)
     tasks = list(locked.select_related("entry").order_by("pk")[:EXPIRED_AT_ONCE])
-    Assignment.objects.filter(pk__in=[task.pk for task in tasks]).update(status=Assignment.Status.EXPIRED)
+    Task.objects.filter(pk__in=[task.pk for task in tasks]).update(status=Task.Status.EXPIRED)
     for task in tasks:
         given = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
         given.filter(topic=task.entry.topic_id).update(cursor=Least(F("cursor"), task.entry.position))

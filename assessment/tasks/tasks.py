@@ -2,10 +2,10 @@
 
 from celery import shared_task
 
-from assessment import services
+from assessment.tasks import services
 
 
-@shared_task(name="assessment.tasks.expire_assignments", ignore_result=True)
-def expire_assignments() -> None:
+@shared_task(name="assessment.tasks.expire", ignore_result=True)
+def expire() -> None:
     """Return overdue tasks to their queues; delivering it twice is harmless."""
-    services.expire_assignments()
+    services.expire()

@@ -6,21 +6,22 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from assessment import selectors, services
-from assessment.errors import JudgedElsewhere
-from assessment.forms import JudgmentForm, MembersForm, first_answer
-from assessment.models import Assignment, Batch, Judgment
-from assessment.rules import has_members, judging_rules
-from corpus.access import AuthenticatedRequest, person_required
-from corpus.errors import Refused
-from corpus.models import User
+from accounts.access import AuthenticatedRequest, person_required
+from accounts.models import User
+from assay.errors import Refused
+from assessment.batches import selectors as batch_selectors
+from assessment.judgments import services as judgment_services
+from assessment.judgments.errors import JudgedElsewhere
+from assessment.judgments.rules import has_members, judging_rules
+from assessment.models import Batch, Judgment, Task
+from assessment.tasks import members, selectors, services
+from assessment.tasks.forms import JudgmentForm, MembersForm, first_answer
 
 UNSENT = "assessment_unsent"
 KEPT_FIELDS = ("choice", "comment")
@@ -34,46 +35,46 @@ MOST_FIELDS = 50  # that a session keeps, whatever is sent
 def mine(request: AuthenticatedRequest) -> HttpResponse:
     """The assessor's desk: what is open for them. Everybody who has logged in, each their own."""
     context = {"desk": selectors.desk(request.user), "closed": selectors.closed_batches(request.user)}
-    return render(request, "assessment/mine.html", context)
+    return render(request, "assessment/tasks/mine.html", context)
 
 
 @require_safe
 @person_required
 def back_again(request: AuthenticatedRequest) -> HttpResponse:
     """Where a new login made from a judging page leads: the other window goes on by itself. Logged in."""
-    return render(request, "assessment/back.html")
+    return render(request, "assessment/tasks/back.html")
 
 
 @require_POST
 @person_required
-def accept(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+def next_task(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Take or resume a task, and open it. Assessors of the batch."""
     batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
     task = services.accept_next(batch=batch, assessor=request.user)
     return redirect(_address(batch, task))
 
 
-def _address(batch: Batch, task: Assignment | None) -> str:
+def _address(batch: Batch, task: Task | None) -> str:
     return task.get_absolute_url() if task else reverse("assessment:done", args=[batch.pk])
 
 
-AssignmentView = Callable[[AuthenticatedRequest, int], HttpResponse]
+TaskView = Callable[[AuthenticatedRequest, int], HttpResponse]
 
 
-def keeping_answers(view: AssignmentView) -> Callable[[HttpRequest, int], HttpResponse]:
+def keeping_answers(view: TaskView) -> Callable[[HttpRequest, int], HttpResponse]:
     """Visitors log in first; what they had just submitted waits for them, in the page or in their session."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, assignment_id: int) -> HttpResponse:
+    def guarded(request: HttpRequest, task_id: int) -> HttpResponse:
         if isinstance(request.user, User):
-            return view(request, assignment_id)  # type: ignore[arg-type]
+            return view(request, task_id)  # type: ignore[arg-type]
         if _wants_json(request):
             login = f"{reverse('login')}?next={reverse('assessment:back')}"
             detail = "You are logged out. Your judgment is kept on this page."
             return JsonResponse({"title": "You are logged out", "detail": detail, "login": login}, status=401)
         if request.method == "POST":
             kept = dict(list(_entered(request).items())[:MOST_FIELDS])
-            request.session[UNSENT] = kept | {"assignment": assignment_id}
+            request.session[UNSENT] = kept | {"task": task_id}
         return redirect_to_login(request.path)
 
     return guarded
@@ -91,35 +92,33 @@ def _wants_json(request: HttpRequest) -> bool:
 
 @never_cache
 @keeping_answers
-def assignment(request: AuthenticatedRequest, assignment_id: int) -> HttpResponse:
+def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """The judging page. The assessor who took the task only."""
-    task = get_object_or_404(selectors.tasks_of(request.user), pk=assignment_id)
+    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     if request.method == "POST":
         return _submit(request, task, _form(request, task))
     return _task_page(request, task, _kept(request, task))
 
 
-def _form(request: AuthenticatedRequest, task: Assignment) -> JudgmentForm | MembersForm:
+def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersForm:
     """The form for what the protocol judges: a document, or the members of a unit."""
     rules = judging_rules(task.batch.pool.protocol)
     if not has_members(rules):
         return JudgmentForm(request.POST, rules=rules)
-    return MembersForm(request.POST, rules=rules, members=selectors.members_to_judge(task))
+    return MembersForm(request.POST, rules=rules, members=members.members_to_judge(task))
 
 
-def _kept(request: AuthenticatedRequest, task: Assignment) -> dict[str, Any]:
+def _kept(request: AuthenticatedRequest, task: Task) -> dict[str, Any]:
     """What was submitted without a login, to stand on the page again."""
     kept = request.session.get(UNSENT, {})
-    if kept.get("assignment") != task.pk:
+    if kept.get("task") != task.pk:
         return {}
     del request.session[UNSENT]
     messages.info(request, "You were logged out before this was saved. Check your choice, and submit it.")
-    return {name: value for name, value in kept.items() if name != "assignment"}
+    return {name: value for name, value in kept.items() if name != "task"}
 
 
-def _submit(
-    request: AuthenticatedRequest, task: Assignment, form: JudgmentForm | MembersForm
-) -> HttpResponse:
+def _submit(request: AuthenticatedRequest, task: Task, form: JudgmentForm | MembersForm) -> HttpResponse:
     """Store a judgment and go to the next task; a refused one stays on the page with all that was entered."""
     if not form.is_valid():
         return _not_saved(request, task, form, status=422)
@@ -131,14 +130,14 @@ def _submit(
     return _saved(request, task, judgment)
 
 
-def _store(task: Assignment, form: JudgmentForm | MembersForm) -> Judgment:
+def _store(task: Task, form: JudgmentForm | MembersForm) -> Judgment:
     """Of several judgments, the first."""
     if isinstance(form, MembersForm):
-        return services.submit_members(assignment=task, **form.asked)[0]
-    return services.submit_judgment(assignment=task, **form.cleaned_data)
+        return judgment_services.submit_members(task=task, **form.asked)[0]
+    return judgment_services.submit(task=task, **form.cleaned_data)
 
 
-def _saved(request: AuthenticatedRequest, task: Assignment, judgment: Judgment) -> HttpResponse:
+def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> HttpResponse:
     """The judgment is stored whatever becomes of the next task."""
     try:
         following = services.accept_next(batch=task.batch, assessor=request.user)
@@ -153,7 +152,7 @@ def _saved(request: AuthenticatedRequest, task: Assignment, judgment: Judgment) 
 
 def _not_saved(
     request: AuthenticatedRequest,
-    task: Assignment,
+    task: Task,
     form: JudgmentForm | MembersForm,
     *,
     status: int,
@@ -179,7 +178,7 @@ def _not_saved(
 
 def _task_page(
     request: AuthenticatedRequest,
-    task: Assignment,
+    task: Task,
     answer: dict[str, Any],
     *,
     form: JudgmentForm | MembersForm | None = None,
@@ -188,8 +187,8 @@ def _task_page(
     """The page with what stands, and over it what was entered and is not stored."""
     context = selectors.task_page(task, request.user)
     context |= {"form": form, "answer": first_answer(context["previous"]) | answer}
-    context["members"] = selectors.filled_in(context["members"], answer)
-    template = "assessment/members.html" if context["members"] else "assessment/assignment.html"
+    context["members"] = members.filled_in(context["members"], answer)
+    template = "assessment/tasks/members.html" if context["members"] else "assessment/tasks/task.html"
     return render(request, template, context, status=status)
 
 
@@ -199,20 +198,7 @@ def _task_page(
 def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """What stands behind the last task. Assessors of the batch."""
     batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
-    return render(request, "assessment/done.html", {"item": selectors.desk_batch(batch, request.user)})
-
-
-@require_safe
-@never_cache
-@person_required
-def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """One's own judgments of a batch, the last first. Assessors of the batch, each their own."""
-    batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
-    page = Paginator(selectors.own_judgments(batch, request.user), 50).get_page(request.GET.get("page"))
-    rules = judging_rules(batch.pool.protocol)
-    labels = {choice.key: choice.label for choice in rules.choices}
-    rows = [(judgment, labels.get(judgment.choice, judgment.choice)) for judgment in page]
-    return render(request, "assessment/own_judgments.html", {"batch": batch, "page": page, "rows": rows})
+    return render(request, "assessment/tasks/done.html", {"item": selectors.desk_batch(batch, request.user)})
 
 
 @require_safe
@@ -220,8 +206,8 @@ def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """What each grade and other answer means. Assessors of the batch, and organizers."""
     own = selectors.batches_of(request.user)
-    batches = selectors.batches_for_organizer() if request.user.is_organizer else own
+    batches = batch_selectors.batches_for_organizer() if request.user.is_organizer else own
     batch = get_object_or_404(batches, pk=batch_id)
     protocol = batch.pool.protocol
     context = {"batch": batch, "protocol": protocol, "choices": selectors.choices(judging_rules(protocol))}
-    return render(request, "assessment/guidelines.html", context)
+    return render(request, "assessment/tasks/guidelines.html", context)

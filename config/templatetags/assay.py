@@ -10,9 +10,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
+from accounts.models import User
 from config.steps import steps_for
-from corpus.models import Track, User
-from corpus.selectors import is_assessor
+from tracks.assessors.selectors import is_assessor
+from tracks.models import Track
 
 register = template.Library()
 
@@ -23,7 +24,7 @@ class Tab(NamedTuple):
     is_current: bool
 
 
-@register.inclusion_tag("config/_tabs.html", takes_context=True)
+@register.inclusion_tag("components/tabs.html", takes_context=True)
 def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     """The tabs of a track that the person who asks can use; the pages behind them check for themselves."""
     request = context["request"]
@@ -31,7 +32,7 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     for label, name in _pages(request.user, track):
         address = reverse(name, args=[track.slug])
         is_current = request.path == address or (
-            name != "corpus:track" and context.get("tab", "") == name.split(":")[1]
+            name != "tracks:track" and context.get("tab", "") == name.split(":")[1]
         )
         tabs.append(Tab(label, address, is_current))
     return {"tabs": tabs}
@@ -42,8 +43,8 @@ def _pages(user: User | AnonymousUser, track: Track) -> list[tuple[str, str]]:
     is_organizer = isinstance(user, User) and user.is_organizer
     judges = is_assessor(user, track)
     wanted = [
-        ("Overview", "corpus:track", True),
-        ("Topics", "corpus:topics", True),
+        ("Overview", "tracks:track", True),
+        ("Topics", "tracks:topics", True),
         ("Runs", "pooling:runs", user.is_authenticated and not judges),
         ("Pools", "pooling:pools", is_organizer),
         ("Judging", "assessment:judging", is_organizer or judges),
@@ -53,7 +54,7 @@ def _pages(user: User | AnonymousUser, track: Track) -> list[tuple[str, str]]:
     return [(label, name) for label, name, is_wanted in wanted if is_wanted]
 
 
-@register.inclusion_tag("config/_steps.html", takes_context=True)
+@register.inclusion_tag("components/steps.html", takes_context=True)
 def campaign_steps(context: template.Context, track: Track) -> dict[str, object]:
     """What the person who asks does next in a track."""
     return steps_for(context["request"].user, track)

@@ -1,7 +1,7 @@
-"""The jobs that cluster a collection's formulae.
+"""The jobs that cluster a collection's formulas.
 
-One job leads. It divides the formulae into parts and asks for helpers; leader and helpers take part after part, make
-the keys of its formulae (the slow step) and store them with the part. The leader then gives out ids in the order of
+One job leads. It divides the formulas into parts and asks for helpers; leader and helpers take part after part, make
+the keys of its formulas (the slow step) and store them with the part. The leader then gives out ids in the order of
 formula ids, so that they do not depend on who made which part. With one worker the leader does all of it.
 
 A killed job loses the part that it held and no other: whoever comes next takes that up. New ids are stored part by
@@ -20,14 +20,15 @@ from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from corpus import jobs
-from corpus.errors import Refused
-from corpus.formula_keys import bounds, keys_between, strings_of
-from corpus.formula_selectors import formula_counts
-from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Job
-from corpus.visual_ids import Ids, Keys, Report, report, visual_ids
+from assay.errors import Refused
+from assay.formulas.visual_ids import Ids, Keys, Report, report, visual_ids
+from corpus.clusterings.keys import bounds, keys_between, strings_of
+from corpus.formulas.selectors import formula_counts
+from corpus.models import Clustering, ClusteringPart, Collection, Disagreement
+from jobs import services as jobs
+from jobs.models import Job
 
-KIND = "corpus.cluster_formulae"
+KIND = "corpus.cluster_formulas"
 HELP = "corpus.help_clustering"
 MAX_HELPERS = 15
 PARTS_A_HELPER = 5  # a helper for fewer starts too late to be of help
@@ -35,14 +36,14 @@ WAIT_SECONDS = 0.5
 
 
 class ClusteringRefused(Refused):
-    """Formulae that cannot be clustered."""
+    """Formulas that cannot be clustered."""
 
-    title = "These formulae cannot be clustered"
+    title = "These formulas cannot be clustered"
 
 
 @jobs.handler(KIND)
-def cluster_formulae(progress: jobs.Progress, *, collection_id: int) -> dict[str, Any]:
-    """Cluster all formulae of a collection, and compare the ids that its index gave with our strings.
+def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str, Any]:
+    """Cluster all formulas of a collection, and compare the ids that its index gave with our strings.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def cluster_formulae(progress: jobs.Progress, *, collection_id: int) -> dict[str
         counts: dict[str, Any] = clustering.counts
         return counts
     if Clustering.objects.filter(collection_id=collection_id, pk__gt=clustering.pk).exists():
-        raise ClusteringRefused("These formulae were clustered again since; start a new clustering.")
+        raise ClusteringRefused("These formulas were clustered again since; start a new clustering.")
     _plan(progress, clustering)
     _make_keys(progress, clustering)
     while _unfinished(clustering).exists():
@@ -71,10 +72,10 @@ def help_clustering(progress: jobs.Progress, *, clustering_id: int) -> dict[str,
 
 
 def _plan(progress: jobs.Progress, clustering: Clustering) -> None:
-    """Divide the formulae into parts, once, and ask for helpers."""
+    """Divide the formulas into parts, once, and ask for helpers."""
     if clustering.parts.exists():
         return
-    progress.update(0, None, "counting the formulae")
+    progress.update(0, None, "counting the formulas")
     found = bounds(clustering.collection_id)
     with progress.storing() as job:
         parts = [ClusteringPart(clustering=clustering, first=first, last=last) for first, last in found]
@@ -85,7 +86,7 @@ def _plan(progress: jobs.Progress, clustering: Clustering) -> None:
                 title=f"Help to {job.title[:1].lower()}{job.title[1:]}"[:200],
                 arguments={"clustering_id": clustering.pk},
                 by=job.created_by,
-                collection=job.collection,
+                subject=clustering.collection,
             )
 
 
@@ -106,7 +107,7 @@ def _make_keys(progress: jobs.Progress, clustering: Clustering) -> int:
             )
             n += held.update(keys=found.keys.to_bytes(), counts=dict(found.counts))
         left = _unfinished(clustering).count()
-        progress.update(n_parts - left, n_parts, "parts; reading what formulae look like")
+        progress.update(n_parts - left, n_parts, "parts; reading what formulas look like")
     return n
 
 
@@ -143,7 +144,7 @@ def _settle(progress: jobs.Progress, clustering: Clustering) -> dict[str, Any]:
     visuals = visual_ids(keys)
     end = 0
     for i, part in enumerate(parts):
-        rows = slice(end, end := end + _n_formulae(part))
+        rows = slice(end, end := end + _n_formulas(part))
         if not part.is_stored:
             with progress.storing():
                 store_ids(clustering.collection_id, keys[rows], visuals[rows])
@@ -162,7 +163,7 @@ def _stored_keys(parts: Sequence[ClusteringPart]) -> Iterator[Keys]:
         yield Keys.from_bytes(bytes(keys or b""))
 
 
-def _n_formulae(part: ClusteringPart) -> int:
+def _n_formulas(part: ClusteringPart) -> int:
     return sum(part.counts.get(what, 0) for what in ("slt", "no_slt", "no_mathml"))
 
 
@@ -189,13 +190,13 @@ def _finish(
     rows = _disagreements(clustering, keys, found)
     said = {
         **counts,
-        "formulae": len(keys),
+        "formulas": len(keys),
         "visual_ids": len(np.unique(visuals[visuals != b""])),
         "without_id": int((visuals == b"").sum()),
         "ids_of_several_strings": found.split_ids,
         "strings_of_several_ids": found.shared_strings,
         "latex_of_several_ids": found.shared_latex,
-        "disagreeing_formulae": found.n_formulae,
+        "disagreeing_formulas": found.n_formulas,
     }
     of_collection = formula_counts(clustering.collection)
     with progress.storing():

@@ -1,4 +1,4 @@
-"""The keys of a collection's formulae (`corpus.visual_ids`), made from their LaTeX and Presentation MathML."""
+"""The keys of a collection's formulas (`assay.formulas.visual_ids`), made from their LaTeX and Presentation MathML."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from corpus.slt import slt
-from corpus.visual_ids import Keys, key_of, latex_key
+from assay.formulas.slt import slt
+from assay.formulas.visual_ids import Keys, key_of, latex_key
 
-# Two queries, joined here: where the tables were not analysed yet, PostgreSQL joins them row by row with row by row.
-_FORMULAE = (
+# Two queries, joined here: where the tables were not analyzed yet, PostgreSQL joins them row by row with row by row.
+_FORMULAS = (
     "SELECT code, latex, visual, is_visual_given FROM corpus_formula WHERE collection_id = %s AND code "
 )
 _MATHML = "SELECT code, content FROM corpus_formulamathml WHERE collection_id = %s AND form = 'slt' AND code "
@@ -36,14 +36,14 @@ class Row(NamedTuple):
 
 
 class PartKeys(NamedTuple):
-    """Keys of some formulae, and how many have what."""
+    """Keys of some formulas, and how many have what."""
 
     keys: Keys
     counts: Counter[str]
 
 
 def bounds(collection_id: int, size: int = AT_ONCE) -> list[tuple[str, str]]:
-    """The first and last id by bytes of each `size` formulae of a collection."""
+    """The first and last id by bytes of each `size` formulas of a collection."""
     with connection.cursor() as cursor:
         cursor.execute(_BOUNDS, [size, collection_id])
         found: list[tuple[str, str]] = cursor.fetchall()
@@ -51,12 +51,12 @@ def bounds(collection_id: int, size: int = AT_ONCE) -> list[tuple[str, str]]:
 
 
 def keys_between(collection_id: int, first: str, last: str, *, keep_made: bool) -> PartKeys:
-    """Keys of the formulae from one id to another, both included; ids that clustering made are kept if asked to."""
+    """Keys of the formulas from one id to another, both included; ids that clustering made are kept if asked to."""
     return _keys(_rows(_BETWEEN, [collection_id, first, last]), keep_made=keep_made)
 
 
 def keys_of(collection_id: int, codes: Iterable[str]) -> Keys:
-    """Keys of the formulae of some ids, as far as there are any; all visual ids are kept."""
+    """Keys of the formulas of some ids, as far as there are any; all visual ids are kept."""
     parts = [_keys(rows, keep_made=True).keys for rows in _named(collection_id, codes)]
     return Keys.joined(parts) if parts else Keys.of([])
 
@@ -80,7 +80,7 @@ def _rows(where: str, values: list[Any]) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(_MATHML + where, values)
         mathml = dict(cursor.fetchall())
-        cursor.execute(_FORMULAE + where, values)
+        cursor.execute(_FORMULAS + where, values)
         return [
             Row(code, latex, visual, is_given, mathml.get(code))
             for code, latex, visual, is_given in cursor.fetchall()

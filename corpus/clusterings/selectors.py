@@ -7,16 +7,17 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
-from corpus.formula_selectors import counts_in_words
-from corpus.models import Clustering, Collection, Disagreement, Job
-from corpus.spreadsheets import harmless
+from assay.formats.spreadsheet import harmless
+from corpus.formulas.selectors import counts_in_words
+from corpus.models import Clustering, Collection, Disagreement
+from jobs.models import Job
 
 PAGE = 50
 COLUMNS = (
     "visual_id",
     "ids_of_string",
     "strings_of_id",
-    "formulae",
+    "formulas",
     "first_formula",
     "representation",
     "string",
@@ -24,7 +25,7 @@ COLUMNS = (
 
 
 def clusterings(collection: Collection) -> QuerySet[Clustering]:
-    """The clusterings of a collection's formulae, newest first."""
+    """The clusterings of a collection's formulas, newest first."""
     return collection.clusterings.select_related("job", "job__created_by")
 
 
@@ -46,14 +47,14 @@ def disagreements(clustering: Clustering | None) -> QuerySet[Disagreement]:
     return clustering.disagreements.all()
 
 
-def formulae_page(collection: Collection, number: str | None) -> dict[str, Any]:
-    """What the page of a collection's formulae shows."""
+def formulas_page(collection: Collection, number: str | None) -> dict[str, Any]:
+    """What the page of a collection's formulas shows."""
     complete = latest_clustering(collection, is_complete=True)
     latest = latest_clustering(collection, is_complete=False)
     return {
         "collection": collection,
-        "formulae": counts_in_words(collection),
-        "has_formulae": collection.formulae.exists(),
+        "formulas": counts_in_words(collection),
+        "has_formulas": collection.formulas.exists(),
         "clustering": complete,
         "current": latest if latest != complete else None,
         "page": Paginator(disagreements(complete), PAGE).get_page(number),

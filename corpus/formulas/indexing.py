@@ -1,6 +1,6 @@
 """The index by visual id, which an import into an empty table goes without: it takes a third of the time of each row.
 
-Built at the end from all rows at once, it takes a tenth. Where some collection has formulae already it stays: readers
+Built at the end from all rows at once, it takes a tenth. Where some collection has formulas already it stays: readers
 need it, and what is left out of a page for lack of it would be minutes.
 """
 

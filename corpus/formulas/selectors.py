@@ -1,4 +1,4 @@
-"""What is known of the formulae of a collection: columns for pooling and scoring, counts and pages for people."""
+"""What is known of the formulas of a collection: columns for pooling and scoring, counts and pages for people."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,24 +9,24 @@ from django.db.models import Count, Max, Q
 from django.utils.safestring import SafeString
 from numpy.typing import NDArray
 
-from corpus.formulae import PLACES, Formulae
-from corpus.marking import around, mark
+from assay.formulas.columns import PLACES, Formulas
+from assay.html.highlight import around, mark
 from corpus.models import Collection, Comment, Formula, FormulaMathML
-from corpus.thread_selectors import addresses, resolved
+from corpus.threads.selectors import addresses, resolved
 
 BATCH = 20_000  # ids in one query
-SHOWN = 50  # formulae that look alike, on the page of one
+SHOWN = 50  # formulas that look alike, on the page of one
 MOST_COUNTED = 10_000  # single letters have hundreds of thousands
-Row = tuple[str, str, str, str, str]  # columns of many formulae, each one text
+Row = tuple[str, str, str, str, str]  # columns of many formulas, each one text
 
 
-def formulae_of(collection_id: int, ids: NDArray[np.bytes_]) -> Formulae:
+def formulas_of(collection_id: int, ids: NDArray[np.bytes_]) -> Formulas:
     """Those of some formula instances that the collection has, whatever their order and number. Some queries."""
     return _columns(_rows(collection_id, np.unique(ids)))
 
 
 def _rows(collection_id: int, ids: NDArray[np.bytes_]) -> Iterator[Row]:
-    """Columns of some formulae, a batch at a time. Ids have no line ends, so these part them: a row a formula from
+    """Columns of some formulas, a batch at a time. Ids have no line ends, so these part them: a row a formula from
     the database takes twice as long."""
     words = [one.decode() for one in ids.tolist()]
     with connection.cursor() as cursor:
@@ -44,7 +44,7 @@ _COLUMNS = r"""
 """
 
 
-def _columns(batches: Iterator[Row]) -> Formulae:
+def _columns(batches: Iterator[Row]) -> Formulas:
     parts = list(zip(*batches, strict=True)) or [()] * 5
     code, post, thread, visual = (
         np.array([word for text in column for word in text.encode().split(b"\n")], dtype=np.bytes_)
@@ -52,23 +52,23 @@ def _columns(batches: Iterator[Row]) -> Formulae:
     )
     place = np.frombuffer("".join(parts[4]).encode(), dtype=np.uint8) - np.uint8(ord("0"))
     order = np.argsort(code, kind="stable")
-    return Formulae(code[order], post[order], thread[order], place[order], visual[order])
+    return Formulas(code[order], post[order], thread[order], place[order], visual[order])
 
 
 def last_ids() -> dict[str, int]:
-    """The highest key of each table of formulae, by what its formulae are written in; 0 where there is none."""
+    """The highest key of each table of formulas, by what its formulas are written in; 0 where there is none."""
     last = {"latex": Formula.objects.aggregate(last=Max("id"))["last"] or 0}
     mathml = FormulaMathML.objects.aggregate(last=Max("id"))["last"] or 0
     return last | dict.fromkeys(FormulaMathML.Form.values, mathml)
 
 
 def formula_counts(collection: Collection) -> dict[str, int]:
-    """How many formulae a collection has: in all, by where they stand, and by what they are written in.
+    """How many formulas a collection has: in all, by where they stand, and by what they are written in.
 
     Three queries that read every formula: half a minute for 28 million.
     """
-    formulae = collection.formulae.order_by()
-    found: dict[str, int] = formulae.aggregate(
+    formulas = collection.formulas.order_by()
+    found: dict[str, int] = formulas.aggregate(
         **{f"place_{number}": Count("pk", Q(place=number)) for number in range(len(PLACES))},
         n=Count("pk"),
         latex=Count("pk", ~Q(latex="")),
@@ -78,24 +78,24 @@ def formula_counts(collection: Collection) -> dict[str, int]:
         return {}
     mathml = dict(collection.mathml.order_by().values_list("form").annotate(n=Count("pk")))
     return {
-        "formulae": found["n"],
-        **{f"formulae in {place}s": found[f"place_{number}"] for number, place in enumerate(PLACES)},
-        "formulae as LaTeX": found["latex"],
-        **{f"formulae as {form.name}": mathml.get(form.value, 0) for form in FormulaMathML.Form},
-        "formulae with a visual id": found["visual"],
-        "visually distinct formulae": n_distinct(collection),
+        "formulas": found["n"],
+        **{f"formulas in {place}s": found[f"place_{number}"] for number, place in enumerate(PLACES)},
+        "formulas as LaTeX": found["latex"],
+        **{f"formulas as {form.name}": mathml.get(form.value, 0) for form in FormulaMathML.Form},
+        "formulas with a visual id": found["visual"],
+        "visually distinct formulas": n_distinct(collection),
     }
 
 
 def n_distinct(collection: Collection) -> int:
     """How many visual ids a collection has. The database groups them by hashing, which `count(DISTINCT)` does not."""
-    formulae = collection.formulae.order_by().exclude(visual="")
-    return formulae.values("visual").annotate(n=Count("pk")).count()
+    formulas = collection.formulas.order_by().exclude(visual="")
+    return formulas.values("visual").annotate(n=Count("pk")).count()
 
 
 def counts_kept(collection: Collection) -> dict[str, int]:
-    """What was counted of a collection's formulae when some were last imported or clustered. No query."""
-    return {word: n for word, n in collection.counts.items() if "formulae" in word}
+    """What was counted of a collection's formulas when some were last imported or clustered. No query."""
+    return {word: n for word, n in collection.counts.items() if "formulas" in word}
 
 
 class Instance(NamedTuple):
@@ -109,15 +109,15 @@ class Instance(NamedTuple):
 
 
 def counts_in_words(collection: Collection) -> list[tuple[str, list[str]]]:
-    """What a collection's page says of its formulae: in all, where they stand, what they are written in."""
+    """What a collection's page says of its formulas: in all, where they stand, what they are written in."""
     counts = counts_kept(collection)
     lines = [
-        ("in", [(f"{place}s", counts.get(f"formulae in {place}s", 0)) for place in PLACES]),
+        ("in", [(f"{place}s", counts.get(f"formulas in {place}s", 0)) for place in PLACES]),
         (
             "as",
-            [(form, counts.get(f"formulae as {form}", 0)) for form in ("LaTeX", *FormulaMathML.Form.names)],
+            [(form, counts.get(f"formulas as {form}", 0)) for form in ("LaTeX", *FormulaMathML.Form.names)],
         ),
-        ("visually", [("distinct", counts.get("visually distinct formulae", 0))]),
+        ("visually", [("distinct", counts.get("visually distinct formulas", 0))]),
     ]
     said = [(word, [f"{what} {n:,}" for what, n in parts if n]) for word, parts in lines]
     return [(word, parts) for word, parts in said if parts]
@@ -125,7 +125,7 @@ def counts_in_words(collection: Collection) -> list[tuple[str, list[str]]]:
 
 def formula_page(collection: Collection, code: str) -> dict[str, object] | None:
     """All that a formula's page shows; None if the collection has no such formula. Seven queries."""
-    formula = collection.formulae.filter(code=code).first()
+    formula = collection.formulas.filter(code=code).first()
     if formula is None:
         return None
     n, alike = _alike(formula)
@@ -142,7 +142,7 @@ def formula_page(collection: Collection, code: str) -> dict[str, object] | None:
 
 
 def has_formula(collection: Collection, code: str) -> bool:
-    return collection.formulae.filter(code=code).exists()
+    return collection.formulas.filter(code=code).exists()
 
 
 def _excerpt(collection: Collection, formula: Formula) -> SafeString:
@@ -161,11 +161,11 @@ def _excerpt(collection: Collection, formula: Formula) -> SafeString:
 
 
 def _alike(formula: Formula) -> tuple[int, list[Instance]]:
-    """How many other formulae have its visual id, counted to some bound, and some of them."""
+    """How many other formulas have its visual id, counted to some bound, and some of them."""
     if not formula.visual:
         return 0, []
     collection = formula.collection
-    others = collection.formulae.filter(visual=formula.visual).exclude(code=formula.code).order_by()
+    others = collection.formulas.filter(visual=formula.visual).exclude(code=formula.code).order_by()
     found = list(others[:SHOWN])
     n = others[: MOST_COUNTED + 1].count() if len(found) == SHOWN else len(found)
     where = addresses(collection, [one.post for one in found])

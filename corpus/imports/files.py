@@ -7,8 +7,8 @@ from typing import BinaryIO, cast
 
 from django.core.files.storage import default_storage
 
-from corpus.errors import Refused
-from corpus.importers.sources import BadFile, Unpacked, unpacked
+from assay.errors import Refused
+from assay.formats.documents.sources import BadFile, Unpacked, unpacked
 
 UPLOAD = "upload:"  # a location in Django's storage; any other is a path on the worker's disk
 

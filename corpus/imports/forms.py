@@ -6,9 +6,9 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
-from corpus import import_selectors
-from corpus.forms import bootstrapped
+from corpus.imports import selectors
 from corpus.models import Collection
+from web.forms import bootstrapped
 
 ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip"
 
@@ -32,7 +32,7 @@ class ImportForm(forms.Form):
         help_text="Links to these sites lead into the collection: <code>math.stackexchange.com</code>. "
         "Several are parted by blanks.",
     )
-    licence = forms.CharField(required=False, max_length=200)
+    license = forms.CharField(required=False, max_length=200)
     upload = forms.FileField(
         required=False,
         label="A file",
@@ -47,7 +47,7 @@ class ImportForm(forms.Form):
     )
     representation = forms.ChoiceField(
         required=False,
-        label="Formulae of an index",
+        label="Formulas of an index",
         help_text="Only if it is told wrongly: SLT and OPT are both MathML.",
         choices=[
             ("", "told from the file"),
@@ -59,9 +59,9 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offered = [(path, path) for path in import_selectors.offered_paths()]
+        offered = [(path, path) for path in selectors.offered_paths()]
         cast("forms.ChoiceField", self.fields["path"]).choices = [("", "nothing"), *offered]
-        if import_selectors.import_dir() is None:
+        if selectors.import_dir() is None:
             del self.fields["path"]
         for name in {"collection", "slug", "upload", "path"} & set(self.fields):
             self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # so the page calls none optional
@@ -69,7 +69,7 @@ class ImportForm(forms.Form):
 
     def clean_path(self) -> Path | None:
         name = self.cleaned_data["path"]
-        path = import_selectors.offered_path(name)
+        path = selectors.offered_path(name)
         if name and path is None:
             raise ValidationError("There is no such file or folder on the server.")
         return path
@@ -81,23 +81,3 @@ class ImportForm(forms.Form):
         if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
             self.add_error("upload", "Give a file, or choose one on the server: one of the two.")
         return data
-
-
-class TopicFileForm(forms.Form):
-    """A topic file, or labels for topics that are there."""
-
-    holds = forms.ChoiceField(
-        choices=[
-            ("topics", "topics, beside those that are there"),
-            ("all topics", "all topics: those that it has not are removed"),
-            ("labels", "labels for the topics that are there"),
-        ],
-        label="The file holds",
-    )
-    upload = forms.FileField(
-        label="File", widget=forms.ClearableFileInput(attrs={"accept": ".xml,.jsonl,.json,.csv,.tsv,.txt"})
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        bootstrapped(self)

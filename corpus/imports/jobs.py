@@ -13,26 +13,36 @@ from typing import Any, NamedTuple, cast
 from django.db import connection, transaction
 from django.db.models import Count, Sum
 
-from corpus import formula_indexing, jobs
-from corpus.formula_selectors import counts_kept, formula_counts
-from corpus.import_files import ImportRefused, discard, opened
-from corpus.import_selectors import in_words
-from corpus.importers import copy
-from corpus.importers.batch import Packed
-from corpus.importers.dump import Chunk, Reader
-from corpus.importers.formula_copy import FormulaStore
-from corpus.importers.formulae import FIRST_LINES
-from corpus.importers.indexes import Index
-from corpus.importers.pool import converted, n_processes
-from corpus.importers.sources import BadFile
-from corpus.models import Author, Collection, Comment, Document, DocumentLink, Import, Tag, VoteCount
+from assay.formats.documents.batch import Packed
+from assay.formats.documents.dump import Chunk, Reader
+from assay.formats.documents.sources import BadFile
+from assay.formats.formulas.chunks import FIRST_LINES
+from assay.formats.formulas.indexes import Index
+from corpus.formulas import indexing
+from corpus.formulas.selectors import counts_kept, formula_counts
+from corpus.imports.files import ImportRefused, discard, opened
+from corpus.imports.load import copy
+from corpus.imports.load.formula_copy import FormulaStore
+from corpus.imports.load.processes import converted, n_processes
+from corpus.imports.selectors import in_words
+from corpus.models import (
+    Author,
+    Collection,
+    Comment,
+    Document,
+    DocumentLink,
+    Import,
+    Tag,
+    VoteCount,
+)
+from jobs import services as jobs
 
-KIND = "corpus.import_files"
+KIND = "corpus.imports.files"
 
 
 def _import_failed(*, collection_id: int, last_ids: Mapping[str, int] | None = None) -> None:
     """A first import that fails leaves its collection out of sight."""
-    formula_indexing.ensure()
+    indexing.ensure()
     importing = Collection.objects.filter(pk=collection_id, status=Collection.Status.IMPORTING)
     importing.update(status=Collection.Status.INCOMPLETE)
 
@@ -43,7 +53,7 @@ def import_files(
 ) -> dict[str, Any]:
     """Import the files of a job, each from where its last committed chunk ended.
 
-    `last_ids` are the highest keys of formulae before it; above them is what the job has brought itself.
+    `last_ids` are the highest keys of formulas before it; above them is what the job has brought itself.
     """
     files = list(Import.objects.filter(job_id=progress.job_id).order_by("id"))
     total = sum(file.size for file in files)
@@ -68,7 +78,7 @@ def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int)
     if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
         raise ImportRefused("Another import into this collection has been made since; start a new one.")
     if any(Index.of(file.format) for file in files):
-        formula_indexing.leave_while_empty()
+        indexing.leave_while_empty()
     votes = [file for file in files if file.format == "votes"]
     if votes and not any(file.position for file in votes):
         with progress.storing():
@@ -112,13 +122,13 @@ def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
     collection_id = cast("int", file.collection_id)
     index = Index.of(file.format)
     if index is not None:
-        formulae = FormulaStore(collection_id, index, last_ids.get(index.representation, 0))
+        formulas = FormulaStore(collection_id, index, last_ids.get(index.representation, 0))
 
-        def store_formulae(cursor: copy.Cursor, chunk: Chunk, batch: Packed) -> Stored:
-            skipped, lines = formulae.store(cursor, chunk, batch)
-            return Stored({"formulae": -sum(skipped.values())}, skipped, lines)
+        def store_formulas(cursor: copy.Cursor, chunk: Chunk, batch: Packed) -> Stored:
+            skipped, lines = formulas.store(cursor, chunk, batch)
+            return Stored({"formulas": -sum(skipped.values())}, skipped, lines)
 
-        return store_formulae
+        return store_formulas
     is_new = file.collection is not None and file.collection.status == Collection.Status.IMPORTING
 
     def store_rows(cursor: copy.Cursor, chunk: Chunk, batch: Packed) -> Stored:
@@ -157,15 +167,15 @@ def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
     """Settle what needs all files, and let readers in."""
     files = Import.objects.filter(job_id=progress.job_id)
     indices = [Index.of(file.format) for file in files]
-    formulae = _formulae_of(collection_id, is_changed=any(indices))
+    formulas = _formulas_of(collection_id, is_changed=any(indices))
     with progress.storing():
         cursor = cast("copy.Cursor", connection.cursor())
         n_orphans = 0 if all(indices) else copy.settle_answers(cursor, collection_id)
         if any(file.format == "votes" for file in files):
             copy.finish_votes(cursor, collection_id)
         collection = Collection.objects.select_for_update().get(pk=collection_id)
-        collection.counts = counts = counts_of(collection) | formulae
-        is_filled = formulae or any(counts[f"{kind}s"] for kind in Document.Kind.values)
+        collection.counts = counts = counts_of(collection) | formulas
+        is_filled = formulas or any(counts[f"{kind}s"] for kind in Document.Kind.values)
         collection.status = Collection.Status.READY if is_filled else Collection.Status.EMPTY
         collection.save(update_fields=["counts", "status"])
         transaction.on_commit(partial(discard, [file.location for file in files]))
@@ -173,19 +183,19 @@ def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
         return {"counts": counts, "skipped": dict(skipped), "answers_without_question": n_orphans}
 
 
-def _formulae_of(collection_id: int, *, is_changed: bool) -> dict[str, int]:
-    """Counts of formulae. They take long where there are many: outside of the transaction that ends the job."""
+def _formulas_of(collection_id: int, *, is_changed: bool) -> dict[str, int]:
+    """Counts of formulas. They take long where there are many: outside of the transaction that ends the job."""
     collection = Collection.objects.get(pk=collection_id)
     if not is_changed:
         return counts_kept(collection)
-    formula_indexing.ensure()
+    indexing.ensure()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE corpus_formula, corpus_formulamathml")
     return formula_counts(collection)
 
 
 def counts_of(collection: Collection) -> dict[str, int]:
-    """How many rows of each sort a collection has, but for formulae."""
+    """How many rows of each sort a collection has, but for formulas."""
     documents = Document.objects.filter(collection=collection)
     kinds = Counter(dict(documents.values_list("kind").annotate(n=Count("pk"))))
     return {

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.models import QuerySet
 
-from corpus.models import Collection, Import, Job
+from corpus.models import Collection, Import
+from jobs.models import Job
 
 # in the order in which people think of them
 KINDS_OF_COUNTS = [
@@ -19,7 +20,7 @@ KINDS_OF_COUNTS = [
     "users",
     "tags",
     "votes",
-    "formulae",
+    "formulas",
 ]
 MAX_OFFERED = 500
 
@@ -43,14 +44,14 @@ def in_words(counts: dict[str, int]) -> list[str]:
 
 
 def _one_of(word: str) -> str:
-    return "formula" if word == "formulae" else word.removesuffix("s")
+    return "formula" if word == "formulas" else word.removesuffix("s")
 
 
 def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
     """Imports into a collection, or into any, newest first."""
     jobs = Job.objects.filter(imports__isnull=False).distinct()
-    jobs = jobs.select_related("collection", "created_by").prefetch_related("imports")
-    return jobs.filter(collection=collection) if collection else jobs
+    jobs = jobs.select_related("created_by").prefetch_related("imports")
+    return jobs.filter(imports__collection=collection) if collection else jobs
 
 
 def file_rows(job: Job) -> list[FileRow]:
@@ -75,7 +76,7 @@ def import_page(job: Job) -> dict[str, object]:
     """All that the page of an import shows."""
     return {
         "job": job,
-        "collection": job.collection,
+        "collection": Collection.objects.filter(imports__job=job).first(),
         "rows": file_rows(job),
         "totals": in_words(job.result.get("counts", {})),
         "n_orphans": job.result.get("answers_without_question", 0),

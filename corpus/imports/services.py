@@ -1,4 +1,4 @@
-"""Asking for an import: the collection, the files, and what each of them is. `corpus.import_jobs` does it."""
+"""Asking for an import: the collection, the files, and what each of them is. `corpus.imports.jobs` does it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,17 +8,19 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 
-from corpus import jobs
-from corpus.clustering_selectors import unfinished_clustering
-from corpus.errors import Refused
-from corpus.formula_selectors import last_ids
-from corpus.import_files import UPLOAD, ImportRefused, discard, opened
-from corpus.import_jobs import KIND
-from corpus.import_selectors import import_dir
-from corpus.importers.dump import Reader
-from corpus.importers.indexes import FORMS, Index, Representation
-from corpus.importers.sources import DUMPS, BadFile
-from corpus.models import Collection, Import, Job, User
+from accounts.models import User
+from assay.errors import Refused
+from assay.formats.documents.dump import Reader
+from assay.formats.documents.sources import DUMPS, BadFile
+from assay.formats.formulas.indexes import FORMS, Index, Representation
+from corpus.clusterings.selectors import unfinished_clustering
+from corpus.formulas.selectors import last_ids
+from corpus.imports.files import UPLOAD, ImportRefused, discard, opened
+from corpus.imports.jobs import KIND
+from corpus.imports.selectors import import_dir
+from corpus.models import Collection, Import
+from jobs import services as jobs
+from jobs.models import Job
 
 ORDER = ("jsonl", *DUMPS, *FORMS)
 
@@ -30,7 +32,7 @@ class Source(NamedTuple):
     name: str
 
 
-class Recognised(NamedTuple):
+class Recognized(NamedTuple):
     source: Source
     form: str
     size: int
@@ -38,7 +40,7 @@ class Recognised(NamedTuple):
 
 @transaction.atomic
 def create_collection(
-    *, slug: str, name: str = "", hosts: Iterable[str] = (), licence: str = "", description: str = ""
+    *, slug: str, name: str = "", hosts: Iterable[str] = (), license: str = "", description: str = ""
 ) -> Collection:
     """An empty collection.
 
@@ -50,7 +52,7 @@ def create_collection(
     fields = {
         "name": name or slug,
         "hosts": [host_of(host) for host in hosts],
-        "licence": licence,
+        "license": license,
         "description": description,
     }
     collection, is_new = Collection.objects.get_or_create(slug=slug, defaults=fields)
@@ -152,13 +154,13 @@ def start_import(
     BadFile
         The only file cannot be read.
     """
-    files = [_as_said(file, representation, version) for file in _recognised(sources)]
+    files = [_as_said(file, representation, version) for file in _recognized(sources)]
     with transaction.atomic():
         current = Collection.objects.select_for_update().get(pk=collection.pk)
         if unfinished_import(current) is not None:
             raise ImportRefused(f"An import into {current} is under way. Wait until it has ended.")
         if unfinished_clustering(current) is not None:
-            raise ImportRefused(f"The formulae of {current} are being clustered. Wait until they are.")
+            raise ImportRefused(f"The formulas of {current} are being clustered. Wait until they are.")
         if current.status != Collection.Status.READY:
             current.status = Collection.Status.IMPORTING
             current.save(update_fields=["status"])
@@ -169,7 +171,7 @@ def start_import(
             title=title if len(title) <= 200 else f"Import {len(files)} files into {current}"[:200],
             arguments={"collection_id": current.pk, "last_ids": last_ids()},
             by=by,
-            collection=current,
+            subject=current,
         )
         for file in files:
             Import.objects.create(
@@ -186,7 +188,7 @@ def start_import(
 def unfinished_import(collection: Collection) -> Job | None:
     """The import into a collection that is waiting or under way."""
     states = [Job.State.QUEUED, Job.State.RUNNING]
-    return collection.jobs.filter(kind=KIND, state__in=states).first()
+    return Job.objects.filter(imports__collection=collection, kind=KIND, state__in=states).first()
 
 
 def interrupted_import(*, collection: Collection, sources: Iterable[Source]) -> Job | None:
@@ -198,12 +200,12 @@ def interrupted_import(*, collection: Collection, sources: Iterable[Source]) -> 
     return job if locations <= {source.location for source in sources} else None
 
 
-def _recognised(sources: Sequence[Source]) -> list[Recognised]:
+def _recognized(sources: Sequence[Source]) -> list[Recognized]:
     """The files that can be imported, in the order in which they must go in. Of several, others are left out."""
     files, refusals = [], []
     for source in sources:
         try:
-            files.append(_recognise(source))
+            files.append(_recognize(source))
         except BadFile as refusal:
             refusals.append(refusal.message)
     if not files:
@@ -212,15 +214,15 @@ def _recognised(sources: Sequence[Source]) -> list[Recognised]:
     return sorted(files, key=lambda file: ORDER.index(file.form))
 
 
-def _recognise(source: Source) -> Recognised:
+def _recognize(source: Source) -> Recognized:
     with opened(source.location, source.name) as (content, file):
         form = Reader(content, source.name).form
         if form.name not in ORDER:
             raise BadFile(f"{source.name} holds <{form.name}>, which is not imported.")
-        return Recognised(source, form.name, file.seek(0, 2))
+        return Recognized(source, form.name, file.seek(0, 2))
 
 
-def _as_said(file: Recognised, representation: Representation | None, version: int) -> Recognised:
+def _as_said(file: Recognized, representation: Representation | None, version: int) -> Recognized:
     """A formula index as what it is said to be. Its columns show its version, so that is only held against them."""
     index = Index.of(file.form)
     if index is None:

@@ -3,7 +3,7 @@
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from corpus import links, sanitise
+from assay.html import links, sanitize
 
 register = template.Library()
 
@@ -16,11 +16,11 @@ def as_body(html: str) -> SafeString:
 
 @register.filter
 def as_title(html: str) -> SafeString:
-    """A stored title, with its formulae."""
-    return mark_safe(html)  # noqa: S308 - corpus.sanitise has made it fit for a page
+    """A stored title, with its formulas."""
+    return mark_safe(html)  # noqa: S308 - assay.html.sanitize has made it fit for a page
 
 
 @register.filter
 def as_text(html: str) -> str:
     """A stored title or body as plain text, for <title> and labels."""
-    return sanitise.plain(html)
+    return sanitize.plain(html)

@@ -14,9 +14,9 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from corpus import import_selectors, links
-from corpus.marking import mark
-from corpus.models import Author, Collection, Comment, Document, DocumentLink, Topic
+from assay.html import links
+from corpus.imports import selectors as import_selectors
+from corpus.models import Author, Collection, Comment, Document, DocumentLink
 
 PAGE = 50
 _FOLDED_AFTER = 5
@@ -56,7 +56,7 @@ class Post(NamedTuple):
     folded: list[ShownComment]
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """Another thread that a thread is linked with; `is_outgoing` when it is this one that names the other."""
 
     docno: str
@@ -72,8 +72,8 @@ class Thread(NamedTuple):
     docno: str
     question: Post | None
     answers: list[Post]
-    duplicates: list[Neighbour]
-    related: list[Neighbour]
+    duplicates: list[Neighbor]
+    related: list[Neighbor]
 
 
 def anchor(docno: str) -> str:
@@ -100,7 +100,7 @@ def resolved(texts: Sequence[str], collections: Sequence[Collection]) -> list[Sa
         wanted = links.posts(texts, collection.hosts)
         found |= addresses(collection, wanted) if wanted else {}
     hosts = {host for collection in collections for host in collection.hosts}
-    return [mark_safe(links.resolve(text, found, hosts)) for text in texts]  # noqa: S308 - sanitised when stored
+    return [mark_safe(links.resolve(text, found, hosts)) for text in texts]  # noqa: S308 - sanitized when stored
 
 
 def shown_document(document: Document) -> Shown:
@@ -109,19 +109,8 @@ def shown_document(document: Document) -> Shown:
     return Shown(_safe(document.title), body, _safe(""), document.tags)
 
 
-def shown_topic(topic: Topic, collections: Sequence[Collection]) -> Shown:
-    """A topic for `corpus/_topic.html`; its links lead into those collections that the reader may read.
-
-    The formula that a topic asks for is marked where it stands.
-    """
-    texts = topic.title, topic.body, topic.narrative
-    title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts
-    body, narrative = resolved(rest, collections)
-    return Shown(_safe(title), body, narrative, topic.tags)
-
-
 def _safe(title: str) -> SafeString:
-    return mark_safe(title)  # noqa: S308 - sanitised when stored
+    return mark_safe(title)  # noqa: S308 - sanitized when stored
 
 
 def thread_of(collection: Collection, docno: str) -> str | None:
@@ -138,7 +127,7 @@ def thread(collection: Collection, docno: str) -> Thread | None:
     comments = _comments(documents)
     head = next((document for document in documents if document.docno == docno), None)
     posts = _posts(collection, documents, comments, accepted=head.accepted if head else "")
-    duplicates, related = _neighbours(collection, documents)
+    duplicates, related = _neighbors(collection, documents)
     question = posts.pop(docno, None)
     return Thread(docno, question, list(posts.values()), duplicates, related)
 
@@ -208,9 +197,9 @@ def _name(one: Document | Comment, names: Mapping[str, str]) -> str:
     return f"user {one.author_code}" if one.author_code else ""
 
 
-def _neighbours(
+def _neighbors(
     collection: Collection, documents: Sequence[Document]
-) -> tuple[list[Neighbour], list[Neighbour]]:
+) -> tuple[list[Neighbor], list[Neighbor]]:
     """Threads linked with this one, in either direction: its duplicates, then those related. Each once."""
     ours = {document.pk for document in documents}
     rows = DocumentLink.objects.filter(Q(source__in=ours) | Q(target__in=ours)).order_by("pk")
@@ -218,12 +207,12 @@ def _neighbours(
         f"{end}__{field}" for end in ("source", "target") for field in ("docno", "thread", "title", "score")
     ]
     rows = rows.select_related("source", "target").only("kind", *ends)
-    found: dict[str, dict[str, Neighbour]] = {kind: {} for kind in DocumentLink.Kind.values}
+    found: dict[str, dict[str, Neighbor]] = {kind: {} for kind in DocumentLink.Kind.values}
     for link in rows:
         is_outgoing = link.source_id in ours
         other = link.target if is_outgoing else link.source
         if other.pk not in ours:
-            found[link.kind].setdefault(other.docno, _neighbour(collection, other, is_outgoing))
+            found[link.kind].setdefault(other.docno, _neighbor(collection, other, is_outgoing))
     for docno in found[DocumentLink.Kind.DUPLICATE]:
         found[DocumentLink.Kind.RELATED].pop(docno, None)
     duplicates, related = (
@@ -233,9 +222,9 @@ def _neighbours(
     return duplicates, related
 
 
-def _neighbour(collection: Collection, other: Document, is_outgoing: bool) -> Neighbour:
+def _neighbor(collection: Collection, other: Document, is_outgoing: bool) -> Neighbor:
     where = address(collection, other.thread, other.docno)
-    return Neighbour(other.docno, other.title, other.score, where, is_outgoing)
+    return Neighbor(other.docno, other.title, other.score, where, is_outgoing)
 
 
 class Page(NamedTuple):

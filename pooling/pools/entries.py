@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from django.core.paginator import Paginator
 from django.db.models import Count, Min, QuerySet
 
-from corpus import marking, sanitise
-from corpus.models import Collection, Document, Formula, Topic
-from corpus.thread_selectors import address, shown_topic
+from assay.html import highlight, sanitize
+from corpus.models import Collection, Document, Formula
+from corpus.threads.selectors import address
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
+from tracks.models import Topic
+from tracks.topics.selectors import shown_topic
 
 PAGE = 20
 MEMBERS_PAGE = 50
@@ -131,14 +133,14 @@ def excerpt(document: Document | None, formula: str) -> str:
     """The paragraph of a post, or its title, in which a formula stands, as stored HTML for the filter `as_body`."""
     if document is None:
         return ""
-    return marking.around(document.body, formula) or marking.around(document.title, formula)
+    return highlight.around(document.body, formula) or highlight.around(document.title, formula)
 
 
-def latex_of(collection: Collection | None, formulae: Iterable[str]) -> dict[str, str]:
-    """LaTeX of some formulae of a collection, where it is known. One query."""
+def latex_of(collection: Collection | None, formulas: Iterable[str]) -> dict[str, str]:
+    """LaTeX of some formulas of a collection, where it is known. One query."""
     if collection is None:
         return {}
-    found = Formula.objects.filter(collection=collection, code__in=set(formulae)).exclude(latex="")
+    found = Formula.objects.filter(collection=collection, code__in=set(formulas)).exclude(latex="")
     return dict(found.values_list("code", "latex"))
 
 
@@ -157,7 +159,7 @@ def _address(collection: Collection | None, document: Document | None) -> str:
 
 
 def _snippet(document: Document | None) -> str:
-    return "" if document is None else sanitise.plain(document.body)[:SNIPPET]
+    return "" if document is None else sanitize.plain(document.body)[:SNIPPET]
 
 
 def entry_page(entry: PoolEntry, pool: Pool, number: str | None) -> dict[str, Any]:

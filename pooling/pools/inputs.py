@@ -1,4 +1,4 @@
-"""What a pool is built from: the stored columns of runs, the formulae that they name, and what earlier pools hold."""
+"""What a pool is built from: the stored columns of runs, the formulas that they name, and what earlier pools hold."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -7,17 +7,18 @@ from typing import BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.clustering_selectors import latest_clustering
-from corpus.clustering_services import cluster_submitted
-from corpus.formula_selectors import formulae_of
-from corpus.formulae import Formulae
-from corpus.models import Collection, Track
-from pooling import columns
-from pooling.errors import IdsMissing, PoolRefused
+from assay.formats.runs import columns
+from assay.formulas.columns import Formulas
+from assay.pools.strategies import ByTopic, PoolInput, has_members
+from assay.protocols.schema import Protocol
+from corpus.clusterings.selectors import latest_clustering
+from corpus.clusterings.services import cluster_submitted
+from corpus.formulas.selectors import formulas_of
+from corpus.models import Collection
 from pooling.models import Pool, PoolEntry, PoolMember, Run
-from pooling.selectors import chain
-from pooling.strategies import ByTopic, PoolInput, has_members
-from protocols.schema import Protocol
+from pooling.pools.errors import IdsMissing, PoolRefused
+from pooling.pools.selectors import chain
+from tracks.models import Track
 
 Tell = Callable[[int, str], None]  # how many runs are read, and what is done now
 
@@ -26,7 +27,7 @@ class Materials(NamedTuple):
     """The arguments of `strategies.build_pool`, runs first."""
 
     inputs: list[PoolInput]
-    formulae: Formulae | None
+    formulas: Formulas | None
     known: ByTopic
     already: ByTopic
     tied: ByTopic
@@ -43,12 +44,12 @@ def read(
 ) -> Materials:
     """Read everything for a pool of some runs, in their order.
 
-    `makes_ids` says whether submitted formulae without visual ids get them, where the protocol clusters just these.
+    `makes_ids` says whether submitted formulas without visual ids get them, where the protocol clusters just these.
 
     Raises
     ------
     PoolRefused
-        A run's columns are gone or damaged, or the collection's formulae are not loaded or not clustered.
+        A run's columns are gone or damaged, or the collection's formulas are not loaded or not clustered.
     IdsMissing
         Visual ids are to be made first.
     """
@@ -56,12 +57,12 @@ def read(
     for i, run in enumerate(runs):
         tell(i, f"reading {run.tag}")
         inputs.append(PoolInput(_columns(run), run.team.name, run.tag, run.kind, run.pooled_as))
-    formulae = None
+    formulas = None
     if has_members(protocol):
-        tell(len(runs), "looking up formulae")
-        formulae = _formulae(track, protocol, [one.columns for one in inputs], makes_ids=makes_ids)
+        tell(len(runs), "looking up formulas")
+        formulas = _formulas(track, protocol, [one.columns for one in inputs], makes_ids=makes_ids)
     already, tied = _earlier(tops_up)
-    return Materials(inputs, formulae, known_items(track, protocol), already, tied)
+    return Materials(inputs, formulas, known_items(track, protocol), already, tied)
 
 
 def _columns(run: Run) -> columns.RunColumns:
@@ -72,29 +73,29 @@ def _columns(run: Run) -> columns.RunColumns:
         raise PoolRefused(f"The stored columns of the run {run.tag} cannot be read: {error}.") from error
 
 
-def _formulae(
+def _formulas(
     track: Track, protocol: Protocol, runs: Sequence[columns.RunColumns], *, makes_ids: bool
-) -> Formulae:
-    """The submitted formulae with their visual ids, as the protocol says that they come by them."""
+) -> Formulas:
+    """The submitted formulas with their visual ids, as the protocol says that they come by them."""
     collection = _collection(track)
     ids = submitted(run.docno for run in runs)
     is_of_submitted = protocol.instances.clustering == "submitted"
     if is_of_submitted and makes_ids:
         return cluster_submitted(collection, ids)
-    formulae = formulae_of(collection.pk, ids)
-    without = int((formulae.visual == b"").sum())
+    formulas = formulas_of(collection.pk, ids)
+    without = int((formulas.visual == b"").sum())
     if is_of_submitted and without and latest_clustering(collection, is_complete=True) is None:
         raise IdsMissing(without)
-    if not is_of_submitted and without == len(formulae):
+    if not is_of_submitted and without == len(formulas):
         raise PoolRefused(
-            f"None of the {len(ids):,} formulae of the runs has a visual id: the formulae of {collection} are to be "
-            "clustered first, on the page of its formulae."
+            f"None of the {len(ids):,} formulas of the runs has a visual id: the formulas of {collection} are to be "
+            "clustered first, on the page of its formulas."
         )
-    return formulae
+    return formulas
 
 
 def make_ids(track: Track, runs: Sequence[Run]) -> int:
-    """Give visual ids to the formulae of some runs, where the protocol clusters the submitted ones; how many there are.
+    """Give visual ids to the formulas of some runs, where the protocol clusters the submitted ones; how many there are.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def _collection(track: Track) -> Collection:
     if collection is None or collection.status != Collection.Status.READY:
         lack = "it has none" if collection is None else f"{collection} is not ready"
         raise PoolRefused(
-            f"{track} pools formulae by what they look like: that needs a collection with a formula index, and {lack}."
+            f"{track} pools formulas by what they look like: that needs a collection with a formula index, and {lack}."
         )
     return collection
 

@@ -9,15 +9,16 @@ from django.core.cache import cache
 from django.db.models import Max
 from django.urls import reverse
 
-from corpus.models import Job, Track
-from pooling import pool_inputs
-from pooling.charts import curve
-from pooling.errors import PoolRefused
+from assay.charts.pool import curve
+from assay.pools.preview import Preview, preview_pool, usual_seconds
+from assay.pools.strategies import PoolError, check_strategies
+from assay.protocols.schema import Protocol
+from jobs.models import Job
 from pooling.models import Pool, Run
-from pooling.preview import Preview, preview_pool, usual_seconds
-from pooling.selectors import runs_to_pool
-from pooling.strategies import PoolError, check_strategies
-from protocols.schema import Protocol
+from pooling.pools import inputs
+from pooling.pools.errors import PoolRefused
+from pooling.pools.selectors import runs_to_pool
+from tracks.models import Track
 
 KEPT_SECONDS = 600
 ROWS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
@@ -38,7 +39,7 @@ class Row(NamedTuple):
 
 
 def preview(track: Track, *, tops_up: Pool | None = None) -> Preview:
-    """The sizes of a pool at every depth; read anew where runs, formulae or protocol have changed.
+    """The sizes of a pool at every depth; read anew where runs, formulas or protocol have changed.
 
     Raises
     ------
@@ -53,8 +54,8 @@ def preview(track: Track, *, tops_up: Pool | None = None) -> Preview:
         return kept
     try:
         check_strategies(protocol)
-        read = pool_inputs.read(track, protocol, runs, tops_up=tops_up, makes_ids=False)
-        found = preview_pool(read.inputs, protocol=protocol, formulae=read.formulae, already=read.already)
+        read = inputs.read(track, protocol, runs, tops_up=tops_up, makes_ids=False)
+        found = preview_pool(read.inputs, protocol=protocol, formulas=read.formulas, already=read.already)
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
     cache.set(key, found, KEPT_SECONDS)

@@ -8,11 +8,11 @@ from io import StringIO
 
 from django.db import connection
 
-from corpus.models import Topic
-from pooling.errors import PoolRefused
-from pooling.members import Members
+from assay.pools.members import Members
+from assay.pools.strategies import BuiltPool
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
-from pooling.strategies import BuiltPool
+from pooling.pools.errors import PoolRefused
+from tracks.models import Topic
 
 
 def store(pool: Pool, built: BuiltPool, *, documents: Mapping[str, int], run_ids: Sequence[int]) -> None:

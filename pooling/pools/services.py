@@ -10,21 +10,24 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from corpus import jobs
-from corpus.formula_selectors import formulae_of
-from corpus.models import Collection, Job, Track, User
-from corpus.services import lock_track
-from pooling import pool_inputs, pool_rows
-from pooling.errors import PoolRefused
+from accounts.models import User
+from assay.formats.pools import members_tsv, pool_tsv
+from assay.pools.order import MAX_SEED, ORDERS
+from assay.pools.statistics import statistics
+from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
+from assay.pools.strategies import build_pool as build_units
+from assay.protocols.schema import JudgingOrder, Protocol
+from corpus.formulas.selectors import formulas_of
+from corpus.models import Collection
+from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
-from pooling.order import MAX_SEED, ORDERS
-from pooling.pool_files import members_tsv, pool_tsv
-from pooling.selectors import runs_to_pool
-from pooling.statistics import statistics
-from pooling.strategies import BuiltPool, PoolError, check_strategies, with_depth
-from pooling.strategies import build_pool as build_units
-from pooling.units import document_ids, has_units
-from protocols.schema import JudgingOrder, Protocol
+from pooling.pools import inputs, rows
+from pooling.pools.errors import PoolRefused
+from pooling.pools.selectors import runs_to_pool
+from pooling.runs.units import document_ids, has_units
+from tracks.models import Track
+from tracks.tracks import services as track_services
 
 
 def new_seed() -> int:
@@ -33,7 +36,7 @@ def new_seed() -> int:
 
 
 @transaction.atomic
-def request_pool(
+def request(
     *,
     track: Track,
     name: str,
@@ -54,7 +57,7 @@ def request_pool(
         The name is taken, the protocol cannot be followed, there is no run to pool, or the pool to be topped up is
         not ready or of another track or protocol.
     """
-    track = lock_track(track.pk)
+    track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
     _check_request(track, name=name, seed=seed, tops_up=tops_up)
     try:
@@ -83,7 +86,7 @@ def request_pool(
     )
     title = f"Build the pool {name} of {track}"[:200]
     pool.job = jobs.request(
-        kind="pooling.build_pool", title=title, arguments={"pool_id": pool.pk}, by=by, track=track
+        kind="pooling.build_pool", title=title, arguments={"pool_id": pool.pk}, by=by, subject=track
     )
     pool.save(update_fields=["job"])
     return pool
@@ -128,7 +131,7 @@ def _pool_retried(*, pool_id: int) -> None:
 
 
 @jobs.handler("pooling.build_pool", failed=_pool_failed, retried=_pool_retried)
-def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
+def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     """Build a requested pool. All of it is stored in one transaction, so that no half pool is ever seen.
 
     Raises
@@ -148,7 +151,7 @@ def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     protocol = with_order(pool.protocol.parsed, pool.order)
     runs = [one.run for one in pool_runs]
     total = len(runs) + 2
-    read = pool_inputs.read(
+    read = inputs.read(
         pool.track,
         protocol,
         runs,
@@ -168,7 +171,7 @@ def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     documents = _documents(pool, built)
     with progress.storing():
         Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
-        pool_rows.store(pool, built, documents=documents, run_ids=[run.pk for run in runs])
+        rows.store(pool, built, documents=documents, run_ids=[run.pk for run in runs])
         pool.sha256 = hashlib.sha256(pool_tsv(built)).hexdigest()
         if built.members is not None:
             found["members"]["sha256"] = hashlib.sha256(members_tsv(built)).hexdigest()
@@ -180,24 +183,24 @@ def build_pool(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
 
 @transaction.atomic
 def request_ids(*, track: Track, by: User) -> Job:
-    """Have visual ids made for the formulae of the runs that stand, so that a pool of them can be previewed.
+    """Have visual ids made for the formulas of the runs that stand, so that a pool of them can be previewed.
 
     Asked for twice, they are made once: the job that does it already is given back.
     """
-    track = lock_track(track.pk)
+    track = track_services.lock(track.pk)
     states = [Job.State.QUEUED, Job.State.RUNNING]
     unfinished = Job.objects.filter(track=track, kind="pooling.make_ids", state__in=states).first()
     if unfinished is not None:
         return unfinished
-    title = f"Make visual ids for the formulae of the runs of {track}"[:200]
+    title = f"Make visual ids for the formulas of the runs of {track}"[:200]
     return jobs.request(
-        kind="pooling.make_ids", title=title, arguments={"track_id": track.pk}, by=by, track=track
+        kind="pooling.make_ids", title=title, arguments={"track_id": track.pk}, by=by, subject=track
     )
 
 
 @jobs.handler("pooling.make_ids")
 def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
-    """Make visual ids for the formulae of the runs that stand. What is made stays, so that doing it again is harmless.
+    """Make visual ids for the formulas of the runs that stand. What is made stays, so that doing it again is harmless.
 
     Raises
     ------
@@ -205,8 +208,8 @@ def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
         A run's columns are gone or damaged, or there is no collection.
     """
     track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
-    progress.update(0, 1, "comparing formulae")
-    return {"n": pool_inputs.make_ids(track, list(runs_to_pool(track)))}
+    progress.update(0, 1, "comparing formulas")
+    return {"n": inputs.make_ids(track, list(runs_to_pool(track)))}
 
 
 def _documents(pool: Pool, built: BuiltPool) -> dict[str, int]:
@@ -222,9 +225,9 @@ def _documents(pool: Pool, built: BuiltPool) -> dict[str, int]:
     return document_ids(collection.pk, built.units.docno) if has_units(pool.track, protocol) else {}
 
 
-def _posts_of(collection: Collection, formulae: NDArray[np.bytes_]) -> dict[str, int]:
-    """Primary keys of the posts in which formulae stand, by formula."""
-    found = formulae_of(collection.pk, formulae)
+def _posts_of(collection: Collection, formulas: NDArray[np.bytes_]) -> dict[str, int]:
+    """Primary keys of the posts in which formulas stand, by formula."""
+    found = formulas_of(collection.pk, formulas)
     posts = document_ids(collection.pk, np.unique(found.post))
     pairs = zip(found.formula.tolist(), found.post.tolist(), strict=True)
     return {formula.decode(): posts[post.decode()] for formula, post in pairs if post.decode() in posts}

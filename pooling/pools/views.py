@@ -7,13 +7,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import AuthenticatedRequest, organizer_required
-from corpus.errors import Refused
-from corpus.selectors import tracks_for
-from pooling import entry_selectors, pool_previews, pool_services, selectors
-from pooling.errors import IdsMissing
-from pooling.forms import PoolForm, PreviewForm
+from accounts.access import AuthenticatedRequest, organizer_required
+from assay.errors import Refused
 from pooling.models import Pool
+from pooling.pools import entries, previews, selectors, services
+from pooling.pools.errors import IdsMissing
+from pooling.pools.forms import PoolForm, PreviewForm
+from tracks.tracks.selectors import tracks_for
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
 
@@ -23,7 +23,7 @@ READ_AND_POST = require_http_methods(["GET", "POST"])
 def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The pools of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    return render(request, "pooling/pools.html", {"track": track, "pools": selectors.pools_of(track)})
+    return render(request, "pooling/pools/pools.html", {"track": track, "pools": selectors.pools_of(track)})
 
 
 @READ_AND_POST
@@ -35,11 +35,11 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = PoolForm(request.POST or None, track=track, initial=asked_for)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect(pool_services.request_pool(track=track, by=request.user, **form.asked))
+            return redirect(services.request(track=track, by=request.user, **form.asked))
         except Refused as refusal:
             form.add_error(None, refusal.message)
     context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
-    return render(request, "pooling/new_pool.html", context)
+    return render(request, "pooling/pools/new_pool.html", context)
 
 
 @require_GET
@@ -47,23 +47,23 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What a pool would hold and cost at each depth, before anything is built. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = PreviewForm(request.GET, track=track, seconds=pool_previews.seconds_a_judgment(track))
+    form = PreviewForm(request.GET, track=track, seconds=previews.seconds_a_judgment(track))
     context: dict[str, Any] = {"track": track, "form": form, "tab": "pools"}
     context |= {"n_runs": selectors.runs_to_pool(track).count(), "asked": form.address}
     if form.is_valid():
         try:
-            context |= pool_previews.preview_page(track, **form.asked)
+            context |= previews.preview_page(track, **form.asked)
         except Refused as refusal:
             context |= {"refusal": refusal.message, "needs_ids": isinstance(refusal, IdsMissing)}
-    return render(request, "pooling/preview.html", context)
+    return render(request, "pooling/pools/preview.html", context)
 
 
 @require_POST
 @organizer_required
 def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Have visual ids made for the submitted formulae, and go to the job's page. Organizers only."""
+    """Have visual ids made for the submitted formulas, and go to the job's page. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    return redirect(pool_services.request_ids(track=track, by=request.user))
+    return redirect(services.request_ids(track=track, by=request.user))
 
 
 @require_GET
@@ -71,7 +71,7 @@ def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_required
 def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """A pool: its job while it is built, then what it is made of. Organizers only."""
-    return render(request, "pooling/pool.html", selectors.pool_page(_pool(pool_id)))
+    return render(request, "pooling/pools/pool.html", selectors.pool_page(_pool(pool_id)))
 
 
 def _pool(pool_id: int) -> Pool:
@@ -140,7 +140,7 @@ def pool_record(request: AuthenticatedRequest, pool_id: int) -> JsonResponse:
 def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """By topic: what each team alone brought, and how far down each run was taken. Organizers only."""
     context = selectors.depths_page(_ready(pool_id), request.GET.get("from", ""))
-    return render(request, "pooling/depths.html", context)
+    return render(request, "pooling/pools/depths.html", context)
 
 
 @require_GET
@@ -148,7 +148,7 @@ def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """How the runs of a pool overlap; one of them against all others if asked. Organizers only."""
     context = selectors.overlap_page(_ready(pool_id), request.GET.get("run", ""))
-    return render(request, "pooling/overlap.html", context)
+    return render(request, "pooling/pools/overlap.html", context)
 
 
 @require_GET
@@ -165,8 +165,8 @@ def pool_topic(request: AuthenticatedRequest, pool_id: int, code: str) -> HttpRe
     """The entries of one topic, with their members and who brought what. Organizers only: assessors never see it."""
     found = _ready(pool_id)
     topic = get_object_or_404(found.track.topics, code=code)
-    context = entry_selectors.topic_page(found, topic, request.GET.get("page"))
-    return render(request, "pooling/pool_topic.html", context)
+    context = entries.topic_page(found, topic, request.GET.get("page"))
+    return render(request, "pooling/pools/topic.html", context)
 
 
 @require_GET
@@ -174,6 +174,6 @@ def pool_topic(request: AuthenticatedRequest, pool_id: int, code: str) -> HttpRe
 def pool_entry(request: AuthenticatedRequest, pool_id: int, entry_id: int) -> HttpResponse:
     """One entry with all of its members. Organizers only."""
     found = _ready(pool_id)
-    entry = get_object_or_404(entry_selectors.entries_of(found), pk=entry_id)
-    context = entry_selectors.entry_page(entry, found, request.GET.get("page"))
-    return render(request, "pooling/pool_entry.html", context)
+    entry = get_object_or_404(entries.entries_of(found), pk=entry_id)
+    context = entries.entry_page(entry, found, request.GET.get("page"))
+    return render(request, "pooling/pools/entry.html", context)

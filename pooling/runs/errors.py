@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from corpus.errors import Refused
-from pooling.run_format import CheckedRun
+from assay.errors import Refused
+from assay.formats.runs.reader import CheckedRun
 
 if TYPE_CHECKING:
     from pooling.models import Run
@@ -52,25 +52,3 @@ class WithdrawalRefused(Refused):
     """A run that cannot be withdrawn any more, or not by this person."""
 
     title = "The run was not withdrawn"
-
-
-class TeamRefused(Refused):
-    """A team that cannot be made, or a person who cannot be in it."""
-
-    title = "The team was not changed"
-
-
-class PoolRefused(Refused):
-    """A pool that cannot be built."""
-
-    title = "The pool cannot be built"
-
-
-class IdsMissing(PoolRefused):
-    """A pool of distinct formulae that cannot be previewed before the submitted formulae have visual ids."""
-
-    def __init__(self, n: int) -> None:
-        super().__init__(
-            f"{n:,} of the submitted formulae have no visual id yet. Building a pool makes them; to look at a preview "
-            "before, have them made now."
-        )

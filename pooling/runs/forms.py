@@ -1,22 +1,19 @@
 """The forms of the pooling room: a run, a pool, and those of the admin."""
 
-from collections.abc import Mapping
 from typing import Any, BinaryIO, cast
-from urllib.parse import urlencode
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from corpus.errors import Refused
-from corpus.forms import bootstrapped
-from corpus.models import Track, User
-from pooling import selectors, services
-from pooling.errors import RunRefused
-from pooling.models import Pool, Run, Team
-from pooling.order import MAX_SEED
-from pooling.pool_services import new_seed
-from pooling.preview import FARTHEST
-from pooling.services import Declaration
+from accounts.models import User
+from assay.errors import Refused
+from pooling.models import Run, Team
+from pooling.runs import services
+from pooling.runs.errors import RunRefused
+from pooling.runs.services import Declaration
+from pooling.teams import selectors as team_selectors
+from tracks.models import Track
+from web.forms import bootstrapped
 
 POOLED_AS = [("", "as the protocol says"), ("primary", "as primary"), ("alternate", "as alternate")]
 
@@ -52,7 +49,7 @@ class RunForm(forms.Form):
 
     def __init__(self, *args: Any, track: Track, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        teams = selectors.teams_of(user, track)
+        teams = team_selectors.teams_of(user, track)
         cast(forms.ModelChoiceField[Team], self.fields["team"]).queryset = teams
         labels = dict(Run.Kind.choices)
         kinds = [kind for kind in track.protocol.parsed.runs.kinds if user.is_organizer or kind != "baseline"]
@@ -81,129 +78,6 @@ class RunForm(forms.Form):
 def bytes_of(upload: "UploadedFile[Any]") -> BinaryIO:
     """The file under an upload: a temporary file if it is large, so that it is never held in memory whole."""
     return cast(BinaryIO, upload.file)
-
-
-class PoolForm(forms.Form):
-    """A pool to be built: its name, seed, order of judging, and the depth for each kind of run that is pooled."""
-
-    name = forms.CharField(max_length=100)
-    seed = forms.IntegerField(
-        min_value=0,
-        max_value=MAX_SEED,
-        help_text="Decides whatever is drawn by lot. It is recorded; the same seed gives the same pool.",
-    )
-    order = forms.ChoiceField(
-        choices=Pool.Order.choices, label="Order of judging", help_text="Recorded with every judgment."
-    )
-    tops_up = forms.ModelChoiceField(
-        queryset=Pool.objects.none(),
-        required=False,
-        label="Tops up",
-        empty_label="nothing: a pool of its own",
-        help_text="The new pool holds only what that one does not; what was judged stays judged.",
-    )
-
-    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        rules = track.protocol.parsed.pool
-        self.kinds = list(rules.depth)
-        if not self.is_bound:
-            fresh = {"seed": new_seed(), "name": f"Pool {track.pools.count() + 1}", "order": rules.order}
-            self.initial = {**fresh, **self.initial}
-        cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
-        for kind, depth in rules.depth.items():
-            said = "The protocol leaves it open" if rules.depth_is_default else "The protocol says"
-            self.fields[f"depth_{kind}"] = forms.IntegerField(
-                label=f"Depth for {kind} runs",
-                min_value=0,
-                max_value=track.protocol.parsed.runs.max_ranks,
-                initial=depth,
-                help_text=f"{said}{'; usual is' if rules.depth_is_default else ''} {depth}. 0: not pooled.",
-            )
-        bootstrapped(self)
-
-    @property
-    def depth(self) -> dict[str, int]:
-        """Depths by kind of run."""
-        return {kind: self.cleaned_data[f"depth_{kind}"] for kind in self.kinds}
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The arguments of the service, track and person apart."""
-        data = self.cleaned_data
-        return {name: data[name] for name in ("name", "seed", "order", "tops_up")} | {"depth": self.depth}
-
-
-class PreviewForm(forms.Form):
-    """What a pool is to cost: the time of a judgment, the hours that there are, and the depth to look at."""
-
-    rate = forms.FloatField(
-        label="Seconds a judgment",
-        min_value=0.1,
-        max_value=86_400,
-        widget=forms.NumberInput(attrs={"step": "any"}),
-    )
-    budget = forms.FloatField(
-        label="Hours of judging that there are",
-        required=False,
-        min_value=0,
-        max_value=1e7,
-        widget=forms.NumberInput(attrs={"step": "any"}),
-    )
-    depth = forms.IntegerField(label="Depth to look at", required=False, min_value=1, max_value=FARTHEST)
-    tops_up = forms.ModelChoiceField(
-        queryset=Pool.objects.none(),
-        required=False,
-        label="Tops up",
-        empty_label="nothing: a pool of its own",
-    )
-
-    def __init__(self, data: Mapping[str, Any], *, track: Track, seconds: float) -> None:
-        super().__init__({"rate": seconds} | {name: data[name] for name in data})
-        cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
-        if not selectors.to_top_up(track).exists():
-            del self.fields["tops_up"]
-        bootstrapped(self)
-
-    @property
-    def address(self) -> str:
-        """What was asked as part of an address, the depth apart."""
-        return urlencode(
-            {name: self.data[name] for name in self.fields if name != "depth" and self.data.get(name)}
-        )
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The arguments of the preview."""
-        data = self.cleaned_data
-        return {
-            "seconds": data["rate"],
-            "hours": data["budget"],
-            "depth": data["depth"],
-            "tops_up": data.get("tops_up"),
-        }
-
-
-class TeamForm(forms.ModelForm[Team]):
-    """A team in the admin: refuses what the service would refuse."""
-
-    class Meta:
-        model = Team
-        fields = ["track", "name", "members"]
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or {}
-        track = self.instance.track if self.instance.pk else data.get("track")
-        if track is None or self.errors:
-            return data
-        try:
-            services.check_team_name(
-                track=track, name=data["name"], team=self.instance if self.instance.pk else None
-            )
-            services.check_members(track=track, members=list(data["members"]))
-        except Refused as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
-        return data
 
 
 class AdminRunForm(forms.ModelForm[Run]):

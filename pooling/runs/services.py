@@ -1,7 +1,7 @@
 """What changes teams and runs. Browser, admin, command and API all come through here."""
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -12,15 +12,16 @@ from django.core.files.storage import Storage
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.models import Track, User
-from corpus.services import lock_track
-from pooling import columns
-from pooling.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, TeamRefused, WithdrawalRefused
+from accounts.models import User
+from assay.formats.runs import columns
+from assay.formats.runs.reader import CheckedRun, UnknownForm, check_run
+from assay.formats.runs.rows import MAX_NAME
+from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from pooling.models import Run, Team
-from pooling.run_format import CheckedRun, UnknownForm, check_run
-from pooling.run_rows import MAX_NAME
-from pooling.run_seconds import NoSeconds, check_seconds, with_seconds
-from pooling.units import formula_lookup, unit_lookup
+from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
+from pooling.runs.units import formula_lookup, unit_lookup
+from tracks.models import Track
+from tracks.tracks import services as track_services
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Declaration:
     seconds: BinaryIO | None = None
 
 
-def check_only(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
+def check(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
     """Check a run against a track as its submission would, and store nothing.
 
     Raises
@@ -55,7 +56,7 @@ def check_only(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
             protocol=protocol,
             topics=topics,
             units=unit_lookup(track, protocol),
-            formulae=formula_lookup(track, protocol),
+            formulas=formula_lookup(track, protocol),
             name=file_name[-255:],
         )
     except UnknownForm as error:
@@ -73,7 +74,7 @@ def check_submission(
         As `submit_run` would.
     """
     _check_door(track=track, team=team, by=by, declared=declared)
-    checked = check_only(track=track, file=file, file_name=file_name)
+    checked = check(track=track, file=file, file_name=file_name)
     if checked.columns is None:
         raise RunRefused(checked)
     checked = _with_seconds(track=track, checked=checked, file=declared.seconds)
@@ -96,7 +97,7 @@ def _with_seconds(*, track: Track, checked: CheckedRun, file: BinaryIO | None) -
     return replace(checked, report=with_seconds(checked.report, seconds, protocol=protocol))
 
 
-def submit_run(
+def submit(
     *, track: Track, team: Team, by: User, file: BinaryIO, file_name: str, declared: Declaration
 ) -> Run:
     """Take a run for a team: its original bytes and its columns. A refused run leaves neither row nor file.
@@ -126,7 +127,7 @@ def submit_run(
         original = store("runs/original", File(file))
         stored_columns = store("runs/columns", ContentFile(columns.save(checked.columns)))
         stack.enter_context(transaction.atomic())
-        track = lock_track(track.pk)
+        track = track_services.lock(track.pk)
         _check_door(track=track, team=team, by=by, declared=declared)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
         _check_room(track=track, team=team, kind=declared.kind)
@@ -239,7 +240,7 @@ def _check_room(*, track: Track, team: Team, kind: str) -> None:
 
 
 @transaction.atomic
-def withdraw_run(*, run: Run, by: User) -> Run:
+def withdraw(*, run: Run, by: User) -> Run:
     """Take a run out of the campaign. Its row, files and report stay; organizers see them.
 
     Raises
@@ -247,7 +248,7 @@ def withdraw_run(*, run: Run, by: User) -> Run:
     WithdrawalRefused
         The track is closed, the run is withdrawn already, or the person is not of its team.
     """
-    track = lock_track(run.track_id)
+    track = track_services.lock(run.track_id)
     run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
     if not by.is_organizer and not run.team.members.filter(pk=by.pk).exists():
         raise WithdrawalRefused(f"{by} is not a member of {run.team}.")
@@ -260,66 +261,3 @@ def withdraw_run(*, run: Run, by: User) -> Run:
     run.withdrawn_at = timezone.now()
     run.save(update_fields=["status", "withdrawn_by", "withdrawn_at"])
     return run
-
-
-@transaction.atomic
-def create_team(*, track: Track, name: str, members: Collection[User] = ()) -> Team:
-    """Make a team of a track.
-
-    Raises
-    ------
-    TeamRefused
-        The name is taken or empty, or somebody may not be a member.
-    """
-    track = lock_track(track.pk)
-    check_team_name(track=track, name=name)
-    team = Team.objects.create(track=track, name=name.strip())
-    set_members(team=team, members=members)
-    return team
-
-
-@transaction.atomic
-def rename_team(*, team: Team, name: str) -> Team:
-    """Call a team otherwise.
-
-    Raises
-    ------
-    TeamRefused
-        The name is taken or empty.
-    """
-    check_team_name(track=lock_track(team.track_id), name=name, team=team)
-    team.name = name.strip()
-    team.save(update_fields=["name"])
-    return team
-
-
-def check_team_name(*, track: Track, name: str, team: Team | None = None) -> None:
-    """Refuse an empty name, and one that another team of the track has in any case of letters."""
-    others = Team.objects.filter(track=track, name__iexact=name.strip()).exclude(pk=team.pk if team else 0)
-    if not name.strip() or not name.isprintable():
-        raise TeamRefused("A team needs a name that can be printed.")
-    if others.exists():
-        raise TeamRefused(f"{track} has a team of the name {name.strip()} already.")
-
-
-@transaction.atomic
-def set_members(*, team: Team, members: Collection[User]) -> Team:
-    """Say who is in a team.
-
-    Raises
-    ------
-    TeamRefused
-        Somebody judges for the track.
-    """
-    check_members(track=lock_track(team.track_id), members=members)
-    team.members.set(members)
-    return team
-
-
-def check_members(*, track: Track, members: Collection[User]) -> None:
-    """Refuse an assessor of the track: nobody judges what their own team found."""
-    judging = (
-        track.assessors.filter(user__in=[member.pk for member in members]).select_related("user").first()
-    )
-    if judging is not None:
-        raise TeamRefused(f"{judging.user} judges for {track}, so cannot be a member of one of its teams.")

@@ -7,17 +7,18 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from corpus.formula_selectors import formulae_of
-from corpus.models import Collection, Document, Track
-from pooling.formula_checks import FormulaLookup
-from pooling.run_checks import ABSENT, FIT, OTHER_UNIT, UnitLookup
-from protocols.schema import Protocol
+from assay.formats.runs.formulas import FormulaLookup
+from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT, UnitLookup
+from assay.protocols.schema import Protocol
+from corpus.formulas.selectors import formulas_of
+from corpus.models import Collection, Document
+from tracks.models import Track
 
 BATCH = 20_000
 
 # Units that are rows of `Document`, and the kinds that such a row may have; none: any.
 KINDS: dict[str, tuple[str, ...]] = {"answer": (Document.Kind.ANSWER,), "document": ()}
-FORMULAE = {"formula", "visually-distinct-formula"}
+FORMULAS = {"formula", "visually-distinct-formula"}
 
 
 def has_units(track: Track, protocol: Protocol) -> bool:
@@ -48,19 +49,19 @@ def unit_lookup(track: Track, protocol: Protocol) -> UnitLookup | None:
     return lookup
 
 
-def has_formulae(track: Track, protocol: Protocol) -> bool:
-    """Whether runs rank formulae and can be looked up: a formula index of the collection is loaded."""
+def has_formulas(track: Track, protocol: Protocol) -> bool:
+    """Whether runs rank formulas and can be looked up: a formula index of the collection is loaded."""
     collection = track.collection
     if collection is None or collection.status != Collection.Status.READY:
         return False
-    return protocol.unit in FORMULAE and collection.formulae.exists()
+    return protocol.unit in FORMULAS and collection.formulas.exists()
 
 
 def formula_lookup(track: Track, protocol: Protocol) -> FormulaLookup | None:
-    """The collection's formulae of some ids; None where the protocol has other units or the collection no formulae."""
-    if track.collection_id is None or not has_formulae(track, protocol):
+    """The collection's formulas of some ids; None where the protocol has other units or the collection no formulas."""
+    if track.collection_id is None or not has_formulas(track, protocol):
         return None
-    return partial(formulae_of, track.collection_id)
+    return partial(formulas_of, track.collection_id)
 
 
 def document_ids(collection_id: int, docno: NDArray[np.bytes_]) -> dict[str, int]:

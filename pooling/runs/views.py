@@ -10,13 +10,15 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import AuthenticatedRequest, person_required
-from corpus.errors import Refused
-from corpus.models import Track
-from corpus.selectors import is_assessor, tracks_for
-from pooling import selectors, services
-from pooling.errors import RunRefused
-from pooling.forms import RunForm, bytes_of
+from accounts.access import AuthenticatedRequest, person_required
+from assay.errors import Refused
+from pooling.runs import selectors, services
+from pooling.runs.errors import RunRefused
+from pooling.runs.forms import RunForm, bytes_of
+from pooling.teams import selectors as team_selectors
+from tracks.assessors.selectors import is_assessor
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
 
@@ -38,11 +40,11 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context = {
         "track": track,
         "runs": selectors.runs_of(request.user, track),
-        "teams": selectors.teams_of(request.user, track),
+        "teams": team_selectors.teams_of(request.user, track),
         "is_taking_runs": services.is_taking_runs(track),
         "why_closed": services.why_closed(track),
     }
-    return render(request, "pooling/runs.html", context)
+    return render(request, "pooling/runs/runs.html", context)
 
 
 @READ_AND_POST
@@ -51,7 +53,7 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """Check a run, repair it, or hand it in. Members of the track's teams, and organizers."""
     track = _track(request, slug)
-    if not selectors.teams_of(request.user, track).exists():
+    if not team_selectors.teams_of(request.user, track).exists():
         raise PermissionDenied
     form = RunForm(request.POST or None, request.FILES or None, track=track, user=request.user)
     context: dict[str, Any] = selectors.submit_page(track) | {"form": form, "tab": "runs"}
@@ -61,12 +63,14 @@ def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
             return _submit_page(request, context)
         action = {"check": _check, "repair": _repair}.get(request.POST.get("action", ""), _submit)
         return action(request, context, form)
-    return render(request, "pooling/submit.html", context)
+    return render(request, "pooling/runs/submit.html", context)
 
 
 def _submit_page(request: AuthenticatedRequest, context: dict[str, Any]) -> HttpResponse:
     """The form with its report; for htmx the report alone, so that the chosen file stays chosen."""
-    template = "pooling/_submission.html" if request.headers.get("HX-Request") else "pooling/submit.html"
+    template = (
+        "pooling/runs/_submission.html" if request.headers.get("HX-Request") else "pooling/runs/submit.html"
+    )
     return render(request, template, context)
 
 
@@ -98,7 +102,7 @@ def _repair(request: AuthenticatedRequest, context: dict[str, Any], form: RunFor
     """The repaired file as a download."""
     upload = form.cleaned_data["file"]
     name = upload.name or "run"
-    checked = services.check_only(track=context["track"], file=bytes_of(upload), file_name=name)
+    checked = services.check(track=context["track"], file=bytes_of(upload), file_name=name)
     repaired = checked.repaired()
     if repaired is None:
         context["report"] = checked.report
@@ -112,7 +116,7 @@ def _repair(request: AuthenticatedRequest, context: dict[str, Any], form: RunFor
 def _submit(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
     """Hand the run in, and go to its page."""
     try:
-        run = services.submit_run(**_submission(request, context, form))
+        run = services.submit(**_submission(request, context, form))
     except RunRefused as refusal:
         context["report"] = refusal.checked.report
         return _submit_page(request, context)
@@ -138,7 +142,7 @@ def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
         "is_taking_runs": services.is_taking_runs(found.track),
         "tab": "runs",
     }
-    return render(request, "pooling/run.html", context)
+    return render(request, "pooling/runs/run.html", context)
 
 
 @require_GET
@@ -161,7 +165,9 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask, then take the run out of the campaign. Its team, and organizers, until the track closes."""
     found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
     if request.method == "GET":
-        return render(request, "pooling/withdraw.html", {"track": found.track, "run": found, "tab": "runs"})
-    services.withdraw_run(run=found, by=request.user)
+        return render(
+            request, "pooling/runs/withdraw.html", {"track": found.track, "run": found, "tab": "runs"}
+        )
+    services.withdraw(run=found, by=request.user)
     messages.success(request, f"{found.tag} is withdrawn.")
     return redirect(reverse("pooling:runs", args=[found.track.slug]))

@@ -5,14 +5,15 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from protocols.measure_names import parse_measure
-from scoring.analysis_selectors import label_page, newest, versions_beside
-from scoring.analysis_tables import Cell, Table, comparison_tables, tables_of, units_table
-from scoring.charts import CurveChart, curve_chart
+from accounts.access import Visitor, is_organizer
+from assay.charts.scores import CurveChart, curve_chart
+from assay.formats.scores import as_csv, as_tsv, shown
+from assay.measures.names import parse_measure
+from assay.statistics.analysis_tables import Cell, Table, comparison_tables, tables_of, units_table
+from assay.statistics.unit_counts import unit_counts
+from scoring.analyses.selectors import label_page, newest, versions_beside
 from scoring.models import Analysis, Leaderboard
-from scoring.selectors import Visitor, is_organizer, qrels_columns
-from scoring.tables import as_csv, as_tsv, shown
-from scoring.unit_counts import unit_counts
+from scoring.qrels.selectors import qrels_columns
 
 LONG = 40  # rows that stand open; a longer table is folded
 SAYS = {

@@ -7,10 +7,11 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from accounts.access import Visitor, is_organizer
+from assay.statistics.side_by_side import SideBySide, by_label
+from scoring.evaluations.selectors import topic_values
+from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
-from scoring.run_selectors import topic_values
-from scoring.selectors import Visitor, is_organizer, leaderboards_for
-from scoring.side_by_side import SideBySide, by_label
 
 
 def analyses_for(user: Visitor) -> QuerySet[Analysis]:

@@ -9,29 +9,30 @@ from typing import Any, cast
 import numpy as np
 from django.db import transaction
 
-from corpus import jobs
-from corpus.models import Track, User
-from pooling import pool_inputs
-from pooling.columns import Ranked
-from pooling.depth import PooledUnits
+from accounts.models import User
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.runs.columns import Ranked
+from assay.measures import score_run
+from assay.measures.names import parse_measures
+from assay.pools.depth import PooledUnits
+from assay.pools.strategies import PoolError, build_pool
+from assay.protocols.schema import Average
+from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
+from assay.statistics.side_by_side import side_by_side
+from assay.statistics.topic_stability import topic_stability
+from assay.statistics.tukey import tukey_hsd
+from assay.statistics.unit_counts import unit_counts
+from jobs import services as jobs
 from pooling.models import Run
-from pooling.selectors import runs_to_pool
-from pooling.strategies import PoolError, build_pool
-from protocols.measure_names import parse_measures
-from protocols.schema import Average
-from scoring.analysis_selectors import evaluated, scores_of, versions_beside
-from scoring.errors import AnalysisRefused
-from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
+from pooling.pools import inputs
+from pooling.pools.selectors import runs_to_pool
+from scoring.analyses.errors import AnalysisRefused
+from scoring.analyses.selectors import evaluated, scores_of, versions_beside
+from scoring.evaluations.stored_runs import judged_documents, ranking_of
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
-from scoring.qrels_columns import QrelsColumns
-from scoring.reusability import Scoring, depth_curve, leave_one_team_out
-from scoring.selectors import qrels_columns
-from scoring.side_by_side import side_by_side
-from scoring.stored_runs import judged_documents, ranking_of
-from scoring.topic_stability import topic_stability
-from scoring.tukey import tukey_hsd
-from scoring.unit_counts import unit_counts
+from scoring.qrels.selectors import qrels_columns
+from tracks.models import Track
 
 PARTS = 10  # depths of the curve, in equal parts of the deepest
 
@@ -39,9 +40,7 @@ Found = dict[str, Any]
 
 
 @transaction.atomic
-def request_analysis(
-    *, leaderboard: Leaderboard, kind: str, by: User, beside: Sequence[Qrels] = ()
-) -> Analysis:
+def request(*, leaderboard: Leaderboard, kind: str, by: User, beside: Sequence[Qrels] = ()) -> Analysis:
     """Record what is to be found out, and queue the work.
 
     `beside` are other versions of the track's qrels, which `Analysis.Kind.BESIDE` needs.
@@ -56,7 +55,7 @@ def request_analysis(
         raise AnalysisRefused(f"There is no analysis {kind!r}; use {', '.join(Analysis.Kind.values)}.")
     if board.status != Leaderboard.Status.READY:
         raise AnalysisRefused(
-            f"The leaderboard is {board.get_status_display()}; only a finished one is analysed."
+            f"The leaderboard is {board.get_status_display()}; only a finished one is analyzed."
         )
     _refuse_while_computing(board, kind)
     chosen = versions_beside(board).filter(pk__in=[one.pk for one in beside])
@@ -70,11 +69,11 @@ def request_analysis(
         created_by=by,
     )
     analysis.job = jobs.request(
-        kind="scoring.analyse",
-        title=f"Analyse {board}: {analysis.get_kind_display()}"[:200],
+        kind="scoring.analyze",
+        title=f"Analyze {board}: {analysis.get_kind_display()}"[:200],
         arguments={"analysis_id": analysis.pk},
         by=by,
-        track=board.track,
+        subject=board.track,
     )
     analysis.save(update_fields=["job"])
     return analysis
@@ -98,8 +97,8 @@ def _analysis_retried(*, analysis_id: int) -> None:
     failed.update(status=Analysis.Status.COMPUTING)
 
 
-@jobs.handler("scoring.analyse", failed=_analysis_failed, retried=_analysis_retried)
-def analyse(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
+@jobs.handler("scoring.analyze", failed=_analysis_failed, retried=_analysis_retried)
+def compute(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
     """Find out what was asked, and store it whole.
 
     Raises
@@ -179,7 +178,7 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
     """The pool of the track's runs, to each part of the depths that were judged; whole alone, if there are none."""
     track = analysis.leaderboard.track
     protocol = track.protocol.parsed
-    read = pool_inputs.read(
+    read = inputs.read(
         track,
         protocol,
         runs,
@@ -197,7 +196,7 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
                 protocol=protocol,
                 seed=analysis.seed,
                 depth=depth,
-                formulae=read.formulae,
+                formulas=read.formulas,
                 known=read.known,
             )
         except PoolError as error:

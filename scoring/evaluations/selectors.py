@@ -5,17 +5,21 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from protocols.measure_names import parse_measure
-from scoring.charts import curve_chart, difference_chart, topic_chart
-from scoring.errors import LeaderboardRefused
+from accounts.access import Visitor, is_organizer
+from accounts.models import User
+from assay.charts.scores import curve_chart, difference_chart, topic_chart
+from assay.formats.scores import ALL, shown
+from assay.measures.names import parse_measure
+from assay.statistics.rank_correlation import overlap_of_runs
+from assay.statistics.significance import paired_t, randomization
+from pooling.models import Team
+from scoring.evaluations.stored_runs import columns_of
+from scoring.leaderboards.errors import LeaderboardRefused
+from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.rank_correlation import overlap_of_runs
-from scoring.selectors import Visitor, evaluations_for, is_organizer
-from scoring.significance import paired_t, randomisation
-from scoring.stored_runs import columns_of
-from scoring.tables import ALL, shown
 
 EXTREMES = 5  # topics named where a run wins and loses most
 
@@ -185,11 +189,25 @@ def _overlap(first: Evaluation, second: Evaluation) -> str:
 
 def _tests(scores: np.ndarray[Any, np.dtype[np.float64]], seed: int) -> dict[str, Any]:
     """The two tests of one pair; nothing to adjust, as it is one."""
-    lots = randomisation(scores, seed=seed)
+    lots = randomization(scores, seed=seed)
     return {
-        "randomisation": float(lots.p[0, 1]),
+        "randomization": float(lots.p[0, 1]),
         "is_exact": lots.is_exact,
         "n_permutations": lots.n_permutations,
         "seed": seed,
         "t": float(paired_t(scores).p[0, 1]),
     }
+
+
+def evaluations_for(user: Visitor) -> QuerySet[Evaluation]:
+    """Evaluations whose topics a person may see, one by one."""
+    evaluations = Evaluation.objects.select_related(
+        "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
+    )
+    evaluations = evaluations.defer("run__report")
+    if is_organizer(user):
+        return evaluations
+    may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
+    if isinstance(user, User):
+        may_see |= Q(run__team__in=Team.objects.filter(members=user))
+    return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))

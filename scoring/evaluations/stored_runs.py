@@ -4,19 +4,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from corpus.formula_selectors import formulae_of
-from corpus.models import Collection, Track
-from pooling.columns import Ranked, RunColumns, load, load_ranking
+from assay.evaluation.distinct_formulas import collapse_instances
+from assay.evaluation.duplicates import DuplicatesError, with_duplicates
+from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.protocol_rules import NotComputed, check_units
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.runs.columns import Ranked, RunColumns, load, load_ranking
+from corpus.formulas.selectors import formulas_of
+from corpus.models import Collection
 from pooling.models import PoolMember, Run
-from pooling.selectors import chain
-from scoring.distinct_formulae import collapse_instances
-from scoring.duplicates import DuplicatesError, with_duplicates
-from scoring.errors import LeaderboardRefused
-from scoring.matching import JudgedDocuments
+from pooling.pools.selectors import chain
+from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.models import Qrels
-from scoring.protocol_rules import NotComputed, check_units
-from scoring.qrels_columns import QrelsColumns
-from scoring.selectors import qrels_columns
+from scoring.qrels.selectors import qrels_columns
+from tracks.models import Track
 
 
 def check_can_be_scored(track: Track) -> None:
@@ -25,11 +26,11 @@ def check_can_be_scored(track: Track) -> None:
     Raises
     ------
     LeaderboardRefused
-        It scores visually distinct formulae, and the track has no collection that could tell them.
+        It scores visually distinct formulas, and the track has no collection that could tell them.
     """
     how = "the track needs a collection whose formula index is imported"
     try:
-        check_units(track.protocol.parsed, has_formulae=_has_collection(track), how=how)
+        check_units(track.protocol.parsed, has_formulas=_has_collection(track), how=how)
     except NotComputed as error:
         raise LeaderboardRefused(f"{error}.") from None
 
@@ -39,7 +40,7 @@ def _has_collection(track: Track) -> bool:
 
 
 def ranking_of(run: Run, track: Track) -> Ranked:
-    """A run as its track's protocol scores it: of formula instances only what is left as distinct formulae.
+    """A run as its track's protocol scores it: of formula instances only what is left as distinct formulas.
 
     Only what scoring needs is read of the file, and one run at a time: memory does not grow with their number.
 
@@ -53,7 +54,7 @@ def ranking_of(run: Run, track: Track) -> Ranked:
         with _reading(run) as file:
             return load_ranking(file)
     columns = columns_of(run)
-    return collapse_instances(columns, formulae_of(track.collection_id, columns.docno)).columns
+    return collapse_instances(columns, formulas_of(track.collection_id, columns.docno)).columns
 
 
 def columns_of(run: Run) -> RunColumns:

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.shortcuts import get_object_or_404
 
-from corpus.models import User
-from protocols.measure_names import parse_measure
-from scoring.board_selectors import BoardRow, board_rows
+from accounts.access import Visitor, is_organizer
+from accounts.models import User
+from assay.formats.scores import shown
+from assay.measures.names import parse_measure
+from assay.statistics.rank_correlation import kendall_tau, ranks
+from scoring.leaderboards.selectors import BoardRow, board_rows, leaderboards_for
 from scoring.models import Leaderboard, Qrels, QrelsEntry
-from scoring.rank_correlation import kendall_tau, ranks
-from scoring.selectors import CHUNK, Visitor, is_organizer, leaderboards_for
-from scoring.tables import shown
+from scoring.qrels.selectors import CHUNK
 
 SHOWN_UNITS = 200  # changed judgments that the page lists; the counts are of all
 

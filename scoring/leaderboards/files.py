@@ -7,10 +7,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from scoring.board_selectors import BoardRow, leaderboard_page
+from accounts.access import Visitor
+from assay.formats.scores import as_csv, as_tsv, one_word
+from scoring.leaderboards.selectors import BoardRow, leaderboard_page
 from scoring.models import Leaderboard
-from scoring.selectors import Visitor
-from scoring.tables import as_csv, as_tsv, one_word
 
 LATEX = str.maketrans(
     {

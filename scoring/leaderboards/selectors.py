@@ -3,13 +3,17 @@
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from corpus.models import User
+from django.db.models import Q, QuerySet
+
+from accounts.access import Visitor, is_organizer
+from accounts.models import User
+from assay.formats.scores import ALL, shown
+from assay.measures.names import parse_measure
+from assay.statistics.leaderboard import MeasureStatistics, measure_statistics
 from pooling.models import Run, Team
-from protocols.measure_names import parse_measure
-from scoring.board_statistics import MeasureStatistics, measure_statistics
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.selectors import Visitor, is_organizer, leaderboards_for
-from scoring.tables import ALL, shown
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
 
 SHOWN = {"all": "all runs", "best": "best of each team", "primary": "primary runs"}
 
@@ -217,3 +221,22 @@ def _with_judged(labels: dict[str, str]) -> dict[str, str]:
     """The labels with that of the judged share before that of the unjudged."""
     before = {name: label for name, label in labels.items() if name not in {"unjudged", "missing"}}
     return before | {"judged": "judged@10"} | {name: labels[name] for name in ("unjudged", "missing")}
+
+
+def leaderboards_for(user: Visitor) -> QuerySet[Leaderboard]:
+    """Leaderboards that a person may see."""
+    boards = Leaderboard.objects.select_related(
+        "track__protocol", "qrels", "job", "created_by", "released_by"
+    )
+    if is_organizer(user):
+        return boards
+    may_see = Q(release=Leaderboard.Release.PUBLIC)
+    if isinstance(user, User):
+        own_tracks = Team.objects.filter(members=user).values("track")
+        may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
+    return boards.filter(may_see, track__in=tracks_for(user))
+
+
+def leaderboards_of(user: Visitor, track: Track) -> QuerySet[Leaderboard]:
+    """Leaderboards of a track that a person may see, newest first."""
+    return leaderboards_for(user).filter(track=track)

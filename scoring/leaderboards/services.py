@@ -7,26 +7,27 @@ from typing import Any, NamedTuple, cast
 from django.db import transaction
 from django.utils import timezone
 
-from corpus import jobs
-from corpus.models import Track, User
+from accounts.models import User
+from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.protocol_rules import measures_of
+from assay.formats.scores import score_rows
+from assay.measures import RunScores, score_run
+from assay.measures.names import Measure, parse_measures
+from assay.protocols.schema import Average
+from assay.statistics.leaderboard import JudgedShares, board_statistics, judged_shares, mean_curves
+from jobs import services as jobs
 from pooling.models import Run
-from protocols.measure_names import Measure, parse_measures
-from protocols.schema import Average
-from scoring import selectors
-from scoring.board_statistics import JudgedShares, board_statistics, judged_shares, mean_curves
-from scoring.errors import LeaderboardRefused
-from scoring.matching import JudgedDocuments
-from scoring.measures import RunScores, score_run
+from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
+from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.models import Evaluation, Leaderboard, Qrels, Score
-from scoring.protocol_rules import measures_of
-from scoring.stored_runs import check_can_be_scored, judged_documents, ranking_of
-from scoring.tables import score_rows
+from scoring.qrels import selectors as qrels_selectors
+from tracks.models import Track
 
 CHUNK = 5_000
 
 
 @transaction.atomic
-def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
+def request(*, qrels: Qrels, by: User) -> Leaderboard:
     """Record a leaderboard of the runs that stand when a worker takes it up, and queue the work.
 
     Raises
@@ -37,7 +38,7 @@ def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
     qrels = Qrels.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=qrels.pk)
     protocol = qrels.track.protocol.parsed
     _refuse_while_scoring(qrels)
-    if not selectors.runs_to_score(qrels.track).exists():
+    if not qrels_selectors.runs_to_score(qrels.track).exists():
         kinds = ", ".join(protocol.runs.scored_kinds)
         raise LeaderboardRefused(
             f"{qrels.track} has no run to score; the protocol scores runs of the kinds {kinds}."
@@ -58,7 +59,7 @@ def request_leaderboard(*, qrels: Qrels, by: User) -> Leaderboard:
         title=f"Score the runs of {qrels.track} against qrels {qrels}"[:200],
         arguments={"leaderboard_id": board.pk},
         by=by,
-        track=qrels.track,
+        subject=qrels.track,
     )
     board.save(update_fields=["job"])
     return board
@@ -79,7 +80,7 @@ def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
     if not Leaderboard.objects.filter(track=qrels.track_id, status=Leaderboard.Status.READY).exists():
         return None
     try:
-        return request_leaderboard(qrels=qrels, by=by)
+        return request(qrels=qrels, by=by)
     except LeaderboardRefused:
         return None
 
@@ -104,7 +105,7 @@ class _Scored(NamedTuple):
 
 
 @jobs.handler("scoring.score_runs", failed=_scoring_failed, retried=_scoring_retried)
-def score_runs(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
+def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     """Score every standing run of a scored kind. Stored in one transaction: there is never a half leaderboard.
 
     Raises
@@ -143,7 +144,7 @@ def _scored(
     average: Average,
     progress: jobs.Progress,
 ) -> Iterator[_Scored]:
-    runs, rules = list(selectors.runs_to_score(track)), track.protocol.parsed.scoring
+    runs, rules = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed.scoring
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
         ranking = ranking_of(run, track)
@@ -188,7 +189,7 @@ def _store(
 
 
 @transaction.atomic
-def release_leaderboard(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
+def release(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
     """Let a leaderboard be seen: by organizers only (which withdraws a release), by the track's teams, by everybody.
 
     Asking for the level that it has changes nothing.

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.http import Http404
 
+from accounts.access import Visitor, is_organizer
+from assay.formats.scores import shown
+from assay.measures.names import parse_measure
 from pooling.models import Contribution
-from protocols.measure_names import parse_measure
-from scoring.board_selectors import BoardRow, board_rows
+from scoring.evaluations.selectors import topic_values
+from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard, QrelsEntry
-from scoring.run_selectors import topic_values
-from scoring.selectors import CHUNK, Visitor, is_organizer
-from scoring.tables import shown
+from scoring.qrels.selectors import CHUNK
 
 
 class TopicSpread(NamedTuple):

@@ -5,10 +5,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from corpus.access import AuthenticatedRequest, organizer_required
-from scoring import export_selectors, selectors
-from scoring.forms import ExportForm
-from scoring.qrels_exports import SplitError
+from accounts.access import AuthenticatedRequest, organizer_required
+from assay.formats.qrels.exports import SplitError
+from scoring.qrels import exports, selectors
+from scoring.qrels.forms import ExportForm
 
 
 def _zip(content: bytes, name: str) -> HttpResponse:
@@ -25,14 +25,12 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponse:
     form = ExportForm(request.GET if "to" in request.GET else None)
     if form.is_valid():
         try:
-            return _zip(
-                export_selectors.qrels_package(found, **form.cleaned_data), export_selectors.file_stem(found)
-            )
+            return _zip(exports.qrels_package(found, **form.cleaned_data), exports.file_stem(found))
         except SplitError as error:
             form.add_error("test_share", f"{error}.")
     return render(
         request,
-        "scoring/qrels_export.html",
+        "scoring/qrels/export.html",
         {"track": found.track, "qrels": found, "form": form, "tab": "qrels_list"},
     )
 
@@ -43,4 +41,4 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponse:
 def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """The judgments of a version's track, without names. Organizers only."""
     found = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    return _zip(export_selectors.judgments_package(found), f"judgments.{found.track.slug}.v{found.version}")
+    return _zip(exports.judgments_package(found), f"judgments.{found.track.slug}.v{found.version}")

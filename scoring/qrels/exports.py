@@ -3,11 +3,11 @@
 import csv
 from io import StringIO
 
+from assay.formats.qrels.exports import Part, code_names, package, sealed, split_by_lot, zipped
+from assay.formats.spreadsheet import harmless
 from assessment.models import Judgment
-from corpus.spreadsheets import harmless
 from scoring.models import Qrels
-from scoring.qrels_exports import Part, code_names, package, sealed, split_by_lot, zipped
-from scoring.selectors import qrels_columns
+from scoring.qrels.selectors import qrels_columns
 
 DEFAULT_SEED = 1
 JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds")

@@ -5,11 +5,11 @@ from typing import Any, cast
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from corpus.forms import bootstrapped
-from corpus.models import Track
+from assay.formats.qrels.exports import FORMS
+from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from pooling.models import Pool
-from scoring.qrels_exports import FORMS
-from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
+from tracks.models import Track
+from web.forms import bootstrapped
 
 MAX_MB = 16  # a million lines, which take about half a gigabyte while they are read
 MAX_BYTES = MAX_MB << 20

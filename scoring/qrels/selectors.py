@@ -9,55 +9,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from corpus.models import Track, User
-from corpus.selectors import tracks_for
-from pooling.models import Run, Team
-from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
-from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
-from scoring.tables import ALL, HEADER, ScoreRow, one_word
+from accounts.access import Visitor, is_organizer
+from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
+from assay.formats.scores import ALL, HEADER, ScoreRow, one_word
+from pooling.models import Run
+from scoring.leaderboards.selectors import leaderboards_for
+from scoring.models import Evaluation, Qrels, QrelsEntry, Score
+from tracks.models import Track
 
-Visitor = User | AnonymousUser
 CHUNK = 5_000
-
-
-def is_organizer(user: Visitor) -> bool:
-    return isinstance(user, User) and user.is_organizer
-
-
-def leaderboards_for(user: Visitor) -> QuerySet[Leaderboard]:
-    """Leaderboards that a person may see."""
-    boards = Leaderboard.objects.select_related(
-        "track__protocol", "qrels", "job", "created_by", "released_by"
-    )
-    if is_organizer(user):
-        return boards
-    may_see = Q(release=Leaderboard.Release.PUBLIC)
-    if isinstance(user, User):
-        own_tracks = Team.objects.filter(members=user).values("track")
-        may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
-    return boards.filter(may_see, track__in=tracks_for(user))
-
-
-def leaderboards_of(user: Visitor, track: Track) -> QuerySet[Leaderboard]:
-    """Leaderboards of a track that a person may see, newest first."""
-    return leaderboards_for(user).filter(track=track)
-
-
-def evaluations_for(user: Visitor) -> QuerySet[Evaluation]:
-    """Evaluations whose topics a person may see, one by one."""
-    evaluations = Evaluation.objects.select_related(
-        "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
-    )
-    evaluations = evaluations.defer("run__report")
-    if is_organizer(user):
-        return evaluations
-    may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
-    if isinstance(user, User):
-        may_see |= Q(run__team__in=Team.objects.filter(members=user))
-    return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
 
 
 def qrels_for(user: Visitor) -> QuerySet[Qrels]:

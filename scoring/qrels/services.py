@@ -8,16 +8,12 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, F, Max, OuterRef, Q
 
-from assessment.models import Judgment, TopicAssignment
-from corpus.models import Assessor, Topic, Track, User
-from corpus.services import lock_track
-from pooling.models import Pool, PoolEntry, PoolMember
-from pooling.run_checks import ABSENT
-from pooling.selectors import chain
-from pooling.units import unit_lookup
-from protocols.schema import Protocol
-from scoring.errors import QrelsRefused
-from scoring.freezing import (
+from accounts.models import User
+from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
+from assay.formats.runs.rules import ABSENT
+from assay.formats.scores import ALL
+from assay.protocols.schema import Protocol
+from assay.qrels.freezing import (
     Conflict,
     Frozen,
     Member,
@@ -28,9 +24,14 @@ from scoring.freezing import (
     freeze_group,
     known_items,
 )
+from assessment.models import Judgment, TopicAssignment
+from pooling.models import Pool, PoolEntry, PoolMember
+from pooling.pools.selectors import chain
+from pooling.runs.units import unit_lookup
 from scoring.models import Qrels, QrelsEntry
-from scoring.qrels_format import QrelsColumns, columns_from, format_qrels
-from scoring.tables import ALL
+from scoring.qrels.errors import QrelsRefused
+from tracks.models import Assessor, Topic, Track
+from tracks.tracks import services as track_services
 
 CHUNK = 5_000
 CONFLICTS_NAMED = 20
@@ -38,7 +39,7 @@ DOCNOS_NAMED = 20
 
 
 @transaction.atomic
-def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = ()) -> Qrels:
+def freeze_judgments(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = ()) -> Qrels:
     """Make a version of a pool's units, and of those of the pools that it tops up, by the rule of its protocol.
 
     What was judged for another pool of the track counts as well: a judgment is of a document of a topic.
@@ -50,7 +51,7 @@ def freeze_qrels(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = 
         The pool is not ready, judgments contradict one another, no topic is left, or nothing has changed since
         another version.
     """
-    track = lock_track(pool.track_id)
+    track = track_services.lock(pool.track_id)
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(
             f"The pool “{pool}” is not ready; qrels are frozen from a pool that has been built."
@@ -110,7 +111,7 @@ def _store_group(qrels: Qrels, group: str, alone: Frozen) -> None:
 
 
 @transaction.atomic
-def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: User, name: str = "") -> Qrels:
+def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User, name: str = "") -> Qrels:
     """Make a version from a file that was read, with a note of what in it is not the track's.
 
     Raises
@@ -118,7 +119,7 @@ def import_qrels(*, track: Track, columns: QrelsColumns, file_name: str, by: Use
     QrelsRefused
         The track knows none of the topics, or another version has the same judgments.
     """
-    track = lock_track(track.pk)
+    track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     unknown = [code for code in columns.topics.tolist() if code not in codes]

@@ -4,7 +4,7 @@
   const { outbox, drafts } = window.assay;
   const main = document.getElementById("main");
   const form = document.getElementById("judgment");
-  const assignment = main.dataset.assignment;
+  const task = main.dataset.task;
   const radios = [...form.querySelectorAll('input[name="choice"]')];
   const comment = form.elements.comment;
   const button = document.getElementById("submit");
@@ -25,9 +25,9 @@
     meaning.textContent = radio ? definition(radio) : hint;
   }
   function changed() {
-    drafts.set(assignment, { choice: chosen()?.value ?? "", comment: comment.value });
+    drafts.set(task, { choice: chosen()?.value ?? "", comment: comment.value });
     // A submission that waits was for another choice: it is not sent any more, what stands on the page will be.
-    const waiting = outbox.get(assignment);
+    const waiting = outbox.get(task);
     hold(Boolean(waiting));
     show();
   }
@@ -41,8 +41,8 @@
 
   // -- what was typed before stands again
   function restore() {
-    const left = outbox.get(assignment);
-    const draft = left?.fields ?? drafts.get(assignment);
+    const left = outbox.get(task);
+    const draft = left?.fields ?? drafts.get(task);
     if (!draft || (!draft.choice && !draft.comment)) return false;
     const isAsStored = draft.choice === (chosen()?.value ?? "") && draft.comment === comment.value;
     if (!left && isAsStored) return false;
@@ -51,7 +51,7 @@
     if (left && !left.refused) return true;
     // What was refused is sent again only when the assessor says so, knowing what stands now.
     if (left) outbox.strike(left);
-    drafts.set(assignment, { choice: draft.choice, comment: draft.comment });
+    drafts.set(task, { choice: draft.choice, comment: draft.comment });
     say(left ? `Not saved. ${left.refused}` : "Your choice from before is here again. It is not submitted yet.", left ? "bad" : "");
     return false;
   }
@@ -65,23 +65,23 @@
   }
   function entry(seconds, uuid) {
     const radio = chosen();
-    const waiting = outbox.get(assignment);
+    const waiting = outbox.get(task);
     const fields = { choice: radio.value, comment: comment.value.trim(), shown: form.elements.shown.value, seconds };
     const isSame = waiting && waiting.fields.choice === fields.choice && waiting.fields.comment === fields.comment && !waiting.refused;
     if (isSame) return waiting;
     const request_id = uuid();
     const sent = [...(waiting?.sent ?? []), request_id];
-    return { assignment, address: form.action, label: main.dataset.label, choiceLabel: radio.dataset.label, fields: { ...fields, request_id }, sent };
+    return { task, address: form.action, label: main.dataset.label, choiceLabel: radio.dataset.label, fields: { ...fields, request_id }, sent };
   }
   function refused(mine, answer) {
-    drafts.set(assignment, { choice: mine.fields.choice, comment: mine.fields.comment });
+    drafts.set(task, { choice: mine.fields.choice, comment: mine.fields.comment });
     if (answer.standing) form.elements.shown.value = answer.standing.judgment;
     if (answer.errors?.comment) comment.focus();
   }
 
   const isAsSubmitted = (waiting) => waiting.fields.choice === chosen()?.value && waiting.fields.comment === comment.value.trim();
   const page = { complaint, entry, isAsSubmitted, refused, kept: "Your choice is" };
-  const { say, submit, hold } = window.assay.submission(form, assignment, page);
+  const { say, submit, hold } = window.assay.submission(form, task, page);
 
   // -- single keys
   const isTyping = (element) => element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');

@@ -5,7 +5,7 @@
   const { outbox, drafts } = window.assay;
   const main = document.getElementById("main");
   const form = document.getElementById("judgment");
-  const assignment = main.dataset.assignment;
+  const task = main.dataset.task;
   const button = document.getElementById("submit");
   const meaning = document.getElementById("meaning");
   const hint = meaning.textContent;
@@ -34,8 +34,8 @@
     one.article.classList.toggle("is-answered", Boolean(chosen(one)));
   }
   function changed(one) {
-    drafts.set(assignment, { choice: null, comment: "", fields: values() });
-    const waiting = outbox.get(assignment);
+    drafts.set(task, { choice: null, comment: "", fields: values() });
+    const waiting = outbox.get(task);
     hold(Boolean(waiting));
     show(one);
   }
@@ -69,8 +69,8 @@
 
   // -- what was chosen before stands again
   function restore() {
-    const left = outbox.get(assignment);
-    const fields = left?.fields ?? drafts.get(assignment)?.fields;
+    const left = outbox.get(task);
+    const fields = left?.fields ?? drafts.get(task)?.fields;
     if (!fields || (!left && isSame(values(), fields))) return false;
     for (const one of instances) {
       for (const radio of one.radios) radio.checked = radio.value === fields[`choice-${one.key}`];
@@ -78,7 +78,7 @@
     }
     if (left && !left.refused) return true;
     if (left) outbox.strike(left);
-    drafts.set(assignment, { choice: null, comment: "", fields: values() });
+    drafts.set(task, { choice: null, comment: "", fields: values() });
     say(left ? `Not saved. ${left.refused}` : "Your choices from before are here again. They are not submitted yet.", left ? "bad" : "");
     return false;
   }
@@ -92,26 +92,26 @@
     return null;
   }
   function entry(seconds, uuid) {
-    const waiting = outbox.get(assignment);
+    const waiting = outbox.get(task);
     const fields = values();
     if (waiting && !waiting.refused && isSame(fields, waiting.fields)) return waiting;
     const request_id = uuid();
     const before = waiting?.sent ?? [];
     for (const one of instances) fields[`shown-${one.key}`] = one.shown.value;
     const label = instances.map((one) => chosen(one).dataset.label).join(", ");
-    return { assignment, address: form.action, label: main.dataset.label, choiceLabel: label,
+    return { task, address: form.action, label: main.dataset.label, choiceLabel: label,
       fields: { ...fields, seconds, request_id, sent: before.join(",") }, sent: [...before, request_id] };
   }
   function refused(mine, answer) {
-    drafts.set(assignment, { choice: null, comment: "", fields: values() });
+    drafts.set(task, { choice: null, comment: "", fields: values() });
     const standing = answer.standing && instances.find((one) => one.docno === answer.standing.docno);
     if (standing) standing.shown.value = answer.standing.judgment;
   }
 
   const isAsSubmitted = (waiting) => isSame(values(), waiting.fields);
-  const saved = () => drafts.remove(assignment);
+  const saved = () => drafts.remove(task);
   const page = { complaint, entry, isAsSubmitted, saved, refused, kept: "Your choices are" };
-  const { say, submit, hold } = window.assay.submission(form, assignment, page);
+  const { say, submit, hold } = window.assay.submission(form, task, page);
 
   // -- single keys: for the instance in hand, or the first without a choice
   const isTyping = (element) => element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');

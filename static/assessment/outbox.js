@@ -72,22 +72,22 @@
     return { outcome: "waiting", answer, status };
   }
 
-  const key = (assignment) => PREFIX + assignment;
-  const keep = (entry) => { store.set(key(entry.assignment), JSON.stringify(entry)); tell(); };
-  const get = (assignment) => read(key(assignment));
+  const key = (task) => PREFIX + task;
+  const keep = (entry) => { store.set(key(entry.task), JSON.stringify(entry)); tell(); };
+  const get = (task) => read(key(task));
   function strike(entry) {
-    if (get(entry.assignment)?.fields.request_id === entry.fields.request_id) {
-      store.remove(key(entry.assignment));
-      const draft = read(DRAFT + entry.assignment);
-      if (draft?.choice === entry.fields.choice && draft.comment.trim() === entry.fields.comment) store.remove(DRAFT + entry.assignment);
+    if (get(entry.task)?.fields.request_id === entry.fields.request_id) {
+      store.remove(key(entry.task));
+      const draft = read(DRAFT + entry.task);
+      if (draft?.choice === entry.fields.choice && draft.comment.trim() === entry.fields.comment) store.remove(DRAFT + entry.task);
     }
     tell();
   }
   const all = () => store.keys().filter((name) => name.startsWith(PREFIX)).map(read).filter(Boolean);
 
   // What other pages left unsent: shown where the page has a place for it, and sent again until it is saved.
-  const here = () => document.querySelector("main")?.dataset.assignment ?? "";
-  const others = () => all().filter((entry) => String(entry.assignment) !== here());
+  const here = () => document.querySelector("main")?.dataset.task ?? "";
+  const others = () => all().filter((entry) => String(entry.task) !== here());
   let isFlushing = false;
   let tries = 0;
   let timer = 0;
@@ -129,9 +129,9 @@
 
   assay.outbox = { keep, get, strike, send, flush, wait: (n) => 1000 * WAITS[Math.min(n, WAITS.length - 1)] };
   assay.drafts = {
-    get: (assignment) => read(DRAFT + assignment),
-    set: (assignment, draft) => store.set(DRAFT + assignment, JSON.stringify(draft)),
-    remove: (assignment) => store.remove(DRAFT + assignment),
+    get: (task) => read(DRAFT + task),
+    set: (task, draft) => store.set(DRAFT + task, JSON.stringify(draft)),
+    remove: (task) => store.remove(DRAFT + task),
   };
 
   for (const event of ["online", "focus"]) window.addEventListener(event, flush);

@@ -29,7 +29,7 @@
     return () => Math.round((seen + (since === null ? 0 : performance.now() - since)) / 1000);
   }
 
-  window.assay.submission = (form, assignment, page) => {
+  window.assay.submission = (form, task, page) => {
     const button = document.getElementById("submit");
     const state = document.getElementById("state");
     const seconds = stopwatch();
@@ -88,7 +88,7 @@
     }
     // Only what was submitted is sent again: a choice that changed meanwhile waits for its own Submit.
     function retry() {
-      const waiting = outbox.get(assignment);
+      const waiting = outbox.get(task);
       if (waiting && page.isAsSubmitted(waiting)) submit();
     }
 

@@ -1,4 +1,4 @@
-// Bootstrap's colour mode follows the system's, from the first paint on.
+// Bootstrap's color mode follows the system's, from the first paint on.
 (() => {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const apply = () => document.documentElement.setAttribute("data-bs-theme", dark.matches ? "dark" : "light");

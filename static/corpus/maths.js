@@ -1,4 +1,4 @@
-// Renders the formulae of a page: KaTeX, then KaTeX in display mode, then MathJax, and where all fail the LaTeX itself.
+// Renders the formulas of a page: KaTeX, then KaTeX in display mode, then MathJax, and where all fail the LaTeX itself.
 // One formula that fails never harms another. `window.assay.renderMaths(root)` renders a fragment that came later.
 (() => {
   "use strict";
@@ -30,7 +30,7 @@
   const scopes = new WeakMap(); // post -> the macros that it defines
   let waiting = []; // elements, the next one last
   let isScheduled = false;
-  let isSource = false; // the page shows LaTeX instead of formulae
+  let isSource = false; // the page shows LaTeX instead of formulas
 
   const isBlock = (element) => element.dataset.display === "block";
   const latexOf = (element) => sources.get(element) ?? element.textContent;
@@ -135,7 +135,7 @@
       measure([element]);
     }
   }
-  // What a post defines is known to the formulae behind it, and to no other post's.
+  // What a post defines is known to the formulas behind it, and to no other post's.
   function grouped(element, latex) {
     const others = [...scopeOf(element).querySelectorAll(".math-container")].filter((one) => one !== element).map(latexOf);
     return ["\\begingroup", ...others.filter((one) => ONLY_DEFINES.test(one)), latex, "\\endgroup"].join(" ");

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from accounts.models import User
 from assessment.models import Batch
-from corpus.models import Topic, Track, User
 from pooling.models import Pool
 from tests.assessment.make import make_batch, make_pool
 from tests.factories import make_assessor, make_topic, make_track
+from tracks.models import Topic, Track
 
 
 @dataclass

@@ -3,11 +3,15 @@
 from itertools import count
 from uuid import uuid4
 
-from assessment import services
-from assessment.models import Assignment, Batch, Judgment
-from corpus.models import Topic, Track, User
+from accounts.models import User
+from assessment.assignments import services as assignment_services
+from assessment.batches import services as batch_services
+from assessment.judgments import services as judgment_services
+from assessment.models import Batch, Judgment, Task
+from assessment.tasks import services as task_services
 from pooling.models import Pool, PoolEntry, Team
 from tests.factories import make_answer, make_document, make_organizer
+from tracks.models import Topic, Track
 
 _number = count(1)
 
@@ -52,27 +56,27 @@ def make_batch(
 ) -> Batch:
     """A batch with its topics given out, open unless said otherwise."""
     name = str(fields.pop("name", f"Batch {next(_number)}"))
-    batch = services.create_batch(pool=pool, name=name, by=None, **fields)  # type: ignore[arg-type]
+    batch = batch_services.create(pool=pool, name=name, by=None, **fields)  # type: ignore[arg-type]
     for assessor, topics in given.items():
-        services.assign_topics(batch=batch, assessor=assessor, topics=topics)
-    return services.open_batch(batch=batch) if is_open else batch
+        assignment_services.assign(batch=batch, assessor=assessor, topics=topics)
+    return batch_services.open_for_judging(batch=batch) if is_open else batch
 
 
-def accept(batch: Batch, assessor: User) -> Assignment:
+def accept(batch: Batch, assessor: User) -> Task:
     """The assessor's next task, which there must be."""
-    task = services.accept_next(batch=batch, assessor=assessor)
+    task = task_services.accept_next(batch=batch, assessor=assessor)
     assert task is not None
     return task
 
 
-def judge(task: Assignment, choice: str = "high", comment: str = "") -> Judgment:
+def judge(task: Task, choice: str = "high", comment: str = "") -> Judgment:
     """A judgment sent once."""
-    return services.submit_judgment(assignment=task, choice=choice, comment=comment, request_id=uuid4())
+    return judgment_services.submit(task=task, choice=choice, comment=comment, request_id=uuid4())
 
 
 def judge_all(batch: Batch, assessor: User, choice: str = "high") -> list[Judgment]:
     """Judge all that is left for the assessor."""
     judgments = []
-    while task := services.accept_next(batch=batch, assessor=assessor):
+    while task := task_services.accept_next(batch=batch, assessor=assessor):
         judgments.append(judge(task, choice))
     return judgments

@@ -9,9 +9,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from assessment import services
+from accounts.models import User
+from assessment.assignments import services as assignment_services
+from assessment.batches import services as batch_services
 from assessment.models import Batch, Judgment, TopicAssignment
-from corpus.models import User
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
@@ -98,7 +99,7 @@ def test_topics_are_given_and_withdrawn_in_rows(scene: Scene, organizer: Client)
 
 
 def test_withdrawn_topic_is_given_back_in_its_row(scene: Scene, organizer: Client) -> None:
-    given = services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    given = assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
     second = TopicAssignment.objects.get(batch=scene.batch, topic=scene.second)
 
     organizer.post(
@@ -128,7 +129,7 @@ def test_refused_row_is_said_and_changes_nothing(scene: Scene, organizer: Client
 def test_people_of_other_tracks_and_team_members_are_not_taken(scene: Scene, organizer: Client) -> None:
     elsewhere = make_assessor(make_track())
     make_team(scene.track, scene.bob)
-    batch = services.create_batch(pool=scene.pool, name="Third", by=None)
+    batch = batch_services.create(pool=scene.pool, name="Third", by=None)
     address = reverse("admin:assessment_batch_change", args=[batch.pk])
 
     for person, said in ((elsewhere, "Select a valid choice"), (scene.bob, "is a member of the team")):
@@ -154,7 +155,7 @@ def test_only_topics_of_the_pool_and_assessors_of_the_track_are_offered(
 
 
 def test_topics_are_shared_on_a_page_of_their_own(scene: Scene, organizer: Client) -> None:
-    batch = services.create_batch(pool=scene.pool, name="Shared", by=None)
+    batch = batch_services.create(pool=scene.pool, name="Shared", by=None)
     address = reverse("admin:assessment_batch_share", args=[batch.pk])
     assert "ada" in organizer.get(address).content.decode()
 
@@ -171,7 +172,7 @@ def test_sharing_asks_for_somebody_to_share_with(scene: Scene, organizer: Client
 
 def test_sharing_in_a_track_without_assessors_says_what_to_do(organizer: Client) -> None:
     track = make_track()
-    batch = services.create_batch(pool=make_pool(track, {make_topic(track): 1}), name="Nobody", by=None)
+    batch = batch_services.create(pool=make_pool(track, {make_topic(track): 1}), name="Nobody", by=None)
 
     page = organizer.get(reverse("admin:assessment_batch_share", args=[batch.pk]))
 
@@ -181,7 +182,7 @@ def test_sharing_in_a_track_without_assessors_says_what_to_do(organizer: Client)
 def test_batches_are_opened_and_closed_by_actions_that_say_what_was_refused(
     scene: Scene, organizer: Client
 ) -> None:
-    empty = services.create_batch(pool=scene.pool, name="Empty", by=None)
+    empty = batch_services.create(pool=scene.pool, name="Empty", by=None)
     address = reverse("admin:assessment_batch_changelist")
 
     closed = organizer.post(
@@ -198,10 +199,10 @@ def test_batches_are_opened_and_closed_by_actions_that_say_what_was_refused(
     assert scene.batch.status == "open"
 
 
-@pytest.mark.parametrize("model", ["assignment", "judgment"])
+@pytest.mark.parametrize("model", ["task", "judgment"])
 def test_tasks_and_judgments_are_read_only(scene: Scene, organizer: Client, model: str) -> None:
     judgment = judge(accept(scene.batch, scene.ada))
-    pk = judgment.pk if model == "judgment" else judgment.assignment_id
+    pk = judgment.pk if model == "judgment" else judgment.task_id
 
     assert organizer.get(reverse(f"admin:assessment_{model}_changelist")).status_code == 200
     assert organizer.get(reverse(f"admin:assessment_{model}_change", args=[pk])).status_code == 200
@@ -229,7 +230,7 @@ def test_the_admin_is_for_organizers(scene: Scene, who: str) -> None:
     client = Client()
     client.force_login(scene.ada if who == "assessor" else scene.bob)
 
-    for name in ("batch_changelist", "judgment_changelist", "assignment_changelist"):
+    for name in ("batch_changelist", "judgment_changelist", "task_changelist"):
         assert client.get(reverse(f"admin:assessment_{name}")).status_code == 302
     share = reverse("admin:assessment_batch_share", args=[scene.batch.pk])
     assert client.post(share, {"assessors": [scene.ada.pk]}).status_code == 302
@@ -285,7 +286,7 @@ def test_batch_exports_every_judgment_replaced_ones_too(scene: Scene, organizer:
 def test_task_in_the_admin_has_no_link_to_its_assessors_page(scene: Scene, organizer: Client) -> None:
     task = accept(scene.batch, scene.ada)
 
-    page = organizer.get(reverse("admin:assessment_assignment_change", args=[task.pk]))
+    page = organizer.get(reverse("admin:assessment_task_change", args=[task.pk]))
 
     assert page.status_code == 200
     assert "View on site" not in page.content.decode()

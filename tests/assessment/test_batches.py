@@ -3,13 +3,18 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from assessment import errors, services
+from accounts.models import User
+from assessment.assignments import errors as assignment_errors
+from assessment.assignments import services as assignment_services
+from assessment.batches import errors as batch_errors
+from assessment.batches import services as batch_services
 from assessment.models import Batch, TopicAssignment
-from corpus.models import Assessor, Topic, User
+from assessment.tasks import services as task_services
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
 from tests.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tracks.models import Assessor, Topic
 
 pytestmark = pytest.mark.django_db
 
@@ -17,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def test_batch_starts_as_a_draft_without_topics(scene: Scene) -> None:
     organizer = make_organizer()
 
-    batch = services.create_batch(
+    batch = batch_services.create(
         pool=scene.pool, name="Round 1", kind="training", minutes_allotted=30, by=organizer
     )
 
@@ -34,26 +39,26 @@ def test_batch_starts_as_a_draft_without_topics(scene: Scene) -> None:
 def test_batch_needs_a_pool_that_is_ready(scene: Scene) -> None:
     building = make_pool(scene.track, {}, status=Pool.Status.BUILDING)
 
-    with pytest.raises(errors.PoolNotReady, match="is not ready"):
-        services.create_batch(pool=building, name="Round 1", by=None)
+    with pytest.raises(batch_errors.PoolNotReady, match="is not ready"):
+        batch_services.create(pool=building, name="Round 1", by=None)
 
 
 def test_two_batches_of_a_pool_cannot_share_a_name(scene: Scene) -> None:
-    with pytest.raises(errors.BatchNameTaken):
-        services.create_batch(pool=scene.pool, name=scene.batch.name, by=None)
+    with pytest.raises(batch_errors.BatchNameTaken):
+        batch_services.create(pool=scene.pool, name=scene.batch.name, by=None)
     with pytest.raises(IntegrityError), transaction.atomic():
         Batch.objects.create(pool=scene.pool, name=scene.batch.name)
 
 
 def test_batch_is_renamed_but_not_to_a_name_that_is_taken(scene: Scene) -> None:
     other = make_batch(make_pool(scene.track, {scene.first: 1}), {}, is_open=False, name="Other pool's")
-    beside = services.create_batch(pool=scene.pool, name="Beside", by=None)
+    beside = batch_services.create(pool=scene.pool, name="Beside", by=None)
 
-    renamed = services.edit_batch(batch=scene.batch, name=other.name, minutes_allotted=5)
+    renamed = batch_services.edit(batch=scene.batch, name=other.name, minutes_allotted=5)
 
     assert (renamed.name, renamed.minutes_allotted) == (other.name, 5)
-    with pytest.raises(errors.BatchNameTaken):
-        services.edit_batch(batch=scene.batch, name=beside.name, minutes_allotted=5)
+    with pytest.raises(batch_errors.BatchNameTaken):
+        batch_services.edit(batch=scene.batch, name=beside.name, minutes_allotted=5)
 
 
 def test_time_for_a_task_is_at_least_a_minute(scene: Scene) -> None:
@@ -62,73 +67,73 @@ def test_time_for_a_task_is_at_least_a_minute(scene: Scene) -> None:
 
 
 def test_batch_without_topics_cannot_be_opened(scene: Scene) -> None:
-    batch = services.create_batch(pool=scene.pool, name="Empty", by=None)
+    batch = batch_services.create(pool=scene.pool, name="Empty", by=None)
 
-    with pytest.raises(errors.NoTopics):
-        services.open_batch(batch=batch)
+    with pytest.raises(batch_errors.NoTopics):
+        batch_services.open_for_judging(batch=batch)
 
 
 def test_batch_whose_topics_were_all_withdrawn_cannot_be_opened(scene: Scene) -> None:
     batch = make_batch(scene.pool, {scene.bob: [scene.first]}, is_open=False)
-    services.withdraw_topic(batch=batch, assessor=scene.bob, topic=scene.first)
+    assignment_services.withdraw(batch=batch, assessor=scene.bob, topic=scene.first)
 
-    with pytest.raises(errors.NoTopics):
-        services.open_batch(batch=batch)
+    with pytest.raises(batch_errors.NoTopics):
+        batch_services.open_for_judging(batch=batch)
 
 
 def test_batch_opens_closes_and_opens_again(scene: Scene) -> None:
-    closed = services.close_batch(batch=scene.batch)
+    closed = batch_services.close(batch=scene.batch)
     assert (closed.status, closed.closed_at is not None) == ("closed", True)
 
-    opened = services.open_batch(batch=scene.batch)
+    opened = batch_services.open_for_judging(batch=scene.batch)
 
     assert (opened.status, opened.closed_at) == ("open", None)
 
 
 def test_open_batch_is_not_opened_nor_a_closed_one_closed(scene: Scene) -> None:
-    with pytest.raises(errors.WrongState, match="is open; it cannot be opened"):
-        services.open_batch(batch=scene.batch)
-    services.close_batch(batch=scene.batch)
-    with pytest.raises(errors.WrongState, match="is closed; it cannot be closed"):
-        services.close_batch(batch=scene.batch)
+    with pytest.raises(batch_errors.WrongState, match="is open; it cannot be opened"):
+        batch_services.open_for_judging(batch=scene.batch)
+    batch_services.close(batch=scene.batch)
+    with pytest.raises(batch_errors.WrongState, match="is closed; it cannot be closed"):
+        batch_services.close(batch=scene.batch)
 
 
 def test_only_an_assessor_of_the_track_gets_a_topic(scene: Scene) -> None:
     stranger = make_user()
 
-    with pytest.raises(errors.NotAnAssessor):
-        services.assign_topics(batch=scene.batch, assessor=stranger, topics=[scene.first])
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        assignment_services.assign(batch=scene.batch, assessor=stranger, topics=[scene.first])
 
 
 def test_an_assessor_who_may_not_log_in_gets_no_topic(scene: Scene) -> None:
     gone = make_assessor(scene.track, is_active=False)
 
-    with pytest.raises(errors.NotAnAssessor):
-        services.assign_topics(batch=scene.batch, assessor=gone, topics=[scene.first])
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        assignment_services.assign(batch=scene.batch, assessor=gone, topics=[scene.first])
 
 
 def test_a_member_of_a_team_of_the_track_gets_no_topic(scene: Scene) -> None:
     team = make_team(scene.track, scene.bob)
 
-    with pytest.raises(errors.IsInATeam, match=team.name):
-        services.assign_topics(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
+    with pytest.raises(assignment_errors.IsInATeam, match=team.name):
+        assignment_services.assign(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
 
 
 def test_a_topic_without_entries_in_the_pool_is_refused_and_none_is_given(scene: Scene) -> None:
-    batch = services.create_batch(pool=scene.pool, name="Two", by=None)
+    batch = batch_services.create(pool=scene.pool, name="Two", by=None)
     unpooled = make_topic(scene.track, "A.9")
 
-    with pytest.raises(errors.TopicNotPooled, match=r"A\.9"):
-        services.assign_topics(batch=batch, assessor=scene.bob, topics=[scene.first, unpooled])
+    with pytest.raises(assignment_errors.TopicNotPooled, match=r"A\.9"):
+        assignment_services.assign(batch=batch, assessor=scene.bob, topics=[scene.first, unpooled])
 
     assert not batch.topic_assignments.exists()
 
 
 def test_main_batch_gives_a_topic_to_one_assessor(scene: Scene) -> None:
-    with pytest.raises(errors.TopicIsGiven, match="ada"):
-        services.assign_topics(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
-    with pytest.raises(errors.TopicIsGiven, match="ada"):
-        services.assign_topics(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
+    with pytest.raises(assignment_errors.TopicIsGiven, match="ada"):
+        assignment_services.assign(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
+    with pytest.raises(assignment_errors.TopicIsGiven, match="ada"):
+        assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
     with pytest.raises(IntegrityError), transaction.atomic():
         TopicAssignment.objects.create(batch=scene.batch, topic=scene.first, assessor=scene.bob, seat=1)
 
@@ -141,20 +146,20 @@ def test_training_batch_gives_a_topic_to_everybody(scene: Scene) -> None:
 
 def test_dual_batch_gives_a_topic_to_another_than_who_judged_it(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
-    batch = services.create_batch(pool=scene.pool, name="Dual", kind="dual", by=None)
+    batch = batch_services.create(pool=scene.pool, name="Dual", kind="dual", by=None)
 
-    with pytest.raises(errors.JudgedBefore):
-        services.assign_topics(batch=batch, assessor=scene.ada, topics=[scene.first])
+    with pytest.raises(assignment_errors.JudgedBefore):
+        assignment_services.assign(batch=batch, assessor=scene.ada, topics=[scene.first])
 
-    [given] = services.assign_topics(batch=batch, assessor=scene.bob, topics=[scene.first])
+    [given] = assignment_services.assign(batch=batch, assessor=scene.bob, topics=[scene.first])
     assert given.assessor == scene.bob
 
 
 def test_withdrawn_topic_goes_to_another_who_judges_only_what_is_left(scene: Scene) -> None:
     judged = judge(accept(scene.batch, scene.ada))
 
-    services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
-    services.assign_topics(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    assignment_services.assign(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
 
     rest = judge_all(scene.batch, scene.bob)
     assert len(rest) == 2
@@ -166,7 +171,7 @@ def test_withdrawn_topic_goes_to_another_who_judges_only_what_is_left(scene: Sce
 def test_topic_is_passed_on_in_one_step(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
 
-    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
 
     assert len(judge_all(scene.batch, scene.bob)) == 2
     assert {judgment.topic for judgment in judge_all(scene.batch, scene.ada)} == {scene.second}
@@ -177,16 +182,16 @@ def test_topic_passed_on_in_a_training_batch_keeps_its_seat(scene: Scene) -> Non
     batch = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
     judge(accept(batch, scene.ada))
 
-    services.reassign_topic(batch=batch, topic=scene.first, giver=scene.ada, taker=carl)
+    assignment_services.reassign(batch=batch, topic=scene.first, giver=scene.ada, taker=carl)
 
     assert (len(judge_all(batch, carl)), len(judge_all(batch, scene.bob))) == (2, 3)
 
 
 def test_topic_comes_back_to_who_had_it_without_what_they_judged(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
-    services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
-    services.assign_topics(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
+    assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
 
     assert len(judge_all(scene.batch, scene.ada)) == 5
     assert (
@@ -195,20 +200,20 @@ def test_topic_comes_back_to_who_had_it_without_what_they_judged(scene: Scene) -
 
 
 def test_topic_does_not_come_back_while_another_has_it(scene: Scene) -> None:
-    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
 
-    with pytest.raises(errors.TopicIsGiven, match="bob"):
-        services.assign_topics(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
+    with pytest.raises(assignment_errors.TopicIsGiven, match="bob"):
+        assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
 
 
 def test_topic_is_not_withdrawn_from_who_has_it_not(scene: Scene) -> None:
-    with pytest.raises(errors.TopicNotWith):
-        services.withdraw_topic(batch=scene.batch, assessor=scene.bob, topic=scene.first)
+    with pytest.raises(assignment_errors.TopicNotWith):
+        assignment_services.withdraw(batch=scene.batch, assessor=scene.bob, topic=scene.first)
 
 
 def test_refused_passing_on_leaves_the_topic_where_it_was(scene: Scene) -> None:
-    with pytest.raises(errors.NotAnAssessor):
-        services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=make_user())
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=make_user())
 
     assert accept(scene.batch, scene.ada).entry.topic == scene.first
 
@@ -216,11 +221,11 @@ def test_refused_passing_on_leaves_the_topic_where_it_was(scene: Scene) -> None:
 def test_topics_are_shared_by_number_of_entries(scene: Scene) -> None:
     topics = [make_topic(scene.track, f"B.{n}") for n in range(1, 6)]
     pool = make_pool(scene.track, dict(zip(topics, [6, 3, 3, 2, 2], strict=True)))
-    batch = services.create_batch(pool=pool, name="Shared", by=None)
+    batch = batch_services.create(pool=pool, name="Shared", by=None)
 
-    services.share_topics(batch=batch, assessors=[scene.ada, scene.bob])
+    assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])
 
-    services.open_batch(batch=batch)
+    batch_services.open_for_judging(batch=batch)
     assert (len(judge_all(batch, scene.ada)), len(judge_all(batch, scene.bob))) == (8, 8)
 
 
@@ -229,26 +234,26 @@ def test_sharing_leaves_what_is_given_and_counts_it(scene: Scene) -> None:
     pool = make_pool(scene.track, dict(zip(topics, [4, 2, 2], strict=True)))
     batch = make_batch(pool, {scene.ada: topics[:1]}, is_open=False)
 
-    given = services.share_topics(batch=batch, assessors=[scene.ada, scene.bob])
+    given = assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])
 
     assert {one.assessor for one in given} == {scene.bob}
     assert len(given) == 2
 
 
 def test_sharing_a_training_batch_gives_all_to_all_once(scene: Scene) -> None:
-    batch = services.create_batch(pool=scene.pool, name="Training", kind="training", by=None)
+    batch = batch_services.create(pool=scene.pool, name="Training", kind="training", by=None)
 
-    assert len(services.share_topics(batch=batch, assessors=[scene.ada, scene.bob])) == 4
-    assert services.share_topics(batch=batch, assessors=[scene.ada, scene.bob]) == []
+    assert len(assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])) == 4
+    assert assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob]) == []
 
 
 def test_sharing_a_dual_batch_gives_each_topic_to_who_has_not_judged_it(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
-    batch = services.create_batch(pool=scene.pool, name="Dual", kind="dual", by=None)
+    batch = batch_services.create(pool=scene.pool, name="Dual", kind="dual", by=None)
 
     given = {
         one.topic: one.assessor
-        for one in services.share_topics(batch=batch, assessors=[scene.ada, scene.bob])
+        for one in assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])
     }
 
     assert given == {scene.first: scene.bob, scene.second: scene.ada}
@@ -257,17 +262,17 @@ def test_sharing_a_dual_batch_gives_each_topic_to_who_has_not_judged_it(scene: S
 def test_sharing_needs_assessors_who_may_judge(scene: Scene) -> None:
     make_team(scene.track, scene.bob)
 
-    with pytest.raises(errors.NobodyToShareWith):
-        services.share_topics(batch=scene.batch, assessors=[])
-    with pytest.raises(errors.IsInATeam):
-        services.share_topics(batch=scene.batch, assessors=[scene.ada, scene.bob])
+    with pytest.raises(assignment_errors.NobodyToShareWith):
+        assignment_services.share(batch=scene.batch, assessors=[])
+    with pytest.raises(assignment_errors.IsInATeam):
+        assignment_services.share(batch=scene.batch, assessors=[scene.ada, scene.bob])
 
 
 def test_who_is_no_assessor_any_more_gets_no_task(scene: Scene) -> None:
     Assessor.objects.filter(user=scene.ada).delete()
 
-    with pytest.raises(errors.NotAnAssessor):
-        services.accept_next(batch=scene.batch, assessor=scene.ada)
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        task_services.accept_next(batch=scene.batch, assessor=scene.ada)
 
 
 def groups_scene() -> tuple[Pool, list[Topic], dict[str, User]]:
@@ -284,11 +289,11 @@ def test_two_of_one_group_never_judge_a_topic_where_one_of_each_is_wanted() -> N
     pool, (first, _), people = groups_scene()
     batch = make_batch(pool, {people["grace"]: [first]}, is_open=False)
 
-    with pytest.raises(errors.GroupHasTopic, match="another graduate assessor than guy"):
-        services.assign_topics(batch=batch, assessor=people["guy"], topics=[first])
+    with pytest.raises(assignment_errors.GroupHasTopic, match="another graduate assessor than guy"):
+        assignment_services.assign(batch=batch, assessor=people["guy"], topics=[first])
 
-    services.assign_topics(batch=batch, assessor=people["una"], topics=[first])
-    services.reassign_topic(batch=batch, topic=first, giver=people["grace"], taker=people["guy"])
+    assignment_services.assign(batch=batch, assessor=people["una"], topics=[first])
+    assignment_services.reassign(batch=batch, topic=first, giver=people["grace"], taker=people["guy"])
     held = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False)
     assert set(held.values_list("assessor__username", flat=True)) == {"guy", "una"}
 
@@ -297,7 +302,7 @@ def test_topics_are_shared_out_to_one_of_each_group() -> None:
     pool, topics, people = groups_scene()
     batch = make_batch(pool, {}, is_open=False)
 
-    services.share_topics(batch=batch, assessors=list(people.values()))
+    assignment_services.share(batch=batch, assessors=list(people.values()))
 
     held = TopicAssignment.objects.filter(batch=batch).values_list("topic", "assessor__username")
     assert sorted(name for topic, name in held if topic == topics[0].pk) == ["grace", "una"]

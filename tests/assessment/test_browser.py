@@ -9,14 +9,16 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, Route, expect
 
-from assessment import services
-from assessment.models import Assignment, Judgment
-from corpus import sanitise
-from corpus.models import Document, Topic, User
+from accounts.models import User
+from assay.html import sanitize
+from assessment.batches import services as batch_services
+from assessment.models import Judgment, Task
+from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.make import accept, judge
 from tests.conftest import wait_until
 from tests.factories import PASSWORD
+from tracks.models import Topic
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -81,7 +83,7 @@ def test_everything_is_judged_with_the_keyboard_alone(desk: Callable[..., Page])
         page.keyboard.press(key)
         page.keyboard.press("Enter")
         left(page, address)
-        if "/assignments/" in page.url:
+        if "/tasks/" in page.url:
             ready(page)
 
     expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
@@ -98,7 +100,7 @@ def test_double_click_on_submit_stores_one_judgment(desk: Callable[..., Page]) -
     left(page, address)
 
     assert stored() == ["medium"]
-    assert Assignment.objects.count() == 2
+    assert Task.objects.count() == 2
 
 
 def test_keys_with_modifiers_and_typing_choose_nothing(desk: Callable[..., Page]) -> None:
@@ -195,7 +197,7 @@ def test_form_works_without_scripts(live_scene: Scene, live_server: Any, new_pag
     page.get_by_text("System failure", exact=True).click()
     page.locator("#submit").click()
     expect(state(page)).to_have_text("“System failure” needs a comment that says why.")
-    page.get_by_label("Comment").fill("no formulae")
+    page.get_by_label("Comment").fill("no formulas")
     page.locator("#submit").click()
     page.wait_for_url(lambda url: not url.endswith(task.get_absolute_url()))
 
@@ -241,14 +243,14 @@ def test_reload_while_offline_work_waits_submits_it(desk: Callable[..., Page]) -
     page = desk()
     address = page.url
     page.route(
-        "**/assignments/*/",
+        "**/tasks/*/",
         lambda route: route.abort() if route.request.method == "POST" else route.fallback(),
     )
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(state(page)).to_contain_text("Not saved yet")
 
-    page.unroute("**/assignments/*/")
+    page.unroute("**/tasks/*/")
     page.reload()
     left(page, address)
 
@@ -310,7 +312,7 @@ def test_server_error_keeps_the_judgment_and_tries_again(desk: Callable[..., Pag
         failed.append(route.request.url)
         route.fulfill(status=500, body="broken")
 
-    page.route("**/assignments/*/", fail_first)
+    page.route("**/tasks/*/", fail_first)
     page.keyboard.press("0")
     page.keyboard.press("Enter")
     expect(state(page)).to_contain_text("Not saved yet: the server had a problem.")
@@ -385,7 +387,7 @@ def test_draft_is_forgotten_once_it_is_submitted(desk: Callable[..., Page]) -> N
 def test_task_judged_in_another_window_asks_before_it_is_changed(desk: Callable[..., Page]) -> None:
     page = desk()
     address = page.url
-    judge(Assignment.objects.get(), "low")
+    judge(Task.objects.get(), "low")
 
     page.keyboard.press("3")
     page.keyboard.press("Enter")
@@ -402,7 +404,7 @@ def test_batch_closed_meanwhile_keeps_the_first_submission(
     desk: Callable[..., Page], live_scene: Scene
 ) -> None:
     page = desk()
-    services.close_batch(batch=live_scene.batch)
+    batch_services.close(batch=live_scene.batch)
 
     page.keyboard.press("3")
     page.keyboard.press("Enter")
@@ -420,7 +422,7 @@ def test_refused_revision_says_why_and_keeps_the_choice(desk: Callable[..., Page
     left(page, first)
     page.goto(first)
     ready(page)
-    services.close_batch(batch=live_scene.batch)
+    batch_services.close(batch=live_scene.batch)
 
     page.keyboard.press("3")
     page.keyboard.press("Enter")
@@ -537,7 +539,7 @@ def test_bar_stays_in_its_place_whatever_is_chosen_and_said(desk: Callable[..., 
     assert boxes == boxes[:1] * 4
 
 
-def test_formulae_are_rendered_in_question_and_answer(live_scene: Scene, desk: Callable[..., Page]) -> None:
+def test_formulas_are_rendered_in_question_and_answer(live_scene: Scene, desk: Callable[..., Page]) -> None:
     Topic.objects.update(body=f"<p>{FORMULA}</p>", title=f"On {FORMULA}")
     Document.objects.update(body=f"<p>{FORMULA}</p>")
 
@@ -555,9 +557,9 @@ def test_hostile_posts_and_comments_stay_harmless(
         "<a href='javascript:window.hit = 4'>click</a><iframe src='https://evil.example/'></iframe>"
         "<style>body { display: none }</style><form action='https://evil.example/'><button>Submit</button></form>"
     )
-    clean = sanitise.clean_body(attack)
+    clean = sanitize.clean_body(attack)
     Document.objects.update(body=clean)
-    Topic.objects.update(body=clean, title=sanitise.clean_title(attack))
+    Topic.objects.update(body=clean, title=sanitize.clean_title(attack))
     task = accept(live_scene.batch, live_scene.ada)
     judge(task, "do-not-know", attack)
 

@@ -10,8 +10,12 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from assessment import errors, services
-from assessment.models import Assignment, Judgment
+from assessment.assignments import services as assignment_services
+from assessment.batches import errors as batch_errors
+from assessment.batches import services as batch_services
+from assessment.judgments import services as judgment_services
+from assessment.models import Judgment, Task
+from assessment.tasks import services as task_services
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.make import accept, judge_all, make_batch, make_pool
 from tests.factories import make_assessor, make_topic, make_track
@@ -27,7 +31,7 @@ def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
         try:
             barrier.wait()
             return call()
-        except errors.Refused as refusal:
+        except batch_errors.Refused as refusal:
             return refusal
         finally:
             connection.close()
@@ -44,18 +48,16 @@ def live_scene(transactional_db: None) -> Scene:
 def test_windows_that_accept_at_once_hold_one_task(live_scene: Scene) -> None:
     scene = live_scene
 
-    tasks = at_once([lambda: services.accept_next(batch=scene.batch, assessor=scene.ada)] * 6)
+    tasks = at_once([lambda: task_services.accept_next(batch=scene.batch, assessor=scene.ada)] * 6)
 
     assert len({task.pk for task in tasks}) == 1
-    assert Assignment.objects.count() == 1
+    assert Task.objects.count() == 1
 
 
 def test_one_submission_sent_many_times_at_once_is_stored_once(live_scene: Scene) -> None:
     task, request_id = accept(live_scene.batch, live_scene.ada), uuid4()
 
-    stored = at_once(
-        [lambda: services.submit_judgment(assignment=task, choice="high", request_id=request_id)] * 6
-    )
+    stored = at_once([lambda: judgment_services.submit(task=task, choice="high", request_id=request_id)] * 6)
 
     assert len({judgment.pk for judgment in stored}) == 1
     assert Judgment.objects.count() == 1
@@ -68,7 +70,7 @@ def test_one_request_id_for_two_tasks_at_once_is_stored_for_one(live_scene: Scen
 
     results = at_once(
         [
-            lambda task=task: services.submit_judgment(assignment=task, choice="low", request_id=request_id)
+            lambda task=task: judgment_services.submit(task=task, choice="low", request_id=request_id)
             for task in tasks
         ]
     )
@@ -84,8 +86,8 @@ def test_two_windows_that_judge_one_task_differently_make_one_judgment_and_one_q
 
     results = at_once(
         [
-            lambda choice=choice: services.submit_judgment(
-                assignment=task, choice=choice, request_id=uuid4(), shown=0
+            lambda choice=choice: judgment_services.submit(
+                task=task, choice=choice, request_id=uuid4(), shown=0
             )
             for choice in ("high", "low")
         ]
@@ -100,7 +102,7 @@ def test_revisions_at_once_form_one_chain(live_scene: Scene) -> None:
 
     at_once(
         [
-            lambda choice=choice: services.submit_judgment(assignment=task, choice=choice, request_id=uuid4())
+            lambda choice=choice: judgment_services.submit(task=task, choice=choice, request_id=uuid4())
             for choice in ("high", "medium", "low", "not-relevant")
         ]
     )
@@ -120,10 +122,8 @@ def test_first_submission_is_kept_whether_it_comes_before_or_after_the_close(liv
 
         _, judgment = at_once(
             [
-                lambda batch=scene.batch: services.close_batch(batch=batch),
-                lambda task=task: services.submit_judgment(
-                    assignment=task, choice="high", request_id=uuid4()
-                ),
+                lambda batch=scene.batch: batch_services.close(batch=batch),
+                lambda task=task: judgment_services.submit(task=task, choice="high", request_id=uuid4()),
             ]
         )
 
@@ -139,28 +139,28 @@ def build_scene_again(scene: Scene) -> Scene:
 
 def test_revision_and_close_at_once_leave_one_current_judgment(live_scene: Scene) -> None:
     task = accept(live_scene.batch, live_scene.ada)
-    first = services.submit_judgment(assignment=task, choice="low", request_id=uuid4())
+    first = judgment_services.submit(task=task, choice="low", request_id=uuid4())
 
     _, result = at_once(
         [
-            lambda: services.close_batch(batch=live_scene.batch),
-            lambda: services.submit_judgment(assignment=task, choice="high", request_id=uuid4()),
+            lambda: batch_services.close(batch=live_scene.batch),
+            lambda: judgment_services.submit(task=task, choice="high", request_id=uuid4()),
         ]
     )
 
     current = Judgment.objects.get(is_current=True)
-    assert current == (first if isinstance(result, errors.BatchClosed) else result)
+    assert current == (first if isinstance(result, batch_errors.BatchClosed) else result)
 
 
 def test_late_submission_and_that_of_the_next_assessor_at_once_leave_one_current(live_scene: Scene) -> None:
     scene = live_scene
     late = accept(scene.batch, scene.ada)
-    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
     task = accept(scene.batch, scene.bob)
 
     at_once(
         [
-            lambda one=one: services.submit_judgment(assignment=one, choice="high", request_id=uuid4())
+            lambda one=one: judgment_services.submit(task=one, choice="high", request_id=uuid4())
             for one in (late, task)
         ]
     )
@@ -171,18 +171,18 @@ def test_late_submission_and_that_of_the_next_assessor_at_once_leave_one_current
 
 def test_submitting_and_expiring_at_once_keeps_the_judgment(live_scene: Scene) -> None:
     task = accept(live_scene.batch, live_scene.ada)
-    Assignment.objects.update(expires_at=task.accepted_at)
+    Task.objects.update(expires_at=task.accepted_at)
 
     at_once(
         [
-            lambda: services.submit_judgment(assignment=task, choice="high", request_id=uuid4()),
-            services.expire_assignments,
-            lambda: services.accept_next(batch=live_scene.batch, assessor=live_scene.ada),
+            lambda: judgment_services.submit(task=task, choice="high", request_id=uuid4()),
+            task_services.expire,
+            lambda: task_services.accept_next(batch=live_scene.batch, assessor=live_scene.ada),
         ]
     )
 
     task.refresh_from_db()
-    assert task.status == Assignment.Status.SUBMITTED
+    assert task.status == Task.Status.SUBMITTED
     assert Judgment.objects.count() == 1
 
 
@@ -197,14 +197,14 @@ def test_a_crowd_judges_everything_once_while_the_organizer_passes_topics_about(
 
     def manage() -> None:
         for n, topic in enumerate(topics):
-            services.reassign_topic(batch=batch, topic=topic, giver=people[n], taker=people[(n + 1) % 4])
-            services.expire_assignments()
-        services.close_batch(batch=batch)
-        services.open_batch(batch=batch)
+            assignment_services.reassign(batch=batch, topic=topic, giver=people[n], taker=people[(n + 1) % 4])
+            task_services.expire()
+        batch_services.close(batch=batch)
+        batch_services.open_for_judging(batch=batch)
 
     def work(person: Any) -> None:
         for _ in range(3):
-            with suppress(errors.BatchNotOpen):
+            with suppress(batch_errors.BatchNotOpen):
                 judge_all(batch, person)
 
     at_once([manage, *[lambda person=person: work(person) for person in people * 2]])

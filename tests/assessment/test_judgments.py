@@ -7,8 +7,13 @@ import pytest
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from assessment import errors, services
-from assessment.models import Assignment, Judgment
+from assessment.assignments import services as assignment_services
+from assessment.batches import errors as batch_errors
+from assessment.batches import services as batch_services
+from assessment.judgments import errors as judgment_errors
+from assessment.judgments import services as judgment_services
+from assessment.models import Judgment, Task
+from assessment.tasks import services as task_services
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, judge, make_batch
 
@@ -18,8 +23,8 @@ pytestmark = pytest.mark.django_db
 def test_judgment_holds_topic_docno_grade_and_time(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
-    judgment = services.submit_judgment(
-        assignment=task, choice="high", comment=" clear ", request_id=uuid4(), seconds=42
+    judgment = judgment_services.submit(
+        task=task, choice="high", comment=" clear ", request_id=uuid4(), seconds=42
     )
 
     judgment.refresh_from_db()
@@ -32,7 +37,7 @@ def test_judgment_holds_topic_docno_grade_and_time(scene: Scene) -> None:
     assert (judgment.choice, judgment.grade, judgment.comment, judgment.seconds) == ("high", 3, "clear", 42)
     assert judgment.is_current
     task.refresh_from_db()
-    assert (task.status, task.submitted_at) == (Assignment.Status.SUBMITTED, judgment.created_at)
+    assert (task.status, task.submitted_at) == (Task.Status.SUBMITTED, judgment.created_at)
 
 
 @pytest.mark.parametrize(("choice", "grade"), [("high", 3), ("medium", 2), ("low", 1), ("not-relevant", 0)])
@@ -44,17 +49,18 @@ def test_grade_is_the_protocols(scene: Scene, choice: str, grade: int) -> None:
 def test_non_answer_has_no_grade_and_needs_a_comment(scene: Scene, choice: str) -> None:
     task = accept(scene.batch, scene.ada)
 
-    with pytest.raises(errors.CommentNeeded):
+    with pytest.raises(judgment_errors.CommentNeeded):
         judge(task, choice, " \n ")
 
-    assert judge(task, choice, "formulae are broken").grade is None
+    assert judge(task, choice, "formulas are broken").grade is None
 
 
 def test_unknown_choice_is_refused_with_those_allowed(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
     with pytest.raises(
-        errors.UnknownChoice, match="use high, medium, low, not-relevant, system-failure, do-not-know"
+        judgment_errors.UnknownChoice,
+        match="use high, medium, low, not-relevant, system-failure, do-not-know",
     ):
         judge(task, "7")
 
@@ -65,8 +71,8 @@ def test_same_submission_twice_is_stored_once_and_answered_alike(scene: Scene) -
     task = accept(scene.batch, scene.ada)
     request_id = uuid4()
 
-    first = services.submit_judgment(assignment=task, choice="low", request_id=request_id)
-    second = services.submit_judgment(assignment=task, choice="low", request_id=request_id)
+    first = judgment_services.submit(task=task, choice="low", request_id=request_id)
+    second = judgment_services.submit(task=task, choice="low", request_id=request_id)
 
     assert first == second
     assert Judgment.objects.count() == 1
@@ -75,19 +81,19 @@ def test_same_submission_twice_is_stored_once_and_answered_alike(scene: Scene) -
 def test_same_submission_is_answered_alike_after_the_batch_closed(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     request_id = uuid4()
-    first = services.submit_judgment(assignment=task, choice="low", request_id=request_id)
-    services.close_batch(batch=scene.batch)
+    first = judgment_services.submit(task=task, choice="low", request_id=request_id)
+    batch_services.close(batch=scene.batch)
 
-    assert services.submit_judgment(assignment=task, choice="low", request_id=request_id) == first
+    assert judgment_services.submit(task=task, choice="low", request_id=request_id) == first
 
 
 def test_old_submission_sent_again_does_not_undo_a_revision(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     request_id = uuid4()
-    services.submit_judgment(assignment=task, choice="low", request_id=request_id)
+    judgment_services.submit(task=task, choice="low", request_id=request_id)
     revision = judge(task, "high")
 
-    services.submit_judgment(assignment=task, choice="low", request_id=request_id)
+    judgment_services.submit(task=task, choice="low", request_id=request_id)
 
     assert Judgment.objects.get(is_current=True) == revision
 
@@ -95,10 +101,10 @@ def test_old_submission_sent_again_does_not_undo_a_revision(scene: Scene) -> Non
 def test_a_request_id_does_not_stand_for_another_choice(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     request_id = uuid4()
-    services.submit_judgment(assignment=task, choice="low", request_id=request_id)
+    judgment_services.submit(task=task, choice="low", request_id=request_id)
 
-    with pytest.raises(errors.RequestReused):
-        services.submit_judgment(assignment=task, choice="high", request_id=request_id)
+    with pytest.raises(judgment_errors.RequestReused):
+        judgment_services.submit(task=task, choice="high", request_id=request_id)
 
     assert Judgment.objects.get().choice == "low"
 
@@ -107,16 +113,16 @@ def test_a_request_id_does_not_stand_for_another_task(scene: Scene) -> None:
     first = accept(scene.batch, scene.ada)
     sent = judge(first)
 
-    with pytest.raises(errors.RequestReused):
-        services.submit_judgment(
-            assignment=accept(scene.batch, scene.ada), choice="high", request_id=sent.request_id
+    with pytest.raises(judgment_errors.RequestReused):
+        judgment_services.submit(
+            task=accept(scene.batch, scene.ada), choice="high", request_id=sent.request_id
         )
 
 
 def test_revision_keeps_its_predecessor(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     first = judge(task, "low")
-    submitted_at = Assignment.objects.get(pk=task.pk).submitted_at
+    submitted_at = Task.objects.get(pk=task.pk).submitted_at
 
     second = judge(task, "high")
 
@@ -131,34 +137,36 @@ def test_revision_of_a_judgment_that_was_not_shown_is_refused(scene: Scene) -> N
     task = accept(scene.batch, scene.ada)
     standing = judge(task, "low")
 
-    with pytest.raises(errors.JudgedElsewhere, match="You judged this “Low” in another window") as refused:
-        services.submit_judgment(assignment=task, choice="high", request_id=uuid4(), shown=0)
+    with pytest.raises(
+        judgment_errors.JudgedElsewhere, match="You judged this “Low” in another window"
+    ) as refused:
+        judgment_services.submit(task=task, choice="high", request_id=uuid4(), shown=0)
 
     assert refused.value.judgment == standing
-    shown = services.submit_judgment(assignment=task, choice="high", request_id=uuid4(), shown=standing.pk)
+    shown = judgment_services.submit(task=task, choice="high", request_id=uuid4(), shown=standing.pk)
     assert shown.replaces == standing
 
 
 def test_submission_after_the_tasks_time_is_kept(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    Assignment.objects.update(expires_at=timezone.now() - timedelta(hours=5))
-    services.expire_assignments()
+    Task.objects.update(expires_at=timezone.now() - timedelta(hours=5))
+    task_services.expire()
 
     assert judge(task).is_current
     task.refresh_from_db()
-    assert task.status == Assignment.Status.SUBMITTED
+    assert task.status == Task.Status.SUBMITTED
 
 
 def test_submission_after_the_topic_was_withdrawn_is_kept(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
     assert judge(task).is_current
 
 
 def test_late_submission_counts_until_the_next_assessor_judges_the_document(scene: Scene) -> None:
     late = accept(scene.batch, scene.ada)
-    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
     task = accept(scene.batch, scene.bob)
     assert task.entry == late.entry
 
@@ -171,7 +179,7 @@ def test_late_submission_counts_until_the_next_assessor_judges_the_document(scen
 
 def test_late_submission_is_kept_beside_what_the_next_assessor_judged(scene: Scene) -> None:
     late = accept(scene.batch, scene.ada)
-    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
     his = judge(accept(scene.batch, scene.bob), "high")
 
     hers = judge(late, "low")
@@ -183,9 +191,9 @@ def test_late_submission_is_kept_beside_what_the_next_assessor_judged(scene: Sce
 def test_judgment_of_a_withdrawn_topic_is_not_revised(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     first = judge(task, "low")
-    services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
-    with pytest.raises(errors.TopicWithdrawn):
+    with pytest.raises(batch_errors.TopicWithdrawn):
         judge(task, "high")
 
     assert Judgment.objects.get() == first
@@ -193,7 +201,7 @@ def test_judgment_of_a_withdrawn_topic_is_not_revised(scene: Scene) -> None:
 
 def test_closed_batch_keeps_the_first_submission_of_a_task_taken_before(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    closed = services.close_batch(batch=scene.batch)
+    closed = batch_services.close(batch=scene.batch)
 
     late = judge(task)
 
@@ -205,9 +213,9 @@ def test_closed_batch_keeps_the_first_submission_of_a_task_taken_before(scene: S
 def test_closed_batch_takes_no_revision(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     first = judge(task, "low")
-    services.close_batch(batch=scene.batch)
+    batch_services.close(batch=scene.batch)
 
-    with pytest.raises(errors.BatchClosed, match="your judgment stands as it was"):
+    with pytest.raises(batch_errors.BatchClosed, match="your judgment stands as it was"):
         judge(task, "high")
 
     assert Judgment.objects.get() == first

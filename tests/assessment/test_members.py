@@ -8,21 +8,21 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from assessment import errors, selectors, services
-from assessment.models import Assignment, Batch, Judgment
-from corpus.models import Formula, Topic, Track, User
+from accounts.models import User
+from assessment.batches import selectors as batch_selectors
+from assessment.judgments import errors as judgment_errors
+from assessment.judgments import services as judgment_services
+from assessment.models import Batch, Judgment, Task
+from assessment.tasks import members as tasks_members
+from assessment.tasks import selectors as task_selectors
+from assessment.tasks import services as task_services
+from corpus.models import Formula
 from pooling.models import Pool, PoolEntry, PoolMember
-from scoring.qrels_services import freeze_qrels
-from scoring.selectors import qrels_tsv
+from scoring.qrels import services as qrels_services
+from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.make import accept, make_batch, make_pool
-from tests.factories import (
-    make_answer,
-    make_assessor,
-    make_document,
-    make_organizer,
-    make_topic,
-    make_track,
-)
+from tests.factories import make_answer, make_assessor, make_document, make_organizer, make_topic, make_track
+from tracks.models import Topic, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -38,13 +38,13 @@ class Scene:
 
 
 def add_unit(
-    pool: Pool, topic: Topic, visual: str, formulae: list[str], *, position: int, hidden: int = 0
+    pool: Pool, topic: Topic, visual: str, formulas: list[str], *, position: int, hidden: int = 0
 ) -> PoolEntry:
-    """A unit of some formulae, each in a post of its own; the last ones are not shown."""
+    """A unit of some formulas, each in a post of its own; the last ones are not shown."""
     collection = pool.track.collection
     assert collection is not None
     entry = PoolEntry.objects.create(pool=pool, topic=topic, docno=visual, position=position)
-    for i, code in enumerate(formulae, 1):
+    for i, code in enumerate(formulas, 1):
         formula = (
             f'<span class="math-container" data-formula-id="{code}" data-display="inline">x_{code}</span>'
         )
@@ -56,7 +56,7 @@ def add_unit(
             code=code,
             defaults={"post": post.docno, "thread": post.thread, "place": 2, "latex": f"x_{code}"},
         )
-        shown = 0 if i > len(formulae) - hidden else i
+        shown = 0 if i > len(formulas) - hidden else i
         PoolMember.objects.create(
             entry=entry, docno=code, document=post, post=post.docno, thread=post.thread, position=shown
         )
@@ -65,7 +65,7 @@ def add_unit(
 
 @pytest.fixture
 def scene() -> Scene:
-    """Ada has a topic with a unit of three shown formulae and one of a single one."""
+    """Ada has a topic with a unit of three shown formulas and one of a single one."""
     track = make_track(protocol="arqmath-2021-task2")
     topic = make_topic(track, "B.1", formula_id="q_1", latex="x^2")
     pool = make_pool(track, {})
@@ -75,15 +75,15 @@ def scene() -> Scene:
     return Scene(track, topic, pool, make_batch(pool, {ada: [topic]}), ada, bob)
 
 
-def answers(**chosen: str) -> dict[str, services.Answer]:
-    return {docno.removeprefix("f"): services.Answer(choice) for docno, choice in chosen.items()}
+def answers(**chosen: str) -> dict[str, judgment_services.Answer]:
+    return {docno.removeprefix("f"): judgment_services.Answer(choice) for docno, choice in chosen.items()}
 
 
 def submit(
-    task: Assignment, request_id: UUID | None = None, sent: tuple[UUID, ...] = (), **chosen: str
+    task: Task, request_id: UUID | None = None, sent: tuple[UUID, ...] = (), **chosen: str
 ) -> list[Judgment]:
-    return services.submit_members(
-        assignment=task, answers=answers(**chosen), request_id=request_id or uuid4(), seconds=30, sent=sent
+    return judgment_services.submit_members(
+        task=task, answers=answers(**chosen), request_id=request_id or uuid4(), seconds=30, sent=sent
     )
 
 
@@ -103,14 +103,14 @@ def test_each_shown_member_is_judged_under_its_own_docno(scene: Scene) -> None:
     "chosen", [{}, {"f11": "high"}, {"f11": "high", "f12": "low", "f13": "low", "f14": "low"}]
 )
 def test_unit_is_judged_whole_or_not_at_all(scene: Scene, chosen: dict[str, str]) -> None:
-    with pytest.raises(errors.MembersMissing):
+    with pytest.raises(judgment_errors.MembersMissing):
         submit(accept(scene.batch, scene.ada), **chosen)
 
     assert not Judgment.objects.exists()
 
 
 def test_one_bad_choice_stores_none(scene: Scene) -> None:
-    with pytest.raises(errors.UnknownChoice):
+    with pytest.raises(judgment_errors.UnknownChoice):
         submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="splendid")
 
     assert not Judgment.objects.exists()
@@ -130,7 +130,7 @@ def test_number_that_was_used_for_other_choices_is_refused(scene: Scene) -> None
     task, number = accept(scene.batch, scene.ada), uuid4()
     submit(task, number, f11="high", f12="low", f13="low")
 
-    with pytest.raises(errors.RequestReused):
+    with pytest.raises(judgment_errors.RequestReused):
         submit(task, number, f11="low", f12="low", f13="low")
 
 
@@ -149,10 +149,10 @@ def test_revision_appends_only_what_has_changed(scene: Scene) -> None:
 def test_nothing_is_revised_that_the_page_did_not_show(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     submit(task, f11="high", f12="low", f13="low")
-    blind = {docno: services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
+    blind = {docno: judgment_services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
 
-    with pytest.raises(errors.JudgedElsewhere):
-        services.submit_members(assignment=task, answers=blind, request_id=uuid4())
+    with pytest.raises(judgment_errors.JudgedElsewhere):
+        judgment_services.submit_members(task=task, answers=blind, request_id=uuid4())
 
     assert Judgment.objects.filter(choice="medium").count() == 0
 
@@ -160,9 +160,9 @@ def test_nothing_is_revised_that_the_page_did_not_show(scene: Scene) -> None:
 def test_answer_that_was_lost_on_the_way_counts_as_seen(scene: Scene) -> None:
     task, lost = accept(scene.batch, scene.ada), uuid4()
     submit(task, lost, f11="high", f12="low", f13="low")
-    changed = {docno: services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
+    changed = {docno: judgment_services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
 
-    services.submit_members(assignment=task, answers=changed, request_id=uuid4(), sent=[lost])
+    judgment_services.submit_members(task=task, answers=changed, request_id=uuid4(), sent=[lost])
 
     assert Judgment.objects.filter(is_current=True, choice="medium").count() == 3
 
@@ -170,8 +170,8 @@ def test_answer_that_was_lost_on_the_way_counts_as_seen(scene: Scene) -> None:
 def test_progress_counts_units(scene: Scene) -> None:
     submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
 
-    [topic] = selectors.progress(scene.batch, scene.ada)
-    [watched] = selectors.track_progress(scene.track)
+    [topic] = task_selectors.progress(scene.batch, scene.ada)
+    [watched] = batch_selectors.track_progress(scene.track)
 
     assert (topic.judged, topic.total) == (1, 2)
     assert (watched.judged, watched.total) == (1, 2)
@@ -187,10 +187,10 @@ def test_formula_judged_for_another_pool_is_not_asked_for_again(scene: Scene) ->
     task = accept(batch, scene.bob)
 
     assert task.entry.docno == "v3"
-    assert [member.docno for member in selectors.members_to_judge(task)] == ["31"]
+    assert [member.docno for member in tasks_members.members_to_judge(task)] == ["31"]
     submit(task, f31="low")
-    assert services.accept_next(batch=batch, assessor=scene.bob) is None
-    assert selectors.desk_batch(batch, scene.bob).is_done
+    assert task_services.accept_next(batch=batch, assessor=scene.bob) is None
+    assert task_selectors.desk_batch(batch, scene.bob).is_done
 
 
 # ---- the page
@@ -202,8 +202,8 @@ def ada(client: Client, scene: Scene) -> Client:
     return client
 
 
-def form_of(task: Assignment, *choices: str, **more: Any) -> dict[str, Any]:
-    members = selectors.members_to_judge(task)
+def form_of(task: Task, *choices: str, **more: Any) -> dict[str, Any]:
+    members = tasks_members.members_to_judge(task)
     fields = {f"choice-{one.pk}": choice for one, choice in zip(members, choices, strict=False)}
     return {"request_id": str(uuid4()), "seconds": "12"} | fields | more
 
@@ -240,14 +240,14 @@ def test_submitting_the_form_goes_on_to_the_next_unit(scene: Scene, ada: Client)
 
     answer = ada.post(task.get_absolute_url(), form_of(task, "high", "low", "medium"))
 
-    following = Assignment.objects.get(status="accepted")
+    following = Task.objects.get(status="accepted")
     assert answer["Location"] == following.get_absolute_url()
     assert Judgment.objects.count() == 3
 
 
 def test_form_that_is_not_whole_keeps_what_was_chosen(scene: Scene, ada: Client) -> None:
     task = accept(scene.batch, scene.ada)
-    first = selectors.members_to_judge(task)[0]
+    first = tasks_members.members_to_judge(task)[0]
 
     answer = ada.post(task.get_absolute_url(), form_of(task, "low", **{f"comment-{first.pk}": "near it"}))
 
@@ -258,7 +258,7 @@ def test_form_that_is_not_whole_keeps_what_was_chosen(scene: Scene, ada: Client)
     assert "near it" in text
 
 
-def test_form_of_many_formulae_keeps_all_that_was_chosen(scene: Scene, ada: Client) -> None:
+def test_form_of_many_formulas_keeps_all_that_was_chosen(scene: Scene, ada: Client) -> None:
     add_unit(scene.pool, scene.topic, "v0", [str(3000 + n) for n in range(60)], position=0)
     task = accept(scene.batch, scene.ada)
 
@@ -277,7 +277,7 @@ def test_comment_that_is_needed_is_asked_for_by_member(scene: Scene, ada: Client
         headers={"Accept": "application/json"},
     )
 
-    first = selectors.members_to_judge(task)[0]
+    first = tasks_members.members_to_judge(task)[0]
     assert answer.status_code == 422
     assert list(answer.json()["errors"]) == [f"comment-{first.pk}"]
 
@@ -325,7 +325,7 @@ def test_frozen_unit_has_the_highest_grade_of_its_members(scene: Scene) -> None:
     submit(accept(scene.batch, scene.ada), f11="low", f12="high", f13="not-matching")
     submit(accept(scene.batch, scene.ada), f21="medium")
 
-    qrels = freeze_qrels(pool=scene.pool, by=make_organizer())
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=make_organizer())
 
     assert qrels_tsv(qrels).decode().splitlines() == ["B.1\t0\tv1\t3", "B.1\t0\tv2\t2"]
 

@@ -9,11 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 from django.conf import LazySettings
 from playwright.sync_api import Page, Route, expect
 
+from accounts.models import User
 from assessment.models import Batch, Judgment
-from corpus import jobs
-from corpus.models import User
+from jobs import services as jobs
 from pooling.models import Pool, PoolMember
-from pooling.pool_services import request_pool
+from pooling.pools import services as pool_services
 from tests.assessment.make import make_batch
 from tests.assessment.test_browser import left, log_in, ready
 from tests.factories import make_assessor
@@ -101,7 +101,7 @@ def test_organizer_previews_builds_and_leafs_through_a_formula_pool(
 @pytest.fixture
 def batch(scene: FormulaScene) -> Batch:
     ada = make_assessor(scene.track, "ada")
-    request_pool(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
+    pool_services.request(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
     return make_batch(built(scene), {ada: [scene.topic]})
 
 
@@ -124,7 +124,7 @@ def test_units_are_judged_with_the_keyboard_alone(batch: Batch, enter: Callable[
             page.keyboard.press("2")
         page.keyboard.press("Enter")
         left(page, address)
-        if "/assignments/" in page.url:
+        if "/tasks/" in page.url:
             ready(page)
 
     expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
@@ -163,7 +163,7 @@ def test_submission_whose_answer_is_lost_is_stored_once(batch: Batch, enter: Cal
         route.fetch(max_redirects=0)
         route.abort()
 
-    page.route("**/judge/assignments/*/", lose)
+    page.route("**/judge/tasks/*/", lose)
     address = page.url
     for _ in range(n):
         page.keyboard.press("1")

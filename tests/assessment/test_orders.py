@@ -4,9 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from assessment import services
-from assessment.models import Assignment, Batch, Judgment
-from corpus.models import User
+from accounts.models import User
+from assessment.assignments import services as assignment_services
+from assessment.models import Batch, Judgment, Task
+from assessment.tasks import services as task_services
 from pooling.models import Contribution, Pool, Run, Team
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, judge, make_batch, make_pool
@@ -46,7 +47,7 @@ def moving_pool(scene: Scene, *, n: int = 4) -> tuple[Pool, list[str], list[str]
 def judge_as(batch: Batch, user: User, relevant: list[str]) -> list[str]:
     """Judge everything: high what is among the relevant, not relevant the rest. The docnos in their order."""
     order = []
-    while task := services.accept_next(batch=batch, assessor=user):
+    while task := task_services.accept_next(batch=batch, assessor=user):
         order.append(task.entry.docno)
         judge(task, "high" if task.entry.docno in relevant else "not-relevant")
     return order
@@ -97,7 +98,7 @@ def test_what_was_judged_for_another_pool_moves_runs_too(scene: Scene) -> None:
     for _ in range(2):
         task = accept(first, scene.bob)
         judge(task, "high" if task.entry.docno in good else "not-relevant")
-    services.withdraw_topic(batch=first, assessor=scene.bob, topic=scene.first)
+    assignment_services.withdraw(batch=first, assessor=scene.bob, topic=scene.first)
     judged = set(Judgment.objects.filter(batch=first).values_list("docno", flat=True))
 
     order = judge_as(make_batch(pool, {scene.ada: [scene.first]}), scene.ada, relevant=good)
@@ -109,7 +110,7 @@ def test_task_that_ran_out_of_time_is_given_out_again(scene: Scene) -> None:
     pool, _, _ = moving_pool(scene)
     batch = make_batch(pool, {scene.bob: [scene.first]})
     task = accept(batch, scene.bob)
-    Assignment.objects.filter(pk=task.pk).update(status="expired")
+    Task.objects.filter(pk=task.pk).update(status="expired")
 
     assert len(judge_as(batch, scene.bob, relevant=[])) == 8
 

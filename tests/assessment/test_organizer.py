@@ -10,8 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from assessment import selectors, services
-from assessment.models import Assignment
+from assessment.assignments import services as assignment_services
+from assessment.batches import selectors as batch_selectors
+from assessment.batches import services as batch_services
+from assessment.judgments import services as judgment_services
+from assessment.models import Task
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool
 from tests.factories import make_organizer, make_topic, make_track
@@ -29,10 +32,10 @@ def organizer(scene: Scene) -> Client:
 def test_progress_counts_by_assessor_and_topic(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     for seconds in (10, 30):
-        services.submit_judgment(assignment=task, choice="low", request_id=uuid4(), seconds=seconds)
+        judgment_services.submit(task=task, choice="low", request_id=uuid4(), seconds=seconds)
         task = accept(scene.batch, scene.ada)
 
-    [progress] = selectors.track_progress(scene.track)
+    [progress] = batch_selectors.track_progress(scene.track)
 
     assert (progress.judged, progress.total, progress.n_topics, progress.median_seconds) == (2, 6, 2, 20.0)
     assert [(share.given.topic.code, share.judged, share.total) for share in progress.shares] == [
@@ -44,10 +47,10 @@ def test_progress_counts_by_assessor_and_topic(scene: Scene) -> None:
 
 def test_progress_of_a_topic_that_changed_hands_adds_up_to_its_entries(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
-    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
     judge_all(scene.batch, scene.bob)
 
-    page = selectors.batch_page(scene.batch)
+    page = batch_selectors.batch_page(scene.batch)
 
     assert (page["progress"].judged, page["progress"].total) == (3, 6)
     assert [(row.assessor.username, row.judged, row.total) for row in page["by_assessor"]] == [
@@ -61,7 +64,7 @@ def test_revisions_are_counted_once(scene: Scene) -> None:
     judge(task, "low")
     judge(task, "high")
 
-    page = selectors.batch_page(scene.batch)
+    page = batch_selectors.batch_page(scene.batch)
 
     counts = {row.label: row.n for row in page["choice_counts"]}
     assert counts == {
@@ -80,10 +83,10 @@ def test_overdue_tasks_are_counted_whether_expired_or_not(scene: Scene) -> None:
     accept(other, scene.ada)
     accept(other, scene.bob)
     past = timezone.now() - timedelta(minutes=1)
-    Assignment.objects.filter(assessor=scene.ada).update(expires_at=past, status="expired")
-    Assignment.objects.filter(assessor=scene.bob).update(expires_at=past)
+    Task.objects.filter(assessor=scene.ada).update(expires_at=past, status="expired")
+    Task.objects.filter(assessor=scene.bob).update(expires_at=past)
 
-    progress = {one.batch: one for one in selectors.track_progress(scene.track)}[other]
+    progress = {one.batch: one for one in batch_selectors.track_progress(scene.track)}[other]
 
     assert (progress.n_open, progress.n_overdue) == (0, 2)
 
@@ -92,9 +95,9 @@ def test_late_kept_and_unassigned_are_said(scene: Scene, organizer: Client) -> N
     topics = [make_topic(scene.track, f"C.{n}") for n in range(2)]
     batch = make_batch(make_pool(scene.track, dict.fromkeys(topics, 2)), {scene.ada: topics[:1]})
     late = accept(batch, scene.ada)
-    services.reassign_topic(batch=batch, topic=topics[0], giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=batch, topic=topics[0], giver=scene.ada, taker=scene.bob)
     judge(accept(batch, scene.bob), "do-not-know", "not my field")
-    services.close_batch(batch=batch)
+    batch_services.close(batch=batch)
     judge(late)
 
     text = organizer.get(reverse("assessment:batch", args=[batch.pk])).content.decode()
@@ -106,7 +109,7 @@ def test_late_kept_and_unassigned_are_said(scene: Scene, organizer: Client) -> N
 
 
 def test_page_of_a_batch_without_topics_says_what_comes_next(scene: Scene, organizer: Client) -> None:
-    batch = services.create_batch(pool=scene.pool, name="New", by=None)
+    batch = batch_services.create(pool=scene.pool, name="New", by=None)
 
     text = organizer.get(reverse("assessment:batch", args=[batch.pk])).content.decode()
 

@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from assessment import errors, services
-from assessment.models import Assignment, Judgment, TopicAssignment
-from assessment.tasks import expire_assignments
+from assessment.assignments import services as assignment_services
+from assessment.batches import errors as batch_errors
+from assessment.batches import services as batch_services
+from assessment.models import Judgment, Task, TopicAssignment
+from assessment.tasks import services as task_services
+from assessment.tasks.tasks import expire
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.make import accept, add_entries, judge, judge_all, make_batch, make_pool
@@ -22,8 +25,8 @@ from tests.factories import make_assessor, make_topic, make_track
 pytestmark = pytest.mark.django_db
 
 
-def overdue(task: Assignment) -> None:
-    Assignment.objects.filter(pk=task.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+def overdue(task: Task) -> None:
+    Task.objects.filter(pk=task.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
 def test_entries_come_by_topic_and_position(scene: Scene) -> None:
@@ -46,7 +49,7 @@ def test_an_open_task_is_resumed(scene: Scene) -> None:
     first = accept(scene.batch, scene.ada)
 
     assert accept(scene.batch, scene.ada) == first
-    assert Assignment.objects.count() == 1
+    assert Task.objects.count() == 1
 
 
 def test_the_database_holds_one_open_task_of_a_batch_and_assessor(scene: Scene) -> None:
@@ -54,7 +57,7 @@ def test_the_database_holds_one_open_task_of_a_batch_and_assessor(scene: Scene) 
     other = PoolEntry.objects.filter(pool=scene.pool).exclude(pk=first.entry_id)[0]
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        Assignment.objects.create(
+        Task.objects.create(
             batch=scene.batch,
             entry=other,
             assessor=scene.ada,
@@ -64,7 +67,7 @@ def test_the_database_holds_one_open_task_of_a_batch_and_assessor(scene: Scene) 
 
 
 def test_task_has_the_time_that_the_batch_allots(scene: Scene) -> None:
-    services.edit_batch(batch=scene.batch, name="Quick", minutes_allotted=7)
+    batch_services.edit(batch=scene.batch, name="Quick", minutes_allotted=7)
 
     task = accept(scene.batch, scene.ada)
 
@@ -74,33 +77,33 @@ def test_task_has_the_time_that_the_batch_allots(scene: Scene) -> None:
 def test_there_is_no_next_task_when_all_is_judged(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
 
-    assert services.accept_next(batch=scene.batch, assessor=scene.ada) is None
+    assert task_services.accept_next(batch=scene.batch, assessor=scene.ada) is None
 
 
 def test_an_assessor_without_topics_has_no_task(scene: Scene) -> None:
-    assert services.accept_next(batch=scene.batch, assessor=scene.bob) is None
+    assert task_services.accept_next(batch=scene.batch, assessor=scene.bob) is None
 
 
 def test_tasks_are_given_out_while_the_batch_is_open(scene: Scene) -> None:
     draft = make_batch(scene.pool, {scene.bob: [scene.first]}, is_open=False)
-    services.close_batch(batch=scene.batch)
+    batch_services.close(batch=scene.batch)
 
     for batch, assessor in ((draft, scene.bob), (scene.batch, scene.ada)):
-        with pytest.raises(errors.BatchNotOpen):
-            services.accept_next(batch=batch, assessor=assessor)
+        with pytest.raises(batch_errors.BatchNotOpen):
+            task_services.accept_next(batch=batch, assessor=assessor)
 
 
 def test_overdue_task_returns_to_its_place_in_the_queue(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     overdue(task)
 
-    assert services.expire_assignments() == 1
+    assert task_services.expire() == 1
 
     task.refresh_from_db()
-    assert task.status == Assignment.Status.EXPIRED
+    assert task.status == Task.Status.EXPIRED
     again = accept(scene.batch, scene.ada)
     assert again == task
-    assert again.status == Assignment.Status.ACCEPTED
+    assert again.status == Task.Status.ACCEPTED
     assert again.expires_at > timezone.now()
 
 
@@ -110,7 +113,7 @@ def test_tasks_in_time_and_submitted_ones_do_not_expire(scene: Scene) -> None:
     overdue(submitted)
     accept(scene.batch, scene.ada)
 
-    assert services.expire_assignments() == 0
+    assert task_services.expire() == 0
 
 
 def test_overdue_task_that_nobody_expired_yet_is_renewed_when_resumed(scene: Scene) -> None:
@@ -126,28 +129,28 @@ def test_overdue_task_that_nobody_expired_yet_is_renewed_when_resumed(scene: Sce
 def test_beat_task_expires_what_is_overdue(scene: Scene) -> None:
     overdue(accept(scene.batch, scene.ada))
 
-    expire_assignments()
-    expire_assignments()
+    expire()
+    expire()
 
-    assert Assignment.objects.get().status == Assignment.Status.EXPIRED
+    assert Task.objects.get().status == Task.Status.EXPIRED
 
 
 def test_more_overdue_tasks_than_one_chunk_expire(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assessment.services.tasks.EXPIRED_AT_ONCE", 1)
+    monkeypatch.setattr("assessment.tasks.services.EXPIRED_AT_ONCE", 1)
     other = make_batch(scene.pool, {scene.bob: [scene.first]}, kind="training")
     overdue(accept(scene.batch, scene.ada))
     overdue(accept(other, scene.bob))
 
-    assert services.expire_assignments() == 2
+    assert task_services.expire() == 2
 
 
 def test_withdrawn_topic_leaves_the_queue(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
-    services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
     task.refresh_from_db()
-    assert task.status == Assignment.Status.EXPIRED
+    assert task.status == Task.Status.EXPIRED
     assert accept(scene.batch, scene.ada).entry.topic == scene.second
 
 
@@ -179,7 +182,7 @@ class TestOrderIsOnlyAnOrder(TestCase):
         shown = {}
         entries = list(PoolEntry.objects.filter(pool=scene.pool).order_by("pk"))
 
-        while task := services.accept_next(batch=scene.batch, assessor=scene.ada):
+        while task := task_services.accept_next(batch=scene.batch, assessor=scene.ada):
             shown[(task.entry.topic_id, task.entry.docno)] = data.draw(st.sampled_from(["high", "low"]))
             positions = data.draw(st.permutations(range(len(entries))))
             PoolEntry.objects.filter(pool=scene.pool).update(position=1000 + F("id"))
@@ -225,11 +228,11 @@ def test_accepting_reads_none_of_the_entries_that_are_judged_or_wait(db: None) -
     batch = make_batch(pool, {ada: [topic]})
     now = timezone.now()
     done = {"status": "submitted", "accepted_at": now, "expires_at": now, "submitted_at": now}
-    judged = [Assignment(batch=batch, entry=entry, assessor=ada, **done) for entry in rows[:10_000]]
-    Assignment.objects.bulk_create(judged, batch_size=5000)
+    judged = [Task(batch=batch, entry=entry, assessor=ada, **done) for entry in rows[:10_000]]
+    Task.objects.bulk_create(judged, batch_size=5000)
     TopicAssignment.objects.filter(batch=batch).update(cursor=10_000)
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE pooling_poolentry, assessment_assignment, assessment_topicassignment")
+        cursor.execute("ANALYZE pooling_poolentry, assessment_task, assessment_topicassignment")
     before = rows_read()
 
     task = accept(batch, ada)

@@ -4,15 +4,19 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from assessment import selectors, services
+from accounts.models import User
+from assessment.assignments import services as assignment_services
+from assessment.batches import selectors as batch_selectors
 from assessment.models import Batch
-from corpus.models import Topic, User
+from assessment.tasks import selectors as task_selectors
+from assessment.tasks import services as task_services
 from pooling.models import Pool, PoolEntry
-from scoring.qrels_services import freeze_qrels
-from scoring.selectors import qrels_tsv
+from scoring.qrels import services as qrels_services
+from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, add_entries, judge, judge_all, make_batch, make_pool
 from tests.factories import make_assessor, make_organizer, make_protocol
+from tracks.models import Topic
 
 pytestmark = pytest.mark.django_db
 
@@ -84,13 +88,13 @@ def test_progress_leaves_out_what_another_pool_has_settled(scene: Scene) -> None
     batch = make_batch(second_pool(scene, shared=2, new=2), {scene.bob: [scene.first]})
     judge(accept(batch, scene.bob))
 
-    [topic] = selectors.progress(batch, scene.bob)
-    [watched, _] = selectors.track_progress(scene.track)
+    [topic] = task_selectors.progress(batch, scene.bob)
+    [watched, _] = batch_selectors.track_progress(scene.track)
 
     assert (topic.judged, topic.total) == (1, 2)
     assert (watched.batch, watched.judged, watched.total) == (batch, 1, 2)
     judge_all(batch, scene.bob)
-    assert selectors.desk_batch(batch, scene.bob).is_done
+    assert task_selectors.desk_batch(batch, scene.bob).is_done
 
 
 def test_seats_of_a_topic_that_two_judge_are_settled_one_by_one(scene: Scene) -> None:
@@ -105,7 +109,7 @@ def test_seats_of_a_topic_that_two_judge_are_settled_one_by_one(scene: Scene) ->
     assert docnos(batch, scene.ada) == []
 
     carl = make_assessor(scene.track, "carl")
-    services.reassign_topic(batch=batch, topic=scene.first, giver=scene.ada, taker=carl)
+    assignment_services.reassign(batch=batch, topic=scene.first, giver=scene.ada, taker=carl)
     assert len(docnos(batch, carl)) == 3
 
 
@@ -116,7 +120,7 @@ def test_next_task_takes_a_known_number_of_queries_whatever_others_have_judged(s
     counts = []
     for batch in (few, many):
         with CaptureQueriesContext(connection) as queries:
-            services.accept_next(batch=batch, assessor=scene.bob)
+            task_services.accept_next(batch=batch, assessor=scene.bob)
         counts.append(len(queries))
 
     assert counts[0] == counts[1] <= 16
@@ -137,7 +141,7 @@ def test_qrels_of_an_independent_pool_take_over_what_was_judged_for_another(scen
     pool = second_pool(scene, shared=2, new=2)
     judge_all(make_batch(pool, {scene.bob: [scene.first]}), scene.bob)
 
-    qrels = freeze_qrels(pool=pool, by=make_organizer())
+    qrels = qrels_services.freeze_judgments(pool=pool, by=make_organizer())
 
     assert qrels.n_judged == 4
     assert qrels.report["unjudged"]["n"] == 0
@@ -145,13 +149,15 @@ def test_qrels_of_an_independent_pool_take_over_what_was_judged_for_another(scen
 
 def test_qrels_of_a_top_up_are_the_union_and_name_the_pools_that_they_cover(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
-    before = qrels_tsv(freeze_qrels(pool=scene.pool, by=make_organizer())).decode().splitlines()
+    before = (
+        qrels_tsv(qrels_services.freeze_judgments(pool=scene.pool, by=make_organizer())).decode().splitlines()
+    )
     pool = make_pool(scene.track, {scene.first: 2})
     Pool.objects.filter(pk=pool.pk).update(tops_up=scene.pool)
     pool.refresh_from_db()
     new = [f"A.1\t0\t{docno}\t3" for docno in docnos(make_batch(pool, {scene.bob: [scene.first]}), scene.bob)]
 
-    qrels = freeze_qrels(pool=pool, by=make_organizer())
+    qrels = qrels_services.freeze_judgments(pool=pool, by=make_organizer())
 
     assert sorted(qrels_tsv(qrels).decode().splitlines()) == sorted(before + new)
     assert [one["pool"] for one in qrels.report["inputs"]["tops_up"]] == [scene.pool.name]

@@ -11,9 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from assessment import services
-from assessment.models import Assignment, Judgment
-from corpus.models import Track, User
+from accounts.models import User
+from assessment.assignments import services as assignment_services
+from assessment.batches import services as batch_services
+from assessment.models import Judgment, Task
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene
 from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
@@ -27,6 +28,7 @@ from tests.factories import (
     make_track,
     make_user,
 )
+from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
 
@@ -78,7 +80,7 @@ def test_empty_desk_says_what_will_be_there(scene: Scene) -> None:
 
 def test_drafts_are_on_no_desk_and_closed_batches_can_be_read(scene: Scene) -> None:
     make_batch(scene.pool, {scene.ada: [scene.first]}, is_open=False, kind="training")
-    services.close_batch(batch=scene.batch)
+    batch_services.close(batch=scene.batch)
 
     page = as_user(scene.ada).get(reverse("assessment:mine"))
 
@@ -88,7 +90,7 @@ def test_drafts_are_on_no_desk_and_closed_batches_can_be_read(scene: Scene) -> N
 
 def test_counts_after_a_topic_was_taken_over_are_what_is_left(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
-    services.reassign_topic(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
     judge(accept(scene.batch, scene.bob))
 
     [item] = as_user(scene.bob).get(reverse("assessment:mine")).context["desk"]
@@ -100,7 +102,7 @@ def test_start_opens_a_task_and_the_end_says_that_all_is_judged(scene: Scene) ->
     client = as_user(scene.ada)
 
     started = client.post(reverse("assessment:next", args=[scene.batch.pk]))
-    assert started.url == Assignment.objects.get().get_absolute_url()
+    assert started.url == Task.objects.get().get_absolute_url()
     judge_all(scene.batch, scene.ada)
     ended = client.post(reverse("assessment:next", args=[scene.batch.pk]), follow=True)
 
@@ -117,7 +119,7 @@ def test_done_page_of_an_unfinished_batch_leads_back_to_it(scene: Scene) -> None
 
 def test_a_get_takes_no_task(scene: Scene) -> None:
     assert as_user(scene.ada).get(reverse("assessment:next", args=[scene.batch.pk])).status_code == 405
-    assert not Assignment.objects.exists()
+    assert not Task.objects.exists()
 
 
 # -- the judging page
@@ -230,7 +232,7 @@ def test_plain_form_stores_the_judgment_and_goes_to_the_next_task(scene: Scene) 
         "clear",
         12,
     )
-    assert sent.url == Assignment.objects.get(status="accepted").get_absolute_url() != task.get_absolute_url()
+    assert sent.url == Task.objects.get(status="accepted").get_absolute_url() != task.get_absolute_url()
 
 
 def test_last_judgment_leads_to_the_end(scene: Scene) -> None:
@@ -251,7 +253,7 @@ def test_script_gets_what_was_stored_and_where_to_go(scene: Scene) -> None:
     again = client.post(task.get_absolute_url(), fields, **JSON)
 
     judgment = Judgment.objects.get()
-    following = Assignment.objects.get(status="accepted").get_absolute_url()
+    following = Task.objects.get(status="accepted").get_absolute_url()
     assert first.json() == again.json() == {"judgment": judgment.pk, "choice": "high", "next": following}
 
 
@@ -293,7 +295,7 @@ def test_refused_revision_stays_on_the_page(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     judgment = judge(task, "low")
     client = as_user(scene.ada)
-    services.close_batch(batch=scene.batch)
+    batch_services.close(batch=scene.batch)
 
     page = client.post(
         task.get_absolute_url(), answer(choice="high", comment="on reflection", shown=judgment.pk)
@@ -351,7 +353,7 @@ def test_going_back_shows_the_earlier_judgment_and_lets_it_be_changed(scene: Sce
 
 def test_judgment_is_kept_although_there_is_no_next_task(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    services.close_batch(batch=scene.batch)
+    batch_services.close(batch=scene.batch)
 
     page = as_user(scene.ada).post(task.get_absolute_url(), answer(), follow=True)
 
@@ -364,9 +366,9 @@ def test_settled_judgment_is_shown_and_cannot_be_changed(scene: Scene, how: str)
     task = accept(scene.batch, scene.ada)
     judge(task)
     if how == "closed":
-        services.close_batch(batch=scene.batch)
+        batch_services.close(batch=scene.batch)
     else:
-        services.withdraw_topic(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+        assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
     page = as_user(scene.ada).get(task.get_absolute_url())
 
@@ -492,7 +494,7 @@ def cast(scene: Scene) -> dict[str, User | None]:
 
 
 LOGIN = 302
-STORY: dict[str, tuple[Callable[[Scene, Assignment], str], dict[str, int]]] = {
+STORY: dict[str, tuple[Callable[[Scene, Task], str], dict[str, int]]] = {
     "desk": (
         lambda scene, task: reverse("assessment:mine"),
         {"organizer": 200, "assessor": 200, "other assessor": 200, "participant": 200, "stranger": 200},
@@ -543,7 +545,7 @@ def test_nobody_else_submits_or_accepts(scene: Scene, cast: dict[str, User | Non
     expected = LOGIN if name == "visitor" else 404
     assert (submitted.status_code, accepted.status_code) == (expected, expected)
     assert not Judgment.objects.exists()
-    assert Assignment.objects.count() == 1
+    assert Task.objects.count() == 1
 
 
 @pytest.mark.parametrize("name", ["assessor", "other assessor", "participant", "stranger", "visitor"])

@@ -22,13 +22,13 @@ import psycopg2
 import pytest
 import yaml
 
-from config import places
+from server import paths
 from tests.conftest import Running, start_process, wait_until
 
-COMPOSE = yaml.safe_load((places.ROOT / "docker-compose.yml").read_text())
+COMPOSE = yaml.safe_load((paths.ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = ("migrate", "web", "worker", "beat")
-DOCKERFILE = (places.ROOT / "Dockerfile").read_text()
+DOCKERFILE = (paths.ROOT / "Dockerfile").read_text()
 GIVEN = {
     "SECRET_KEY": "for-this-test-alone-" + "x" * 40,
     "ALLOWED_HOSTS": "assay.example.org",
@@ -56,14 +56,14 @@ def environment(service: str) -> dict[str, str]:
 
 
 def pins(file: str) -> dict[str, str]:
-    lines = (places.ROOT / file).read_text().splitlines()
+    lines = (paths.ROOT / file).read_text().splitlines()
     found = (re.match(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)", line) for line in lines)
     return {match[1].lower(): match[2] for match in found if match}
 
 
 def read_by_the_project() -> set[str]:
     """Every variable that our code reads."""
-    sources = "".join(path.read_text() for path in (places.ROOT / "config").glob("*.py"))
+    sources = "".join(path.read_text() for path in (paths.ROOT / "config").glob("*.py"))
     return set(re.findall(r'(?:environment\.\w+|environ\.get)\(\s*"([A-Z_]+)"', sources))
 
 
@@ -80,13 +80,13 @@ class TestFiles:
 
     @pytest.mark.parametrize("name", ["SECRET_KEY", "ALLOWED_HOSTS", "POSTGRES_PASSWORD"])
     def test_what_must_be_set_stops_the_start(self, name: str) -> None:
-        everything = (places.ROOT / "docker-compose.yml").read_text()
+        everything = (paths.ROOT / "docker-compose.yml").read_text()
 
         with pytest.raises(LookupError, match=name):
             filled(everything, {key: value for key, value in GIVEN.items() if key != name})
 
     def test_no_secret_stands_in_the_files(self) -> None:
-        example = (places.ROOT / ".env.example").read_text()
+        example = (paths.ROOT / ".env.example").read_text()
 
         for name in ("SECRET_KEY", "POSTGRES_PASSWORD"):
             assert re.search(rf"^{name}=$", example, re.MULTILINE)
@@ -95,8 +95,8 @@ class TestFiles:
                 assert not re.search("KEY|PASSWORD|SECRET", name) or "${" in value
 
     def test_the_example_names_every_variable_that_can_be_set(self) -> None:
-        text = (places.ROOT / "docker-compose.yml").read_text()
-        example = (places.ROOT / ".env.example").read_text()
+        text = (paths.ROOT / "docker-compose.yml").read_text()
+        example = (paths.ROOT / ".env.example").read_text()
 
         assert set(re.findall(r"\$\{(\w+)", text)) - {"ASSAY_VERSION"} == set(
             re.findall(r"^(\w+)=", example, re.MULTILINE)
@@ -120,7 +120,7 @@ class TestFiles:
 
     def test_the_image_has_a_python_that_the_project_takes(self) -> None:
         version = re.search(r"FROM python:([\d.]+)", DOCKERFILE)
-        least = tomllib.loads((places.ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+        least = tomllib.loads((paths.ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
 
         assert version is not None
         assert tuple(map(int, version[1].split("."))) >= tuple(map(int, least.removeprefix(">=").split(".")))
@@ -141,7 +141,7 @@ class TestFiles:
         assert "0.0.0.0:8000" in SERVICES["web"]["command"]
 
     def test_the_files_that_the_image_needs_are_not_ignored(self) -> None:
-        ignored = (places.ROOT / ".dockerignore").read_text().split()
+        ignored = (paths.ROOT / ".dockerignore").read_text().split()
 
         assert not {"config", "static", "templates", "protocols", "requirements.txt", "package.json"} & set(
             ignored
@@ -233,7 +233,7 @@ class Lab:
         done = subprocess.run(
             [sys.executable, *self.command(list(words))],
             env=self.environment(service),
-            cwd=places.ROOT,
+            cwd=paths.ROOT,
             capture_output=True,
             text=True,
             check=False,

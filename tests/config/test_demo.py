@@ -11,16 +11,19 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from accounts.models import User
+from assay.errors import Refused
 from assessment.models import Batch, Judgment, TopicAssignment
-from config.demo import campaign, content, judging, make_runs, people
-from corpus import jobs
-from corpus.errors import Refused
-from corpus.models import Collection, Document, Import, Job, Topic, Track, User
+from corpus.models import Collection, Document, Import
+from demo import campaign, content, judging, make_runs, people
+from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Pool, PoolEntry, Run, Team
-from pooling.services import withdraw_run
-from scoring.leaderboard_services import release_leaderboard
+from pooling.runs import services as run_services
+from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels, Score
 from tests.conftest import start_process, wait_until
+from tracks.models import Topic, Track
 
 SECOND_START_QUERIES = 60  # a campaign made anew takes thousands
 
@@ -150,11 +153,13 @@ def test_second_demo_changes_nothing_and_asks_little_whatever_people_did_meanwhi
     transactional_db: None,
 ) -> None:
     demo()
-    withdraw_run(
+    run_services.withdraw(
         run=Run.objects.get(track__slug="demo-2026", tag="abacus-text"), by=User.objects.get(username="pat")
     )
     organizer = User.objects.get(username=people.ORGANIZER)
-    release_leaderboard(leaderboard=Leaderboard.objects.get(), level=Leaderboard.Release.HIDDEN, by=organizer)
+    leaderboard_services.release(
+        leaderboard=Leaderboard.objects.get(), level=Leaderboard.Release.HIDDEN, by=organizer
+    )
     before = all_rows()
 
     with CaptureQueriesContext(connection) as asked:

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from config.demo import content, make_runs
-from config.places import ROOT
-from corpus import links, sanitise
-from protocols.loader import parse_protocol, shipped_text
+from assay.html import links, sanitize
+from assay.protocols.loader import parse_protocol, shipped_text
+from demo import content, make_runs
+from server.paths import ROOT
 
 KATEX = ROOT / "node_modules/katex/dist/katex.js"
 ONLY_MATHJAX = r"\begin{multline}"
-SET_FORMULAE = r"""
+SET_FORMULAS = r"""
 const katex = require(process.argv[1]);
 const failed = JSON.parse(require("fs").readFileSync(0, "utf8")).filter(([latex, displayMode]) => {
   try { katex.renderToString(latex, { displayMode, trust: false }); return false; } catch { return true; }
@@ -43,8 +43,8 @@ def _questions(posts: list[content.Post]) -> list[content.Post]:
 
 def _stored(post: content.Post) -> list[str]:
     return [
-        sanitise.clean_body(content.html_of(post.body)),
-        *(sanitise.clean_comment(c.text) for c in post.comments),
+        sanitize.clean_body(content.html_of(post.body)),
+        *(sanitize.clean_comment(c.text) for c in post.comments),
     ]
 
 
@@ -193,7 +193,7 @@ def test_votes_of_a_post_add_up_to_its_score(tmp_path: Path, collection: list[co
     assert {post.id: totals[post.id] for post in collection} == {post.id: post.score for post in collection}
 
 
-def test_formulae_of_a_topic_file_are_numbered_through() -> None:
+def test_formulas_of_a_topic_file_are_numbered_through() -> None:
     file = content.topic_file(content.topic_threads(2026))
 
     text = unescape(file.decode())
@@ -207,12 +207,12 @@ def test_katex_sets_every_formula_but_the_one_meant_for_mathjax(everything: list
     node = shutil.which("node")
     if node is None or not KATEX.exists():
         pytest.skip("needs node and node_modules/katex, which `make setup` installs")
-    html = " ".join(" ".join([*_stored(post), sanitise.clean_title(post.title)]) for post in everything)
+    html = " ".join(" ".join([*_stored(post), sanitize.clean_title(post.title)]) for post in everything)
     found = re.findall(r'<span class="math-container"[^>]*data-display="(\w+)">([^<]*)</span>', html)
-    formulae = json.dumps([[unescape(latex), display == "block"] for display, latex in found])
+    formulas = json.dumps([[unescape(latex), display == "block"] for display, latex in found])
 
     done = subprocess.run(
-        [node, "-e", SET_FORMULAE, str(KATEX)], input=formulae, capture_output=True, text=True, check=True
+        [node, "-e", SET_FORMULAS, str(KATEX)], input=formulas, capture_output=True, text=True, check=True
     )
 
     assert len(found) > 900

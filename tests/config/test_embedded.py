@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 
-from config import accounts, embedded, places
+from server import embedded, os_account, paths
 from tests.conftest import wait_until
 
 
@@ -20,19 +20,19 @@ def var(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("DATABASE_URL")
     monkeypatch.delenv("REDIS_URL")
     folder = tmp_path_factory.mktemp("var")
-    monkeypatch.setattr(accounts, "OUTSIDE", Path(f"/tmp/assay-outside-{os.getpid()}"))
+    monkeypatch.setattr(os_account, "OUTSIDE", Path(f"/tmp/assay-outside-{os.getpid()}"))
     yield folder
     with embedded.postgres(folder, start=False), embedded.redis(folder, start=False):
         pass
-    subprocess.run(["rm", "-rf", str(accounts.OUTSIDE)], check=True)
+    subprocess.run(["rm", "-rf", str(os_account.OUTSIDE)], check=True)
 
 
 def postmaster(var: Path) -> int:
-    return int((places.data(var) / "postmaster.pid").read_text().split("\n")[0])
+    return int((paths.data(var) / "postmaster.pid").read_text().split("\n")[0])
 
 
 def answer(var: Path, query: str) -> object:
-    connection = psycopg2.connect(places.database_url(places.data(var)))
+    connection = psycopg2.connect(paths.database_url(paths.data(var)))
     connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute(query)
@@ -56,7 +56,7 @@ def test_the_last_holder_stops_the_servers_and_the_data_stay(var: Path) -> None:
             pass
         assert answer(var, "SELECT n FROM kept") == 42
 
-    assert not embedded.Postgres(places.data(var)).is_running
+    assert not embedded.Postgres(paths.data(var)).is_running
 
     with embedded.postgres(var):
         assert answer(var, "SELECT n FROM kept") == 42
@@ -64,7 +64,7 @@ def test_the_last_holder_stops_the_servers_and_the_data_stay(var: Path) -> None:
 
 def test_a_half_made_database_is_made_anew(var: Path) -> None:
     with embedded.postgres(var, start=False):
-        data = places.data(var)
+        data = paths.data(var)
     half = data.with_name("postgres.new")
     half.mkdir(parents=True)
     (half / "PG_VERSION").write_text("18\n")
@@ -77,7 +77,7 @@ def test_a_half_made_database_is_made_anew(var: Path) -> None:
 def test_a_pid_file_that_names_another_process_is_no_obstacle(var: Path) -> None:
     with embedded.postgres(var):
         pass
-    (places.data(var) / "postmaster.pid").write_text(f"{os.getpid()}\n{places.data(var)}\n0\n5432\n\n\n\n\n")
+    (paths.data(var) / "postmaster.pid").write_text(f"{os.getpid()}\n{paths.data(var)}\n0\n5432\n\n\n\n\n")
 
     with embedded.postgres(var):
         assert answer(var, "SELECT 1") == 1
@@ -86,10 +86,10 @@ def test_a_pid_file_that_names_another_process_is_no_obstacle(var: Path) -> None
 def test_servers_that_a_killed_holder_left_are_taken_over(var: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; from config import accounts, embedded\n"
-        f"accounts.OUTSIDE = Path({str(accounts.OUTSIDE)!r}); var = Path({str(var)!r})\n"
+        f"accounts.OUTSIDE = Path({str(os_account.OUTSIDE)!r}); var = Path({str(var)!r})\n"
         "with embedded.postgres(var), embedded.redis(var): print('up', flush=True); time.sleep(60)\n"
     )
-    holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=places.ROOT)
+    holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=paths.ROOT)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"up\n"
     holder.send_signal(signal.SIGKILL)
@@ -108,7 +108,7 @@ def test_postgres_after_its_own_sudden_death_comes_back(var: Path) -> None:
     with embedded.postgres(var):
         answer(var, "CREATE TABLE kept AS SELECT 7 AS n")
         os.kill(postmaster(var), signal.SIGKILL)
-        wait_until(lambda: not embedded.Postgres(places.data(var)).is_running)
+        wait_until(lambda: not embedded.Postgres(paths.data(var)).is_running)
 
     with embedded.postgres(var):
         assert answer(var, "SELECT n FROM kept") == 7
@@ -131,27 +131,27 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytes
     target.mkdir()
     (tmp_path / "link").symlink_to(target)
 
-    with pytest.raises(accounts.ServerError, match="Remove it, or run as that user"):
-        accounts.private_folder(tmp_path / "link")
+    with pytest.raises(os_account.ServerError, match="Remove it, or run as that user"):
+        os_account.private_folder(tmp_path / "link")
 
 
 def test_a_missing_wheel_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(places, "postgres_binaries", lambda: None)
+    monkeypatch.setattr(paths, "postgres_binaries", lambda: None)
 
-    with pytest.raises(accounts.ServerError, match=r"run `make setup`, or set DATABASE_URL"):
+    with pytest.raises(os_account.ServerError, match=r"run `make setup`, or set DATABASE_URL"):
         embedded.Postgres(tmp_path / "postgres")
 
 
 def test_what_initdb_complains_of_is_shown(var: Path) -> None:
     with embedded.postgres(var, start=False):
-        server = embedded.Postgres(places.data(var))
+        server = embedded.Postgres(paths.data(var))
 
-    with pytest.raises(accounts.ServerError, match=r"initdb in .* failed"):
+    with pytest.raises(os_account.ServerError, match=r"initdb in .* failed"):
         server._run("initdb", "--encoding=KLINGON", "-U", "postgres", folder=server.data.with_name("klingon"))
 
 
 def test_without_redis_nothing_is_started(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "redis_binary", lambda: None)
+    monkeypatch.setattr(paths, "redis_binary", lambda: None)
 
     with embedded.redis(var):
         assert not embedded.Redis(var / "redis").is_running
@@ -161,9 +161,9 @@ def test_redis_that_cannot_start_says_why(var: Path, monkeypatch: pytest.MonkeyP
     broken = var / "redis-server"
     broken.write_text("#!/bin/sh\necho out of memory >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(places, "redis_binary", lambda: broken)
+    monkeypatch.setattr(paths, "redis_binary", lambda: broken)
 
-    with pytest.raises(accounts.ServerError, match=r"did not start\.\nout of memory"), embedded.redis(var):
+    with pytest.raises(os_account.ServerError, match=r"did not start\.\nout of memory"), embedded.redis(var):
         pass
 
 
@@ -172,18 +172,18 @@ class TestUnderRoot:
     def test_the_data_lie_where_the_account_can_enter(self, var: Path) -> None:
         with embedded.postgres(var):
             assert (var / "postgres").is_symlink()
-            assert places.data(var).stat().st_uid != 0
+            assert paths.data(var).stat().st_uid != 0
         assert var.stat().st_mode & 0o077 == 0
 
     def test_programs_in_a_closed_folder_are_copied_out(
         self, var: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(accounts, "can_enter", lambda folder, who: False)
+        monkeypatch.setattr(os_account, "can_enter", lambda folder, who: False)
 
         with embedded.postgres(var):
             assert answer(var, "SELECT 1") == 1
 
-        assert list(accounts.OUTSIDE.glob("postgresql-*"))
+        assert list(os_account.OUTSIDE.glob("postgresql-*"))
 
     def test_removing_var_begins_anew_and_sets_the_old_data_aside(self, var: Path) -> None:
         with embedded.postgres(var):
@@ -193,20 +193,20 @@ class TestUnderRoot:
         with embedded.postgres(var):
             assert answer(var, "SELECT to_regclass('old')") is None
 
-        assert places.data(var).with_name("postgres.old").is_dir()
+        assert paths.data(var).with_name("postgres.old").is_dir()
 
     def test_a_copied_checkout_does_not_share_the_database(self, var: Path, tmp_path: Path) -> None:
         with embedded.postgres(var):
             pass
-        (tmp_path / "postgres").symlink_to(places.data(var))
+        (tmp_path / "postgres").symlink_to(paths.data(var))
 
-        with pytest.raises(accounts.ServerError, match="is a copy"), embedded.postgres(tmp_path):
+        with pytest.raises(os_account.ServerError, match="is a copy"), embedded.postgres(tmp_path):
             pass
 
     def test_a_moved_checkout_takes_its_data_along(self, var: Path, tmp_path: Path) -> None:
         with embedded.postgres(var):
             answer(var, "CREATE TABLE kept AS SELECT 5 AS n")
-        (tmp_path / "postgres").symlink_to(places.data(var))
+        (tmp_path / "postgres").symlink_to(paths.data(var))
         (var / "postgres").unlink()
 
         with embedded.postgres(tmp_path):
@@ -215,7 +215,7 @@ class TestUnderRoot:
     def test_data_that_are_gone_are_named(self, var: Path) -> None:
         (var / "postgres").symlink_to("/nowhere/postgres")
 
-        with pytest.raises(accounts.ServerError, match="are gone"), embedded.postgres(var):
+        with pytest.raises(os_account.ServerError, match="are gone"), embedded.postgres(var):
             pass
 
         (var / "postgres").unlink()

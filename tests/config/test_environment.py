@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import environment
+from server import environment
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_a_boolean_is_read(monkeypatch: pytest.MonkeyPatch, given: str, expected
     assert environment.boolean("HTTPS") is expected
 
 
-def test_a_misspelt_boolean_is_not_taken_for_false(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelled_boolean_is_not_taken_for_false(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS", "ture")
 
     with pytest.raises(ImproperlyConfigured, match="HTTPS is 'ture'; use true or false"):

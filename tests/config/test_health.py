@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config import health
+from server import health
 
 
 def test_pages_that_answer_are_healthy(live_server: Any) -> None:

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from config import places
+from server import paths
 
 
 def test_a_socket_lies_beside_the_data() -> None:
-    assert places.sockets(Path("/srv/assay/var/postgres")) == Path("/srv/assay/var/postgres")
+    assert paths.sockets(Path("/srv/assay/var/postgres")) == Path("/srv/assay/var/postgres")
 
 
 @pytest.mark.parametrize("folder", ["/" + "x" * 100, "/srv/my assay/var", "/srv/a,b", "/srv/it's"])
 def test_a_long_or_odd_path_gets_a_short_plain_one_of_its_own(folder: str) -> None:
-    short = places.sockets(Path(folder))
+    short = paths.sockets(Path(folder))
 
-    assert short != places.sockets(Path(folder + "2"))
+    assert short != paths.sockets(Path(folder + "2"))
     assert str(short).startswith("/tmp/assay-")
     assert len(str(short)) < 40
 
@@ -23,17 +23,17 @@ def test_a_long_or_odd_path_gets_a_short_plain_one_of_its_own(folder: str) -> No
 def test_var_is_in_the_checkout_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_VAR", "")
 
-    assert places.var() == places.ROOT / "var"
+    assert paths.var() == paths.ROOT / "var"
 
     monkeypatch.setenv("ASSAY_VAR", "/srv/data")
 
-    assert places.var() == Path("/srv/data")
+    assert paths.var() == Path("/srv/data")
 
 
 def test_without_any_redis_a_folder_is_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "redis_binary", lambda: None)
+    monkeypatch.setattr(paths, "redis_binary", lambda: None)
 
-    assert places.broker_url(Path("/srv/var")) == "filesystem://"
+    assert paths.broker_url(Path("/srv/var")) == "filesystem://"
 
 
 def test_the_redis_of_the_machine_comes_before_the_wheel(
@@ -44,13 +44,13 @@ def test_the_redis_of_the_machine_comes_before_the_wheel(
     own.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert places.redis_binary() == own
+    assert paths.redis_binary() == own
 
 
 def test_a_missing_wheel_is_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "BINARY_FOLDERS", ())
+    monkeypatch.setattr(paths, "BINARY_FOLDERS", ())
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(places.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(paths.importlib.util, "find_spec", lambda name: None)
 
-    assert places.postgres_binaries() is None
-    assert places.redis_binary() is None
+    assert paths.postgres_binaries() is None
+    assert paths.redis_binary() is None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from config import embedded, places
+from server import embedded, paths
 from tests.conftest import Running, start_process, wait_until
 
 Start = Callable[..., Running]
@@ -27,14 +27,14 @@ def var(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(var: Path, tmp_path: Path) -> Iterator[Start]:
-    """Starts `python -m config.run` with a `var/` of its own and without the demo."""
+    """Starts `python -m server.run` with a `var/` of its own and without the demo."""
     started: list[Running] = []
     bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 
     def run(**environment: str) -> Running:
         log = tmp_path / f"run-{len(started)}.log"
-        chosen = bare | {"ASSAY_VAR": str(var), "DEMO": "no", "PYTHONPATH": str(places.ROOT)} | environment
-        started.append(start_process(["-m", "config.run"], chosen, log))
+        chosen = bare | {"ASSAY_VAR": str(var), "DEMO": "no", "PYTHONPATH": str(paths.ROOT)} | environment
+        started.append(start_process(["-m", "server.run"], chosen, log))
         return started[-1]
 
     yield run
@@ -42,9 +42,9 @@ def start(var: Path, tmp_path: Path) -> Iterator[Start]:
         running.stop()
     embedded.Redis(var / "redis").stop()
     if (var / "postgres").exists():
-        embedded.Postgres(places.data(var)).stop()
+        embedded.Postgres(paths.data(var)).stop()
         if (var / "postgres").is_symlink():
-            subprocess.run(["rm", "-rf", str(places.data(var).parent)], check=True)
+            subprocess.run(["rm", "-rf", str(paths.data(var).parent)], check=True)
 
 
 def ready(running: Running) -> str:
@@ -76,7 +76,7 @@ def test_it_starts_serves_says_so_once_and_stops_whole(start: Start, var: Path) 
 
     assert ended(first) == 0
     assert "Assay has stopped." in first.output()
-    assert not embedded.Postgres(places.data(var)).is_running
+    assert not embedded.Postgres(paths.data(var)).is_running
     assert not embedded.Redis(var / "redis").is_running
 
 
@@ -96,11 +96,11 @@ def test_when_a_part_dies_all_of_it_stops_and_says_which(start: Start, var: Path
     running = start()
     ready(running)
 
-    os.kill(int(places.worker_file(var).read_text()), signal.SIGKILL)
+    os.kill(int(paths.worker_file(var).read_text()), signal.SIGKILL)
 
     assert ended(running) == 1
     assert "worker ended by itself (exit code -9)" in running.output()
-    assert not embedded.Postgres(places.data(var)).is_running
+    assert not embedded.Postgres(paths.data(var)).is_running
 
 
 def test_a_killed_first_start_leaves_nothing_that_stops_the_next(start: Start, var: Path) -> None:
@@ -164,7 +164,7 @@ def manage(var: Path, script: str) -> str:
     done = subprocess.run(
         [sys.executable, "manage.py", "shell", "-v", "0", "-c", script],
         env=bare | {"ASSAY_VAR": str(var), "REDIS_URL": "filesystem://"},
-        cwd=places.ROOT,
+        cwd=paths.ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpus import jobs
-from corpus.models import Job
+from jobs import services as jobs
+from jobs.models import Job
 
 
 @pytest.mark.browser

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from corpus.models import User
+from accounts.models import User
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,7 @@ def test_silent_connections_hold_no_thread(tmp_path: Path) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     listening.close()
-    wanted = ["-m", "gunicorn", "-k", "config.worker.Worker", "--workers", "1", "--threads", "1"]
+    wanted = ["-m", "gunicorn", "-k", "server.worker.Worker", "--workers", "1", "--threads", "1"]
     wanted += ["--keep-alive", "600", "--bind", f"127.0.0.1:{port}", "tests.config.test_worker:answer"]
     running = start_process(wanted, dict(os.environ), tmp_path / "gunicorn.log")
     try:

@@ -43,7 +43,7 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
 
 
 def many_posts(n: int) -> str:
-    """Threads of a question and two answers, with formulae, long enough for several chunks."""
+    """Threads of a question and two answers, with formulas, long enough for several chunks."""
     body = (
         "<p>Let $x_{%d} \\in \\mathbb{R}$ be bounded.</p>\n" + "<p>Then it converges to a limit.</p>\n" * 20
     )

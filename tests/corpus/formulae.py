@@ -1,4 +1,4 @@
-"""Formulae and their MathML as rows, for tests."""
+"""Formulas and their MathML as rows, for tests."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -25,8 +25,8 @@ def letter(name: str) -> str:
 FAULTY = f"{START}<mglyph/></math>"
 
 
-def add_formulae(collection: Collection, formulae: Iterable[One]) -> None:
-    formulae = list(formulae)
+def add_formulas(collection: Collection, formulas: Iterable[One]) -> None:
+    formulas = list(formulas)
     Formula.objects.bulk_create(
         Formula(
             collection=collection,
@@ -38,11 +38,11 @@ def add_formulae(collection: Collection, formulae: Iterable[One]) -> None:
             is_visual_given=bool(one.visual),
             latex=one.latex,
         )
-        for one in formulae
+        for one in formulas
     )
     FormulaMathML.objects.bulk_create(
         FormulaMathML(collection=collection, form="slt", code=one.code, content=one.mathml)
-        for one in formulae
+        for one in formulas
         if one.mathml is not None
     )
 

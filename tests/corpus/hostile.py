@@ -116,7 +116,7 @@ PAYLOADS = [
     "\x00<\x00i\x00m\x00g\x00 src=x onerror=alert(1)>",
     "\ufdd00\ufdd2 \ufdd199\ufdd2 &#xFDD0;0&#xFDD2; forged marks",
     "\u202ereversed \u200b zero width \ufeff",
-    # formulae
+    # formulas
     "$<script>alert(1)</script>$",
     "$</span><script>alert(1)</script>$",
     "$\\href{javascript:alert(1)}{x}$ $\\url{javascript:alert(1)}$",

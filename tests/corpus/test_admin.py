@@ -7,11 +7,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus import services
-from corpus.admin import AssessorForm
-from corpus.models import Assessor, StoredProtocol, Track, User
+from accounts.models import User
+from assay.protocols.loader import shipped_text
 from pooling.models import Team
-from protocols.loader import shipped_text
 from tests.factories import (
     make_assessor,
     make_collection,
@@ -21,6 +19,10 @@ from tests.factories import (
     make_track,
     make_user,
 )
+from tracks.assessors.admin import AssessorForm
+from tracks.models import Assessor, StoredProtocol, Track
+from tracks.tracks import errors as track_errors
+from tracks.tracks import services as track_services
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +37,7 @@ def organizer(client: Client) -> User:
 
 
 def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
-    answer = client.post(reverse("admin:corpus_storedprotocol_add"), {"text": OURS.replace("\n", "\r\n")})
+    answer = client.post(reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("\n", "\r\n")})
 
     assert answer.status_code == 302
     stored = StoredProtocol.objects.get(slug="our-lab-2026")
@@ -57,7 +59,7 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
 def test_broken_protocol_is_refused_with_key_and_allowed_values(
     client: Client, organizer: User, old: str, new: str, said: str
 ) -> None:
-    answer = client.post(reverse("admin:corpus_storedprotocol_add"), {"text": OURS.replace(old, new)})
+    answer = client.post(reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace(old, new)})
 
     assert answer.status_code == 200
     assert said in answer.content.decode()
@@ -68,7 +70,7 @@ def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) ->
     make_protocol("trec-adhoc")
 
     answer = client.post(
-        reverse("admin:corpus_storedprotocol_add"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")}
+        reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")}
     )
 
     assert "a change is a new slug" in answer.content.decode()
@@ -77,9 +79,9 @@ def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) ->
 def test_stored_protocol_is_shown_and_never_edited_or_deleted(client: Client, organizer: User) -> None:
     stored = make_protocol("trec-adhoc")
 
-    shown = client.get(reverse("admin:corpus_storedprotocol_change", args=[stored.pk]))
-    changed = client.post(reverse("admin:corpus_storedprotocol_change", args=[stored.pk]), {"text": OURS})
-    deleted = client.post(reverse("admin:corpus_storedprotocol_delete", args=[stored.pk]), {"post": "yes"})
+    shown = client.get(reverse("admin:tracks_storedprotocol_change", args=[stored.pk]))
+    changed = client.post(reverse("admin:tracks_storedprotocol_change", args=[stored.pk]), {"text": OURS})
+    deleted = client.post(reverse("admin:tracks_storedprotocol_delete", args=[stored.pk]), {"post": "yes"})
 
     assert (shown.status_code, changed.status_code, deleted.status_code) == (200, 403, 403)
     stored.refresh_from_db()
@@ -97,7 +99,7 @@ def test_organizer_makes_a_track_with_its_assessors(client: Client, organizer: U
         protocol=make_protocol().pk, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": judge.pk}
     )
 
-    answer = client.post(reverse("admin:corpus_track_add"), form)
+    answer = client.post(reverse("admin:tracks_track_add"), form)
 
     assert answer.status_code == 302
     track = Track.objects.get(slug="answers-2026")
@@ -110,7 +112,7 @@ def test_member_of_a_team_cannot_be_made_an_assessor(client: Client, organizer: 
     Team.objects.create(track=track, name="Abacus").members.add(member)
     form = _track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": member.pk})
 
-    answer = client.post(reverse("admin:corpus_track_change", args=[track.pk]), form)
+    answer = client.post(reverse("admin:tracks_track_change", args=[track.pk]), form)
 
     assert f"{member} is a member of a team of {track}, so cannot judge for it." in answer.content.decode()
     assert not Assessor.objects.filter(user=member).exists()
@@ -129,7 +131,7 @@ def test_member_who_joins_a_team_behind_the_form_is_refused_all_the_same(
         return data
 
     monkeypatch.setattr(AssessorForm, "clean", clean_and_join)
-    answer = client.post(reverse("admin:corpus_track_change", args=[track.pk]), form, follow=True)
+    answer = client.post(reverse("admin:tracks_track_change", args=[track.pk]), form, follow=True)
 
     assert "cannot judge for it" in answer.content.decode()
     assert not Assessor.objects.filter(user=member).exists()
@@ -139,7 +141,7 @@ def test_topics_own_threads_must_be_a_collection_apart(client: Client, organizer
     collection = make_collection()
     form = _track_form(protocol=make_protocol().pk, collection=collection.pk, topic_collection=collection.pk)
 
-    answer = client.post(reverse("admin:corpus_track_add"), form)
+    answer = client.post(reverse("admin:tracks_track_add"), form)
 
     assert "must be a collection apart" in answer.content.decode()
     assert not Track.objects.filter(slug="answers-2026").exists()
@@ -150,7 +152,7 @@ def test_protocol_of_an_opened_track_stands(client: Client, organizer: User) -> 
     other = make_protocol("trec-adhoc")
 
     client.post(
-        reverse("admin:corpus_track_change", args=[track.pk]), _track_form(name="New name", protocol=other.pk)
+        reverse("admin:tracks_track_change", args=[track.pk]), _track_form(name="New name", protocol=other.pk)
     )
 
     track.refresh_from_db()
@@ -161,7 +163,7 @@ def test_track_without_topics_is_not_opened(client: Client, organizer: User) -> 
     track = make_track(status=Track.Status.DRAFT)
 
     answer = client.post(
-        reverse("admin:corpus_track_changelist"),
+        reverse("admin:tracks_track_changelist"),
         {"action": "open_tracks", "_selected_action": [track.pk]},
         follow=True,
     )
@@ -176,7 +178,7 @@ def test_selection_that_is_no_id_is_answered_with_a_message(
     client: Client, organizer: User, junk: str
 ) -> None:
     answer = client.post(
-        reverse("admin:corpus_track_changelist"),
+        reverse("admin:tracks_track_changelist"),
         {"action": "open_tracks", "_selected_action": [junk]},
         follow=True,
     )
@@ -194,9 +196,9 @@ def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User
         "password2": "quintic-9-roots",
     }
 
-    made = client.post(reverse("admin:corpus_user_add"), form)
+    made = client.post(reverse("admin:accounts_user_add"), form)
     client.post(
-        reverse("admin:corpus_user_change", args=[User.objects.get(username="emmy").pk]),
+        reverse("admin:accounts_user_change", args=[User.objects.get(username="emmy").pk]),
         {
             "username": "emmy",
             "is_active": "on",
@@ -205,7 +207,7 @@ def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User
             "date_joined_1": "0:00",
         },
     )
-    attack = client.post(reverse("admin:corpus_user_change", args=[root.pk]), {"username": "mine"})
+    attack = client.post(reverse("admin:accounts_user_change", args=[root.pk]), {"username": "mine"})
 
     assert (made.status_code, attack.status_code) == (302, 403)
     assert not User.objects.get(username="emmy").is_superuser
@@ -214,7 +216,7 @@ def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User
 def test_nobody_is_deleted(client: Client, organizer: User) -> None:
     judge = make_assessor(make_track())
 
-    answer = client.post(reverse("admin:corpus_user_delete", args=[judge.pk]), {"post": "yes"})
+    answer = client.post(reverse("admin:accounts_user_delete", args=[judge.pk]), {"post": "yes"})
 
     assert answer.status_code == 403
     assert User.objects.filter(pk=judge.pk).exists()
@@ -236,7 +238,7 @@ def test_editing_a_track_leaves_a_status_that_changes_meanwhile(organizer: User)
     Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
 
     stale.name = "New name"
-    services.edit_track(track=stale, changed=["name"])
+    track_services.edit(track=stale, changed=["name"])
 
     track.refresh_from_db()
     assert (track.name, track.status) == ("New name", Track.Status.OPEN)
@@ -248,8 +250,8 @@ def test_what_runs_were_checked_against_does_not_change_behind_a_stale_form(orga
     Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
 
     stale.protocol = make_protocol("trec-adhoc")
-    with pytest.raises(services.TrackRefused, match="its protocol cannot change"):
-        services.edit_track(track=stale, changed=["protocol"])
+    with pytest.raises(track_errors.TrackRefused, match="its protocol cannot change"):
+        track_services.edit(track=stale, changed=["protocol"])
 
     track.refresh_from_db()
     assert track.protocol.slug == "arqmath-2020-task1"
@@ -262,7 +264,7 @@ def test_searched_collection_of_an_open_track_is_not_made_its_topics_threads(
     assert track.collection is not None
     form = _track_form(name=track.name, topic_collection=track.collection.pk)
 
-    answer = client.post(reverse("admin:corpus_track_change", args=[track.pk]), form)
+    answer = client.post(reverse("admin:tracks_track_change", args=[track.pk]), form)
 
     assert "must be a collection apart" in answer.content.decode()
     track.refresh_from_db()
@@ -274,7 +276,7 @@ def test_searched_collection_of_an_open_track_is_not_made_its_topics_threads(
     [
         ('{"category": "proof"}', ""),
         ("", ""),
-        ('{"colour": "red"}', "no label"),
+        ('{"color": "red"}', "no label"),
         ('{"category": "poem"}', "is not allowed; use computation, concept, proof"),
         ('["proof"]', "Labels are an object of words"),
         ('{"category": null}', "Labels are an object of words"),
@@ -288,7 +290,7 @@ def test_topic_takes_the_labels_that_its_protocol_has(
     topic = make_topic(make_track(), "A.1")
 
     answer = client.post(
-        reverse("admin:corpus_topic_change", args=[topic.pk]), {"labels": labels, "thread": ""}
+        reverse("admin:tracks_topic_change", args=[topic.pk]), {"labels": labels, "thread": ""}
     )
 
     assert (answer.status_code == 302) is (not said)

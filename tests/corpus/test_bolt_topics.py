@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus.importers.sources import BadFile
-from corpus.importers.topics import BadTopics, read_topics
-from corpus.models import Track
-from corpus.topic_services import import_topics
+from assay.formats.documents.sources import BadFile
+from assay.formats.topics.reader import BadTopics, read_topics
 from tests.factories import make_assessor, make_organizer, make_track, make_user
+from tracks.models import Track
+from tracks.topics.services import import_topics
 
 TOPICS = b"""<?xml version="1.0" encoding="UTF-8"?>
 <bolt-ir-topics>
@@ -64,7 +64,7 @@ SEEN = ("What do harbour people say about owls?", "arz")
 
 
 def pages(client: Client) -> str:
-    addresses = (reverse("corpus:topics", args=["forum"]), reverse("corpus:topic", args=["forum", "BIR-1"]))
+    addresses = (reverse("tracks:topics", args=["forum"]), reverse("tracks:topic", args=["forum", "BIR-1"]))
     return "".join(client.get(address).content.decode() for address in addresses)
 
 

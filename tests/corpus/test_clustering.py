@@ -1,4 +1,4 @@
-"""Clustering a collection's formulae: what it gives out, who makes the parts, and what is left when one is killed."""
+"""Clustering a collection's formulas: what it gives out, who makes the parts, and what is left when one is killed."""
 
 import csv
 import gzip
@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from corpus import clustering_jobs, jobs
-from corpus.clustering_jobs import HELP, ClusteringRefused
-from corpus.clustering_services import start_clustering
-from corpus.import_files import ImportRefused
-from corpus.import_services import sources_of, start_import
-from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula, Job
-from tests.corpus.formulae import FAULTY, START, One, add_formulae, letter, visual_ids_of
+from corpus.clusterings import jobs as clustering_jobs
+from corpus.clusterings.jobs import HELP, ClusteringRefused
+from corpus.clusterings.services import start_clustering
+from corpus.imports.files import ImportRefused
+from corpus.imports.services import sources_of, start_import
+from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
+from jobs import services as jobs
+from jobs.models import Job
+from tests.corpus.formulas import FAULTY, START, One, add_formulas, letter, visual_ids_of
 from tests.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +38,7 @@ def collection(monkeypatch: pytest.MonkeyPatch) -> Collection:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of two formulae, and a helper for each two parts."""
+    """Parts of two formulas, and a helper for each two parts."""
     bounds = clustering_jobs.bounds
     monkeypatch.setattr(clustering_jobs, "bounds", lambda collection_id: bounds(collection_id, 2))
     monkeypatch.setattr(clustering_jobs, "PARTS_A_HELPER", 2)
@@ -54,8 +56,8 @@ def done(job: Job) -> Job:
     return job
 
 
-def test_formulae_that_look_alike_get_one_id_in_the_order_of_their_ids(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
+def test_formulas_that_look_alike_get_one_id_in_the_order_of_their_ids(collection: Collection) -> None:
+    add_formulas(collection, MIXED)
 
     job = clustered(collection)
 
@@ -65,13 +67,13 @@ def test_formulae_that_look_alike_get_one_id_in_the_order_of_their_ids(collectio
 
 
 def test_counts_say_what_there_was(collection: Collection) -> None:
-    add_formulae(collection, [*MIXED, One("11", "w", letter("w"), "77")])
+    add_formulas(collection, [*MIXED, One("11", "w", letter("w"), "77")])
 
     clustered(collection)
 
     counts = Clustering.objects.get().counts
     assert counts == {
-        "formulae": 7,
+        "formulas": 7,
         "slt": 4,
         "no_slt": 2,
         "no_mathml": 1,
@@ -81,14 +83,14 @@ def test_counts_say_what_there_was(collection: Collection) -> None:
         "ids_of_several_strings": 0,
         "strings_of_several_ids": 0,
         "latex_of_several_ids": 0,
-        "disagreeing_formulae": 0,
+        "disagreeing_formulas": 0,
     }
     collection.refresh_from_db()
-    assert collection.counts["visually distinct formulae"] == 4
+    assert collection.counts["visually distinct formulas"] == 4
 
 
 def test_ids_do_not_depend_on_the_parts(collection: Collection, small_parts: None) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
 
     clustered(collection)
 
@@ -98,7 +100,7 @@ def test_ids_do_not_depend_on_the_parts(collection: Collection, small_parts: Non
 
 def test_given_ids_are_kept_and_joined(collection: Collection) -> None:
     given = [One("1", "x", letter("x"), "50"), One("7", "y", letter("x"), "8")]
-    add_formulae(collection, [*given, One("2", "x", letter("x")), One("3", "y"), One("4", "q")])
+    add_formulas(collection, [*given, One("2", "x", letter("x")), One("3", "y"), One("4", "q")])
 
     clustered(collection)
 
@@ -106,9 +108,9 @@ def test_given_ids_are_kept_and_joined(collection: Collection) -> None:
 
 
 def test_another_clustering_keeps_ids_and_adds_to_them(collection: Collection) -> None:
-    add_formulae(collection, [One("5", "x", letter("x"))])
+    add_formulas(collection, [One("5", "x", letter("x"))])
     clustered(collection)
-    add_formulae(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
+    add_formulas(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
 
     clustered(collection)
 
@@ -116,9 +118,9 @@ def test_another_clustering_keeps_ids_and_adds_to_them(collection: Collection) -
 
 
 def test_clustering_anew_makes_all_ids_again_but_those_given(collection: Collection) -> None:
-    add_formulae(collection, [One("5", "x", letter("x")), One("6", "z", letter("z"), "9")])
+    add_formulas(collection, [One("5", "x", letter("x")), One("6", "z", letter("z"), "9")])
     clustered(collection)
-    add_formulae(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
+    add_formulas(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
 
     clustered(collection, is_anew=True)
 
@@ -126,7 +128,7 @@ def test_clustering_anew_makes_all_ids_again_but_those_given(collection: Collect
 
 
 def test_disagreements_name_string_first_formula_and_numbers(collection: Collection) -> None:
-    add_formulae(
+    add_formulas(
         collection,
         [
             One("1", "x", letter("x"), "A"),
@@ -162,7 +164,7 @@ def test_real_index_with_its_mathml_gets_clusters_as_the_official_ones(
         mathml = {row["latex"]: row["presentation_mathml_latexml087"] for row in rows}
     with (data / "arqmath" / "formulas" / "formula_index_v2_sample.tsv").open(newline="") as file:
         index = list(csv.DictReader(file, delimiter="\t"))
-    add_formulae(collection, [One(row["id"], row["formula"], mathml[row["formula"]]) for row in index])
+    add_formulas(collection, [One(row["id"], row["formula"], mathml[row["formula"]]) for row in index])
 
     clustered(collection)
 
@@ -177,7 +179,7 @@ def test_imported_index_can_be_clustered(collection: Collection, data: Path) -> 
 
     job = clustered(collection)
 
-    assert job.result["formulae"] == job.result["given"] == 1000
+    assert job.result["formulas"] == job.result["given"] == 1000
     assert job.result["visual_ids"] == 760
     assert list(Disagreement.objects.values_list("visual", flat=True)) == ["1927327", "370700"]
 
@@ -185,7 +187,7 @@ def test_imported_index_can_be_clustered(collection: Collection, data: Path) -> 
 def test_helpers_make_parts_and_the_leader_gives_out_the_ids(
     collection: Collection, small_parts: None
 ) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     leader = start_clustering(collection=collection, is_anew=False, by=make_organizer())
     clustering = Clustering.objects.get()
     clustering_jobs._plan(_running(leader), clustering)
@@ -208,7 +210,7 @@ def _running(job: Job) -> jobs.Progress:
 def test_helper_of_a_clustering_that_has_ended_does_nothing(
     collection: Collection, small_parts: None
 ) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     leader = start_clustering(collection=collection, is_anew=False, by=None)
     clustering_jobs._plan(_running(leader), Clustering.objects.get())
     Job.objects.filter(pk=leader.pk).update(state=Job.State.FAILED)
@@ -221,7 +223,7 @@ def test_helper_of_a_clustering_that_has_ended_does_nothing(
 def test_part_that_a_helper_holds_is_left_to_it_while_it_lives(
     collection: Collection, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     leader = start_clustering(collection=collection, is_anew=False, by=None)
     clustering_jobs._plan(_running(leader), Clustering.objects.get())
     helper = _running(Job.objects.get(kind=HELP))
@@ -244,7 +246,7 @@ def test_part_that_a_helper_holds_is_left_to_it_while_it_lives(
 
 
 def test_helper_that_lost_its_part_stores_nothing_over_it(collection: Collection, small_parts: None) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     leader = start_clustering(collection=collection, is_anew=False, by=None)
     clustering = Clustering.objects.get()
     clustering_jobs._plan(_running(leader), clustering)
@@ -260,18 +262,18 @@ def test_helper_that_lost_its_part_stores_nothing_over_it(collection: Collection
 
 
 def test_clustering_that_is_done_again_gives_the_same_and_reports_once(collection: Collection) -> None:
-    add_formulae(collection, [One("1", "x", letter("x"), "A"), One("2", "y", letter("y"), "A")])
+    add_formulas(collection, [One("1", "x", letter("x"), "A"), One("2", "y", letter("y"), "A")])
     job = clustered(collection)
     before = Disagreement.objects.count()
     Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED)
 
     done(job)
 
-    assert (job.state, job.result["formulae"], Disagreement.objects.count()) == (Job.State.DONE, 2, before)
+    assert (job.state, job.result["formulas"], Disagreement.objects.count()) == (Job.State.DONE, 2, before)
 
 
 def test_only_one_clustering_at_a_time(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     start_clustering(collection=collection, is_anew=False, by=None)
 
     with pytest.raises(ClusteringRefused, match="being clustered already"):
@@ -279,7 +281,7 @@ def test_only_one_clustering_at_a_time(collection: Collection) -> None:
 
 
 def test_old_clustering_is_not_taken_up_after_a_newer_one(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     old = start_clustering(collection=collection, is_anew=False, by=None)
     Job.objects.filter(pk=old.pk).update(state=Job.State.FAILED)
     clustered(collection)
@@ -289,17 +291,17 @@ def test_old_clustering_is_not_taken_up_after_a_newer_one(collection: Collection
 
     assert (old.state, old.error) == (
         Job.State.FAILED,
-        "These formulae were clustered again since; start a new clustering.",
+        "These formulas were clustered again since; start a new clustering.",
     )
 
 
-def test_collection_without_formulae_is_refused(collection: Collection) -> None:
-    with pytest.raises(ClusteringRefused, match="maths has no formulae"):
+def test_collection_without_formulas_is_refused(collection: Collection) -> None:
+    with pytest.raises(ClusteringRefused, match="maths has no formulas"):
         start_clustering(collection=collection, is_anew=False, by=None)
 
 
 def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     file = tmp_path / "index.tsv"
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
     start_import(collection=collection, sources=sources_of([file]), by=None)
@@ -309,20 +311,20 @@ def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) 
 
 
 def test_import_waits_for_a_clustering(collection: Collection, tmp_path: Path) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     file = tmp_path / "index.tsv"
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
     job = start_clustering(collection=collection, is_anew=False, by=None)
 
-    with pytest.raises(ImportRefused, match="The formulae of maths are being clustered"):
+    with pytest.raises(ImportRefused, match="The formulas of maths are being clustered"):
         start_import(collection=collection, sources=sources_of([file]), by=None)
     done(job)
     start_import(collection=collection, sources=sources_of([file]), by=None)
 
 
-def test_megabyte_formula_and_broken_mathml_are_formulae_like_others(collection: Collection) -> None:
+def test_megabyte_formula_and_broken_mathml_are_formulas_like_others(collection: Collection) -> None:
     big = f"{START}<mrow>{'<mi>x</mi>' * 100_000}</mrow></math>"
-    add_formulae(collection, [One("1", "x", big), One("2", "y", "<math"), One("3", "z", "<msqrt>" * 9999)])
+    add_formulas(collection, [One("1", "x", big), One("2", "y", "<math"), One("3", "z", "<msqrt>" * 9999)])
 
     job = clustered(collection)
 

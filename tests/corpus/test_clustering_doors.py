@@ -1,4 +1,4 @@
-"""Clustering asked for by others: by pools, of the formulae that runs have submitted, and by the command."""
+"""Clustering asked for by others: by pools, of the formulas that runs have submitted, and by the command."""
 
 import io
 from typing import Any
@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus import clustering_services, jobs
-from corpus.clustering_jobs import ClusteringRefused
-from corpus.clustering_services import cluster_submitted, start_clustering
-from corpus.models import Collection, Formula, Job
-from tests.corpus.formulae import One, add_formulae, letter, visual_ids_of
+from corpus.clusterings import services as clustering_services
+from corpus.clusterings.jobs import ClusteringRefused
+from corpus.clusterings.services import cluster_submitted, start_clustering
+from corpus.models import Collection, Formula
+from jobs import services as jobs
+from jobs.models import Job
+from tests.corpus.formulas import One, add_formulas, letter, visual_ids_of
 from tests.corpus.test_clustering import MIXED, clustered
 from tests.factories import make_collection
 
@@ -28,8 +30,8 @@ def array(*codes: str) -> Any:
     return np.array([code.encode() for code in codes], dtype=np.bytes_)
 
 
-def test_submitted_formulae_are_clustered_by_themselves(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
+def test_submitted_formulas_are_clustered_by_themselves(collection: Collection) -> None:
+    add_formulas(collection, MIXED)
 
     found = cluster_submitted(collection, array("3", "10", "9", "unknown"))
 
@@ -39,7 +41,7 @@ def test_submitted_formulae_are_clustered_by_themselves(collection: Collection) 
 
 
 def test_later_submissions_find_the_ids_made_before(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     cluster_submitted(collection, array("10", "9"))
 
     found = cluster_submitted(collection, array("10", "2", "3", "9", "4"))
@@ -53,8 +55,8 @@ def test_later_submissions_find_the_ids_made_before(collection: Collection) -> N
     }
 
 
-def test_submitted_formulae_join_given_ids_and_never_collide_with_any(collection: Collection) -> None:
-    add_formulae(
+def test_submitted_formulas_join_given_ids_and_never_collide_with_any(collection: Collection) -> None:
+    add_formulas(
         collection,
         [
             One("1", "x", letter("x"), "30"),
@@ -69,10 +71,10 @@ def test_submitted_formulae_join_given_ids_and_never_collide_with_any(collection
     assert found.visual.tolist() == [b"30", b"30", b"41"]
 
 
-def test_submitted_formulae_that_all_have_ids_cost_one_query(
+def test_submitted_formulas_that_all_have_ids_cost_one_query(
     collection: Collection, django_assert_num_queries: Any
 ) -> None:
-    add_formulae(collection, [One("1", "x", None, "30"), One("2", "y", None, "31")])
+    add_formulas(collection, [One("1", "x", None, "30"), One("2", "y", None, "31")])
 
     with django_assert_num_queries(1):
         found = cluster_submitted(collection, array("1", "2"))
@@ -80,14 +82,14 @@ def test_submitted_formulae_that_all_have_ids_cost_one_query(
     assert found.visual.tolist() == [b"30", b"31"]
 
 
-def test_submitted_formulae_that_came_after_the_clustering_of_all_are_refused(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
+def test_submitted_formulas_that_came_after_the_clustering_of_all_are_refused(collection: Collection) -> None:
+    add_formulas(collection, MIXED)
     clustered(collection)
-    add_formulae(collection, [One("11", "new")])
+    add_formulas(collection, [One("11", "new")])
 
     assert len(cluster_submitted(collection, array("2", "5"))) == 2  # of 5 nothing is known: it has no id
     with pytest.raises(
-        ClusteringRefused, match="1 of the formulae that runs have submitted came into maths after"
+        ClusteringRefused, match="1 of the formulas that runs have submitted came into maths after"
     ):
         cluster_submitted(collection, array("2", "5", "11"))
 
@@ -95,7 +97,7 @@ def test_submitted_formulae_that_came_after_the_clustering_of_all_are_refused(co
 def test_ids_that_another_pool_makes_meanwhile_are_taken_into_account(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     keys_of = clustering_services.keys_of
     calls: list[int] = []
 
@@ -113,26 +115,26 @@ def test_ids_that_another_pool_makes_meanwhile_are_taken_into_account(
 
 
 def test_command_clusters_and_says_what_came_of_it(collection: Collection) -> None:
-    add_formulae(collection, [*MIXED, One("11", "y", letter("w"), "A"), One("12", "w", letter("v"), "A")])
+    add_formulas(collection, [*MIXED, One("11", "y", letter("w"), "A"), One("12", "w", letter("v"), "A")])
     out = io.StringIO()
 
-    call_command("cluster_formulae", "maths", stdout=out, stderr=io.StringIO())
+    call_command("cluster_formulas", "maths", stdout=out, stderr=io.StringIO())
 
     assert out.getvalue() == (
-        "8 formulae: 5 with an SLT string, 2 whose MathML gives none, 1 without MathML.\n"
-        "4 visually distinct formulae; 2 formulae had their visual id from the index, "
+        "8 formulas: 5 with an SLT string, 2 whose MathML gives none, 1 without MathML.\n"
+        "4 visually distinct formulas; 2 formulas had their visual id from the index, "
         "1 has none: nothing is known of it.\n"
-        "Given ids and our strings disagree on 2 formulae: "
+        "Given ids and our strings disagree on 2 formulas: "
         "1 id with several SLT strings, 0 SLT strings with several ids.\n"
     )
 
 
 def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collection) -> None:
-    add_formulae(collection, MIXED)
+    add_formulas(collection, MIXED)
     job = start_clustering(collection=collection, is_anew=False, by=None)
     errors = io.StringIO()
 
-    call_command("cluster_formulae", "maths", stdout=io.StringIO(), stderr=errors)
+    call_command("cluster_formulas", "maths", stdout=io.StringIO(), stderr=errors)
 
     job.refresh_from_db()
     assert job.state == Job.State.DONE
@@ -143,9 +145,9 @@ def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collecti
     ("slug", "message"),
     [
         ("nothing", "There is no collection nothing."),
-        ("maths", "maths has no formulae. Import a formula index first."),
+        ("maths", "maths has no formulas. Import a formula index first."),
     ],
 )
 def test_command_refuses_in_a_sentence(collection: Collection, slug: str, message: str) -> None:
     with pytest.raises(CommandError, match=message):
-        call_command("cluster_formulae", slug, stdout=io.StringIO(), stderr=io.StringIO())
+        call_command("cluster_formulas", slug, stdout=io.StringIO(), stderr=io.StringIO())

@@ -1,4 +1,4 @@
-"""The page of a collection's formulae: what organizers start and read there."""
+"""The page of a collection's formulas: what organizers start and read there."""
 
 import csv
 import io
@@ -7,10 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from corpus.clustering_services import start_clustering
-from corpus.models import Clustering, Collection, Disagreement, Job
-from tests.corpus.formulae import One, add_formulae, letter, visual_ids_of
+from corpus.clusterings.services import start_clustering
+from corpus.models import Clustering, Collection, Disagreement
+from jobs import services as jobs
+from jobs.models import Job
+from tests.corpus.formulas import One, add_formulas, letter, visual_ids_of
 from tests.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,7 @@ def organizer(client: Client) -> Client:
 
 
 def page_of(collection: Collection, number: str = "") -> str:
-    return reverse("corpus:formulae", args=[collection.slug]) + (f"?page={number}" if number else "")
+    return reverse("corpus:formulas", args=[collection.slug]) + (f"?page={number}" if number else "")
 
 
 def text_of(client: Client, address: str) -> str:
@@ -42,17 +43,17 @@ def clustered(collection: Collection) -> Clustering:
     return Clustering.objects.get(job=job)
 
 
-def test_collection_without_formulae_says_what_to_import(organizer: Client, collection: Collection) -> None:
+def test_collection_without_formulas_says_what_to_import(organizer: Client, collection: Collection) -> None:
     text = text_of(organizer, page_of(collection))
 
-    assert "Maths has no formulae yet." in text
-    assert "Cluster the formulae" not in text
+    assert "Maths has no formulas yet." in text
+    assert "Cluster the formulas" not in text
 
 
 def test_organizer_starts_a_clustering_and_reads_what_came_of_it(
     organizer: Client, collection: Collection
 ) -> None:
-    add_formulae(
+    add_formulas(
         collection, [One("1", "x", letter("x"), "7"), One("2", "y", letter("y"), "7"), One("3", "z")]
     )
     assert "were not clustered yet" in text_of(organizer, page_of(collection))
@@ -65,8 +66,8 @@ def test_organizer_starts_a_clustering_and_reads_what_came_of_it(
     assert answer.headers["Location"] == page_of(collection)
     assert "Clustering under way" in waiting
     assert "Waiting for a worker." in waiting
-    assert "2, of 3 formulae" in done
-    assert "2 formulae: 1 id with several SLT strings, 0 SLT strings with several ids" in done
+    assert "2, of 3 formulas" in done
+    assert "2 formulas: 1 id with several SLT strings, 0 SLT strings with several ids" in done
     assert "the id has 2 strings" in done
     assert "[V!y]" in done
     assert "Cluster again" in done
@@ -75,7 +76,7 @@ def test_organizer_starts_a_clustering_and_reads_what_came_of_it(
 def test_second_clustering_is_refused_while_one_is_under_way(
     organizer: Client, collection: Collection
 ) -> None:
-    add_formulae(collection, [One("1", "x")])
+    add_formulas(collection, [One("1", "x")])
     organizer.post(reverse("corpus:start_clustering", args=["maths"]))
 
     answer = organizer.post(reverse("corpus:start_clustering", args=["maths"]))
@@ -86,9 +87,9 @@ def test_second_clustering_is_refused_while_one_is_under_way(
 
 
 def test_organizer_may_have_all_new_ids_made_again(organizer: Client, collection: Collection) -> None:
-    add_formulae(collection, [One("5", "x")])
+    add_formulas(collection, [One("5", "x")])
     clustered(collection)
-    add_formulae(collection, [One("1", "y")])
+    add_formulas(collection, [One("1", "y")])
 
     organizer.post(reverse("corpus:start_clustering", args=["maths"]), {"is_anew": "on"})
     jobs.run(Job.objects.latest("pk").pk)
@@ -97,12 +98,12 @@ def test_organizer_may_have_all_new_ids_made_again(organizer: Client, collection
 
 
 def test_failed_clustering_can_be_tried_again(organizer: Client, collection: Collection) -> None:
-    add_formulae(collection, [One("1", "x")])
+    add_formulas(collection, [One("1", "x")])
     job = start_clustering(collection=collection, is_anew=False, by=None)
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="The disk is full.")
 
     text = text_of(organizer, page_of(collection))
-    organizer.post(reverse("corpus:retry", args=[job.pk]))
+    organizer.post(reverse("jobs:retry", args=[job.pk]))
     jobs.run(job.pk)
 
     assert "Failed clustering" in text
@@ -111,8 +112,8 @@ def test_failed_clustering_can_be_tried_again(organizer: Client, collection: Col
 
 
 def test_disagreements_come_page_by_page_and_whole_as_csv(organizer: Client, collection: Collection) -> None:
-    add_formulae(collection, [One(str(i), "", letter(f"x{i}"), f"v{i // 2:03}") for i in range(120)])
-    add_formulae(collection, [One("900", "=1+1", None, "A"), One("901", "= 1+1", None, "B")])
+    add_formulas(collection, [One(str(i), "", letter(f"x{i}"), f"v{i // 2:03}") for i in range(120)])
+    add_formulas(collection, [One("900", "=1+1", None, "A"), One("901", "= 1+1", None, "B")])
     clustered(collection)
 
     second = text_of(organizer, page_of(collection, "2"))
@@ -128,7 +129,7 @@ def test_disagreements_come_page_by_page_and_whole_as_csv(organizer: Client, col
 
 
 def test_hostile_latex_stays_text(organizer: Client, collection: Collection) -> None:
-    add_formulae(
+    add_formulas(
         collection, [One("1", "<script>x</script>", None, "A"), One("2", "<script>x</script>", None, "B")]
     )
     clustered(collection)

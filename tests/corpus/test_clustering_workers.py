@@ -9,12 +9,13 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from corpus import clustering_jobs
-from corpus.clustering_services import start_clustering
-from corpus.jobs import Progress
-from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula, Job
+from corpus.clusterings import jobs as clustering_jobs
+from corpus.clusterings.services import start_clustering
+from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
+from jobs.models import Job
+from jobs.services import Progress
 from tests.conftest import Factory, wait_until
-from tests.corpus.formulae import One, add_formulae, letter, visual_ids_of
+from tests.corpus.formulas import One, add_formulas, letter, visual_ids_of
 from tests.factories import PASSWORD, make_collection, make_organizer
 from tests.test_killed_workers import held, kill_while_writing
 
@@ -24,11 +25,11 @@ N = 11_000  # two parts
 
 
 def maths() -> Collection:
-    """Formulae of which each tenth looks like the one before, and two have ids that disagree."""
+    """Formulas of which each tenth looks like the one before, and two have ids that disagree."""
     collection = make_collection("maths", name="Maths")
     looks = (letter(f"x{i - i % 10}") for i in range(N))
-    add_formulae(collection, (One(str(i), "", mathml) for i, mathml in enumerate(looks)))
-    add_formulae(collection, [One("a", "", letter("p"), "9"), One("b", "", letter("q"), "9")])
+    add_formulas(collection, (One(str(i), "", mathml) for i, mathml in enumerate(looks)))
+    add_formulas(collection, [One("a", "", letter("p"), "9"), One("b", "", letter("q"), "9")])
     return collection
 
 
@@ -121,16 +122,16 @@ def test_organizer_clusters_in_the_browser(
     live_server: Any, new_page: Callable[..., Page], worker: Factory, width: int
 ) -> None:
     collection = make_collection("maths", name="Maths")
-    add_formulae(collection, [One(str(i), "x", letter(f"x{i}" * 30), f"v{i // 2}") for i in range(8)])
+    add_formulas(collection, [One(str(i), "x", letter(f"x{i}" * 30), f"v{i // 2}") for i in range(8)])
     make_organizer("olga")
     worker()
     page = new_page(viewport={"width": width, "height": 900})
-    page.goto(f"{live_server.url}{reverse('corpus:formulae', args=['maths'])}")
+    page.goto(f"{live_server.url}{reverse('corpus:formulas', args=['maths'])}")
     page.fill("[name=username]", "olga")
     page.fill("[name=password]", PASSWORD)
     page.press("[name=password]", "Enter")
 
-    page.get_by_role("button", name="Cluster the formulae").click()
+    page.get_by_role("button", name="Cluster the formulas").click()
 
     expect(page.get_by_text("4 ids with several SLT strings")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Cluster again")).to_be_visible()

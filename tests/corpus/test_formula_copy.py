@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from corpus.importers.batch import AGAIN
-from corpus.importers.dump import Chunk
-from corpus.importers.formula_copy import FormulaStore
-from corpus.importers.formulae import convert
-from corpus.importers.indexes import Index
+from assay.formats.documents.batch import AGAIN
+from assay.formats.documents.dump import Chunk
+from assay.formats.formulas.chunks import convert
+from assay.formats.formulas.indexes import Index
+from corpus.imports.load.formula_copy import FormulaStore
 from corpus.models import Collection
 from tests.factories import make_collection
 
@@ -29,10 +29,10 @@ def test_rows_are_looked_up_one_by_one_in_a_table_without_statistics() -> None:
     with connection.cursor() as cursor:
         for data in (many, few):
             read = _rows_read(cursor)
-            skipped, _ = store.store(cursor, Chunk(data, 0, len(data), 1), convert(data, "formulae-latex-v2"))
+            skipped, _ = store.store(cursor, Chunk(data, 0, len(data), 1), convert(data, "formulas-latex-v2"))
 
         assert skipped == {AGAIN: 20}
-        assert _rows_read(cursor) - read < 200, "rows of other formulae were read"
+        assert _rows_read(cursor) - read < 200, "rows of other formulas were read"
 
 
 def _rows_read(cursor: Any) -> int:

@@ -1,4 +1,4 @@
-"""Formulae from files alone: indexes, id maps, and several of them together."""
+"""Formulas from files alone: indexes, id maps, and several of them together."""
 
 import gzip
 from pathlib import Path
@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpus.formula_files import read_files, read_index
-from corpus.formulae import PLACES, Formulae
-from corpus.importers.formulae import NO_WIDTH
-from corpus.importers.sources import BadFile
+from assay.formats.documents.sources import BadFile
+from assay.formats.formulas.chunks import NO_WIDTH
+from assay.formats.formulas.files import read_files, read_index
+from assay.formulas.columns import PLACES, Formulas
 from tests.corpus.dumps import write
 
 
-def rows(formulae: Formulae) -> list[tuple[str, str, str, str, str]]:
+def rows(formulas: Formulas) -> list[tuple[str, str, str, str, str]]:
     return [
         (code.decode(), post.decode(), thread.decode(), PLACES[place], visual.decode())
         for code, post, thread, place, visual in zip(
-            formulae.formula, formulae.post, formulae.thread, formulae.place, formulae.visual, strict=True
+            formulas.formula, formulas.post, formulas.thread, formulas.place, formulas.visual, strict=True
         )
     ]
 
@@ -73,7 +73,7 @@ def test_folder_stands_for_its_files(tmp_path: Path) -> None:
 def test_rows_left_out_are_counted(tmp_path: Path) -> None:
     read = read_files([write(tmp_path, "i.tsv", "1\t5\t4\ttitle\tx\nnothing\n")])
 
-    assert (len(read.formulae), read.skipped) == (1, {NO_WIDTH: 1})
+    assert (len(read.formulas), read.skipped) == (1, {NO_WIDTH: 1})
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> Non
     assert message in str(refusal.value)
 
 
-def test_no_files_are_no_formulae() -> None:
+def test_no_files_are_no_formulas() -> None:
     assert len(read_index([])) == 0
 
 

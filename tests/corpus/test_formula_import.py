@@ -15,13 +15,16 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from corpus import import_jobs, import_services, jobs
-from corpus.import_files import ImportRefused
-from corpus.import_services import start_import
-from corpus.importers.batch import AGAIN
-from corpus.importers.formulae import NO_TYPE, NO_WIDTH
-from corpus.importers.indexes import HEADERS, Representation
-from corpus.models import Collection, Formula, FormulaMathML, Import, Job
+from assay.formats.documents.batch import AGAIN
+from assay.formats.formulas.chunks import NO_TYPE, NO_WIDTH
+from assay.formats.formulas.indexes import HEADERS, Representation
+from corpus.imports import jobs as import_jobs
+from corpus.imports import services as import_services
+from corpus.imports.files import ImportRefused
+from corpus.imports.services import start_import
+from corpus.models import Collection, Formula, FormulaMathML, Import
+from jobs import services as jobs
+from jobs.models import Job
 from tests.conftest import wait_until
 from tests.corpus.dumps import dump, question, write
 from tests.corpus.test_import_commands import called
@@ -52,7 +55,7 @@ def imported(
 def state_of(collection: Collection) -> list[dict[str, Any]]:
     """Every formula of a collection, without the numbers that the database gives."""
     fields = [field.name for field in Formula._meta.fields if field.name not in {"id", "collection"}]
-    return list(collection.formulae.order_by("code").values(*fields))
+    return list(collection.formulas.order_by("code").values(*fields))
 
 
 def mathml_of(collection: Collection) -> list[tuple[str, str, str]]:
@@ -74,33 +77,33 @@ def test_real_index_has_its_known_counts(data: Path) -> None:
     assert job.state == Job.State.DONE, job.error
     assert collection.status == Collection.Status.READY
     assert {word: n for word, n in collection.counts.items() if n} == {
-        "formulae": 1000,
-        "formulae in titles": 24,
-        "formulae in questions": 222,
-        "formulae in answers": 587,
-        "formulae in comments": 167,
-        "formulae as LaTeX": 1000,
-        "formulae with a visual id": 1000,
-        "visually distinct formulae": 760,
+        "formulas": 1000,
+        "formulas in titles": 24,
+        "formulas in questions": 222,
+        "formulas in answers": 587,
+        "formulas in comments": 167,
+        "formulas as LaTeX": 1000,
+        "formulas with a visual id": 1000,
+        "visually distinct formulas": 760,
     }
     assert job.result["skipped"] == {}
-    first = collection.formulae.get(code="14395889")
+    first = collection.formulas.get(code="14395889")
     assert (first.post, first.thread, first.place) == ("1597292", "1558734", Formula.Place.ANSWER)
     assert (first.visual, first.is_visual_given, first.latex) == ("350821", True, r"\exp(1)=e")
 
 
-def test_real_topic_formulae_join_in_two_representations(data: Path) -> None:
+def test_real_topic_formulas_join_in_two_representations(data: Path) -> None:
     collection = empty()
     folder = data / "arqmath" / "formulas"
 
     job = imported(collection, folder / "2021_formulas_slt.tsv", folder / "2021_formulas_latex.tsv")
 
     assert job.state == Job.State.DONE, job.error
-    assert collection.counts["formulae"] == 843
-    assert collection.counts["formulae as LaTeX"] == collection.counts["formulae as SLT"] == 843
-    assert collection.formulae.get(code="q_1").latex == r"n\times n"
+    assert collection.counts["formulas"] == 843
+    assert collection.counts["formulas as LaTeX"] == collection.counts["formulas as SLT"] == 843
+    assert collection.formulas.get(code="q_1").latex == r"n\times n"
     assert collection.mathml.get(code="q_1").content.startswith('<math xmlns="http://www.w3.org/1998/Math/')
-    assert collection.formulae.get(code="q_1").post == "3666538"
+    assert collection.formulas.get(code="q_1").post == "3666538"
 
 
 def test_import_again_doubles_nothing_and_skips_nothing(tmp_path: Path) -> None:
@@ -122,7 +125,7 @@ def test_later_index_brings_up_to_date(tmp_path: Path) -> None:
 
     imported(collection, write(tmp_path, "new.tsv", V2 + "1\t6\t4\tcomment\t8\ty\n3\t5\t4\ttitle\t7\tz\n"))
 
-    rows = collection.formulae.order_by("code").values_list("code", "post", "place", "visual", "latex")
+    rows = collection.formulas.order_by("code").values_list("code", "post", "place", "visual", "latex")
     assert list(rows) == [("1", "6", 3, "8", "y"), ("2", "5", 2, "9", "x"), ("3", "5", 0, "7", "z")]
 
 
@@ -156,7 +159,7 @@ def test_representations_join_in_any_order_and_versions_lose_nothing(
     for name in names:
         assert imported(collection, tmp_path / name).state == Job.State.DONE
 
-    rows = collection.formulae.order_by("code")
+    rows = collection.formulas.order_by("code")
     fields = "code", "comment", "visual", "is_visual_given", "old_visual", "issue", "latex"
     assert list(rows.values_list(*fields)) == [
         ("1", "77", "9", True, "8", "split", "x"),
@@ -173,11 +176,11 @@ def test_visual_id_made_by_clustering_outlives_an_index_without(tmp_path: Path) 
     collection = empty()
     path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\tx\n")
     imported(collection, path)
-    collection.formulae.update(visual="v1")
+    collection.formulas.update(visual="v1")
 
     imported(collection, path)
 
-    assert collection.formulae.get().visual == "v1"
+    assert collection.formulas.get().visual == "v1"
 
 
 def test_folder_of_packed_files_goes_in_whole(tmp_path: Path) -> None:
@@ -190,8 +193,8 @@ def test_folder_of_packed_files_goes_in_whole(tmp_path: Path) -> None:
     job = imported(collection, tmp_path)
 
     assert job.state == Job.State.DONE, job.error
-    assert collection.counts["formulae"] == 400
-    assert [file.counts for file in job.imports.all()] == [{"formulae": 100}] * 4
+    assert collection.counts["formulas"] == 400
+    assert [file.counts for file in job.imports.all()] == [{"formulas": 100}] * 4
 
 
 def test_index_may_come_with_the_posts(tmp_path: Path) -> None:
@@ -201,9 +204,9 @@ def test_index_may_come_with_the_posts(tmp_path: Path) -> None:
 
     imported(collection, tmp_path)
 
-    assert (collection.counts["questions"], collection.counts["formulae"]) == (2, 1)
+    assert (collection.counts["questions"], collection.counts["formulas"]) == (2, 1)
     imported(collection, write(tmp_path, "more.xml", dump("posts", question(6))))
-    assert (collection.counts["questions"], collection.counts["formulae"]) == (3, 1)
+    assert (collection.counts["questions"], collection.counts["formulas"]) == (3, 1)
 
 
 def test_skipped_rows_are_counted_with_their_first_lines(tmp_path: Path) -> None:
@@ -214,7 +217,7 @@ def test_skipped_rows_are_counted_with_their_first_lines(tmp_path: Path) -> None
     job = imported(collection, path)
 
     file = job.imports.get()
-    assert file.counts == {"formulae": 6}
+    assert file.counts == {"formulas": 6}
     assert file.skipped == {NO_WIDTH: 5, NO_TYPE: 1}
     assert file.skipped_lines == {NO_WIDTH: [5, 6, 7], NO_TYPE: [10]}
 
@@ -229,17 +232,17 @@ def test_ids_that_come_again_in_another_chunk_or_file_are_counted(tmp_path: Path
 
     first, second = job.imports.order_by("id")
     assert (first.counts, first.skipped, first.skipped_lines) == (
-        {"formulae": 40_000},
+        {"formulas": 40_000},
         {AGAIN: 1},
         {AGAIN: [40_002]},
     )
     assert (second.counts, second.skipped, second.skipped_lines) == (
-        {"formulae": 10},
+        {"formulas": 10},
         {AGAIN: 1},
         {AGAIN: [12]},
     )
-    assert set(collection.formulae.filter(latex="last").values_list("code", flat=True)) == {"1", "2"}
-    assert collection.counts["formulae"] == 40_010
+    assert set(collection.formulas.filter(latex="last").values_list("code", flat=True)) == {"1", "2"}
+    assert collection.counts["formulas"] == 40_010
 
 
 def test_index_of_which_nothing_can_be_taken_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -250,7 +253,7 @@ def test_index_of_which_nothing_can_be_taken_is_refused_with_its_line(tmp_path: 
     assert job.state == Job.State.FAILED
     assert job.error == f"index.tsv, line 2: {NO_WIDTH}. None of its 2 rows can be taken."
     assert collection.status == Collection.Status.INCOMPLETE
-    assert not collection.formulae.exists()
+    assert not collection.formulas.exists()
 
 
 def test_index_is_what_it_is_said_to_be(tmp_path: Path) -> None:
@@ -263,14 +266,14 @@ def test_index_is_what_it_is_said_to_be(tmp_path: Path) -> None:
         imported(collection, path, version=2)
 
 
-def test_collections_keep_their_formulae_apart(tmp_path: Path) -> None:
+def test_collections_keep_their_formulas_apart(tmp_path: Path) -> None:
     path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\tx\n")
     one, other = empty("one"), empty("other")
 
     imported(one, path)
     imported(other, path)
 
-    assert (one.formulae.count(), other.formulae.count()) == (1, 1)
+    assert (one.formulas.count(), other.formulas.count()) == (1, 1)
 
 
 def has_index() -> bool:
@@ -303,11 +306,11 @@ def test_index_by_visual_id_is_away_only_while_the_first_import_runs(
 def test_command_reports_and_takes_what_it_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, "index.tsv", index(3) + "x\n")
 
-    said = called("import_collection", "maths", path, "--index-version=2", "--formulae-are=latex")
+    said = called("import_collection", "maths", path, "--index-version=2", "--formulas-are=latex")
 
-    assert "index.tsv: 3 formulae" in said
+    assert "index.tsv: 3 formulas" in said
     assert f"skipped 1: {NO_WIDTH} (line 5)" in said
-    assert "maths now holds 3 formulae." in said
+    assert "maths now holds 3 formulas." in said
     with pytest.raises(CommandError, match="no formula index of version 3"):
         called("import_collection", "maths", path, "--index-version=3")
 
@@ -323,7 +326,7 @@ def test_page_of_an_import_says_what_came_of_it(client: Client, tmp_path: Path) 
     jobs.run(job.pk)
     page = client.get(answer["Location"]).content.decode()
 
-    assert "3 formulae" in page
+    assert "3 formulas" in page
     assert f"1: {NO_WIDTH}" in page
     assert "(line 5)" in page
 
@@ -348,7 +351,7 @@ def test_import_killed_in_the_middle_goes_on_where_it_was(
 
     assert not before.is_complete
     assert 0 < in_between < n
-    assert f"maths now holds {n:,} formulae." in said
+    assert f"maths now holds {n:,} formulas." in said
     assert f"skipped 1: {AGAIN} (line {n + 2:,})" in said
     assert Formula.objects.count() == Formula.objects.values("code").distinct().count() == n
     assert (Job.objects.get().attempt, FormulaMathML.objects.count()) == (2, 0)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.importers.batch import AGAIN
-from corpus.importers.dump import Reader
-from corpus.importers.formulae import (
+from assay.formats.documents.batch import AGAIN
+from assay.formats.documents.dump import Reader
+from assay.formats.documents.sources import BadFile, form_of
+from assay.formats.formulas.chunks import (
     COLUMNS,
     NO_CLOSE,
     NO_NAME,
@@ -22,8 +23,7 @@ from corpus.importers.formulae import (
     TOO_LONG,
     convert,
 )
-from corpus.importers.indexes import HEADERS, Index
-from corpus.importers.sources import BadFile, form_of
+from assay.formats.formulas.indexes import HEADERS, Index
 
 V1, V2, V3 = ("\t".join(header) + "\n" for header in HEADERS.values())
 SLT = '<math alttext="x"><mi>x</mi></math>'
@@ -31,7 +31,7 @@ OPT = "<math><apply><ci>x</ci></apply></math>"
 NAMES = COLUMNS.split(", ")
 
 
-def rows(text: str | bytes, form: str = "formulae-latex-v2") -> list[dict[str, str]]:
+def rows(text: str | bytes, form: str = "formulas-latex-v2") -> list[dict[str, str]]:
     """What a chunk becomes, as COPY would read it, by column."""
     packed = convert(text.encode() if isinstance(text, str) else text, form)
     lines = packed.tables.get("formula", b"").decode().splitlines()
@@ -45,7 +45,7 @@ def copied(field: str) -> str:
     return field
 
 
-def skipped(text: str | bytes, form: str = "formulae-latex-v2") -> dict[str, tuple[int, list[int]]]:
+def skipped(text: str | bytes, form: str = "formulas-latex-v2") -> dict[str, tuple[int, list[int]]]:
     packed = convert(text.encode() if isinstance(text, str) else text, form)
     return {reason: (n, packed.lines[reason]) for reason, n in packed.skipped.items()}
 
@@ -60,25 +60,25 @@ def as_csv(*records: tuple[str, ...]) -> str:
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        (V1 + "1\t2\t3\ttitle\tx\n", "formulae-latex-v1"),
-        (V2 + "1\t2\t3\ttitle\t9\tx\n", "formulae-latex-v2"),
-        (V3 + "1\t2\t3\tcomment\t8\t7\t9\t\tx\n", "formulae-latex-v3"),
-        ("1\t2\t3\ttitle\tx\n", "formulae-latex-v1"),
-        ("1\t2\t3\tanswer\t9\tx\n", "formulae-latex-v2"),
-        ("1\t2\t3\tcomment\t8\t7\t9\t\tx\n", "formulae-latex-v3"),
-        ("\ufeff" + V1 + f"1\t2\t3\ttitle\t{SLT}\n", "formulae-slt-v1"),
-        ("\ufeff" + V2 + f"1\t2\t3\ttitle\t9\t{OPT}\n", "formulae-opt-v2"),
-        ("1\t2\t3\ttitle\t9\t<m:math><m:mrow/></m:math>\n", "formulae-slt-v2"),
-        (V1.replace("post_id", "topic_id") + "q_1\tA.1\t3\ttitle\tx\n", "formulae-latex-v1-topics"),
+        (V1 + "1\t2\t3\ttitle\tx\n", "formulas-latex-v1"),
+        (V2 + "1\t2\t3\ttitle\t9\tx\n", "formulas-latex-v2"),
+        (V3 + "1\t2\t3\tcomment\t8\t7\t9\t\tx\n", "formulas-latex-v3"),
+        ("1\t2\t3\ttitle\tx\n", "formulas-latex-v1"),
+        ("1\t2\t3\tanswer\t9\tx\n", "formulas-latex-v2"),
+        ("1\t2\t3\tcomment\t8\t7\t9\t\tx\n", "formulas-latex-v3"),
+        ("\ufeff" + V1 + f"1\t2\t3\ttitle\t{SLT}\n", "formulas-slt-v1"),
+        ("\ufeff" + V2 + f"1\t2\t3\ttitle\t9\t{OPT}\n", "formulas-opt-v2"),
+        ("1\t2\t3\ttitle\t9\t<m:math><m:mrow/></m:math>\n", "formulas-slt-v2"),
+        (V1.replace("post_id", "topic_id") + "q_1\tA.1\t3\ttitle\tx\n", "formulas-latex-v1-topics"),
         (
             '"id"\t"post_id"\t"thread_id"\t"type"\t"formula"\n"1"\t"2"\t"3"\t"title"\t"x"\n',
-            "formulae-latex-v1",
+            "formulas-latex-v1",
         ),
-        (V2.replace("\n", "\r\n") + "1\t2\t3\ttitle\t9\tx\r\n", "formulae-latex-v2"),
-        (V2, "formulae-latex-v2"),
+        (V2.replace("\n", "\r\n") + "1\t2\t3\ttitle\t9\tx\r\n", "formulas-latex-v2"),
+        (V2, "formulas-latex-v2"),
     ],
 )
-def test_index_is_told_from_its_columns_and_formulae(text: str, form: str) -> None:
+def test_index_is_told_from_its_columns_and_formulas(text: str, form: str) -> None:
     assert form_of(text.encode(), "index.tsv").name == form
     assert Index.of(form) is not None
 
@@ -86,8 +86,8 @@ def test_index_is_told_from_its_columns_and_formulae(text: str, form: str) -> No
 def test_index_of_empty_mathml_is_told_from_its_name() -> None:
     text = (V1 + "1\t2\t3\ttitle\t<math/>\n").encode()
 
-    assert form_of(text, "opt_7.tsv").name == "formulae-opt-v1"
-    assert form_of(text, "7.tsv").name == "formulae-slt-v1"
+    assert form_of(text, "opt_7.tsv").name == "formulas-opt-v1"
+    assert form_of(text, "7.tsv").name == "formulas-slt-v1"
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_first_line_with_tabs_in_its_formula_does_not_decide() -> None:
         ("1", "2", "3", "title", "a\tb"), ("2", "2", "3", "title", "x"), ("3", "2", "3", "title", "y")
     )
 
-    assert form_of(text.encode(), "index.tsv").name == "formulae-latex-v1"
+    assert form_of(text.encode(), "index.tsv").name == "formulas-latex-v1"
 
 
 def test_versions_give_what_they_have() -> None:
-    one = rows("1\t2\t3\ttitle\tx^2\n", "formulae-latex-v1")
-    two = rows("1\t2\t3\tquestion\t9\tx^2\n1b\t2\t3\tquestion\t\ty\n", "formulae-latex-v2")
-    three = rows("1\t2\t3\tcomment\t44\t8\t9\tsplit in two\tx^2\n", "formulae-latex-v3")
+    one = rows("1\t2\t3\ttitle\tx^2\n", "formulas-latex-v1")
+    two = rows("1\t2\t3\tquestion\t9\tx^2\n1b\t2\t3\tquestion\t\ty\n", "formulas-latex-v2")
+    three = rows("1\t2\t3\tcomment\t44\t8\t9\tsplit in two\tx^2\n", "formulas-latex-v3")
 
     plain = {
         "code": "1",
@@ -151,15 +151,15 @@ def test_mathml_goes_into_a_table_of_its_own() -> None:
         ("1", "2", "3", "title", SLT), ("2", "2", "3", "title", ""), ("3", "2", "3", "title", "<math/>")
     )
 
-    packed = convert(text.encode(), "formulae-slt-v1")
+    packed = convert(text.encode(), "formulas-slt-v1")
 
     assert packed.tables["formula_mathml"].decode() == f"1\t{SLT}\n3\t<math/>\n"
-    assert [row["latex"] for row in rows(text, "formulae-slt-v1")] == ["", "", ""]
-    assert packed.counts == {"formulae": 3}
+    assert [row["latex"] for row in rows(text, "formulas-slt-v1")] == ["", "", ""]
+    assert packed.counts == {"formulas": 3}
 
 
 def test_post_of_a_topics_formula_is_its_question() -> None:
-    assert rows("q_1\tA.201\t3666538\ttitle\tx\n", "formulae-latex-v1-topics")[0]["post"] == "3666538"
+    assert rows("q_1\tA.201\t3666538\ttitle\tx\n", "formulas-latex-v1-topics")[0]["post"] == "3666538"
 
 
 @pytest.mark.parametrize(
@@ -207,10 +207,10 @@ def test_whatever_csv_writes_comes_back(formula: str) -> None:
         max_size=8,
     )
 )
-def test_whatever_csv_writes_comes_back_as_drawn(formulae: list[str]) -> None:
-    records = [(str(i), "2", "3", "title", "9", formula) for i, formula in enumerate(formulae)]
+def test_whatever_csv_writes_comes_back_as_drawn(formulas: list[str]) -> None:
+    records = [(str(i), "2", "3", "title", "9", formula) for i, formula in enumerate(formulas)]
 
-    assert [row["latex"] for row in rows(as_csv(*records))] == formulae
+    assert [row["latex"] for row in rows(as_csv(*records))] == formulas
 
 
 @given(
@@ -219,10 +219,10 @@ def test_whatever_csv_writes_comes_back_as_drawn(formulae: list[str]) -> None:
     )
 )
 def test_any_text_is_rows_or_skipped(parts: list[str]) -> None:
-    packed = convert("".join(parts).encode(), "formulae-latex-v2")
+    packed = convert("".join(parts).encode(), "formulas-latex-v2")
 
     lines = packed.tables.get("formula", b"").decode().split("\n")[:-1]
-    assert len(lines) == packed.counts.get("formulae", 0)
+    assert len(lines) == packed.counts.get("formulas", 0)
     assert all(line.count("\t") == len(NAMES) - 1 for line in lines)
 
 
@@ -230,8 +230,8 @@ def test_mathml_in_bulk_equals_mathml_row_by_row() -> None:
     """One row with a mark at its end sends the chunk the patient way."""
     records = [(str(i), "2", "3", "title", f'<math a="{i}"><mi>x</mi></math>') for i in range(50)]
 
-    bulk = convert(as_csv(*records).encode(), "formulae-slt-v1").tables["formula_mathml"]
-    patient = convert(as_csv(*records, ("50", "2", "3", "title", '"x"')).encode(), "formulae-slt-v1")
+    bulk = convert(as_csv(*records).encode(), "formulas-slt-v1").tables["formula_mathml"]
+    patient = convert(as_csv(*records, ("50", "2", "3", "title", '"x"')).encode(), "formulas-slt-v1")
 
     assert patient.tables["formula_mathml"] == bulk + b'50\t"x"\n'
 
@@ -300,9 +300,9 @@ def chunks(content: bytes, size: int, position: int = 0) -> list[bytes]:
 
 
 def many(n: int) -> bytes:
-    """Rows with line ends in their formulae, also such as begin like rows do but for their type."""
-    formulae = ["x", "a\nb", "q\t1\t2\tt\t\n3\t4\t5\tno\t6", 'y "z"\n']
-    records = (as_csv((str(i), "2", "3", "answer", "9", formulae[i % 4])) for i in range(n))
+    """Rows with line ends in their formulas, also such as begin like rows do but for their type."""
+    formulas = ["x", "a\nb", "q\t1\t2\tt\t\n3\t4\t5\tno\t6", 'y "z"\n']
+    records = (as_csv((str(i), "2", "3", "answer", "9", formulas[i % 4])) for i in range(n))
     return (V2 + "".join(records)).encode()
 
 
@@ -345,9 +345,9 @@ def test_endless_line_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("name", "form", "n"),
     [
-        ("formula_index_v2_sample.tsv", "formulae-latex-v2", 1000),
-        ("2021_formulas_latex.tsv", "formulae-latex-v1-topics", 843),
-        ("2021_formulas_slt.tsv", "formulae-slt-v1-topics", 843),
+        ("formula_index_v2_sample.tsv", "formulas-latex-v2", 1000),
+        ("2021_formulas_latex.tsv", "formulas-latex-v1-topics", 843),
+        ("2021_formulas_slt.tsv", "formulas-slt-v1-topics", 843),
     ],
 )
 def test_real_index_comes_in_as_csv_reads_it(data: Path, name: str, form: str, n: int) -> None:
@@ -359,7 +359,7 @@ def test_real_index_comes_in_as_csv_reads_it(data: Path, name: str, form: str, n
     packed = [convert(chunk.data, reader.form.name) for chunk in reader]
 
     assert reader.form.name == form
-    assert sum(batch.counts["formulae"] for batch in packed) == n == len(expected)
+    assert sum(batch.counts["formulas"] for batch in packed) == n == len(expected)
     assert not any(batch.skipped for batch in packed)
     table = "formula_mathml" if "slt" in form else "formula"
     lines = b"".join(batch.tables[table] for batch in packed).decode().split("\n")[:-1]

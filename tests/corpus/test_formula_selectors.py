@@ -1,16 +1,12 @@
-"""Formulae of a collection as columns: by id, and by what they look like."""
+"""Formulas of a collection as columns: by id, and by what they look like."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from corpus.formula_selectors import (
-    BATCH,
-    formula_counts,
-    formulae_of,
-)
-from corpus.formulae import Formulae
+from assay.formulas.columns import Formulas
+from corpus.formulas.selectors import BATCH, formula_counts, formulas_of
 from corpus.models import Collection, Formula
 from tests.factories import make_collection
 
@@ -19,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def collection() -> Collection:
-    """Five formulae, and one with the same id in another collection."""
+    """Five formulas, and one with the same id in another collection."""
     collection, other = make_collection(), make_collection()
     rows = [("10", "v1", 1), ("9", "v2", 3), ("é:1,a", "v1", 2), ("7", "", 0), ("8", "v3", 2)]
     for code, visual, place in rows:
@@ -34,21 +30,21 @@ def ids(*names: str) -> np.ndarray[Any, Any]:
     return np.array([name.encode() for name in names], dtype=np.bytes_)
 
 
-def rows(formulae: Formulae) -> list[tuple[str, str, int, str]]:
-    columns = (formulae.formula, formulae.post, formulae.place, formulae.visual)
+def rows(formulas: Formulas) -> list[tuple[str, str, int, str]]:
+    columns = (formulas.formula, formulas.post, formulas.place, formulas.visual)
     return [(a.decode(), b.decode(), int(c), d.decode()) for a, b, c, d in zip(*columns, strict=True)]
 
 
-def test_formulae_come_by_id_sorted_by_bytes(collection: Collection) -> None:
-    found = formulae_of(collection.pk, ids("é:1,a", "9", "10", "none", "9"))
+def test_formulas_come_by_id_sorted_by_bytes(collection: Collection) -> None:
+    found = formulas_of(collection.pk, ids("é:1,a", "9", "10", "none", "9"))
 
     assert rows(found) == [("10", "p10", 1, "v1"), ("9", "p9", 3, "v2"), ("é:1,a", "pé:1,a", 2, "v1")]
     assert found.rows(ids("9", "none")).tolist() == [1, -1]
 
 
-def test_no_ids_are_no_formulae(collection: Collection) -> None:
-    assert len(formulae_of(collection.pk, np.empty(0, dtype="S1"))) == 0
-    assert len(formulae_of(collection.pk, ids("none"))) == 0
+def test_no_ids_are_no_formulas(collection: Collection) -> None:
+    assert len(formulas_of(collection.pk, np.empty(0, dtype="S1"))) == 0
+    assert len(formulas_of(collection.pk, ids("none"))) == 0
 
 
 def test_many_ids_are_asked_for_in_few_queries(
@@ -57,7 +53,7 @@ def test_many_ids_are_asked_for_in_few_queries(
     many = np.array([str(i).encode() for i in range(2 * BATCH + 1)])
 
     with django_assert_num_queries(3):
-        found = formulae_of(collection.pk, many)
+        found = formulas_of(collection.pk, many)
 
     assert [code for code, *_ in rows(found)] == ["10", "7", "8", "9"]
 
@@ -65,6 +61,6 @@ def test_many_ids_are_asked_for_in_few_queries(
 def test_counts_tell_places_and_visual_ids(collection: Collection) -> None:
     counts = formula_counts(collection)
 
-    assert (counts["formulae"], counts["formulae in comments"], counts["formulae as LaTeX"]) == (5, 1, 0)
-    assert (counts["formulae with a visual id"], counts["visually distinct formulae"]) == (4, 3)
+    assert (counts["formulas"], counts["formulas in comments"], counts["formulas as LaTeX"]) == (5, 1, 0)
+    assert (counts["formulas with a visual id"], counts["visually distinct formulas"]) == (4, 3)
     assert formula_counts(make_collection()) == {}

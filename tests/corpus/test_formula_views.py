@@ -1,10 +1,10 @@
-"""The pages of formulae: one formula, those that look like it, and the way from an id to it."""
+"""The pages of formulas: one formula, those that look like it, and the way from an id to it."""
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus.formula_selectors import formula_counts
+from corpus.formulas.selectors import formula_counts
 from corpus.models import Collection, Formula, FormulaMathML
 from tests.factories import (
     make_collection,
@@ -22,7 +22,7 @@ SPAN = '<span class="math-container" data-formula-id="{0}" data-display="inline"
 
 @pytest.fixture
 def collection() -> Collection:
-    """A question with a title, a body and a comment, and formulae in each; one of a post that is not there."""
+    """A question with a title, a body and a comment, and formulas in each; one of a post that is not there."""
     collection = make_collection("maths")
     body = f"<p>Let {SPAN.format('f2')} be.</p><p>Other words.</p>"
     question = make_document(collection, "4", title=f"On {SPAN.format('f1')}", body=body)
@@ -109,7 +109,7 @@ def test_id_leads_to_its_formula_or_back_with_a_word(page: Client) -> None:
     assert "Imports" in lost.content.decode()
 
 
-def test_collection_says_what_formulae_it_has(page: Client) -> None:
+def test_collection_says_what_formulas_it_has(page: Client) -> None:
     content = page.get(reverse("corpus:collection", args=["maths"])).content.decode()
 
     assert (
@@ -118,7 +118,7 @@ def test_collection_says_what_formulae_it_has(page: Client) -> None:
     assert 'action="/collections/maths/find-formula/"' in content
 
 
-def test_collection_without_formulae_says_nothing_of_them(client: Client) -> None:
+def test_collection_without_formulas_says_nothing_of_them(client: Client) -> None:
     collection = make_collection()
     client.force_login(make_organizer())
 
@@ -127,7 +127,7 @@ def test_collection_without_formulae_says_nothing_of_them(client: Client) -> Non
     assert "Go to a formula" not in content
 
 
-def test_formulae_are_for_those_who_may_read_the_collection(client: Client, collection: Collection) -> None:
+def test_formulas_are_for_those_who_may_read_the_collection(client: Client, collection: Collection) -> None:
     address = reverse("corpus:formula", args=["maths", "f1"])
     client.force_login(make_user())
     assert client.get(address).status_code == 404

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus.models import Collection, Document, Import, Job, Track
+from corpus.models import Collection, Document, Import
+from jobs.models import Job
 from tests.conftest import wait_until
 from tests.corpus.dumps import answer, dump, many_posts, question, row, write
 from tests.factories import make_topic, make_track
+from tracks.models import Track
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,7 +82,7 @@ def test_topics_by_command(tmp_path: Path) -> None:
     labels = write(tmp_path, "l.json", '{"T.1": {"Category": "Proof"}}')
 
     assert "1 topic: 1 new" in called("import_topics", track.slug, topics)
-    assert "1 topic labelled." in called("import_topics", track.slug, labels, "--labels")
+    assert "1 topic labeled." in called("import_topics", track.slug, labels, "--labels")
     assert track.topics.get().labels == {"category": "proof"}
 
 

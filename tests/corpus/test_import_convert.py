@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from corpus.importers import jsonl, stackexchange
-from corpus.importers.batch import AGAIN, Batch, Malformed, Packed
+from assay.formats.documents import jsonl, stackexchange
+from assay.formats.documents.batch import AGAIN, Batch, Malformed, Packed
 from tests.corpus.dumps import answer, question, row
 
 DOCUMENT = [

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.importers.dump import CHUNK, MAX_ROW, Broken, Reader
-from corpus.importers.sources import BadFile, form_of, unpacked
+from assay.formats.documents.dump import CHUNK, MAX_ROW, Broken, Reader
+from assay.formats.documents.sources import BadFile, form_of, unpacked
 from tests.corpus.dumps import HEAD, dump, many_posts, question, row
 
 

@@ -12,12 +12,24 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from corpus import import_files, import_services, jobs
-from corpus.import_files import ImportRefused
-from corpus.import_services import start_import
-from corpus.importers.sources import BadFile
-from corpus.models import Author, Collection, Comment, Document, DocumentLink, Import, Job, Tag, VoteCount
-from corpus.selectors import collections_for
+from assay.formats.documents.sources import BadFile
+from corpus.collections.selectors import collections_for
+from corpus.imports import files as import_files
+from corpus.imports import services as import_services
+from corpus.imports.files import ImportRefused
+from corpus.imports.services import start_import
+from corpus.models import (
+    Author,
+    Collection,
+    Comment,
+    Document,
+    DocumentLink,
+    Import,
+    Tag,
+    VoteCount,
+)
+from jobs import services as jobs
+from jobs.models import Job
 from tests.conftest import wait_until
 from tests.corpus.dumps import answer, dump, many_posts, plain_rows, question, row, write
 from tests.factories import make_collection, make_organizer, make_track, make_user

@@ -9,12 +9,13 @@ from django.test import Client
 from django.urls import reverse
 from lxml import etree
 
-from corpus.errors import Refused
-from corpus.importers.sources import BadFile
-from corpus.importers.topics import comparable, read_labels, read_topics
-from corpus.models import Import, Topic, Track
-from corpus.topic_services import TopicsRefused, import_labels, import_topics
+from assay.errors import Refused
+from assay.formats.documents.sources import BadFile
+from assay.formats.topics.reader import comparable, read_labels, read_topics
+from corpus.models import Import
 from tests.factories import make_collection, make_document, make_organizer, make_topic, make_track
+from tracks.models import Topic, Track
+from tracks.topics.services import TopicsRefused, import_labels, import_topics
 
 XML = '<?xml version="1.0" ?>\n<Topics>\n%s</Topics>'
 TOPIC = """<Topic number="{code}">
@@ -159,7 +160,7 @@ def test_file_of_all_topics_removes_the_others() -> None:
 
 
 @pytest.mark.django_db
-def test_formulae_are_no_topics_of_a_track_of_answers() -> None:
+def test_formulas_are_no_topics_of_a_track_of_answers() -> None:
     with pytest.raises(TopicsRefused, match=r"B\.1 is a formula"):
         import_topics(track=draft(), data=(XML % FORMULA).encode(), name="topics.xml")
 
@@ -285,7 +286,7 @@ def test_lines_with_one_code_twice_are_refused() -> None:
         ("ntcir/topics.ntcir12-math-browsing.txt", 40, "NTCIR12-MathWiki-2", r"\mathfrak{P}"),
     ],
 )
-def test_real_formula_topics_have_their_formulae(
+def test_real_formula_topics_have_their_formulas(
     data: Path, name: str, n: int, code: str, latex: str | None
 ) -> None:
     topics = read_topics((data / name).read_bytes(), name)
@@ -311,8 +312,8 @@ def test_query_formula_is_marked_in_its_question(client: Client) -> None:
     import_labels(track=track, data=b"topic,complexity\nB.1,Low\n", name="labels.csv")
     client.force_login(make_organizer())
 
-    page = client.get(reverse("corpus:topic", args=[track.slug, "B.1"])).content.decode()
-    listed = client.get(reverse("corpus:topics", args=[track.slug])).content.decode()
+    page = client.get(reverse("tracks:topic", args=[track.slug, "B.1"])).content.decode()
+    listed = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
 
     assert 'class="math-container is-marked" data-formula-id="q_1"' in page
     assert "Query formula" in page
@@ -322,11 +323,11 @@ def test_query_formula_is_marked_in_its_question(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_list_of_topics_without_formulae_and_labels_has_no_columns_for_them(client: Client) -> None:
+def test_list_of_topics_without_formulas_and_labels_has_no_columns_for_them(client: Client) -> None:
     track = make_track()
     make_topic(track)
 
-    listed = client.get(reverse("corpus:topics", args=[track.slug])).content.decode()
+    listed = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
 
     assert "Query formula" not in listed
     assert "Labels" not in listed

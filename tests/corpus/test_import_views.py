@@ -8,17 +8,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from corpus.models import Collection, Document, Import, Job, Track
+from corpus.models import Collection, Document, Import
+from jobs import services as jobs
+from jobs.models import Job
 from tests.corpus.dumps import answer, dump, question, row, write
-from tests.factories import (
-    make_assessor,
-    make_collection,
-    make_organizer,
-    make_topic,
-    make_track,
-    make_user,
-)
+from tests.factories import make_assessor, make_collection, make_organizer, make_topic, make_track, make_user
+from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
 
@@ -168,7 +163,7 @@ def topics_file(code: str = "A.1") -> bytes:
 
 def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
-    address = reverse("corpus:import_topics", args=[track.slug])
+    address = reverse("tracks:import_topics", args=[track.slug])
 
     first = organizer.post(
         address, {"holds": "topics", "upload": upload(topics_file(), "t.xml")}, follow=True
@@ -177,7 +172,7 @@ def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
     second = organizer.post(address, {"holds": "labels", "upload": labels}, follow=True)
 
     assert "1 topic: 1 new" in first.content.decode()
-    assert "1 topic labelled" in second.content.decode()
+    assert "1 topic labeled" in second.content.decode()
     assert track.topics.get().labels == {"category": "proof"}
 
 
@@ -186,7 +181,7 @@ def test_faulty_topic_file_names_every_fault_on_the_page(organizer: Client) -> N
     content = b'{"code": "a b"}\n{"code": "c d"}'
 
     page = organizer.post(
-        reverse("corpus:import_topics", args=[track.slug]),
+        reverse("tracks:import_topics", args=[track.slug]),
         {"holds": "topics", "upload": upload(content, "t.jsonl")},
     ).content.decode()
 
@@ -197,7 +192,7 @@ def test_faulty_topic_file_names_every_fault_on_the_page(organizer: Client) -> N
 def test_topic_page_says_that_an_open_track_takes_none(organizer: Client) -> None:
     track = make_track()
 
-    page = organizer.get(reverse("corpus:import_topics", args=[track.slug])).content.decode()
+    page = organizer.get(reverse("tracks:import_topics", args=[track.slug])).content.decode()
 
     assert "do not change any more" in page
 
@@ -205,7 +200,7 @@ def test_topic_page_says_that_an_open_track_takes_none(organizer: Client) -> Non
 def test_hostile_names_are_shown_as_text(organizer: Client) -> None:
     evil = "<img src=x onerror=alert(1)>"
 
-    response = start(organizer, slug="maths", name=evil, licence=evil, upload=upload(name=f"{evil}.xml"))
+    response = start(organizer, slug="maths", name=evil, license=evil, upload=upload(name=f"{evil}.xml"))
     page = organizer.get(response["Location"]).content.decode()
 
     assert "<img src=x" not in page
@@ -216,14 +211,14 @@ def addresses() -> list[str]:
     track = make_track("t")
     make_topic(track)
     collection = make_collection("c")
-    job = Job.objects.create(kind="corpus.import_files", title="x", collection=collection)
+    job = Job.objects.create(kind="corpus.imports.files", title="x", collection=collection)
     Import.objects.create(collection=collection, job=job, format="posts", name="Posts.xml", location="x")
     return [
         reverse("corpus:imports"),
         reverse("corpus:start_import"),
         reverse("corpus:import", args=[job.pk]),
         reverse("corpus:collection_imports", args=["c"]),
-        reverse("corpus:import_topics", args=["t"]),
+        reverse("tracks:import_topics", args=["t"]),
     ]
 
 
@@ -246,7 +241,7 @@ def test_nobody_else_starts_an_import(client: Client) -> None:
 
     assert start(client, slug="maths", upload=upload()).status_code == 403
     topics = {"holds": "topics", "upload": upload(topics_file(), "t.xml")}
-    assert client.post(reverse("corpus:import_topics", args=[track.slug]), topics).status_code == 403
+    assert client.post(reverse("tracks:import_topics", args=[track.slug]), topics).status_code == 403
 
     assert not Job.objects.exists()
     assert not track.topics.exists()

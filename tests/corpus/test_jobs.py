@@ -9,10 +9,11 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from corpus import jobs
-from corpus.errors import Refused
-from corpus.jobs import JobLost, Progress
-from corpus.models import Collection, Job
+from assay.errors import Refused
+from corpus.models import Collection
+from jobs import services as jobs
+from jobs.models import Job
+from jobs.services import JobLost, Progress
 from tests.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db

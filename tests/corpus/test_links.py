@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpus import links
-from corpus.links import Link
+from assay.html import links
+from assay.html.links import Link
 
 SITE = "math.stackexchange.com"
 HOSTS = [SITE]

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from corpus.__main__ import main
-from corpus.importers.indexes import HEADERS
-from tests.corpus.formulae import FAULTY, letter
+from assay.cli.formulas import main
+from assay.formats.formulas.indexes import HEADERS
+from tests.corpus.formulas import FAULTY, letter
 
 V1, V2, V3 = ("\t".join(header) + "\n" for header in HEADERS.values())
 Captured = pytest.CaptureFixture[str]
 
 
-def slt_index(path: Path, **formulae: str) -> Path:
+def slt_index(path: Path, **formulas: str) -> Path:
     """A v1 index of Presentation MathML, as csv writes it."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(HEADERS[1])
-        writer.writerows((code, "2", "1", "answer", mathml) for code, mathml in formulae.items())
+        writer.writerows((code, "2", "1", "answer", mathml) for code, mathml in formulas.items())
     return path
 
 
@@ -40,7 +40,7 @@ def test_strings_of_an_index_come_in_its_order(tmp_path: Path, capsys: Captured)
 
     out, err = capsys.readouterr()
     rows = list(csv.reader(io.StringIO(out), delimiter="\t"))
-    assert (status, err) == (0, "3 formulae, 1 of them without an SLT string\n")
+    assert (status, err) == (0, "3 formulas, 1 of them without an SLT string\n")
     assert rows == [["formula_id", "slt"], ["q_2", "[V!b]"], ["q_1", ""], ["q_3", '[V!"a"]']]
 
 
@@ -70,9 +70,7 @@ def test_strings_are_read_from_a_pipe(tmp_path: Path) -> None:
 
 def test_command_needs_no_database(tmp_path: Path) -> None:
     index = latex_index(tmp_path / "index.tsv", ("1", "", "x"))
-    code = (
-        "import sys; from corpus.__main__ import main; main(sys.argv[1:]); sys.exit('django' in sys.modules)"
-    )
+    code = "import sys; from assay.cli.formulas import main; main(sys.argv[1:]); sys.exit('django' in sys.modules)"
 
     done = subprocess.run(
         [sys.executable, "-c", code, "cluster", str(index)], capture_output=True, check=False
@@ -94,7 +92,7 @@ def test_indexes_of_latex_and_mathml_are_clustered_together(tmp_path: Path, caps
     out, err = capsys.readouterr()
     assert status == 0
     assert out == "formula_id\tvisual_id\n2\t1\n3\t\n8\t2\n9\t3\n10\t1\n"
-    assert err == "5 formulae, 3 of them visually distinct; 1 without an id\n"
+    assert err == "5 formulas, 3 of them visually distinct; 1 without an id\n"
 
 
 def test_folder_stands_for_its_files(tmp_path: Path, capsys: Captured) -> None:
@@ -118,7 +116,7 @@ def test_real_index_keeps_its_ids_and_its_inconsistency_is_told(
     assert status == 0
     assert len({line.split("\t")[1] for line in out.splitlines()[1:]}) == 760
     assert "1 LaTeX without a string with several ids" in err
-    assert "1,000 formulae, 760 of them visually distinct; 0 without an id" in err
+    assert "1,000 formulas, 760 of them visually distinct; 0 without an id" in err
     assert [line.split("\t")[0] for line in faults.read_text().splitlines()] == [
         "visual_id",
         "1927327",
@@ -150,7 +148,7 @@ def test_many_disagreements_are_told_in_part(tmp_path: Path, capsys: Captured) -
     main(["cluster", str(index)])
 
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("ids and strings disagree on 60 formulae")
+    assert lines[0].startswith("ids and strings disagree on 60 formulas")
     assert lines[11] == "  and 50 more; --report FILE takes them all"
 
 
@@ -170,7 +168,7 @@ def test_skipped_rows_are_counted_by_reason(tmp_path: Path, capsys: Captured) ->
         (V1, "cluster", "no file holds a formula"),
         (V1 + "1\t2\t3\tanswer\tx\n", "slt", "no file holds Presentation MathML"),
         (V1 + "1\t2\t3\tanswer\t<math><apply/></math>\n", "cluster", "file.tsv holds Content MathML"),
-        ('{"id": 1}', "cluster", "file.tsv holds jsonl; a formula index or a table of formulae is wanted."),
+        ('{"id": 1}', "cluster", "file.tsv holds jsonl; a formula index or a table of formulas is wanted."),
         ("id\tmathml\n1\n", "slt", "file.tsv, line 2: expected 2 columns; got 1."),
         ("id\tmathml\n\tx\n", "slt", "file.tsv, line 2: expected 2 columns; the id is empty."),
         ("id\tmathml\n1\tx\n2\t\udcff\n", "slt", "file.tsv, line 3: this is not UTF-8."),

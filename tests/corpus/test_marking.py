@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpus.marking import around, mark
-from corpus.sanitise import clean_body
+from assay.html.highlight import around, mark
+from assay.html.sanitize import clean_body
 
 TARGET = '<span class="math-container" id="7">x^2</span>'
 OTHER = '<span class="math-container" id="17">y</span>'

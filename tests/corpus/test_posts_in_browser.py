@@ -11,16 +11,10 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from corpus import sanitise
+from assay.html import sanitize
 from corpus.models import Collection, Document
 from tests.corpus.hostile import PAYLOADS
-from tests.factories import (
-    make_answer,
-    make_collection,
-    make_comment,
-    make_document,
-    make_organizer,
-)
+from tests.factories import make_answer, make_collection, make_comment, make_document, make_organizer
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -52,7 +46,7 @@ def posts() -> Collection:
 
 @pytest.fixture
 def read(live_server: LiveServer, new_page: Callable[..., Page]) -> Open:
-    """Opens a thread as an organizer, and waits until its formulae are rendered."""
+    """Opens a thread as an organizer, and waits until its formulas are rendered."""
     client = Client()
     client.force_login(make_organizer())
     cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
@@ -68,16 +62,16 @@ def read(live_server: LiveServer, new_page: Callable[..., Page]) -> Open:
 
 
 def _question(posts: Collection, body: str, **fields: object) -> Document:
-    return make_document(posts, "1", body=sanitise.clean_body(body), **fields)
+    return make_document(posts, "1", body=sanitize.clean_body(body), **fields)
 
 
 def test_hostile_posts_comments_and_titles_stay_harmless(posts: Collection, read: Open) -> None:
-    question = _question(posts, "<p>question</p>", title=sanitise.clean_title("".join(PAYLOADS)))
+    question = _question(posts, "<p>question</p>", title=sanitize.clean_title("".join(PAYLOADS)))
     for n, payload in enumerate(PAYLOADS):
         answer = make_answer(
-            question, f"{100 + n}", body=sanitise.clean_body(payload), author_name=payload.replace("\x00", "")
+            question, f"{100 + n}", body=sanitize.clean_body(payload), author_name=payload.replace("\x00", "")
         )
-        make_comment(answer, text=sanitise.clean_comment(payload))
+        make_comment(answer, text=sanitize.clean_comment(payload))
 
     page = read("1")
     page.evaluate(CLICK_ALL)
@@ -94,10 +88,10 @@ def test_hostile_posts_comments_and_titles_stay_harmless(posts: Collection, read
     assert page.locator(".post-body a[href]:not([href^='/collections/posts/threads/'])").count() == 0
 
 
-def test_formulae_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
+def test_formulas_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
     posts: Collection, read: Open
 ) -> None:
-    formulae = [
+    formulas = [
         "$x^2$",
         "$$\\int_0^1 f$$",
         "$\\begin{align} a &amp;= b \\\\ c &amp;= d \\end{align}$",
@@ -108,7 +102,7 @@ def test_formulae_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
         "$\\frac{1$",
         "$y$",
     ]
-    _question(posts, "".join(f"<p>{formula}</p>" for formula in formulae))
+    _question(posts, "".join(f"<p>{formula}</p>" for formula in formulas))
 
     page = read("1")
 
@@ -126,7 +120,7 @@ def test_formulae_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
 def test_what_a_post_defines_is_known_in_that_post_only(posts: Collection, read: Open) -> None:
     body = "$\\newcommand{\\R}{\\mathbb{Q}}\\DeclareMathOperator{\\ord}{ord}\\def\\x#1{[#1]}$ $\\R$ $\\ord \\x{y}$"
     question = _question(posts, f"<p>{body}</p><p>$\\begin{{eqnarray}}\\x{{z}}\\end{{eqnarray}}$</p>")
-    make_answer(question, "2", body=sanitise.clean_body("<p>$\\R$ $\\begin{eqnarray}\\R\\end{eqnarray}$</p>"))
+    make_answer(question, "2", body=sanitize.clean_body("<p>$\\R$ $\\begin{eqnarray}\\R\\end{eqnarray}$</p>"))
 
     page = read("1")
 
@@ -141,7 +135,7 @@ def test_hostile_definition_harms_no_other_formula(posts: Collection, read: Open
     question = _question(
         posts, "<p>$\\gdef\\alpha{\\bad}\\def\\frac{!}$ $\\def\\a{\\a\\a}\\a$ $\\rule{9999em}{1em}$</p>"
     )
-    make_answer(question, "2", body=sanitise.clean_body("<p>$\\alpha$ $\\frac12$</p>"))
+    make_answer(question, "2", body=sanitize.clean_body("<p>$\\alpha$ $\\frac12$</p>"))
 
     page = read("1")
 
@@ -158,7 +152,7 @@ def test_what_is_wide_scrolls_in_itself_and_the_page_does_not(
         posts,
         f"<p>$${sum_of_many}$$</p><p>inline $\\left({sum_of_many}\\right)$</p><pre><code>{'long ' * 80}</code></pre>"
         f"<table><tr>{'<td>cell</td>' * 60}</tr></table><p>{'unbroken' * 60}</p>",
-        title=sanitise.clean_title(f"A {'long' * 60} title with $\\left({sum_of_many}\\right)$"),
+        title=sanitize.clean_title(f"A {'long' * 60} title with $\\left({sum_of_many}\\right)$"),
     )
 
     page = read("1", viewport={"width": width, "height": 800})
@@ -178,7 +172,7 @@ def test_local_link_opens_its_thread_in_a_new_tab_at_the_answer(posts: Collectio
             other,
             f"{20 + n}",
             score=30 - n,
-            body=sanitise.clean_body("<p>$$\\sum_{i=1}^n \\frac1i$$</p>" * 5),
+            body=sanitize.clean_body("<p>$$\\sum_{i=1}^n \\frac1i$$</p>" * 5),
         )
     _question(posts, '<p>See <a href="https://math.stackexchange.com/a/45">this answer</a>.</p>')
     page = read("1")
@@ -239,7 +233,7 @@ def test_fragment_that_comes_later_is_rendered(posts: Collection, read: Open) ->
     expect(page.locator(".post-body .katex")).to_have_count(1)
 
 
-def test_image_from_elsewhere_is_a_labelled_placeholder(posts: Collection, read: Open) -> None:
+def test_image_from_elsewhere_is_a_labeled_placeholder(posts: Collection, read: Open) -> None:
     _question(
         posts,
         '<p><a href="https://i.stack.imgur.com/a.png"><img src="https://i.stack.imgur.com/b.png" alt="graph"></a></p>',
@@ -252,7 +246,7 @@ def test_image_from_elsewhere_is_a_labelled_placeholder(posts: Collection, read:
 
 def test_long_thread_is_readable_at_once(posts: Collection, read: Open) -> None:
     question = _question(posts, "<p>$x$</p>")
-    body = sanitise.clean_body(
+    body = sanitize.clean_body(
         "<p>Let $a_1, \\ldots, a_n$ be such that $$\\sum_{i=1}^n a_i = \\frac{1}{2}.$$ Then $a &gt; b$.</p>"
         * 3
     )

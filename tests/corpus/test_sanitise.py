@@ -1,4 +1,4 @@
-"""What the sanitiser lets through, for whatever it is given."""
+"""What the sanitizer lets through, for whatever it is given."""
 
 import json
 import time
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lxml import etree
 from lxml import html as lxml_html
 
-from corpus import sanitise
-from corpus.sanitise import clean_body, clean_comment, clean_text, clean_title, plain
+from assay.html import sanitize
+from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
 from tests.corpus.hostile import MONSTERS, PAYLOADS
 
 DOORS = [clean_body, clean_comment, clean_title, clean_text]
@@ -33,8 +33,8 @@ class _Elements(HTMLParser):
 
 
 def _second_opinion(html: str) -> str:
-    attributes = {tag: list(names) for tag, names in sanitise.ATTRIBUTES.items()}
-    return bleach.clean(html, tags=sanitise.TAGS, attributes=attributes, protocols=[])
+    attributes = {tag: list(names) for tag, names in sanitize.ATTRIBUTES.items()}
+    return bleach.clean(html, tags=sanitize.TAGS, attributes=attributes, protocols=[])
 
 
 def _parsed(html: str) -> str:
@@ -43,14 +43,14 @@ def _parsed(html: str) -> str:
 
 def _assert_harmless(html: str) -> None:
     for tag, attributes in _Elements(html).found:
-        assert tag in sanitise.TAGS
-        assert set(attributes) <= sanitise.ATTRIBUTES.get(tag, frozenset()), (tag, attributes)
+        assert tag in sanitize.TAGS
+        assert set(attributes) <= sanitize.ATTRIBUTES.get(tag, frozenset()), (tag, attributes)
         assert attributes.get("class") in {None, "math-container", "dollar", "image-placeholder"}
 
 
 @pytest.mark.parametrize("clean", DOORS)
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_payload_comes_out_harmless(payload: str, clean: sanitise.Door) -> None:
+def test_payload_comes_out_harmless(payload: str, clean: sanitize.Door) -> None:
     html = clean(payload)
 
     _assert_harmless(html)
@@ -58,7 +58,7 @@ def test_payload_comes_out_harmless(payload: str, clean: sanitise.Door) -> None:
 
 @pytest.mark.parametrize("clean", DOORS)
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_second_sanitiser_finds_nothing_to_remove(payload: str, clean: sanitise.Door) -> None:
+def test_second_sanitizer_finds_nothing_to_remove(payload: str, clean: sanitize.Door) -> None:
     html = clean(payload)
 
     assert _parsed(_second_opinion(html)) == _parsed(html)
@@ -66,7 +66,7 @@ def test_second_sanitiser_finds_nothing_to_remove(payload: str, clean: sanitise.
 
 @pytest.mark.parametrize("clean", [clean_body, clean_comment, clean_title])
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_cleaning_a_clean_payload_changes_nothing(payload: str, clean: sanitise.Door) -> None:
+def test_cleaning_a_clean_payload_changes_nothing(payload: str, clean: sanitize.Door) -> None:
     html = clean(payload)
 
     assert clean(html) == html
@@ -74,7 +74,7 @@ def test_cleaning_a_clean_payload_changes_nothing(payload: str, clean: sanitise.
 
 @pytest.mark.parametrize("clean", DOORS)
 @pytest.mark.parametrize("name", MONSTERS)
-def test_time_grows_with_the_length_alone(name: str, clean: sanitise.Door) -> None:
+def test_time_grows_with_the_length_alone(name: str, clean: sanitize.Door) -> None:
     begin = time.process_time()
 
     html = clean(MONSTERS[name])
@@ -235,11 +235,11 @@ def test_money_does_not_hide_the_formula_behind_it() -> None:
 
 
 def test_mark_that_stands_for_nothing_is_dropped() -> None:
-    assert sanitise._Scan("a\ufdd05\ufdd2b", []).run() == "ab"
+    assert sanitize._Scan("a\ufdd05\ufdd2b", []).run() == "ab"
 
 
 def test_html_that_no_reading_settles_becomes_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sanitise, "_ROUNDS", 0)
+    monkeypatch.setattr(sanitize, "_ROUNDS", 0)
 
     assert clean_body("<section><b>a</b></section>").split() == ["a"]
 
@@ -310,7 +310,7 @@ def test_comment_is_read_as_the_site_reads_it(source: str, shown: str) -> None:
     assert clean_comment(source) == shown
 
 
-def test_title_is_text_with_formulae() -> None:
+def test_title_is_text_with_formulas() -> None:
     html = clean_title("Is <b> in AT&T or $a<b$? \\$5")
 
     assert html == f'Is &lt;b&gt; in AT&amp;T or {_formula("a&lt;b")}? <span class="dollar">$</span>5'
@@ -321,7 +321,7 @@ def test_plain_text_becomes_paragraphs() -> None:
     assert clean_text("a <b>\nb\r\n\r\n \n$x$") == f"<p>a &lt;b&gt;<br>b</p>\n<p>{_formula('x')}</p>"
 
 
-def _n_formulae(body: str) -> int:
+def _n_formulas(body: str) -> int:
     return body.count("math-container") - body.count('"math-container">$$</span>')  # those are empty
 
 
@@ -343,7 +343,7 @@ def bodies(data: Path) -> list[str]:
 def test_real_posts_keep_every_formula_that_the_site_marks(bodies: list[str]) -> None:
     posts = _marked(bodies)
 
-    lost = [body for body in posts if clean_body(body).count("math-container") < _n_formulae(body)]
+    lost = [body for body in posts if clean_body(body).count("math-container") < _n_formulas(body)]
 
     assert len(posts) > 100
     assert lost == []

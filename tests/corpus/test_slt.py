@@ -1,4 +1,4 @@
-"""SLT strings: Tangent's on real formulae, the rules one by one, and nothing that any text could do to a worker."""
+"""SLT strings: Tangent's on real formulas, the rules one by one, and nothing that any text could do to a worker."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.slt import slt
+from assay.formulas.slt import slt
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 
@@ -38,7 +38,7 @@ def test_strings_are_tangents_on_every_row_of_the_reference(data: Path) -> None:
     assert (len(reference), wrong) == (4639, [])
 
 
-def test_strings_are_tangents_on_formulae_of_a_later_latexml(data: Path) -> None:
+def test_strings_are_tangents_on_formulas_of_a_later_latexml(data: Path) -> None:
     reference = rows(data / "slt" / "latex_mathml_slt.tsv.gz")
 
     wrong = [

@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus import sanitise, thread_selectors
-from corpus.models import Author, Collection, Document, DocumentLink, Track
+from assay.html import sanitize
+from corpus.models import Author, Collection, Document, DocumentLink
+from corpus.threads import selectors as thread_selectors
 from pooling.models import Team
 from tests.corpus.hostile import PAYLOADS
 from tests.factories import (
@@ -24,6 +25,7 @@ from tests.factories import (
     make_track,
     make_user,
 )
+from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
 
@@ -147,7 +149,7 @@ def test_post_shows_title_tags_score_day_user_and_docno(organizer: Client, posts
     make_document(
         posts,
         "1",
-        title=sanitise.clean_title("Is $x<y$?"),
+        title=sanitize.clean_title("Is $x<y$?"),
         tags=["algebra"],
         score=42,
         author_code="7",
@@ -197,8 +199,8 @@ def test_links_of_posts_and_comments_lead_to_local_threads(organizer: Client, po
     other = make_document(posts, "2")
     make_answer(other, "20")
     body = '<a href="https://math.stackexchange.com/a/20">x</a> <a href="https://math.stackexchange.com/q/404">y</a>'
-    question = make_document(posts, "1", body=sanitise.clean_body(body))
-    make_comment(question, text=sanitise.clean_comment("[z](http://math.stackexchange.com/q/2/9)"))
+    question = make_document(posts, "1", body=sanitize.clean_body(body))
+    make_comment(question, text=sanitize.clean_comment("[z](http://math.stackexchange.com/q/2/9)"))
 
     html = _page(organizer, posts, "1")
 
@@ -215,7 +217,7 @@ def test_links_of_posts_and_comments_lead_to_local_threads(organizer: Client, po
     )
 
 
-def test_neighbours_are_shown_by_kind_in_both_directions_and_once(
+def test_neighbors_are_shown_by_kind_in_both_directions_and_once(
     organizer: Client, posts: Collection
 ) -> None:
     here, *others = [make_document(posts, docno) for docno in ("1", "2", "3", "4")]
@@ -235,7 +237,7 @@ def test_neighbours_are_shown_by_kind_in_both_directions_and_once(
     )
 
 
-def test_link_within_a_thread_makes_no_neighbour(posts: Collection) -> None:
+def test_link_within_a_thread_makes_no_neighbor(posts: Collection) -> None:
     question = make_document(posts, "1")
     DocumentLink.objects.create(source=question, target=make_answer(question, "11"), kind="related")
 
@@ -246,7 +248,7 @@ def test_link_within_a_thread_makes_no_neighbour(posts: Collection) -> None:
 
 
 def test_document_is_shown_by_itself_with_its_links(posts: Collection) -> None:
-    document = make_document(posts, "1", body=sanitise.clean_body('<a href="/q/1">here</a>'), tags=["a"])
+    document = make_document(posts, "1", body=sanitize.clean_body('<a href="/q/1">here</a>'), tags=["a"])
 
     shown = thread_selectors.shown_document(document)
 
@@ -313,10 +315,10 @@ def test_long_thread_takes_as_many_queries_as_a_short_one(
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_hostile_content_is_no_script_on_the_page(organizer: Client, posts: Collection, payload: str) -> None:
-    fields = {"title": sanitise.clean_title(payload), "body": sanitise.clean_body(payload)}
+    fields = {"title": sanitize.clean_title(payload), "body": sanitize.clean_body(payload)}
     name = payload.replace("\x00", "")[:50]
     question = make_document(posts, "1", tags=[name], author_name=name, **fields)
-    make_comment(question, text=sanitise.clean_comment(payload))
+    make_comment(question, text=sanitize.clean_comment(payload))
 
     html = _page(organizer, posts, "1")
 
@@ -344,13 +346,13 @@ def test_threads_are_paged_by_the_bytes_of_their_docnos(organizer: Client, posts
 
 def test_page_of_a_collection_says_what_it_is(organizer: Client, posts: Collection) -> None:
     Collection.objects.filter(pk=posts.pk).update(
-        licence="CC BY-SA 4.0", description="Posts.", counts={"questions": 1234, "answers": 5, "documents": 0}
+        license="CC BY-SA 4.0", description="Posts.", counts={"questions": 1234, "answers": 5, "documents": 0}
     )
 
     text = _text(organizer.get(posts.get_absolute_url()).content.decode())
 
     assert "1,234 questions , 5 answers" in text or "1,234 questions, 5 answers" in text
-    assert "documents" not in text.split("Holds")[1].split("Licence")[0]
+    assert "documents" not in text.split("Holds")[1].split("License")[0]
     assert "CC BY-SA 4.0" in text
     assert "math.stackexchange.com" in text
     assert "This collection has no thread yet." in text
@@ -369,12 +371,12 @@ def test_topic_shows_links_into_those_collections_that_one_may_read(client: Clie
     make_document(track.collection, "1")
     make_document(track.topic_collection, "2")
     body = '<a href="https://math.stackexchange.com/q/1">one</a> <a href="https://math.stackexchange.com/q/2">two</a>'
-    topic = make_topic(track, "A.1", body=sanitise.clean_body(body))
+    topic = make_topic(track, "A.1", body=sanitize.clean_body(body))
 
     seen = {}
     for name, user in (("assessor", make_assessor(track)), ("stranger", make_user())):
         client.force_login(user)
-        html = client.get(reverse("corpus:topic", args=[track.slug, topic.code])).content.decode()
+        html = client.get(reverse("tracks:topic", args=[track.slug, topic.code])).content.decode()
         seen[name] = re.findall(r'<a class="local-link" href="([^"]*)"', html)
 
     assert seen["assessor"] == ["/collections/posts/threads/1/", "/collections/later/threads/2/"]

@@ -8,11 +8,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 
-from corpus.models import Assessor, Job, Track
+from assay.protocols.description import facts
+from assay.protocols.loader import load_protocol, shipped_slugs
+from jobs.models import Job
 from pooling.models import Team
-from protocols.facts import facts
-from protocols.loader import load_protocol, shipped_slugs
 from tests.factories import make_assessor, make_collection, make_organizer, make_topic, make_track, make_user
+from tracks.models import Assessor, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -45,10 +46,10 @@ def test_organizer_opens_and_closes_a_track(client: Client) -> None:
     make_topic(track, "A.1")
     client.force_login(make_organizer())
 
-    client.post(reverse("corpus:open_track", args=[track.slug]))
+    client.post(reverse("tracks:open_track", args=[track.slug]))
     track.refresh_from_db()
     opened = track.status
-    client.post(reverse("corpus:close_track", args=[track.slug]))
+    client.post(reverse("tracks:close_track", args=[track.slug]))
     track.refresh_from_db()
 
     assert (opened, track.status) == ("open", "closed")
@@ -71,7 +72,7 @@ def test_track_whose_time_has_passed_is_not_opened_again(client: Client) -> None
     make_topic(track, "A.1")
     client.force_login(make_organizer())
 
-    answer = client.post(reverse("corpus:open_track", args=[track.slug]))
+    answer = client.post(reverse("tracks:open_track", args=[track.slug]))
 
     assert answer.status_code == 409
     assert "The closing time of" in answer.content.decode()
@@ -82,7 +83,7 @@ def test_refusal_is_json_for_a_program(client: Client) -> None:
     client.force_login(make_organizer())
 
     answer = client.post(
-        reverse("corpus:open_track", args=[track.slug]), headers={"accept": "application/json"}
+        reverse("tracks:open_track", args=[track.slug]), headers={"accept": "application/json"}
     )
 
     assert answer.status_code == 409
@@ -94,7 +95,7 @@ def test_topics_stand_in_the_order_of_their_bytes(client: Client) -> None:
     for code in ("A.2", "A.10", "A.1"):
         make_topic(track, code)
 
-    page = client.get(reverse("corpus:topics", args=[track.slug])).content.decode()
+    page = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
 
     positions = [page.index(f">{code}</a>") for code in ("A.1", "A.10", "A.2")]
     assert positions == sorted(positions)
@@ -104,9 +105,9 @@ def test_topic_may_have_a_slash_in_its_code(client: Client) -> None:
     track = make_track()
     make_topic(track, "2026/1")
 
-    listed = client.get(reverse("corpus:topics", args=[track.slug])).content.decode()
+    listed = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
 
-    assert client.get(reverse("corpus:topic", args=[track.slug, "2026/1"])).status_code == 200
+    assert client.get(reverse("tracks:topic", args=[track.slug, "2026/1"])).status_code == 200
     assert f"/tracks/{track.slug}/topics/2026/1/" in listed
 
 
@@ -114,7 +115,7 @@ def test_topics_own_thread_is_linked_for_those_who_may_read_it(client: Client) -
     own = make_collection()
     track = make_track(topic_collection=own)
     make_topic(track, "A.1", thread="77")
-    address = reverse("corpus:topic", args=[track.slug, "A.1"])
+    address = reverse("tracks:topic", args=[track.slug, "A.1"])
     thread = reverse("corpus:thread", args=[own.slug, "77"])
 
     client.force_login(make_user())
@@ -155,7 +156,7 @@ def test_fragment_of_a_job_polls_until_it_is_finished(client: Client) -> None:
 
 def test_failed_job_is_tried_again_by_an_organizer_only(client: Client) -> None:
     job = Job.objects.create(kind="tests.work", title="Work", state="failed")
-    address = reverse("corpus:retry", args=[job.pk])
+    address = reverse("jobs:retry", args=[job.pk])
 
     client.force_login(make_user())
     by_stranger = client.post(address).status_code
@@ -216,7 +217,7 @@ def test_unknown_address_is_answered_with_a_page(client: Client) -> None:
 def test_protocol_is_told_in_words_on_its_page_and_its_tracks(client: Client, slug: str) -> None:
     track = make_track(protocol=slug)
 
-    for address in (reverse("corpus:protocol", args=[slug]), reverse("corpus:track", args=[track.slug])):
+    for address in (reverse("tracks:protocol", args=[slug]), reverse("tracks:track", args=[track.slug])):
         page = client.get(address).content.decode()
 
         for heading, words in facts(load_protocol(slug)):
@@ -225,7 +226,7 @@ def test_protocol_is_told_in_words_on_its_page_and_its_tracks(client: Client, sl
 
 def test_protocol_is_shown_and_downloaded(client: Client) -> None:
     track = make_track()
-    address = reverse("corpus:protocol", args=[track.protocol.slug])
+    address = reverse("tracks:protocol", args=[track.protocol.slug])
 
     page, toml = client.get(address), client.get(address, {"format": "toml"})
 

@@ -1,4 +1,4 @@
-"""Visual ids: the rule as a plain walk over rows says it, and the official ids of real formulae."""
+"""Visual ids: the rule as a plain walk over rows says it, and the official ids of real formulas."""
 
 import csv
 import gzip
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.visual_ids import Keys, id_order, key_of, latex_key, report, visual_ids
+from assay.formulas.visual_ids import Keys, id_order, key_of, latex_key, report, visual_ids
 
 Row = tuple[str, str, str, str]  # formula id, SLT string, LaTeX, visual id that it has
 
@@ -36,7 +36,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 @pytest.fixture
 def index(data: Path) -> Keys:
-    """The real index of 1,000 formulae, with the SLT string of each LaTeX."""
+    """The real index of 1,000 formulas, with the SLT string of each LaTeX."""
     strings = {
         row["latex"]: row["tangent_slt_string"] for row in table(data / "slt" / "latex_mathml_slt.tsv.gz")
     }
@@ -46,7 +46,7 @@ def index(data: Path) -> Keys:
 
 @pytest.fixture
 def id_map(data: Path) -> Keys:
-    """The real map of 81,103 formulae; the digest of a string stands for it."""
+    """The real map of 81,103 formulas; the digest of a string stands for it."""
     rows = table(data / "arqmath" / "formulas" / "formula_id_visual_id.tsv.gz")
     return keys(*((row["formula_id"], row["sha1_of_tangent_slt"], "", row["visual_id_v2"]) for row in rows))
 
@@ -69,7 +69,7 @@ def test_clusters_of_the_real_index_are_the_official_ones_but_for_one_known_inco
 def test_report_on_the_real_index_names_the_inconsistency(index: Keys) -> None:
     found = report(index)
 
-    assert (found.split_ids, found.shared_strings, found.shared_latex, found.n_formulae) == (0, 1, 0, 2)
+    assert (found.split_ids, found.shared_strings, found.shared_latex, found.n_formulas) == (0, 1, 0, 2)
     assert [one.visual for one in found.details] == [b"1927327", b"370700"]
 
 
@@ -94,7 +94,7 @@ def test_ids_of_the_index_are_kept_whatever_the_strings_say(id_map: Keys) -> Non
     assert visual_ids(id_map).tolist() == id_map.kept.tolist()
 
 
-def test_formulae_without_an_id_join_the_id_of_their_string(id_map: Keys) -> None:
+def test_formulas_without_an_id_join_the_id_of_their_string(id_map: Keys) -> None:
     is_shown = np.arange(len(id_map)) % 3 > 0
     kept = np.where(is_shown, id_map.kept, b"")
 

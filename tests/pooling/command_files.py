@@ -1,8 +1,8 @@
-"""Files that the commands on files alone are tried on: runs of formulae and of documents, with what belongs to them."""
+"""Files that the commands on files alone are tried on: runs of formulas and of documents, with what belongs to them."""
 
 from pathlib import Path
 
-from pooling.__main__ import main
+from assay.cli.check import main
 
 TASK_2 = ["--protocol", "arqmath-2021-task2"]
 TREC = ["--protocol", "trec-adhoc"]
@@ -23,7 +23,7 @@ RUNS = {
 
 
 def write_formula_files(tmp_path: Path) -> Path:
-    """Two runs of formulae, their index and a manifest."""
+    """Two runs of formulas, their index and a manifest."""
     (tmp_path / "index.tsv").write_text(INDEX)
     for name, lines in RUNS.items():
         rows = [line.split() for line in lines]

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from corpus import jobs
-from corpus.models import Track, User
-from pooling import services
+from accounts.models import User
+from jobs import services as jobs
 from pooling.models import Run, Team
+from pooling.runs import services as run_services
+from pooling.teams import services as team_services
 from tests.factories import (
     make_answer,
     make_assessor,
@@ -21,6 +22,7 @@ from tests.factories import (
     make_user,
 )
 from tests.pooling.runs import TOPICS
+from tracks.models import Track
 
 
 @dataclass
@@ -44,12 +46,12 @@ class Scene:
 
     def submit(self, path: Path, **options: Any) -> Run:
         """Hand a file in for our team as its member."""
-        declared = services.Declaration(
+        declared = run_services.Declaration(
             **({"kind": "primary"} | {k: options.pop(k) for k in list(options) if k in DECLARED})
         )
         options = {"track": self.track, "team": self.ours, "by": self.member} | options
         with path.open("rb") as file:
-            return services.submit_run(file=file, file_name=path.name, declared=declared, **options)
+            return run_services.submit(file=file, file_name=path.name, declared=declared, **options)
 
 
 DECLARED = {"kind", "tag", "pooled_as", "is_manual", "uses", "description"}
@@ -63,8 +65,8 @@ def build_scene(folder: Path) -> Scene:
     question = make_document(track.collection, "1")
     answers = [make_answer(question, str(docno)).docno for docno in range(101, 141)]
     member, other = make_user("ada"), make_user("bob")
-    ours = services.create_team(track=track, name="Ours", members=[member])
-    theirs = services.create_team(track=track, name="Theirs", members=[other])
+    ours = team_services.create(track=track, name="Ours", members=[member])
+    theirs = team_services.create(track=track, name="Theirs", members=[other])
     return Scene(
         track=track,
         ours=ours,

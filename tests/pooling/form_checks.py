@@ -3,16 +3,16 @@
 import io
 from typing import Any
 
-from pooling.columns import RunColumns
-from pooling.run_format import CheckedRun, check_run
-from protocols.loader import load_protocol
-from protocols.schema import Protocol
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import CheckedRun, check_run
+from assay.protocols.loader import load_protocol
+from assay.protocols.schema import Protocol
 from tests.pooling.form_runs import BOLT_TOPICS, FORMULA_TOPICS, NTCIR_TOPICS
 
-FORMULAE = load_protocol("arqmath-2021-task2")
+FORMULAS = load_protocol("arqmath-2021-task2")
 NTCIR = load_protocol("ntcir-12-wikipedia")
 BOLT = load_protocol("bolt-ir-p3")
-TOPICS = {FORMULAE.slug: FORMULA_TOPICS, NTCIR.slug: NTCIR_TOPICS, BOLT.slug: BOLT_TOPICS}
+TOPICS = {FORMULAS.slug: FORMULA_TOPICS, NTCIR.slug: NTCIR_TOPICS, BOLT.slug: BOLT_TOPICS}
 
 
 def check(data: bytes, protocol: Protocol, **options: Any) -> CheckedRun:

@@ -19,7 +19,7 @@ class Case(NamedTuple):
     make: Callable[[], bytes]
 
 
-# ---- formulae: Query_Id Formula_Id Post_Id Rank Score Run_Number
+# ---- formulas: Query_Id Formula_Id Post_Id Rank Score Run_Number
 
 
 def formula_lines(n: int = 3) -> list[str]:

@@ -1,11 +1,13 @@
-"""A small formula task: posts that hold formulae, an index of them, and runs that find them."""
+"""A small formula task: posts that hold formulas, an index of them, and runs that find them."""
 
 import io
 from dataclasses import dataclass
 
-from corpus.models import Collection, Document, Formula, Topic, Track, User
-from pooling import services
+from accounts.models import User
+from corpus.models import Collection, Document, Formula
 from pooling.models import Run, Team
+from pooling.runs import services as run_services
+from pooling.teams import services as team_services
 from tests.factories import (
     make_answer,
     make_collection,
@@ -14,6 +16,7 @@ from tests.factories import (
     make_topic,
     make_track,
 )
+from tracks.models import Topic, Track
 
 SHAPES = ["x^2", r"\frac{a}{b}", r"\sqrt{n}", "e^{i\\pi}"]
 
@@ -29,21 +32,21 @@ class FormulaScene:
     organizer: User
     teams: list[Team]
 
-    def submit(self, tag: str, formulae: list[int], *, team: int = 0, kind: str = "primary") -> Run:
-        """A run that finds the same formulae for both topics."""
+    def submit(self, tag: str, formulas: list[int], *, team: int = 0, kind: str = "primary") -> Run:
+        """A run that finds the same formulas for both topics."""
         posts = dict(Formula.objects.filter(collection=self.collection).values_list("code", "post"))
         lines = [
             f"{code}\t{n}\t{posts[str(n)]}\t{rank}\t{-rank}\t{tag}\n"
             for code in (self.topic.code, self.other.code)
-            for rank, n in enumerate(formulae, 1)
+            for rank, n in enumerate(formulas, 1)
         ]
-        return services.submit_run(
+        return run_services.submit(
             track=self.track,
             team=self.teams[team],
             by=self.organizer,
             file=io.BytesIO("".join(lines).encode()),
             file_name=f"{tag}.tsv",
-            declared=services.Declaration(kind=kind),
+            declared=run_services.Declaration(kind=kind),
         )
 
 
@@ -67,9 +70,9 @@ def build_formula_scene(
         )
         for i in range(n)
     )
-    track = make_track("formulae", protocol=protocol, collection=collection)
+    track = make_track("formulas", protocol=protocol, collection=collection)
     topics = [make_topic(track, f"B.{i}", formula_id=f"q_{i}", latex=SHAPES[0]) for i in (1, 2)]
-    teams = [services.create_team(track=track, name=name) for name in ("Abacus", "Base")]
+    teams = [team_services.create(track=track, name=name) for name in ("Abacus", "Base")]
     return FormulaScene(track, collection, *topics, make_organizer("olga"), teams)
 
 

@@ -8,10 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from corpus import jobs
-from corpus.models import User
-from pooling import pool_services
+from accounts.models import User
+from jobs import services as jobs
 from pooling.models import Run
+from pooling.pools import services as pool_services
 from tests.factories import PASSWORD
 from tests.pooling.conftest import Scene
 from tests.pooling.runs import BROKEN, GOOD, run_bytes
@@ -24,7 +24,7 @@ NARROW = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
 @pytest.fixture
 def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens a page as a person."""
-    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}  # no colour is caught half-way
+    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}  # no color is caught half-way
     return lambda user, **options: log_in(new_page(**settled, **options), user)
 
 
@@ -106,7 +106,7 @@ def test_pages_are_accessible_and_do_not_overflow(
             run_bytes(n=6, first=100 + i, tag=f"a-system-with-a-rather-long-name-{i}").replace(b"\n", b"\r\n")
         )
         run = scene.submit(path)
-    pool = pool_services.request_pool(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
+    pool = pool_services.request(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
     assert pool.job is not None
     page = enter(scene.organizer, **options)
 

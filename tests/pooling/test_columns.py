@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pooling.columns import RunColumns, load, load_ranking, save, trec_order
+from assay.formats.runs.columns import RunColumns, load, load_ranking, save, trec_order
 
 Row = tuple[int, bytes, float]
 ROW = st.tuples(

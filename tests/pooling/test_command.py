@@ -11,11 +11,11 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from pooling.__main__ import main
-from pooling.manifest import ManifestError, read_manifest
+from assay.cli.check import main
+from assay.formats.manifest import ManifestError, read_manifest
+from assay.formats.topics.codes import TopicListError, read_topic_codes
+from assay.protocols.loader import load_protocol
 from pooling.models import Pool, Run
-from pooling.topic_list import TopicListError, read_topic_codes
-from protocols.loader import load_protocol
 from tests.pooling.conftest import Scene
 from tests.pooling.runs import BROKEN, GOOD, run_bytes
 
@@ -223,7 +223,7 @@ HEADER = "file,team,tag,kind,pooled_as\n"
     [
         ("", "line 1: expected the columns file, team, tag, kind"),
         ("file,team,tag\n", "line 1: expected the columns"),
-        ("file,team,tag,kind,colour\n", "line 1: expected the columns"),
+        ("file,team,tag,kind,color\n", "line 1: expected the columns"),
         (HEADER, "it names no run"),
         (HEADER + "missing.tsv,t,r,primary,\n", "line 2: there is no file missing.tsv"),
         (HEADER + "good.tsv,t,r,first,\n", "line 2: kind 'first' is not one of primary, alternate, baseline"),

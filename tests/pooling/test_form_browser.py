@@ -8,9 +8,9 @@ import pytest
 from django.conf import LazySettings
 from playwright.sync_api import Page, expect
 
-from corpus.models import User
-from pooling import services
+from accounts.models import User
 from pooling.models import Run
+from pooling.teams import services as team_services
 from tests.factories import make_topic, make_track, make_user
 from tests.pooling.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
 from tests.pooling.test_browser import NARROW, check_page, log_in
@@ -32,7 +32,7 @@ def member_of(slug: str, protocol: str, topics: list[str]) -> User:
     for topic in topics:
         make_topic(track, topic)
     member = make_user("olive")
-    services.create_team(track=track, name="Owls", members=[member])
+    team_services.create(track=track, name="Owls", members=[member])
     return member
 
 

@@ -12,16 +12,19 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from corpus.models import Track, User
-from pooling import columns, services
-from pooling.errors import SubmissionRefused
+from accounts.models import User
+from assay.formats.runs import columns
+from assay.formats.runs.examples import EXAMPLES, accepted_forms, rules_of
+from assay.formats.runs.reader import check_run
+from assay.protocols.loader import load_protocol, shipped_slugs
+from assay.protocols.schema import RUN_FORMATS
 from pooling.models import Run, Team
-from pooling.run_format import check_run
-from pooling.run_help import EXAMPLES, accepted_forms, rules_of
-from protocols.loader import load_protocol, shipped_slugs
-from protocols.schema import RUN_FORMATS
+from pooling.runs import services as run_services
+from pooling.runs.errors import SubmissionRefused
+from pooling.teams import services as team_services
 from tests.factories import make_organizer, make_topic, make_track, make_user
 from tests.pooling.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
+from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +57,7 @@ def desk(slug: str, topics: list[str]) -> Desk:
     for topic in topics:
         make_topic(track, topic)
     member = make_user("olive")
-    team = services.create_team(track=track, name="Owls", members=[member])
+    team = team_services.create(track=track, name="Owls", members=[member])
     client = Client()
     client.force_login(member)
     return Desk(track, team, member, client)
@@ -158,13 +161,13 @@ def test_rules_of_bolt_are_said_in_words() -> None:
 
 
 def baseline(bolt: Desk, tag: str, by: User) -> Run:
-    return services.submit_run(
+    return run_services.submit(
         track=bolt.track,
         team=bolt.team,
         by=by,
         file=io.BytesIO(bolt_run('run="owls-1"', f'run="{tag}"')),
         file_name="run.xml",
-        declared=services.Declaration(kind="baseline"),
+        declared=run_services.Declaration(kind="baseline"),
     )
 
 
@@ -182,7 +185,7 @@ def test_no_more_runs_of_a_kind_are_taken_than_the_protocol_says(bolt: Desk) -> 
 def test_a_withdrawn_run_makes_room_for_another(bolt: Desk) -> None:
     olga = make_organizer("olga")
     runs = [baseline(bolt, f"owls-{n}", olga) for n in range(10)]
-    services.withdraw_run(run=runs[0], by=olga)
+    run_services.withdraw(run=runs[0], by=olga)
 
     baseline(bolt, "owls-10", olga)
 
@@ -222,10 +225,10 @@ def test_track_without_a_bound_asks_for_no_seconds(ntcir: Desk) -> None:
 
 
 def test_track_without_a_bound_takes_no_seconds(ntcir: Desk) -> None:
-    declared = services.Declaration(kind="primary", seconds=io.BytesIO(b"M-1 2\n"))
+    declared = run_services.Declaration(kind="primary", seconds=io.BytesIO(b"M-1 2\n"))
 
     with pytest.raises(SubmissionRefused, match="bounds no time"):
-        services.submit_run(
+        run_services.submit(
             track=ntcir.track,
             team=ntcir.team,
             by=ntcir.member,

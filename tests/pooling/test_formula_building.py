@@ -1,4 +1,4 @@
-"""Pools of visually distinct formulae as jobs: entries, members, and who brought what, from runs to rows."""
+"""Pools of visually distinct formulas as jobs: entries, members, and who brought what, from runs to rows."""
 
 import hashlib
 import io
@@ -7,71 +7,73 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus import jobs
 from corpus.models import Document, Formula
-from pooling import pool_services, selectors, services
+from jobs import services as jobs
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
+from pooling.pools import selectors as pool_selectors
+from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
 from tests.pooling.formula_scene import FormulaScene, build_formula_scene
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
 
 
 @pytest.fixture
-def formulae() -> FormulaScene:
+def formulas() -> FormulaScene:
     return build_formula_scene()
 
 
 def build(scene: FormulaScene, name: str = "Pool 1", **options: object) -> Pool:
     arguments = {"seed": 7, "depth": {}} | options
-    pool = pool_services.request_pool(track=scene.track, name=name, by=scene.organizer, **arguments)  # type: ignore[arg-type]
+    pool = pool_services.request(track=scene.track, name=name, by=scene.organizer, **arguments)  # type: ignore[arg-type]
     assert pool.job_id is not None
     jobs.run(pool.job_id)
     pool.refresh_from_db()
     return pool
 
 
-def test_units_are_distinct_formulae_and_members_their_instances(formulae: FormulaScene) -> None:
-    formulae.submit("a", [0, 4, 8, 1, 5, 2])
-    formulae.submit("b", [12, 0, 3], team=1)
+def test_units_are_distinct_formulas_and_members_their_instances(formulas: FormulaScene) -> None:
+    formulas.submit("a", [0, 4, 8, 1, 5, 2])
+    formulas.submit("b", [12, 0, 3], team=1)
 
-    pool = build(formulae)
+    pool = build(formulas)
 
     assert pool.status == "ready", pool.job and pool.job.error
-    entries = PoolEntry.objects.filter(pool=pool, topic=formulae.topic)
+    entries = PoolEntry.objects.filter(pool=pool, topic=formulas.topic)
     assert sorted(entry.docno for entry in entries) == ["v0", "v1", "v2", "v3"]
     assert all(entry.document_id is None for entry in entries)
     members = PoolMember.objects.filter(entry__in=entries.filter(docno="v0"))
     assert sorted(member.docno for member in members) == ["0", "12", "4", "8"]
 
 
-def test_depth_counts_distinct_formulae(formulae: FormulaScene) -> None:
-    formulae.submit("a", [0, 4, 8, 1, 5, 2])
+def test_depth_counts_distinct_formulas(formulas: FormulaScene) -> None:
+    formulas.submit("a", [0, 4, 8, 1, 5, 2])
 
-    pool = build(formulae, depth={"primary": 2})
+    pool = build(formulas, depth={"primary": 2})
 
-    entries = PoolEntry.objects.filter(pool=pool, topic=formulae.topic)
+    entries = PoolEntry.objects.filter(pool=pool, topic=formulas.topic)
     assert sorted(entry.docno for entry in entries) == ["v0", "v1"]
     assert pool.statistics["runs"][0]["reach"] == [4, 4]
 
 
-def test_at_most_five_members_are_shown_and_all_are_kept(formulae: FormulaScene) -> None:
-    formulae.submit("a", [4 * i for i in range(12)])
+def test_at_most_five_members_are_shown_and_all_are_kept(formulas: FormulaScene) -> None:
+    formulas.submit("a", [4 * i for i in range(12)])
 
-    pool = build(formulae)
+    pool = build(formulas)
 
-    entry = PoolEntry.objects.get(pool=pool, topic=formulae.topic)
+    entry = PoolEntry.objects.get(pool=pool, topic=formulas.topic)
     assert entry.members.count() == 12
     shown = entry.members.filter(position__gt=0).order_by("position")
     assert [member.position for member in shown] == [1, 2, 3, 4, 5]
 
 
-def test_members_say_where_they_stand_and_who_brought_them(formulae: FormulaScene) -> None:
-    first = formulae.submit("a", [4, 1])
-    second = formulae.submit("b", [1, 0, 4], team=1)
+def test_members_say_where_they_stand_and_who_brought_them(formulas: FormulaScene) -> None:
+    first = formulas.submit("a", [4, 1])
+    second = formulas.submit("b", [1, 0, 4], team=1)
 
-    pool = build(formulae)
+    pool = build(formulas)
 
-    member = PoolMember.objects.get(entry__pool=pool, entry__topic=formulae.topic, docno="4")
+    member = PoolMember.objects.get(entry__pool=pool, entry__topic=formulas.topic, docno="4")
     assert (member.post, member.thread) == ("1004", "1003")
     assert member.document == Document.objects.get(docno="1004")
     given = MemberContribution.objects.filter(member=member).order_by("run").values_list("run", "rank")
@@ -80,16 +82,16 @@ def test_members_say_where_they_stand_and_who_brought_them(formulae: FormulaScen
     assert list(of_unit) == [(first.pk, 1), (second.pk, 2)], "a unit's rank is that of its first instance"
 
 
-def test_same_runs_and_seed_give_the_same_members(formulae: FormulaScene) -> None:
-    formulae.submit("a", [4 * i for i in range(12)])
+def test_same_runs_and_seed_give_the_same_members(formulas: FormulaScene) -> None:
+    formulas.submit("a", [4 * i for i in range(12)])
 
-    first, second = build(formulae), build(formulae, name="Pool 2")
-    other = build(formulae, name="Pool 3", seed=8)
+    first, second = build(formulas), build(formulas, name="Pool 2")
+    other = build(formulas, name="Pool 3", seed=8)
 
     assert first.statistics["members"]["sha256"] == second.statistics["members"]["sha256"]
     assert first.statistics["members"]["sha256"] != other.statistics["members"]["sha256"]
     assert first.sha256 == second.sha256
-    lines = b"".join(selectors.member_lines(first))
+    lines = b"".join(pool_selectors.member_lines(first))
     assert hashlib.sha256(lines).hexdigest() == first.statistics["members"]["sha256"]
 
 
@@ -105,12 +107,12 @@ def test_collection_that_is_not_clustered_is_a_refusal_that_says_so() -> None:
     assert not PoolEntry.objects.exists()
 
 
-def test_track_without_a_collection_cannot_pool_formulae(formulae: FormulaScene) -> None:
-    formulae.submit("a", [0, 1])
-    formulae.track.collection = None
-    formulae.track.save(update_fields=["collection"])
+def test_track_without_a_collection_cannot_pool_formulas(formulas: FormulaScene) -> None:
+    formulas.submit("a", [0, 1])
+    formulas.track.collection = None
+    formulas.track.save(update_fields=["collection"])
 
-    pool = build(formulae)
+    pool = build(formulas)
 
     assert pool.job is not None
     assert "needs a collection with a formula index, and it has none" in pool.job.error
@@ -129,24 +131,24 @@ def test_submitted_instances_are_clustered_where_the_protocol_says_so() -> None:
     assert sorted(made) == ["0", "1", "4"], "of the submitted ones alone"
 
 
-def test_top_up_holds_only_formulae_that_are_new(formulae: FormulaScene) -> None:
-    formulae.submit("a", [0, 1])
-    first = build(formulae)
-    formulae.submit("late", [4, 2], team=1)
+def test_top_up_holds_only_formulas_that_are_new(formulas: FormulaScene) -> None:
+    formulas.submit("a", [0, 1])
+    first = build(formulas)
+    formulas.submit("late", [4, 2], team=1)
 
-    second = build(formulae, name="Pool 2", tops_up=first)
+    second = build(formulas, name="Pool 2", tops_up=first)
 
-    entries = PoolEntry.objects.filter(pool=second, topic=formulae.topic)
+    entries = PoolEntry.objects.filter(pool=second, topic=formulas.topic)
     assert [entry.docno for entry in entries] == ["v2"]
     assert second.statistics["n_already"] == 4
-    assert selectors.pool_record(second)["tops_up"] == [{"pool": "Pool 1", "sha256": first.sha256}]
+    assert pool_selectors.pool_record(second)["tops_up"] == [{"pool": "Pool 1", "sha256": first.sha256}]
 
 
-def test_top_up_without_anything_new_is_an_empty_pool(formulae: FormulaScene) -> None:
-    formulae.submit("a", [0, 1])
-    first = build(formulae)
+def test_top_up_without_anything_new_is_an_empty_pool(formulas: FormulaScene) -> None:
+    formulas.submit("a", [0, 1])
+    first = build(formulas)
 
-    second = build(formulae, name="Pool 2", tops_up=first)
+    second = build(formulas, name="Pool 2", tops_up=first)
 
     assert (second.status, second.statistics["n"]) == ("ready", 0)
 
@@ -155,13 +157,13 @@ def test_formula_that_is_a_unit_by_itself_is_linked_to_its_post() -> None:
     scene = build_formula_scene(protocol="ntcir-12-wikipedia")
     kind = scene.track.protocol.parsed.runs.kinds[0]
     lines = "".join(f"B.1 1 {n} {n} {-n} wiki\n" for n in range(1, 4))
-    services.submit_run(
+    run_services.submit(
         track=scene.track,
         team=scene.teams[0],
         by=scene.organizer,
         file=io.BytesIO(lines.encode()),
         file_name="wiki.txt",
-        declared=services.Declaration(kind=kind),
+        declared=run_services.Declaration(kind=kind),
     )
 
     pool = build(scene)
@@ -172,15 +174,15 @@ def test_formula_that_is_a_unit_by_itself_is_linked_to_its_post() -> None:
     assert not PoolMember.objects.exists()
 
 
-def test_command_tops_up_a_pool_in_another_order(formulae: FormulaScene) -> None:
-    formulae.submit("a", [0, 1])
-    build(formulae)
-    formulae.submit("late", [2], team=1)
-    options: dict[str, Any] = {"seed": 1, "by": formulae.organizer.username, "order": "by-run-votes"}
+def test_command_tops_up_a_pool_in_another_order(formulas: FormulaScene) -> None:
+    formulas.submit("a", [0, 1])
+    build(formulas)
+    formulas.submit("late", [2], team=1)
+    options: dict[str, Any] = {"seed": 1, "by": formulas.organizer.username, "order": "by-run-votes"}
 
-    call_command("build_pool", formulae.track.slug, name="Pool 2", top_up="Pool 1", **options)
+    call_command("build_pool", formulas.track.slug, name="Pool 2", top_up="Pool 1", **options)
 
     pool = Pool.objects.get(name="Pool 2")
     assert (pool.order, pool.statistics["n"]) == ("by-run-votes", 2)
     with pytest.raises(CommandError, match="no pool of the name Pool 9"):
-        call_command("build_pool", formulae.track.slug, name="Pool 3", top_up="Pool 9", **options)
+        call_command("build_pool", formulas.track.slug, name="Pool 3", top_up="Pool 9", **options)

@@ -1,4 +1,4 @@
-"""Runs of formulae held against an index: unknown formulae, other posts, formulae of comments."""
+"""Runs of formulas held against an index: unknown formulas, other posts, formulas of comments."""
 
 import io
 from pathlib import Path
@@ -8,15 +8,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus.formulae import PLACES, Formulae
+from assay.cli.check import main
+from assay.formats.runs.reader import CheckedRun, check_run
+from assay.formulas.columns import PLACES, Formulas
+from assay.protocols.loader import load_protocol
 from corpus.models import Formula
-from pooling import services
-from pooling.__main__ import main
-from pooling.errors import RunRefused
 from pooling.models import Team
-from pooling.run_format import CheckedRun, check_run
-from pooling.services import Declaration
-from protocols.loader import load_protocol
+from pooling.runs import services as run_services
+from pooling.runs.errors import RunRefused
+from pooling.runs.services import Declaration
 from tests.factories import make_collection, make_organizer, make_topic, make_track
 
 PROTOCOL = load_protocol("arqmath-2021-task2")
@@ -26,12 +26,12 @@ INDEX = [
     ("12", "6", "4", "comment", "v1"),
     ("13", "", "", "answer", "v3"),  # as a map has it that names no posts
 ]
-FORMULAE = Formulae.of(INDEX)
+FORMULAS = Formulas.of(INDEX)
 GOOD = "B.1\t10\t5\t1\t3.5\trun\nB.1\t11\t6\t2\t2.5\trun\n"
 
 
 def check(text: str, **options: Any) -> CheckedRun:
-    given: dict[str, Any] = {"protocol": PROTOCOL, "name": "run.tsv", "formulae": lambda _: FORMULAE}
+    given: dict[str, Any] = {"protocol": PROTOCOL, "name": "run.tsv", "formulas": lambda _: FORMULAS}
     return check_run(io.BytesIO(text.encode()), **(given | options))
 
 
@@ -40,7 +40,7 @@ def said(checked: CheckedRun) -> list[tuple[str, int, str]]:
     return [(one.code, one.n, one.where) for one in complaints]
 
 
-def test_formulae_in_the_posts_that_they_name_are_taken() -> None:
+def test_formulas_in_the_posts_that_they_name_are_taken() -> None:
     checked = check(GOOD)
 
     assert said(checked) == []
@@ -63,13 +63,13 @@ def test_formula_whose_post_is_not_known_may_name_any() -> None:
     assert said(check("B.1\t13\t777\t1\t1.5\trun\n")) == []
 
 
-def test_formulae_of_comments_are_left_out_and_counted() -> None:
+def test_formulas_of_comments_are_left_out_and_counted() -> None:
     checked = check(GOOD + "B.1\t12\t6\t3\t1.5\trun\nB.2\t12\tnowhere\t1\t1.5\trun\n", topics=["B.1", "B.2"])
 
     assert [code for code, _, _ in said(checked)] == ["formula-in-comment", "missing-topics"]
     (warning, _) = checked.report.warnings
     assert (warning.n, warning.where) == (2, "lines 3, 4")
-    assert warning.message == "2 of 4 lines name formulae of comments and were left out"
+    assert warning.message == "2 of 4 lines name formulas of comments and were left out"
     assert checked.columns is not None
     assert checked.columns.docno.tolist() == [b"10", b"11"]
     assert checked.columns.topics.tolist() == ["B.1"]
@@ -80,9 +80,9 @@ def test_formulae_of_comments_are_left_out_and_counted() -> None:
 def test_lines_left_out_need_no_room_under_the_most_ranks() -> None:
     lines = [f"B.1\t12\t6\t{rank}\t{9000 - rank}\trun" for rank in range(1, 2)]
     many = [f"B.1\t{i}\t6\t{i}\t{5000 - i}\trun" for i in range(100, 1100)]
-    formulae = Formulae.of([*INDEX, *((str(i), "6", "4", "answer", "v") for i in range(100, 1100))])
+    formulas = Formulas.of([*INDEX, *((str(i), "6", "4", "answer", "v") for i in range(100, 1100))])
 
-    checked = check("\n".join([*lines, *many]) + "\n", formulae=lambda _: formulae)
+    checked = check("\n".join([*lines, *many]) + "\n", formulas=lambda _: formulas)
 
     assert not checked.report.errors
     assert checked.columns is not None
@@ -97,25 +97,25 @@ def test_run_of_nothing_but_comments_is_refused() -> None:
 
 
 def test_without_an_index_nothing_is_looked_up() -> None:
-    assert said(check("B.1\t99\t5\t1\t1.5\trun\n", formulae=None)) == []
+    assert said(check("B.1\t99\t5\t1\t1.5\trun\n", formulas=None)) == []
 
 
 def test_empty_index_knows_no_formula() -> None:
-    assert said(check(GOOD, formulae=lambda _: Formulae.of([]))) == [("unknown-formula", 2, "lines 1, 2")]
+    assert said(check(GOOD, formulas=lambda _: Formulas.of([]))) == [("unknown-formula", 2, "lines 1, 2")]
 
 
-def test_command_looks_formulae_up_in_indexes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_looks_formulas_up_in_indexes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = tmp_path / "index.tsv"
     index.write_text("".join(f"{i}\t{p}\t{t}\t{place}\t{v}\tx\n" for i, p, t, place, v in INDEX[:3]))
     run = tmp_path / "run.tsv"
     run.write_text(GOOD + "B.1\t12\t6\t3\t1.5\trun\nB.1\t99\t5\t4\t0.5\trun\n")
-    check_it = ["check", "--protocol", PROTOCOL.slug, str(run), "--formulae"]
+    check_it = ["check", "--protocol", PROTOCOL.slug, str(run), "--formulas"]
 
     status = main([*check_it, str(index)])
     assert status == 1
     out = capsys.readouterr().out
     assert "the formula is not in the collection" in out
-    assert "1 of 4 lines name formulae of comments" in out
+    assert "1 of 4 lines name formulas of comments" in out
 
     assert main([*check_it, str(run)]) == 2
     assert "run.tsv is neither XML nor" in capsys.readouterr().err
@@ -134,7 +134,7 @@ def test_submission_is_held_against_the_collections_index() -> None:
         )
 
     def submit(text: str) -> Any:
-        return services.submit_run(
+        return run_services.submit(
             track=track,
             team=team,
             by=make_organizer(),
@@ -153,7 +153,7 @@ def test_submission_is_held_against_the_collections_index() -> None:
 @pytest.mark.parametrize(
     ("has_index", "sentence"), [(True, "Ids are looked up in"), (False, "Ids are not looked up: <em>")]
 )
-def test_page_of_submission_says_whether_formulae_are_looked_up(
+def test_page_of_submission_says_whether_formulas_are_looked_up(
     client: Client, has_index: bool, sentence: str
 ) -> None:
     collection = make_collection()

@@ -1,4 +1,4 @@
-"""Pools of visually distinct formulae against a slow, plain reading of the rule; and the pools of the other tasks."""
+"""Pools of visually distinct formulas against a slow, plain reading of the rule; and the pools of the other tasks."""
 
 import csv
 import gzip
@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.formulae import Formulae
-from pooling.columns import RunColumns
-from pooling.members import Members
-from pooling.pool_files import member_contributions_tsv, members_tsv, pool_tsv
-from pooling.run_format import check_run
-from pooling.statistics import statistics
-from pooling.strategies import BuiltPool, PoolError, PoolInput, build_pool
-from protocols.loader import load_protocol
-from protocols.schema import Protocol
+from assay.formats.pools import member_contributions_tsv, members_tsv, pool_tsv
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import check_run
+from assay.formulas.columns import Formulas
+from assay.pools.members import Members
+from assay.pools.statistics import statistics
+from assay.pools.strategies import BuiltPool, PoolError, PoolInput, build_pool
+from assay.protocols.loader import load_protocol
+from assay.protocols.schema import Protocol
 
 PROTOCOL = load_protocol("arqmath-2021-task2")
 Ranking = Mapping[str, Sequence[str]]  # formula ids by topic
@@ -40,9 +40,9 @@ def run_of(ranking: Ranking) -> RunColumns:
     )
 
 
-def formulae_of(visual: Mapping[str, str]) -> Formulae:
-    """Formulae with their visual ids, each in a post and a thread of its own."""
-    return Formulae.of(
+def formulas_of(visual: Mapping[str, str]) -> Formulas:
+    """Formulas with their visual ids, each in a post and a thread of its own."""
+    return Formulas.of(
         [(one, f"p{one}", f"t{one}", "answer", visual_id) for one, visual_id in visual.items()]
     )
 
@@ -55,7 +55,7 @@ def build(
     **options: Any,
 ) -> BuiltPool:
     return build_pool(
-        inputs_of(rankings, kinds), protocol=protocol, seed=7, formulae=formulae_of(visual), **options
+        inputs_of(rankings, kinds), protocol=protocol, seed=7, formulas=formulas_of(visual), **options
     )
 
 
@@ -152,8 +152,8 @@ def check_shown(members: Mapping[str, tuple[int, list[tuple[int, int]]]]) -> Non
     assert sorted((votes[name] for name in shown), reverse=True) == sorted(votes.values(), reverse=True)[:5]
 
 
-FORMULAE = [str(n) for n in range(95, 125)]
-RANKED = st.lists(st.sampled_from(FORMULAE), unique=True, max_size=25)
+FORMULAS = [str(n) for n in range(95, 125)]
+RANKED = st.lists(st.sampled_from(FORMULAS), unique=True, max_size=25)
 RUNS = st.lists(
     st.tuples(
         st.dictionaries(st.sampled_from(["B.1", "B.10", "B.2"]), RANKED.filter(bool), min_size=1),
@@ -162,12 +162,12 @@ RUNS = st.lists(
     min_size=1,
     max_size=4,
 )
-VISUAL = st.fixed_dictionaries({one: st.sampled_from(["", "1", "10", "9", "é"]) for one in FORMULAE})
+VISUAL = st.fixed_dictionaries({one: st.sampled_from(["", "1", "10", "9", "é"]) for one in FORMULAS})
 
 
 @given(drawn=RUNS, visual=VISUAL, k=st.integers(0, 4))
 @settings(max_examples=150, deadline=None)
-def test_pool_of_distinct_formulae_equals_the_plain_reading(
+def test_pool_of_distinct_formulas_equals_the_plain_reading(
     drawn: list[tuple[dict[str, list[str]], str]], visual: dict[str, str], k: int
 ) -> None:
     rankings, kinds = [one[0] for one in drawn], [one[1] for one in drawn]
@@ -230,7 +230,7 @@ def test_real_run_and_companions_are_pooled_as_the_plain_reading_says(
     pool = build(rankings, KINDS, visual)
 
     check_against_the_plain_reading(pool, rankings, [20, 10, 20, 10], visual)
-    assert pool.reach.max() > 20  # some run was taken further than its depth, as formulae came again
+    assert pool.reach.max() > 20  # some run was taken further than its depth, as formulas came again
 
 
 def test_real_run_with_the_published_map_alone(
@@ -239,7 +239,7 @@ def test_real_run_with_the_published_map_alone(
     rankings = [real_run, *companions(real_run)]
     rows = [(one, "", "", "answer", visual) for one, visual in real_visual_ids.items()]
 
-    pool = build_pool(inputs_of(rankings, KINDS), protocol=PROTOCOL, seed=7, formulae=Formulae.of(rows))
+    pool = build_pool(inputs_of(rankings, KINDS), protocol=PROTOCOL, seed=7, formulas=Formulas.of(rows))
 
     check_against_the_plain_reading(pool, rankings, [20, 10, 20, 10], real_visual_ids)
     assert len(real_visual_ids) == 81_103
@@ -262,10 +262,10 @@ def test_instances_without_a_visual_id_are_passed_over_and_counted() -> None:
     assert (found["runs"][0]["passed_over"], found["members"]) == (2, {"n": 3, "shown": 3})
 
 
-@pytest.mark.parametrize("formulae", [None, Formulae.of([])])
-def test_distinct_formulae_without_formulae_are_refused(formulae: Formulae | None) -> None:
-    with pytest.raises(PoolError, match="the formulae with their visual ids are needed"):
-        build_pool(inputs_of([{"B.1": ["1"]}], ["primary"]), protocol=PROTOCOL, seed=1, formulae=formulae)
+@pytest.mark.parametrize("formulas", [None, Formulas.of([])])
+def test_distinct_formulas_without_formulas_are_refused(formulas: Formulas | None) -> None:
+    with pytest.raises(PoolError, match="the formulas with their visual ids are needed"):
+        build_pool(inputs_of([{"B.1": ["1"]}], ["primary"]), protocol=PROTOCOL, seed=1, formulas=formulas)
 
 
 def test_ids_of_more_than_eight_bytes_are_found() -> None:
@@ -282,11 +282,11 @@ def thread_random() -> Protocol:
 
 
 def test_thread_random_needs_threads() -> None:
-    formulae = Formulae.of([("1", "p1", "", "answer", "a")])
+    formulas = Formulas.of([("1", "p1", "", "answer", "a")])
 
     with pytest.raises(PoolError, match="the post and the thread of each formula"):
         build_pool(
-            inputs_of([{"B.1": ["1"]}], ["primary"]), protocol=thread_random(), seed=1, formulae=formulae
+            inputs_of([{"B.1": ["1"]}], ["primary"]), protocol=thread_random(), seed=1, formulas=formulas
         )
 
 
@@ -307,9 +307,9 @@ def test_thread_random_shows_pooled_instances_alone() -> None:
 
 def test_posts_that_only_runs_name_are_kept() -> None:
     run = replace(run_of({"B.1": ["1", "3"]}), post=np.array([b"post-of-1", b"post-of-3"]))
-    formulae = Formulae.of([("1", "", "", "answer", "a"), ("3", "known", "t", "answer", "b")])
+    formulas = Formulas.of([("1", "", "", "answer", "a"), ("3", "known", "t", "answer", "b")])
 
-    pool = build_pool([PoolInput(run, "t", "r", "primary")], protocol=PROTOCOL, seed=1, formulae=formulae)
+    pool = build_pool([PoolInput(run, "t", "r", "primary")], protocol=PROTOCOL, seed=1, formulas=formulas)
 
     assert pool.members is not None
     assert pool.members.post.tolist() == [b"post-of-1", b"known"]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling.depth import PooledUnits, Top, union
-from pooling.move_to_front import TopicLists, Verdict, next_unit, priorities, simulated_order
-from pooling.order import MAX_SEED, ORDERS, by_best_rank, by_run_votes
+from assay.pools.depth import PooledUnits, Top, union
+from assay.pools.move_to_front import TopicLists, Verdict, next_unit, priorities, simulated_order
+from assay.pools.order import MAX_SEED, ORDERS, by_best_rank, by_run_votes
 
 Ranking = list[str]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from corpus import jobs
-from corpus.formulae import PLACES
+from assay.formulas.columns import PLACES
+from assay.protocols.loader import load_protocol, shipped_slugs
 from corpus.models import Formula
-from pooling import pool_services
-from protocols.loader import load_protocol, shipped_slugs
+from jobs import services as jobs
+from pooling.pools import services as pool_services
 from tests.pooling.command_files import (
     INDEX,
     TASK_2,
@@ -48,14 +48,14 @@ def trec(tmp_path: Path) -> Path:
     return write_trec_files(tmp_path)
 
 
-def test_pool_of_formulae_is_written_with_members_runs_and_teams(
+def test_pool_of_formulas_is_written_with_members_runs_and_teams(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = ["contributions", "members", "member-contributions", "teams"]
     files = {name: folder / f"{name}.tsv" for name in names}
     options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
 
-    status = pool(folder, "--formulae", str(folder / "index.tsv"), *options)
+    status = pool(folder, "--formulas", str(folder / "index.tsv"), *options)
 
     assert status == 0
     units = sorted(line.split("\t")[:2] for line in lines_of(folder / "pool.tsv"))
@@ -94,14 +94,14 @@ def test_pool_of_formulae_is_written_with_members_runs_and_teams(
 
 
 def test_record_names_everything_that_went_in(folder: Path) -> None:
-    pool(folder, "--formulae", str(folder / "index.tsv"), "--members", str(folder / "members.tsv"))
+    pool(folder, "--formulas", str(folder / "index.tsv"), "--members", str(folder / "members.tsv"))
 
     record = json.loads((folder / "pool.tsv.json").read_text())
 
     def sha256(name: str) -> str:
         return hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
-    assert record["formulae"] == [{"file": "index.tsv", "sha256": sha256("index.tsv")}]
+    assert record["formulas"] == [{"file": "index.tsv", "sha256": sha256("index.tsv")}]
     assert record["sha256"] == sha256("pool.tsv")
     assert record["members"] == {"n": 7, "shown": 7, "sha256": sha256("members.tsv")}
     assert record["runs"][0]["reach"] == [3, 2]
@@ -117,7 +117,7 @@ def test_same_seed_gives_the_same_bytes_in_processes_of_their_own(folder: Path) 
         options = [text for name in names for text in (f"--{name}", str(out / name))]
         command = [sys.executable, "-m", "pooling", "pool", *TASK_2, "--runs", str(folder / "m.csv")]
         command += [
-            "--formulae",
+            "--formulas",
             str(folder / "index.tsv"),
             "--seed",
             "5",
@@ -138,16 +138,16 @@ def test_formula_that_the_index_does_not_have_refuses_the_run(
 ) -> None:
     (folder / "index.tsv").write_text(INDEX.replace("\n6\t", "\n66\t"))
 
-    assert pool(folder, "--formulae", str(folder / "index.tsv")) == 1
+    assert pool(folder, "--formulas", str(folder / "index.tsv")) == 1
     assert "the formula is not in the collection" in capsys.readouterr().err
 
 
-def test_unknown_formulae_are_passed_over_where_that_is_allowed(
+def test_unknown_formulas_are_passed_over_where_that_is_allowed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "map.tsv").write_text("formula_id\tvisual_id\n1\t100\n2\t100\n4\t200\n")
 
-    assert pool(folder, "--formulae", str(folder / "map.tsv"), "--allow-unknown") == 0
+    assert pool(folder, "--formulas", str(folder / "map.tsv"), "--allow-unknown") == 0
 
     said = capsys.readouterr().err
     assert "3 pooled instances have no visual id and were passed over" in said
@@ -162,19 +162,19 @@ def test_unknown_formulae_are_passed_over_where_that_is_allowed(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (None, "the formulae with their visual ids are needed"),
+        (None, "the formulas with their visual ids are needed"),
         ("formula_id\tvisual_id\n", "there is no formula in it"),
         ("formula_id\tvisual_id\n1\n", "expected 2 columns"),
         ("just words\n", "map.tsv"),
     ],
 )
-def test_formulae_that_cannot_be_used_are_refused(
+def test_formulas_that_cannot_be_used_are_refused(
     folder: Path, text: str | None, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = []
     if text is not None:
         (folder / "map.tsv").write_text(text)
-        options = ["--formulae", str(folder / "map.tsv")]
+        options = ["--formulas", str(folder / "map.tsv")]
 
     assert pool(folder, *options) == 2
     assert complaint in capsys.readouterr().err
@@ -182,7 +182,7 @@ def test_formulae_that_cannot_be_used_are_refused(
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("folder_of_files")
-def test_pool_of_formulae_has_the_bytes_of_the_one_in_the_browser(tmp_path: Path) -> None:
+def test_pool_of_formulas_has_the_bytes_of_the_one_in_the_browser(tmp_path: Path) -> None:
     scene = build_formula_scene()
     runs = [scene.submit("a", [4 * i for i in range(12)]), scene.submit("b", [12, 0, 3, 8], team=1)]
     rows = Formula.objects.values_list("code", "post", "thread", "place", "visual", "latex")
@@ -198,8 +198,8 @@ def test_pool_of_formulae_has_the_bytes_of_the_one_in_the_browser(tmp_path: Path
         lines.append(f"{run.tag}.tsv,{run.team.name},{run.tag},{run.kind}")
     (tmp_path / "m.csv").write_text("\n".join(lines))
 
-    pool(tmp_path, "--formulae", str(tmp_path / "index.tsv"))
-    built = pool_services.request_pool(track=scene.track, name="P", seed=7, depth={}, by=scene.organizer)
+    pool(tmp_path, "--formulas", str(tmp_path / "index.tsv"))
+    built = pool_services.request(track=scene.track, name="P", seed=7, depth={}, by=scene.organizer)
     assert built.job_id is not None
     jobs.run(built.job_id)
 
@@ -322,7 +322,7 @@ def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, fo
     (tmp_path / "known.tsv").write_text("M-1\tRing:1\nM-2\tRing:2\n")
     options = ["--known-items", str(tmp_path / "known.tsv")]
     if protocol.unit == "visually-distinct-formula":
-        options += ["--formulae", str(tmp_path / "map.tsv")]
+        options += ["--formulas", str(tmp_path / "map.tsv")]
 
     first = pool(tmp_path, *options, protocol=["--protocol", slug])
     written = (tmp_path / "pool.tsv").read_bytes()

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling.columns import RunColumns
-from pooling.contribution import shares
-from pooling.depth import PooledUnits, top_k
-from pooling.order import MAX_SEED, random_order
-from pooling.pool_files import contributions_tsv, pool_tsv, record
-from pooling.run_format import check_run
-from pooling.statistics import overlap, statistics
-from pooling.strategies import PoolError, PoolInput, build_pool, depths_of
-from protocols.loader import load_protocol
+from assay.formats.pools import contributions_tsv, pool_tsv, record
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import check_run
+from assay.pools.contribution import shares
+from assay.pools.depth import PooledUnits, top_k
+from assay.pools.order import MAX_SEED, random_order
+from assay.pools.statistics import overlap, statistics
+from assay.pools.strategies import PoolError, PoolInput, build_pool, depths_of
+from assay.protocols.loader import load_protocol
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
 SEVERAL = {"A.1": ["a", "b", "c"], "A.2": ["x", "y"]}
@@ -221,7 +221,7 @@ def test_record_says_all_that_a_rebuild_needs() -> None:
     [
         ({"strategy": "by-hand"}, "pool.strategy: by-hand is not available; there is distinct-units"),
         ({"order": "backwards"}, "pool.order: backwards is not available; there is by-run-votes"),
-        ({"strategy": "distinct-units"}, "distinct-units pools visually distinct formulae alone"),
+        ({"strategy": "distinct-units"}, "distinct-units pools visually distinct formulas alone"),
         ({"near_duplicate_overlap": 0.95}, "top-k joins no near-duplicates"),
     ],
 )

@@ -7,11 +7,13 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from corpus.models import Formula, Job
-from corpus.sanitise import clean_body
-from pooling import pool_previews, pool_services
+from assay.html.sanitize import clean_body
+from corpus.models import Formula
+from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Pool
+from pooling.pools import previews
+from pooling.pools import services as pool_services
 from tests.factories import make_organizer
 from tests.pooling.conftest import Scene
 from tests.pooling.formula_scene import FormulaScene, build_formula_scene
@@ -32,7 +34,7 @@ def organizer(client: Client) -> Client:
 
 
 @pytest.fixture
-def formulae(folder: object) -> FormulaScene:
+def formulas(folder: object) -> FormulaScene:
     scene = build_formula_scene()
     scene.submit("a", [4 * i for i in range(12)] + [1])
     scene.submit("b", [1, 0, 3], team=1)
@@ -40,7 +42,7 @@ def formulae(folder: object) -> FormulaScene:
 
 
 def formula_pool(scene: FormulaScene) -> Pool:
-    pool = pool_services.request_pool(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
+    pool = pool_services.request(track=scene.track, name="Pool 1", seed=7, depth={}, by=scene.organizer)
     assert pool.job_id is not None
     jobs.run(pool.job_id)
     pool.refresh_from_db()
@@ -60,7 +62,7 @@ def page(client: Client, name: str, *arguments: Any, **query: Any) -> str:
 def test_preview_says_what_building_gives(scene: Scene, depth: int) -> None:
     hand_in(scene, "a", n=8)
     hand_in(scene, "b", n=8, first=104, kind="alternate")
-    found = pool_previews.preview(scene.track)
+    found = previews.preview(scene.track)
 
     pool = build(scene, depth=found.depth_by_kind(depth))
 
@@ -68,10 +70,10 @@ def test_preview_says_what_building_gives(scene: Scene, depth: int) -> None:
     assert [one["n"] for one in pool.statistics["topics"]] == found.sizes[depth - 1].tolist()
 
 
-def test_preview_of_formulae_says_what_building_gives(formulae: FormulaScene) -> None:
-    found = pool_previews.preview(formulae.track)
-    pool = pool_services.request_pool(
-        track=formulae.track, name="P", seed=1, depth=found.depth_by_kind(2), by=formulae.organizer
+def test_preview_of_formulas_says_what_building_gives(formulas: FormulaScene) -> None:
+    found = previews.preview(formulas.track)
+    pool = pool_services.request(
+        track=formulas.track, name="P", seed=1, depth=found.depth_by_kind(2), by=formulas.organizer
     )
     jobs.run(pool.job_id or 0)
 
@@ -100,12 +102,12 @@ def test_preview_is_kept_until_a_run_comes_or_goes(
     scene: Scene, organizer: Client, django_assert_max_num_queries: Any
 ) -> None:
     hand_in(scene, "a")
-    first = pool_previews.preview(scene.track)
+    first = previews.preview(scene.track)
     with django_assert_max_num_queries(3):
-        again = pool_previews.preview(scene.track)
+        again = previews.preview(scene.track)
     hand_in(scene, "b", first=120)
 
-    later = pool_previews.preview(scene.track)
+    later = previews.preview(scene.track)
 
     assert again.totals[3] == first.totals[3] == 12
     assert later.totals[3] == 24
@@ -116,7 +118,7 @@ def test_preview_of_a_top_up_counts_what_is_new(scene: Scene, organizer: Client)
     pool = build(scene)
     hand_in(scene, "b", first=102)
 
-    found = pool_previews.preview(scene.track, tops_up=pool)
+    found = previews.preview(scene.track, tops_up=pool)
 
     assert found.totals[3] == 3 * 2
     assert f"tops_up={pool.pk}" in page(organizer, "preview", scene.track.slug, tops_up=pool.pk)
@@ -138,17 +140,17 @@ def test_preview_without_runs_says_so(scene: Scene, organizer: Client) -> None:
     assert "there is no run of a kind that is pooled" in page(organizer, "preview", scene.track.slug)
 
 
-def test_preview_of_formulae_that_are_not_clustered_says_so(folder: object, organizer: Client) -> None:
+def test_preview_of_formulas_that_are_not_clustered_says_so(folder: object, organizer: Client) -> None:
     scene = build_formula_scene(is_clustered=False)
     scene.submit("a", [0, 1])
 
     assert "are to be clustered first" in page(organizer, "preview", scene.track.slug)
 
 
-def test_visual_ids_of_submitted_formulae_are_made_on_demand(folder: object, organizer: Client) -> None:
+def test_visual_ids_of_submitted_formulas_are_made_on_demand(folder: object, organizer: Client) -> None:
     scene = build_formula_scene(protocol="arqmath-2020-task2", is_clustered=False)
     scene.submit("a", [0, 4, 1])
-    assert "3 of the submitted formulae have no visual id yet" in page(organizer, "preview", scene.track.slug)
+    assert "3 of the submitted formulas have no visual id yet" in page(organizer, "preview", scene.track.slug)
     assert not Formula.objects.exclude(visual="").exists(), "looking stores nothing"
 
     answers = [organizer.post(reverse("pooling:make_ids", args=[scene.track.slug])) for _ in range(2)]
@@ -156,7 +158,7 @@ def test_visual_ids_of_submitted_formulae_are_made_on_demand(folder: object, org
     jobs.run(job.pk)
 
     assert [answer["Location"] for answer in answers] == [job.get_absolute_url()] * 2
-    assert pool_previews.preview(scene.track).totals[9] == 2 * 2
+    assert previews.preview(scene.track).totals[9] == 2 * 2
 
 
 def test_depth_that_no_curve_reaches_is_the_last(scene: Scene, organizer: Client) -> None:
@@ -169,30 +171,30 @@ def test_depth_that_no_curve_reaches_is_the_last(scene: Scene, organizer: Client
 
 
 def test_entry_shows_its_members_where_they_stand_and_who_brought_them(
-    formulae: FormulaScene, organizer: Client
+    formulas: FormulaScene, organizer: Client
 ) -> None:
-    pool = formula_pool(formulae)
+    pool = formula_pool(formulas)
 
-    text = page(organizer, "pool_topic", pool.pk, formulae.topic.code)
+    text = page(organizer, "pool_topic", pool.pk, formulas.topic.code)
 
     assert text.count('<li class="member">') == 5 + 1 + 1
     assert 'data-formula-id="0"' in text
     assert "math-container is-marked" in text
     assert "stands.</p>" in text
     assert "First words of post" not in text, "the paragraph alone"
-    assert f"/collections/{formulae.collection.slug}/threads/1000/" in text
+    assert f"/collections/{formulas.collection.slug}/threads/1000/" in text
     assert "12 members in all" in text
     assert "In 2 runs, best rank 1" in text
 
 
-def test_links_and_markup_around_a_formula_lead_nowhere(formulae: FormulaScene, organizer: Client) -> None:
-    post = formulae.collection.documents.get(docno="1001")
+def test_links_and_markup_around_a_formula_lead_nowhere(formulas: FormulaScene, organizer: Client) -> None:
+    post = formulas.collection.documents.get(docno="1001")
     link = '<a href="https://example.org/x">there</a> <script>alert(1)</script>'
     post.body = clean_body(f'<p>{link}<span class="math-container" id="1">x</span></p>')
     post.save(update_fields=["body"])
     Formula.objects.filter(code="1").update(latex="</span><script>alert(2)</script>")
 
-    text = page(organizer, "pool_topic", formula_pool(formulae).pk, formulae.topic.code)
+    text = page(organizer, "pool_topic", formula_pool(formulas).pk, formulas.topic.code)
 
     assert "alert(1)" not in text
     assert "<script>alert(2)" not in text
@@ -201,10 +203,10 @@ def test_links_and_markup_around_a_formula_lead_nowhere(formulae: FormulaScene, 
 
 
 def test_members_that_are_not_shown_stand_on_the_page_of_the_entry(
-    formulae: FormulaScene, organizer: Client
+    formulas: FormulaScene, organizer: Client
 ) -> None:
-    pool = formula_pool(formulae)
-    entry = pool.entries.get(topic=formulae.topic, docno="v0")
+    pool = formula_pool(formulas)
+    entry = pool.entries.get(topic=formulas.topic, docno="v0")
 
     text = page(organizer, "pool_entry", pool.pk, entry.pk)
 
@@ -213,11 +215,9 @@ def test_members_that_are_not_shown_stand_on_the_page_of_the_entry(
     assert all(f'<th scope="row" class="mono">{docno}</th>' in text for docno in hidden)
 
 
-def test_entry_of_another_pool_is_not_found(formulae: FormulaScene, organizer: Client) -> None:
-    pool = formula_pool(formulae)
-    other = pool_services.request_pool(
-        track=formulae.track, name="Other", seed=1, depth={}, by=formulae.organizer
-    )
+def test_entry_of_another_pool_is_not_found(formulas: FormulaScene, organizer: Client) -> None:
+    pool = formula_pool(formulas)
+    other = pool_services.request(track=formulas.track, name="Other", seed=1, depth={}, by=formulas.organizer)
     jobs.run(other.job_id or 0)
 
     address = reverse("pooling:pool_entry", args=[pool.pk, other.entries.earliest("pk").pk])
@@ -226,12 +226,12 @@ def test_entry_of_another_pool_is_not_found(formulae: FormulaScene, organizer: C
 
 
 def test_topic_page_takes_as_many_queries_for_many_members_as_for_few(
-    formulae: FormulaScene, organizer: Client, django_assert_max_num_queries: Any
+    formulas: FormulaScene, organizer: Client, django_assert_max_num_queries: Any
 ) -> None:
-    pool = formula_pool(formulae)
+    pool = formula_pool(formulas)
 
     with django_assert_max_num_queries(24):
-        page(organizer, "pool_topic", pool.pk, formulae.topic.code)
+        page(organizer, "pool_topic", pool.pk, formulas.topic.code)
 
 
 def test_answers_are_listed_with_their_runs_page_by_page(scene: Scene, organizer: Client) -> None:
@@ -267,9 +267,9 @@ def test_topic_of_no_pool_is_not_found(scene: Scene, organizer: Client) -> None:
 
 
 def test_leaving_a_team_out_is_told_for_the_pool_and_by_topic(
-    formulae: FormulaScene, organizer: Client
+    formulas: FormulaScene, organizer: Client
 ) -> None:
-    pool = formula_pool(formulae)
+    pool = formula_pool(formulas)
 
     text = page(organizer, "pool", pool.pk)
     by_topic = page(organizer, "pool_depths", pool.pk)

@@ -10,22 +10,26 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from corpus import jobs
-from corpus.models import Collection, Job, Topic
-from pooling import pool_services, selectors, services
-from pooling.errors import PoolRefused
+from assay.pools.order import ORDERS
+from assay.protocols.schema import JudgingOrder
+from corpus.models import Collection
+from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Contribution, Pool, PoolEntry, Run
-from pooling.order import ORDERS
-from protocols.schema import JudgingOrder
+from pooling.pools import selectors as pool_selectors
+from pooling.pools import services as pool_services
+from pooling.pools.errors import PoolRefused
+from pooling.runs import services as run_services
 from tests.conftest import wait_until
 from tests.factories import make_track
 from tests.pooling.conftest import Scene, build_scene
 from tests.pooling.runs import run_bytes
+from tracks.models import Topic
 
 
 def hand_in(scene: Scene, tag: str, *, n: int = 4, first: int = 100, **options: Any) -> Run:
-    declared = services.Declaration(kind=options.pop("kind", "primary"), **options)
-    return services.submit_run(
+    declared = run_services.Declaration(kind=options.pop("kind", "primary"), **options)
+    return run_services.submit(
         track=scene.track,
         team=scene.ours,
         by=scene.organizer,
@@ -37,7 +41,7 @@ def hand_in(scene: Scene, tag: str, *, n: int = 4, first: int = 100, **options: 
 
 def ask(scene: Scene, **options: Any) -> Pool:
     options = {"name": "Pool 1", "seed": 7, "depth": {}} | options
-    return pool_services.request_pool(track=scene.track, by=scene.organizer, **options)
+    return pool_services.request(track=scene.track, by=scene.organizer, **options)
 
 
 def build(scene: Scene, **options: Any) -> Pool:
@@ -81,7 +85,7 @@ def test_sha256_is_that_of_the_download(scene: Scene) -> None:
 
     pool = build(scene)
 
-    assert hashlib.sha256(b"".join(selectors.pool_lines(pool))).hexdigest() == pool.sha256
+    assert hashlib.sha256(b"".join(pool_selectors.pool_lines(pool))).hexdigest() == pool.sha256
 
 
 def test_same_runs_and_seed_give_the_same_pool(scene: Scene) -> None:
@@ -109,13 +113,13 @@ def test_ids_without_a_collection_are_pooled_as_they_are(scene: Scene) -> None:
     Collection.objects.filter(pk=scene.track.collection.pk).update(status=Collection.Status.EMPTY)
     scene.track.refresh_from_db()
     data = 'A.1\t\\back\\slash\\n,"é#\t1\t1\tr\n'.encode()
-    services.submit_run(
+    run_services.submit(
         track=scene.track,
         team=scene.ours,
         by=scene.member,
         file=io.BytesIO(data),
         file_name="r",
-        declared=services.Declaration(kind="primary"),
+        declared=run_services.Declaration(kind="primary"),
     )
 
     pool = build(scene)
@@ -128,7 +132,7 @@ def test_run_withdrawn_or_submitted_later_changes_no_pool(scene: Scene) -> None:
     run = hand_in(scene, "a")
     pool = ask(scene)
     hand_in(scene, "b", first=120)
-    services.withdraw_run(run=run, by=scene.member)
+    run_services.withdraw(run=run, by=scene.member)
 
     assert pool.job is not None
     jobs.run(pool.job.pk)
@@ -138,7 +142,7 @@ def test_run_withdrawn_or_submitted_later_changes_no_pool(scene: Scene) -> None:
 
 
 def test_withdrawn_run_goes_into_no_new_pool(scene: Scene) -> None:
-    services.withdraw_run(run=hand_in(scene, "a"), by=scene.member)
+    run_services.withdraw(run=hand_in(scene, "a"), by=scene.member)
 
     with pytest.raises(PoolRefused, match="no run that would be pooled"):
         ask(scene)
@@ -196,7 +200,7 @@ def test_job_delivered_again_after_storing_changes_nothing(scene: Scene) -> None
     assert pool.job is not None
     Job.objects.filter(pk=pool.job.pk).update(state="running", attempt=5)
 
-    result = pool_services.build_pool(jobs.Progress(pool.job.pk, 5), pool_id=pool.pk)
+    result = pool_services.build(jobs.Progress(pool.job.pk, 5), pool_id=pool.pk)
 
     assert result == {"pool": pool.pk, "n": 12}
     assert list(PoolEntry.objects.values_list("id", "position")) == before
@@ -209,7 +213,7 @@ def test_attempt_that_lost_its_job_stores_nothing(scene: Scene) -> None:
     Job.objects.filter(pk=pool.job.pk).update(state="running", attempt=2, heartbeat_at=timezone.now())
 
     with pytest.raises(jobs.JobLost):
-        pool_services.build_pool(jobs.Progress(pool.job.pk, 1), pool_id=pool.pk)
+        pool_services.build(jobs.Progress(pool.job.pk, 1), pool_id=pool.pk)
 
     pool.refresh_from_db()
     assert (pool.status, PoolEntry.objects.count(), Contribution.objects.count()) == ("building", 0, 0)
@@ -236,7 +240,7 @@ def test_worker_killed_while_storing_leaves_no_half_pool_and_the_job_is_taken_up
         with connection.cursor() as cursor:
             cursor.execute("LOCK TABLE pooling_contribution IN ACCESS EXCLUSIVE MODE")
         running = worker(ASSAY_VAR=str(folder.parent))
-        jobs.current_app.send_task("corpus.tasks.run_job", args=[pool.job.pk])
+        jobs.current_app.send_task("jobs.tasks.run_job", args=[pool.job.pk])
         wait_until(waits_for_a_lock, what="the worker stores")
         running.kill()
     assert (running.process.returncode, PoolEntry.objects.count()) == (-signal.SIGKILL, 0)
@@ -247,13 +251,13 @@ def test_worker_killed_while_storing_leaves_no_half_pool_and_the_job_is_taken_up
 
     def is_done() -> bool:
         jobs.relaunch_lost()
-        jobs.current_app.send_task("corpus.tasks.run_job", args=[pool.job.pk])  # type: ignore[union-attr]
+        jobs.current_app.send_task("jobs.tasks.run_job", args=[pool.job.pk])  # type: ignore[union-attr]
         pool.refresh_from_db()
         return pool.status == "ready"
 
     wait_until(is_done, what="the second worker takes the job up")
     assert PoolEntry.objects.count() == pool.statistics["n"] == 24
-    assert hashlib.sha256(b"".join(selectors.pool_lines(pool))).hexdigest() == pool.sha256
+    assert hashlib.sha256(b"".join(pool_selectors.pool_lines(pool))).hexdigest() == pool.sha256
 
 
 def waits_for_a_lock() -> bool:
@@ -289,7 +293,7 @@ def test_order_of_judging_is_recorded_and_part_of_the_record(scene: Scene) -> No
     assert build(scene).order == "random"
     chosen = build(scene, name="Pool 2", order="by-run-votes")
     assert (chosen.order, chosen.status) == ("by-run-votes", "ready")
-    assert selectors.pool_record(chosen)["order"] == "by-run-votes"
+    assert pool_selectors.pool_record(chosen)["order"] == "by-run-votes"
 
 
 def test_every_order_of_the_protocols_can_be_recorded() -> None:

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.formulae import Formulae
-from pooling.contribution import shares
-from pooling.preview import Preview, depth_by_kind, judgments_a_unit, preview_pool, usual_seconds
-from pooling.strategies import ByTopic, PoolError, PoolInput, build_pool
-from protocols.loader import load_protocol
-from protocols.schema import Protocol
-from tests.pooling.test_formula_pools import RUNS, VISUAL, formulae_of, inputs_of
+from assay.formulas.columns import Formulas
+from assay.pools.contribution import shares
+from assay.pools.preview import Preview, depth_by_kind, judgments_a_unit, preview_pool, usual_seconds
+from assay.pools.strategies import ByTopic, PoolError, PoolInput, build_pool
+from assay.protocols.loader import load_protocol
+from assay.protocols.schema import Protocol
+from tests.pooling.test_formula_pools import RUNS, VISUAL, formulas_of, inputs_of
 
 ANSWERS = load_protocol("arqmath-2021-task1")
-FORMULAE = load_protocol("arqmath-2021-task2")
+FORMULAS = load_protocol("arqmath-2021-task2")
 NTCIR_10 = load_protocol("ntcir-10-math")
 
 Drawn = list[tuple[dict[str, list[str]], str]]
@@ -31,7 +31,7 @@ def sizes_of_built_pools(
     inputs: Sequence[PoolInput],
     found: Preview,
     protocol: Protocol,
-    formulae: Formulae | None = None,
+    formulas: Formulas | None = None,
     already: ByTopic | None = None,
 ) -> list[dict[str, int]]:
     """The size of each topic in the pool of each depth."""
@@ -43,7 +43,7 @@ def sizes_of_built_pools(
                 protocol=protocol,
                 seed=1,
                 depth=found.depth_by_kind(depth),
-                formulae=formulae,
+                formulas=formulas,
                 already=already,
             )
         except PoolError:  # nothing to pool
@@ -71,14 +71,14 @@ def test_curve_has_the_sizes_of_the_pools_that_would_be_built(drawn: Drawn) -> N
 
 @given(drawn=RUNS, visual=VISUAL)
 @settings(max_examples=60, deadline=None)
-def test_curve_of_distinct_formulae_has_the_sizes_of_the_pools_that_would_be_built(
+def test_curve_of_distinct_formulas_has_the_sizes_of_the_pools_that_would_be_built(
     drawn: Drawn, visual: dict[str, str]
 ) -> None:
-    inputs, formulae = inputs_from(drawn), formulae_of(visual)
+    inputs, formulas = inputs_from(drawn), formulas_of(visual)
 
-    found = preview_pool(inputs, protocol=FORMULAE, deepest=5, formulae=formulae)
+    found = preview_pool(inputs, protocol=FORMULAS, deepest=5, formulas=formulas)
 
-    assert curve(found) == sizes_of_built_pools(inputs, found, FORMULAE, formulae)
+    assert curve(found) == sizes_of_built_pools(inputs, found, FORMULAS, formulas)
 
 
 @given(drawn=RUNS)
@@ -152,7 +152,7 @@ def test_a_depth_of_the_curve_is_a_depth_for_each_kind() -> None:
 
 
 def test_rates_are_those_of_the_papers() -> None:
-    assert (usual_seconds(ANSWERS), usual_seconds(FORMULAE), usual_seconds(NTCIR_10)) == (83.3, 39.5, 39.5)
+    assert (usual_seconds(ANSWERS), usual_seconds(FORMULAS), usual_seconds(NTCIR_10)) == (83.3, 39.5, 39.5)
 
 
 def test_judgments_a_unit_are_counted_as_the_protocol_gives_them_out() -> None:

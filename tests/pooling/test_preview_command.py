@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pooling.__main__ import main
+from assay.cli.check import main
 from tests.pooling.command_files import (
     TASK_2,
     TREC,
@@ -48,7 +48,7 @@ def test_preview_prints_a_line_for_each_depth(trec: Path, capsys: pytest.Capture
 
 
 def test_preview_marks_the_depth_of_the_protocol(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    preview(folder, "--formulae", str(folder / "index.tsv"), "--deepest", "30", protocol=TASK_2)
+    preview(folder, "--formulas", str(folder / "index.tsv"), "--deepest", "30", protocol=TASK_2)
 
     marked = [line for line in capsys.readouterr().out.splitlines() if line.endswith("*")]
     assert [line.split()[:3] for line in marked] == [["20", "10", "4"]]

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from pooling import columns
+from assay.formats.runs import columns
 from tests.pooling.form_checks import BOLT, check, taken, warnings
 from tests.pooling.form_runs import bolt_run
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling import columns
-from pooling.columns import RunColumns
-from pooling.containers import Limits
-from pooling.reports import Report
-from pooling.run_checks import ABSENT, FIT, OTHER_UNIT
-from pooling.run_format import FORMS, CheckedRun, UnknownForm, check_run
-from protocols.loader import load_protocol
+from assay.formats.compression import Limits
+from assay.formats.reports import Report
+from assay.formats.runs import columns
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import FORMS, CheckedRun, UnknownForm, check_run
+from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT
+from assay.protocols.loader import load_protocol
 from tests.pooling.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
@@ -521,7 +521,7 @@ def fast_and_patient(monkeypatch: pytest.MonkeyPatch) -> Any:
     def both(data: bytes) -> tuple[CheckedRun, CheckedRun]:
         fast = check(data)
         with monkeypatch.context() as patch:
-            patch.setattr("pooling.run_lines.read_regular", lambda *_: None)
+            patch.setattr("assay.formats.runs.text.read_regular", lambda *_: None)
             return fast, check(data)
 
     return both

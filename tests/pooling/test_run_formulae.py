@@ -1,20 +1,20 @@
-"""Runs of formulae, six columns with the post of each."""
+"""Runs of formulas, six columns with the post of each."""
 
 import io
 from pathlib import Path
 
 import pytest
 
-from pooling import columns
-from pooling.run_format import check_run
-from protocols.loader import load_protocol
-from tests.pooling.form_checks import FORMULAE, as_lists, check, taken, warnings
+from assay.formats.runs import columns
+from assay.formats.runs.reader import check_run
+from assay.protocols.loader import load_protocol
+from tests.pooling.form_checks import FORMULAS, as_lists, check, taken, warnings
 from tests.pooling.form_runs import FORMULA_CASES, formula_lines, formula_run
 from tests.pooling.runs import run_bytes
 
 
-def test_run_of_formulae_keeps_the_post_of_each() -> None:
-    checked = check(formula_run(), FORMULAE)
+def test_run_of_formulas_keeps_the_post_of_each() -> None:
+    checked = check(formula_run(), FORMULAS)
 
     found = taken(checked)
     assert checked.report.form == "arqmath-6"
@@ -24,8 +24,8 @@ def test_run_of_formulae_keeps_the_post_of_each() -> None:
     assert warnings(checked) == []
 
 
-def test_posts_stay_with_their_formulae_when_rows_are_put_in_order() -> None:
-    found = taken(check(run_bytes(formula_lines()[::-1]), FORMULAE))
+def test_posts_stay_with_their_formulas_when_rows_are_put_in_order() -> None:
+    found = taken(check(run_bytes(formula_lines()[::-1]), FORMULAS))
 
     assert found.post is not None
     assert list(zip(found.docno.tolist(), found.post.tolist(), strict=True))[:3] == [
@@ -36,7 +36,7 @@ def test_posts_stay_with_their_formulae_when_rows_are_put_in_order() -> None:
 
 
 def test_posts_are_stored_with_the_columns() -> None:
-    found = taken(check(formula_run(), FORMULAE))
+    found = taken(check(formula_run(), FORMULAS))
 
     again = columns.load(io.BytesIO(columns.save(found)))
 
@@ -45,34 +45,34 @@ def test_posts_are_stored_with_the_columns() -> None:
 
 
 def test_patient_reader_keeps_the_same_posts(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = taken(check(formula_run(), FORMULAE))
-    monkeypatch.setattr("pooling.run_lines.read_regular", lambda *_: None)
+    fast = taken(check(formula_run(), FORMULAS))
+    monkeypatch.setattr("assay.formats.runs.text.read_regular", lambda *_: None)
 
-    patient = taken(check(formula_run(), FORMULAE))
+    patient = taken(check(formula_run(), FORMULAS))
 
     assert as_lists(patient) == as_lists(fast)
 
 
-def test_run_of_formulae_is_repaired_with_its_posts() -> None:
-    checked = check(formula_run().replace(b"\n", b"\r\n"), FORMULAE)
+def test_run_of_formulas_is_repaired_with_its_posts() -> None:
+    checked = check(formula_run().replace(b"\n", b"\r\n"), FORMULAS)
 
     assert checked.repaired() == formula_run()
 
 
-def test_header_of_a_run_of_formulae_is_skipped() -> None:
+def test_header_of_a_run_of_formulas_is_skipped() -> None:
     header = b"Query_Id\tFormula_Id\tPost_Id\tRank\tScore\tRun_Number\n"
 
-    assert warnings(check(header + formula_run(), FORMULAE)) == ["header"]
+    assert warnings(check(header + formula_run(), FORMULAS)) == ["header"]
 
 
-def test_refusals_speak_of_formulae() -> None:
-    (error,) = check(FORMULA_CASES["repeated formula"].make(), FORMULAE).report.errors
+def test_refusals_speak_of_formulas() -> None:
+    (error,) = check(FORMULA_CASES["repeated formula"].make(), FORMULAS).report.errors
 
     assert str(error) == "line 3: the formula stands in its topic already"
     assert error.accepted == "Each formula once in a topic."
 
 
-def test_real_run_of_formulae_is_taken(data: Path) -> None:
+def test_real_run_of_formulas_is_taken(data: Path) -> None:
     path = data / "arqmath" / "runs" / "scm_ensemble-task2.tsv.gz"
 
     checked = check_run(path, protocol=load_protocol("arqmath-2020-task2"), name=path.name)
@@ -86,10 +86,10 @@ def test_real_run_of_formulae_is_taken(data: Path) -> None:
     assert (found.docno[row], found.post[row], found.score[row]) == (b"10159237", b"1075828", 0.075)
 
 
-def test_lines_of_trec_are_told_from_lines_of_formulae() -> None:
+def test_lines_of_trec_are_told_from_lines_of_formulas() -> None:
     lines = [f"B.1 Q0 {900 + n} {n} {9 - n} ours" for n in range(1, 5)]
 
-    (error,) = check(run_bytes(lines), FORMULAE).report.errors
+    (error,) = check(run_bytes(lines), FORMULAS).report.errors
 
     assert (error.code, error.n) == ("form", 4)
     assert error.message == "the second column is the same in all lines, as in TREC's form"
@@ -98,4 +98,4 @@ def test_lines_of_trec_are_told_from_lines_of_formulae() -> None:
 def test_one_formula_may_be_all_that_a_run_finds_for_its_topics() -> None:
     lines = ["B.1\t901\t40\t1\t9\tours", "B.2\t901\t40\t1\t9\tours"]
 
-    assert taken(check(run_bytes(lines), FORMULAE)).docno.tolist() == [b"901", b"901"]
+    assert taken(check(run_bytes(lines), FORMULAS)).docno.tolist() == [b"901", b"901"]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling.run_format import check_run
-from pooling.topic_list import read_topic_codes
+from assay.formats.runs.reader import check_run
+from assay.formats.topics.codes import read_topic_codes
 from tests.pooling.form_checks import NTCIR, as_lists, check, taken, warnings
 from tests.pooling.form_runs import NTCIR_HITS, NTCIR_TOPICS, ntcir_run
 from tests.pooling.runs import run_bytes
@@ -96,7 +96,7 @@ def test_hit_of_a_formula_is_known_by_the_formula() -> None:
     assert taken(check(data, NTCIR)).docno[0] == b"Ring:1"
 
 
-def test_hit_of_several_formulae_is_known_by_the_first() -> None:
+def test_hit_of_several_formulas_is_known_by_the_first() -> None:
     data = ntcir_run(
         '<hit xref="Ring:1" score="0.9" rank="1"/>',
         '<hit xref="R" score="0.9" rank="1"><formula xref="Ring:1"/><formula xref="Ring:2"/></hit>',
@@ -105,7 +105,7 @@ def test_hit_of_several_formulae_is_known_by_the_first() -> None:
     checked = check(data, NTCIR)
 
     assert taken(checked).docno[0] == b"Ring:1"
-    assert warnings(checked) == ["several-formulae"]
+    assert warnings(checked) == ["several-formulas"]
 
 
 def test_hits_without_scores_are_ordered_by_their_ranks() -> None:
@@ -150,7 +150,7 @@ def test_example_of_the_results_xml_is_taken(data: Path) -> None:
 
 
 def test_example_of_hits_is_read_and_its_gaps_are_named(data: Path) -> None:
-    """It is a pattern to be filled in: no hit has a score or a rank, and formulae come back with other bindings."""
+    """It is a pattern to be filled in: no hit has a score or a rank, and formulas come back with other bindings."""
     path = data / "ntcir" / "result_xml_hits_example.xml"
 
     checked = check_run(path, protocol=NTCIR, name=path.name)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pooling.__main__ import main
-from pooling.reports import Report
-from pooling.run_seconds import NoSeconds, check_seconds
-from protocols.loader import load_protocol
+from assay.cli.check import main
+from assay.formats.reports import Report
+from assay.formats.runs.timing import NoSeconds, check_seconds
+from assay.protocols.loader import load_protocol
 from tests.pooling.form_runs import bolt_run
 
 BOLT = load_protocol("bolt-ir-p3")

@@ -1,4 +1,4 @@
-"""Runs of formulae, NTCIR and BOLT that must be refused: each with its complaint, on its line, in little memory."""
+"""Runs of formulas, NTCIR and BOLT that must be refused: each with its complaint, on its line, in little memory."""
 
 import gzip
 import tracemalloc
@@ -7,22 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling.containers import Limits
-from pooling.reports import Report
-from protocols.schema import Protocol
-from tests.pooling.form_checks import BOLT, FORMULAE, NTCIR, check
-from tests.pooling.form_runs import (
-    BOLT_CASES,
-    FORMULA_CASES,
-    NTCIR_CASES,
-    Case,
-    bolt_run,
-    ntcir_run,
-)
+from assay.formats.compression import Limits
+from assay.formats.reports import Report
+from assay.protocols.schema import Protocol
+from tests.pooling.form_checks import BOLT, FORMULAS, NTCIR, check
+from tests.pooling.form_runs import BOLT_CASES, FORMULA_CASES, NTCIR_CASES, Case, bolt_run, ntcir_run
 
 REFUSED = [
     pytest.param(protocol, case, id=f"{protocol.slug}: {name}")
-    for protocol, cases in ((FORMULAE, FORMULA_CASES), (NTCIR, NTCIR_CASES), (BOLT, BOLT_CASES))
+    for protocol, cases in ((FORMULAS, FORMULA_CASES), (NTCIR, NTCIR_CASES), (BOLT, BOLT_CASES))
     for name, case in cases.items()
 ]
 
@@ -138,7 +131,7 @@ def test_no_bytes_break_the_check(data: bytes) -> None:
         (NTCIR, b"<results>"),
         (BOLT, b"<bolt-ir-submission>"),
         (BOLT, b""),
-        (FORMULAE, b""),
+        (FORMULAS, b""),
     ):
         report = check(start + data, protocol).report
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling import lots, sampling
-from pooling.members import Members
-from protocols.schema import InstanceRules, InstanceStrategy
+from assay.pools import random_draws, sampling
+from assay.pools.members import Members
+from assay.protocols.schema import InstanceRules, InstanceStrategy
 
 POLICIES: tuple[InstanceStrategy, ...] = ("thread-random", "most-runs", "reciprocal-rank-vote")
 
@@ -58,7 +58,7 @@ def shown(
 ) -> list[list[str]]:
     """Docnos of each unit in the order in which they are shown; `first` numbers the units, as their names."""
     members, is_pooled = members_of(units)
-    starts = lots.starts(seed, ((b"B.1", b"%d" % n) for n in range(first, first + len(units))))
+    starts = random_draws.starts(seed, ((b"B.1", b"%d" % n) for n in range(first, first + len(units))))
     candidates = sampling.Candidates.of(members, is_pooled, starts)
     is_shown = sampling.choose(candidates, InstanceRules(strategy=policy, limit=limit))
     position = sampling.positions(candidates, is_shown)
@@ -284,16 +284,16 @@ def test_votes_of_equal_sums_are_equal() -> None:
 
 
 def test_lots_of_a_unit_follow_from_seed_topic_and_unit_alone() -> None:
-    one, other = lots.starts(5, [(b"B.1", b"7"), (b"B.1", b"8")]).tolist()
+    one, other = random_draws.starts(5, [(b"B.1", b"7"), (b"B.1", b"8")]).tolist()
 
-    assert lots.starts(5, [(b"B.1", b"7")]).tolist() == [one]
+    assert random_draws.starts(5, [(b"B.1", b"7")]).tolist() == [one]
     assert (
         len(
             {
                 one,
                 other,
-                *lots.starts(6, [(b"B.1", b"7")]).tolist(),
-                *lots.starts(5, [(b"B.11", b"7")]).tolist(),
+                *random_draws.starts(6, [(b"B.1", b"7")]).tolist(),
+                *random_draws.starts(5, [(b"B.11", b"7")]).tolist(),
             }
         )
         == 4
@@ -304,6 +304,6 @@ def test_lots_are_those_of_splitmix64() -> None:
     """The first numbers that the reference implementation gives for the seed 1234567."""
     start = np.array([1234567], dtype=np.uint64)
 
-    drawn = [int(lots.drawn(start, np.array([n]))[0]) for n in range(3)]
+    drawn = [int(random_draws.drawn(start, np.array([n]))[0]) for n in range(3)]
 
     assert drawn == [6457827717110365317, 3203168211198807973, 9817491932198370423]

@@ -12,16 +12,21 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from corpus import services as corpus_services
-from corpus.errors import Refused
-from corpus.models import Collection, Track
-from pooling import columns, services
-from pooling.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, TeamRefused, WithdrawalRefused
+from assay.errors import Refused
+from assay.formats.runs import columns
+from corpus.models import Collection
 from pooling.models import Run, Team
-from pooling.services import Declaration
+from pooling.runs import services as run_services
+from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
+from pooling.runs.services import Declaration
+from pooling.teams import services as team_services
+from pooling.teams.errors import TeamRefused
 from tests.factories import make_assessor, make_track, make_user
 from tests.pooling.conftest import Scene, build_scene
 from tests.pooling.runs import BROKEN, GOOD, Broken, run_bytes
+from tracks.assessors import services as assessor_services
+from tracks.models import Track
+from tracks.tracks import services as corpus_services
 
 PRIMARY = Declaration(kind="primary")
 
@@ -42,7 +47,7 @@ def submit(scene: Scene, data: bytes = GOOD, **options: Any) -> Run:
         "file_name": "run.tsv",
         "declared": PRIMARY,
     } | options
-    return services.submit_run(**options)
+    return run_services.submit(**options)
 
 
 # ---- what is stored
@@ -73,7 +78,7 @@ def test_tag_that_is_given_replaces_that_of_the_file(scene: Scene) -> None:
 
 
 def test_checking_stores_nothing(scene: Scene) -> None:
-    checked = services.check_only(track=scene.track, file=io.BytesIO(GOOD), file_name="run.tsv")
+    checked = run_services.check(track=scene.track, file=io.BytesIO(GOOD), file_name="run.tsv")
 
     assert checked.report.is_acceptable
     assert not Run.objects.exists()
@@ -107,9 +112,9 @@ def test_files_are_stored_before_the_track_is_locked(scene: Scene, monkeypatch: 
 
     def lock(track_id: int) -> Track:
         stored_by_then.append(len(scene.files()))
-        return corpus_services.lock_track(track_id)
+        return corpus_services.lock(track_id)
 
-    monkeypatch.setattr(services, "lock_track", lock)
+    monkeypatch.setattr(run_services, "lock_track", lock)
     submit(scene)
 
     assert stored_by_then == [2]
@@ -147,7 +152,7 @@ def test_organizer_submits_for_any_team(scene: Scene) -> None:
 
 
 def test_team_of_another_track_is_refused(scene: Scene) -> None:
-    elsewhere = services.create_team(track=make_track(), name="Elsewhere", members=[scene.member])
+    elsewhere = team_services.create(track=make_track(), name="Elsewhere", members=[scene.member])
 
     with pytest.raises(SubmissionRefused, match="Elsewhere is not a team of ARQ"):
         submit(scene, team=elsewhere)
@@ -171,7 +176,7 @@ def test_track_that_is_not_open_takes_and_gives_back_nothing(
     with pytest.raises(SubmissionRefused, match=why):
         submit(scene, run_bytes(tag="run-2"))
     with pytest.raises(WithdrawalRefused, match=why):
-        services.withdraw_run(run=run, by=scene.member)
+        run_services.withdraw(run=run, by=scene.member)
 
     assert len(scene.files()) == 2
 
@@ -305,7 +310,7 @@ def test_lookup_of_many_ids_takes_few_queries(scene: Scene, django_assert_max_nu
     data = run_bytes([f"A.1\td{i}\t{i}\t{-i}\trun-1" for i in range(1, 1001)])
 
     with django_assert_max_num_queries(4):
-        checked = services.check_only(track=scene.track, file=io.BytesIO(data), file_name="run.tsv")
+        checked = run_services.check(track=scene.track, file=io.BytesIO(data), file_name="run.tsv")
 
     assert [error.n for error in checked.report.errors] == [1000]
 
@@ -314,7 +319,7 @@ def test_lookup_of_many_ids_takes_few_queries(scene: Scene, django_assert_max_nu
 
 
 def test_withdrawn_run_is_kept_and_frees_tag_and_bytes(scene: Scene) -> None:
-    run = services.withdraw_run(run=submit(scene), by=scene.member)
+    run = run_services.withdraw(run=submit(scene), by=scene.member)
 
     assert (run.status, run.withdrawn_by) == ("withdrawn", scene.member)
     assert len(scene.files()) == 2
@@ -323,10 +328,10 @@ def test_withdrawn_run_is_kept_and_frees_tag_and_bytes(scene: Scene) -> None:
 
 def test_run_is_withdrawn_once(scene: Scene) -> None:
     run = submit(scene)
-    services.withdraw_run(run=run, by=scene.member)
+    run_services.withdraw(run=run, by=scene.member)
 
     with pytest.raises(WithdrawalRefused, match="withdrawn already"):
-        services.withdraw_run(run=run, by=scene.member)
+        run_services.withdraw(run=run, by=scene.member)
 
 
 def test_another_team_cannot_withdraw_a_run(scene: Scene) -> None:
@@ -334,7 +339,7 @@ def test_another_team_cannot_withdraw_a_run(scene: Scene) -> None:
 
     for person in (scene.other, scene.stranger, scene.assessor):
         with pytest.raises(WithdrawalRefused, match="is not a member"):
-            services.withdraw_run(run=run, by=person)
+            run_services.withdraw(run=run, by=person)
 
 
 # ---- teams
@@ -342,9 +347,9 @@ def test_another_team_cannot_withdraw_a_run(scene: Scene) -> None:
 
 def test_assessor_of_the_track_cannot_be_in_a_team(scene: Scene) -> None:
     with pytest.raises(TeamRefused, match="jane judges for ARQ"):
-        services.set_members(team=scene.ours, members=[scene.member, scene.assessor])
+        team_services.set_members(team=scene.ours, members=[scene.member, scene.assessor])
     with pytest.raises(TeamRefused):
-        services.create_team(track=scene.track, name="New", members=[scene.assessor])
+        team_services.create(track=scene.track, name="New", members=[scene.assessor])
 
     assert not Team.objects.filter(name="New").exists()
     assert list(scene.ours.members.all()) == [scene.member]
@@ -353,7 +358,7 @@ def test_assessor_of_the_track_cannot_be_in_a_team(scene: Scene) -> None:
 def test_assessor_of_another_track_can_be_in_a_team(scene: Scene) -> None:
     person = make_assessor(make_track())
 
-    services.set_members(team=scene.ours, members=[scene.member, person])
+    team_services.set_members(team=scene.ours, members=[scene.member, person])
 
     assert scene.ours.members.count() == 2
 
@@ -361,7 +366,7 @@ def test_assessor_of_another_track_can_be_in_a_team(scene: Scene) -> None:
 @pytest.mark.parametrize("name", ["ours", " OURS ", "", "  ", "bell\a"])
 def test_name_of_a_team_is_new_and_printable(scene: Scene, name: str) -> None:
     with pytest.raises(TeamRefused):
-        services.create_team(track=scene.track, name=name)
+        team_services.create(track=scene.track, name=name)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -381,8 +386,8 @@ def test_nobody_becomes_member_and_assessor_at_once(folder: Path) -> None:
             connection.close()
 
     actions = [
-        lambda: services.set_members(team=scene.ours, members=[person]),
-        lambda: corpus_services.add_assessor(track=scene.track, user=person),
+        lambda: team_services.set_members(team=scene.ours, members=[person]),
+        lambda: assessor_services.add(track=scene.track, user=person),
     ]
     threads = [threading.Thread(target=attempt, args=[action]) for action in actions]
     for thread in threads:
@@ -394,9 +399,9 @@ def test_nobody_becomes_member_and_assessor_at_once(folder: Path) -> None:
 
 
 def test_team_is_renamed_unless_the_name_is_taken(scene: Scene) -> None:
-    services.rename_team(team=scene.ours, name=" Abacus ")
+    team_services.rename(team=scene.ours, name=" Abacus ")
     scene.ours.refresh_from_db()
     assert scene.ours.name == "Abacus"
 
     with pytest.raises(TeamRefused, match="has a team of the name theirs already"):
-        services.rename_team(team=scene.ours, name="theirs")
+        team_services.rename(team=scene.ours, name="theirs")

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling.pool_files import pool_tsv
-from pooling.statistics import statistics
-from pooling.strategies import PoolError, build_pool
-from protocols.loader import load_protocol
+from assay.formats.pools import pool_tsv
+from assay.pools.statistics import statistics
+from assay.pools.strategies import PoolError, build_pool
+from assay.protocols.loader import load_protocol
 from tests.pooling.test_formula_pools import PLAIN, PROTOCOL, RUNS, Ranking, build, inputs_of
 
 
-def test_top_k_of_distinct_formulae_takes_the_first_ranks() -> None:
+def test_top_k_of_distinct_formulas_takes_the_first_ranks() -> None:
     top_2 = replace(PROTOCOL, pool=replace(PROTOCOL.pool, strategy="top-k", depth={"primary": 2}))
 
     pool = build([{"B.1": ["1", "2", "3"]}], ["primary"], PLAIN, protocol=top_2)
@@ -68,7 +68,7 @@ def test_round_robin_stops_with_the_rank_that_reaches_the_target(
     assert (pool.units.rank <= pool.reach[pool.units.run, pool.units.topic_index[pool.units.entry]]).all()
 
 
-def test_round_robin_counts_distinct_formulae_where_they_are_the_units() -> None:
+def test_round_robin_counts_distinct_formulas_where_they_are_the_units() -> None:
     by_three = replace(PROTOCOL.pool, strategy="round-robin-until", target=3, depth={})
 
     pool = build(

@@ -11,34 +11,36 @@ from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploaded
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from corpus.models import Track
-from pooling import pool_services, services
-from pooling.forms import RunForm, bytes_of
+from jobs import services as jobs
 from pooling.models import Pool, Run
+from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
+from pooling.runs.forms import RunForm, bytes_of
+from pooling.teams import services as team_services
 from pooling.urls import urlpatterns
 from tests.factories import make_user
 from tests.pooling.conftest import Scene
 from tests.pooling.runs import BROKEN, GOOD, Broken, run_bytes
+from tracks.models import Track
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}"
 
 
 @pytest.fixture
 def run(scene: Scene) -> Run:
-    return services.submit_run(
+    return run_services.submit(
         track=scene.track,
         team=scene.ours,
         by=scene.member,
         file=io.BytesIO(GOOD),
         file_name="run.tsv",
-        declared=services.Declaration(kind="primary"),
+        declared=run_services.Declaration(kind="primary"),
     )
 
 
 @pytest.fixture
 def pool(scene: Scene, run: Run) -> Pool:
-    made = pool_services.request_pool(
+    made = pool_services.request(
         track=scene.track, name="Pool 1", seed=7, depth={"primary": 2}, by=scene.organizer
     )
     assert made.job is not None
@@ -137,13 +139,13 @@ def test_nobody_changes_what_is_not_theirs(name: str, scene: Scene, run: Run, as
 
 
 def test_team_sees_its_runs_alone(scene: Scene, run: Run, as_: Any) -> None:
-    services.submit_run(
+    run_services.submit(
         track=scene.track,
         team=scene.theirs,
         by=scene.other,
         file=io.BytesIO(run_bytes(tag="secret-run")),
         file_name="run.tsv",
-        declared=services.Declaration(kind="primary"),
+        declared=run_services.Declaration(kind="primary"),
     )
     address = reverse("pooling:runs", args=[scene.track.slug])
 
@@ -157,7 +159,7 @@ def test_team_sees_its_runs_alone(scene: Scene, run: Run, as_: Any) -> None:
 
 
 def test_withdrawn_run_is_seen_by_organizers_alone(scene: Scene, run: Run, as_: Any) -> None:
-    services.withdraw_run(run=run, by=scene.member)
+    run_services.withdraw(run=run, by=scene.member)
     address = reverse("pooling:run", args=[run.pk])
 
     assert as_(scene.member).get(address).status_code == NONE
@@ -385,13 +387,13 @@ def test_run_page_shows_its_warnings(scene: Scene, as_: Any) -> None:
 
 def test_runs_page_takes_few_queries(scene: Scene, as_: Any, django_assert_max_num_queries: Any) -> None:
     for i in range(6):
-        services.submit_run(
+        run_services.submit(
             track=scene.track,
             team=scene.ours,
             by=scene.member,
             file=io.BytesIO(run_bytes(tag=f"run-{i}")),
             file_name="run.tsv",
-            declared=services.Declaration(kind="primary"),
+            declared=run_services.Declaration(kind="primary"),
         )
     client = as_(scene.organizer)
 
@@ -444,7 +446,7 @@ def test_pool_page_shows_sizes_overlap_and_contributions(scene: Scene, pool: Poo
 
 
 def test_pool_that_is_not_ready_has_no_files(scene: Scene, run: Run, as_: Any) -> None:
-    waiting = pool_services.request_pool(track=scene.track, name="P", seed=1, depth={}, by=scene.organizer)
+    waiting = pool_services.request(track=scene.track, name="P", seed=1, depth={}, by=scene.organizer)
 
     assert as_(scene.organizer).get(f"/pools/{waiting.pk}/").status_code == OK
     assert as_(scene.organizer).get(f"/pools/{waiting.pk}/pool.tsv").status_code == NONE
@@ -462,17 +464,17 @@ def test_empty_states_say_what_comes_next(scene: Scene, as_: Any) -> None:
 
 
 def test_hostile_text_stays_text_on_every_page(scene: Scene, as_: Any) -> None:
-    team = services.create_team(track=scene.track, name=HOSTILE[:90], members=[scene.member])
+    team = team_services.create(track=scene.track, name=HOSTILE[:90], members=[scene.member])
     hostile_tag = HOSTILE.replace(" ", "/")[:90]
-    made = services.submit_run(
+    made = run_services.submit(
         track=scene.track,
         team=team,
         by=scene.member,
         file=io.BytesIO(run_bytes(tag=hostile_tag).replace(b"\n", b"\r\n")),
         file_name=f"{HOSTILE}.tsv",
-        declared=services.Declaration(kind="primary", description=HOSTILE),
+        declared=run_services.Declaration(kind="primary", description=HOSTILE),
     )
-    built = pool_services.request_pool(track=scene.track, name=HOSTILE, seed=7, depth={}, by=scene.organizer)
+    built = pool_services.request(track=scene.track, name=HOSTILE, seed=7, depth={}, by=scene.organizer)
     assert built.job is not None
     client = as_(scene.organizer)
     addresses = [

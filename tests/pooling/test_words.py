@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pooling.columns import has_equal
-from pooling.words import Text, as_bytes, decimals, spans, whole_numbers
+from assay.formats.runs.columns import has_equal
+from assay.formats.tokens import Text, as_bytes, decimals, spans, whole_numbers
 
 PLAIN = st.from_regex(r"-?[0-9]{0,9}(\.[0-9]{0,17})?", fullmatch=True).filter(
     lambda word: any(map(str.isdigit, word))

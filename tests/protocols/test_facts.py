@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocols.facts import facts
-from protocols.loader import load_protocol, parse_protocol, shipped_slugs
+from assay.protocols.description import facts
+from assay.protocols.loader import load_protocol, parse_protocol, shipped_slugs
 from tests.protocols.test_loader import EVERYTHING
 
 WORDS = {
@@ -15,7 +15,7 @@ WORDS = {
     "baselines as primary; judged in random order",
     ("arqmath-2021-task1", "Qrels"): "the judgment; topics with fewer than 2 of grade 2 or more are dropped",
     ("arqmath-2020-task2", "Instances"): "at most 5 of a formula are judged, those that most runs submitted; "
-    "looks are compared over the submitted formulae",
+    "looks are compared over the submitted formulas",
     ("arqmath-2020-task2", "Judging"): "each unit by 1 assessor; shown alone; 7 topics for training; "
     "2 of another's topics at the end",
     ("arqmath-2021-task2", "Pool"): "down each run to the first instance of its k-th distinct formula, "

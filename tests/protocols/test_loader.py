@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from protocols import loader
-from protocols.loader import ProtocolError, load_protocol, parse_protocol
+from assay.protocols import loader
+from assay.protocols.loader import ProtocolError, load_protocol, parse_protocol
 
 GOOD = loader.shipped_text("arqmath-2021-task1")
 
@@ -14,8 +14,8 @@ BROKEN = {
     "not TOML": ("[runs]", "[runs", "not TOML"),
     "unknown key at the top": (
         'unit = "answer"',
-        'unit = "answer"\ncolour = 1',
-        "colour: unknown key; allowed here",
+        'unit = "answer"\ncolor = 1',
+        "color: unknown key; allowed here",
     ),
     "unknown key in a table": (
         "max_ranks = 1000",
@@ -290,7 +290,7 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
             '"primary"]',
             "runs.scored_kinds: primary is not among runs.kinds",
         ),
-        ('measures = ["P(rel=3)@5"]', "measures = []", "scoring.measures: empty"),
+        ('measures = ["P(rel=3)@5"]', "measures = []", "assay.measures: empty"),
         (
             '"arqmath-6", ',
             '"arqmath-6", "trec-6", ',
@@ -299,8 +299,8 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
         ('"arqmath-6", ', '"bolt-xml", ', "runs.formats: a form stands twice"),
         (
             '"language-target"]',
-            '"colour"]',
-            "topics.participants_see[3]: 'colour' is not allowed; use number, query",
+            '"color"]',
+            "topics.participants_see[3]: 'color' is not allowed; use number, query",
         ),
         ("{ baseline = 10 }", "{ primary = 10 }", "runs.max_of_kind.primary: not among runs.kinds"),
         ("{ baseline = 10 }", "{ baseline = 0 }", "runs.max_of_kind.baseline: 0 is below 1"),

@@ -1,6 +1,6 @@
 import pytest
 
-from protocols.measure_names import Measure, MeasureError, parse_measure, parse_measures
+from assay.measures.names import Measure, MeasureError, parse_measure, parse_measures
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_a_title_says_what_the_name_means() -> None:
     assert parse_measure("P(rel=2)@10'").title == (
         "precision at rank 10, relevant from grade 2, unjudged documents removed"
     )
-    assert parse_measure("nDCG@5").title == "normalised discounted cumulative gain over the top 5 ranks"
+    assert parse_measure("nDCG@5").title == "normalized discounted cumulative gain over the top 5 ranks"

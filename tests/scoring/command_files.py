@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import main
+from assay.cli.main import main
 
 Tables = dict[str, list[dict[str, str]]]
 PROTOCOL = ["--protocol", "arqmath-2020-task1"]

@@ -7,19 +7,21 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from assessment import services as judging
+from accounts.models import User
+from assay.formats.qrels.reader import parse_qrels
 from assessment.models import Batch
-from corpus import jobs
-from corpus.models import Topic, Track, User
-from pooling import services
+from assessment.tasks import services as task_services
+from jobs import services as jobs
 from pooling.models import Pool, PoolEntry, Run, Team
-from scoring.leaderboard_services import release_leaderboard, request_leaderboard
+from pooling.runs import services as run_services
+from pooling.teams import services as team_services
+from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
-from scoring.qrels_format import parse_qrels
-from scoring.qrels_services import import_qrels
+from scoring.qrels import services as qrels_services
 from tests.assessment.make import judge, make_batch
 from tests.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tests.scoring.command_files import small_files
+from tracks.models import Topic, Track
 
 UNITS = ["10", "9", "é"]  # pooled for every topic
 QRELS = b"A.1 0 10 3\nA.1 0 9 0\nA.10 0 10 2\nA.10 0 9 1\nA.2 0 10 0\nA.2 0 \xc3\xa9 2\n"
@@ -51,13 +53,13 @@ class Scene:
         return self.submit_lines(team, tag, lines, kind)
 
     def submit_lines(self, team: Team, tag: str, lines: list[str], kind: str = "primary") -> Run:
-        return services.submit_run(
+        return run_services.submit(
             track=self.track,
             team=team,
             by=self.organizer,
             file=BytesIO("".join(lines).encode()),
             file_name=f"{tag}.tsv",
-            declared=services.Declaration(kind=kind),
+            declared=run_services.Declaration(kind=kind),
         )
 
     def batch(self, given: dict[User, list[str]], kind: str = Batch.Kind.MAIN) -> Batch:
@@ -68,7 +70,7 @@ class Scene:
     def judge(self, batch: Batch, assessor: User, *choices: str) -> None:
         """Submit these choices, one for each next task: topics by code, units in the order of `UNITS`."""
         for choice in choices:
-            task = judging.accept_next(batch=batch, assessor=assessor)
+            task = task_services.accept_next(batch=batch, assessor=assessor)
             assert task is not None
             judge(task, choice, comment="why")
 
@@ -80,17 +82,17 @@ class Scene:
 
     def qrels(self, text: bytes = QRELS, name: str = "") -> Qrels:
         columns = parse_qrels(text)
-        return import_qrels(
+        return qrels_services.import_file(
             track=self.track, columns=columns, file_name="q.txt", by=self.organizer, name=name
         )
 
     def leaderboard(self, qrels: Qrels | None = None, release: str = "") -> Leaderboard:
         """Scored by a job that this process runs."""
-        board = request_leaderboard(qrels=qrels or self.qrels(), by=self.organizer)
+        board = leaderboard_services.request(qrels=qrels or self.qrels(), by=self.organizer)
         assert board.job is not None
         jobs.run(board.job.pk)
         if release:
-            release_leaderboard(leaderboard=board, level=release, by=self.organizer)
+            leaderboard_services.release(leaderboard=board, level=release, by=self.organizer)
         board.refresh_from_db()
         return board
 
@@ -118,8 +120,8 @@ def build_scene(protocol: str = "arqmath-2020-task1") -> Scene:
         track=track,
         topics=topics,
         pool=pool,
-        ours=services.create_team(track=track, name="Ours", members=[member]),
-        theirs=services.create_team(track=track, name="Theirs", members=[other]),
+        ours=team_services.create(track=track, name="Ours", members=[member]),
+        theirs=team_services.create(track=track, name="Theirs", members=[other]),
         member=member,
         other=other,
         organizer=organizer,

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pooling.columns import RunColumns
-from pooling.run_format import check_run
-from protocols.loader import load_protocol
-from scoring.matching import JudgedDocuments
-from scoring.qrels_format import columns_from, parse_qrels
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.reader import columns_from, parse_qrels
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import check_run
+from assay.protocols.loader import load_protocol
 
 KNOWN = {  # run -> nDCG', AP(rel=2)', P(rel=2)@10', averaged over the topics of both
     "prim_MathDowsers-task1-alpha05noReRank-auto-both-A.tsv": ("0.3446", "0.1393", "0.1623"),

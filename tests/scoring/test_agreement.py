@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from scoring.agreement import cohen_kappa, confusion, krippendorff_alpha, shared_units
+from assay.statistics.agreement import cohen_kappa, confusion, krippendorff_alpha, shared_units
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
 

@@ -5,13 +5,13 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
-from corpus import jobs
-from corpus.models import Job
-from pooling import services as runs
+from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Pool, Run
-from scoring.analysis_selectors import analyses_for, evaluated, label_page, newest, scores_of, versions_beside
-from scoring.analysis_services import request_analysis
-from scoring.errors import AnalysisRefused
+from pooling.runs import services as runs
+from scoring.analyses import services as analysis_services
+from scoring.analyses.errors import AnalysisRefused
+from scoring.analyses.selectors import analyses_for, evaluated, label_page, newest, scores_of, versions_beside
 from scoring.models import Analysis, Leaderboard, Qrels
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.files import KNOWN, real_qrels
@@ -21,7 +21,7 @@ MORE = QRELS + b"A.1 0 x 3\n"
 
 def computed(scene: Scene, board: Leaderboard, kind: str, **arguments: object) -> Analysis:
     """An analysis by a job that this process runs."""
-    analysis = request_analysis(leaderboard=board, kind=kind, by=scene.organizer, **arguments)  # type: ignore[arg-type]
+    analysis = analysis_services.request(leaderboard=board, kind=kind, by=scene.organizer, **arguments)  # type: ignore[arg-type]
     assert analysis.job is not None
     jobs.run(analysis.job.pk)
     analysis.refresh_from_db()
@@ -126,29 +126,29 @@ def test_other_versions_must_be_chosen_and_be_the_tracks(scored: Scene) -> None:
     board = scored.leaderboard()
 
     with pytest.raises(AnalysisRefused, match="at least one other version"):
-        request_analysis(leaderboard=board, kind="beside", by=scored.organizer)
+        analysis_services.request(leaderboard=board, kind="beside", by=scored.organizer)
     with pytest.raises(AnalysisRefused, match="at least one other version"):
-        request_analysis(leaderboard=board, kind="beside", by=scored.organizer, beside=[board.qrels])
+        analysis_services.request(leaderboard=board, kind="beside", by=scored.organizer, beside=[board.qrels])
     assert list(versions_beside(board)) == []
 
 
-def test_a_leaderboard_is_analysed_once_it_is_scored(scored: Scene) -> None:
+def test_a_leaderboard_is_analyzed_once_it_is_scored(scored: Scene) -> None:
     board = scored.leaderboard()
     Leaderboard.objects.filter(pk=board.pk).update(status=Leaderboard.Status.SCORING)
 
     with pytest.raises(AnalysisRefused, match="only a finished one"):
-        request_analysis(leaderboard=board, kind="topics", by=scored.organizer)
+        analysis_services.request(leaderboard=board, kind="topics", by=scored.organizer)
     with pytest.raises(AnalysisRefused, match="There is no analysis 'nope'; use reusability"):
-        request_analysis(leaderboard=board, kind="nope", by=scored.organizer)
+        analysis_services.request(leaderboard=board, kind="nope", by=scored.organizer)
 
 
 def test_the_same_is_computed_once_at_a_time(scored: Scene) -> None:
     board = scored.leaderboard()
-    waiting = request_analysis(leaderboard=board, kind="topics", by=scored.organizer)
+    waiting = analysis_services.request(leaderboard=board, kind="topics", by=scored.organizer)
 
     with pytest.raises(AnalysisRefused, match="at this moment"):
-        request_analysis(leaderboard=board, kind="topics", by=scored.organizer)
-    request_analysis(leaderboard=board, kind="reusability", by=scored.organizer)
+        analysis_services.request(leaderboard=board, kind="topics", by=scored.organizer)
+    analysis_services.request(leaderboard=board, kind="reusability", by=scored.organizer)
     with pytest.raises(IntegrityError), transaction.atomic():
         Analysis.objects.create(leaderboard=board, kind="topics", seed=1, created_by=scored.organizer)
 
@@ -192,7 +192,7 @@ def test_a_failed_analysis_waits_while_another_one_is_computed(scored: Scene) ->
     Run.objects.filter(tag="poor").update(columns="nowhere.npz")
     failed = computed(scored, board, "reusability")
     Run.objects.filter(tag="poor").update(columns=stored)
-    request_analysis(leaderboard=board, kind="reusability", by=scored.organizer)
+    analysis_services.request(leaderboard=board, kind="reusability", by=scored.organizer)
 
     assert failed.job is not None
     with pytest.raises(AnalysisRefused, match="at this moment"):
@@ -205,7 +205,7 @@ def test_a_failed_analysis_waits_while_another_one_is_computed(scored: Scene) ->
 def test_organizers_see_every_analysis_and_others_finished_ones_of_their_leaderboards(scored: Scene) -> None:
     board = scored.leaderboard(release="participants")
     done = computed(scored, board, "topics")
-    waiting = request_analysis(leaderboard=board, kind="reusability", by=scored.organizer)
+    waiting = analysis_services.request(leaderboard=board, kind="reusability", by=scored.organizer)
 
     assert set(analyses_for(scored.organizer)) == {done, waiting}
     assert set(analyses_for(scored.member)) == {done}
@@ -227,14 +227,14 @@ def test_rankings_by_label_need_no_job(scored: Scene) -> None:
     assert scores_of(board, evaluated(board), "nDCG'").shape == (2, 3)
 
 
-def test_the_real_runs_of_2020_are_analysed(scene: Scene, data: Path) -> None:
+def test_the_real_runs_of_2020_are_analyzed(scene: Scene, data: Path) -> None:
     for code in {f"A.{n}" for n in range(1, 101)} - set(scene.topics):
         scene.track.topics.create(code=code)
     for name in KNOWN:
         team = scene.ours if "MIRMU" in name or "scm" in name else scene.theirs
         declared = runs.Declaration(kind="primary", tag=name)
         with (data / "arqmath" / "runs" / name).open("rb") as file:
-            runs.submit_run(
+            runs.submit(
                 track=scene.track, team=team, by=scene.organizer, file=file, file_name=name, declared=declared
             )
     board = scene.leaderboard(scene.qrels(real_qrels(data).read_bytes()))

@@ -8,13 +8,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from pooling import services as runs
-from scoring import beside_selectors, board_selectors
-from scoring.leaderboard_services import rescore
+from assay.formats.qrels.reader import format_qrels, parse_qrels
+from jobs import services as jobs
+from pooling.teams import services as team_services
+from scoring.leaderboards import comparison
+from scoring.leaderboards import selectors as leaderboard_selectors
+from scoring.leaderboards.services import rescore
 from scoring.models import Leaderboard
-from scoring.qrels_format import format_qrels, parse_qrels
-from scoring.qrels_services import import_qrels
+from scoring.qrels import services as qrels_services
 from tests.scoring.conftest import QRELS, Scene
 
 N_TOPICS = 12
@@ -34,13 +35,14 @@ def board(scene: Scene) -> Leaderboard:
     return scene.leaderboard(scene.qrels(text.encode()))
 
 
-def row_of(scene: Scene, board: Leaderboard, tag: str) -> board_selectors.BoardRow:
-    return next(row for row in board_selectors.board_rows(scene.organizer, board) if row.run.tag == tag)
+def row_of(scene: Scene, board: Leaderboard, tag: str) -> leaderboard_selectors.BoardRow:
+    return next(row for row in leaderboard_selectors.board_rows(scene.organizer, board) if row.run.tag == tag)
 
 
 def tags(scene: Scene, board: Leaderboard, show: str, sort: str = "") -> list[str]:
     return [
-        row.run.tag for row in board_selectors.leaderboard_page(scene.organizer, board, sort, show)["rows"]
+        row.run.tag
+        for row in leaderboard_selectors.leaderboard_page(scene.organizer, board, sort, show)["rows"]
     ]
 
 
@@ -123,7 +125,9 @@ def file_of(scene: Scene, board: Leaderboard, kind: str) -> str:
 
 
 def test_every_file_has_the_figures_of_the_page(scene: Scene, board: Leaderboard) -> None:
-    shown = [cell.text for row in board_selectors.board_rows(scene.organizer, board) for cell in row.cells]
+    shown = [
+        cell.text for row in leaderboard_selectors.board_rows(scene.organizer, board) for cell in row.cells
+    ]
 
     said = json.loads(file_of(scene, board, "json"))
     in_json = [
@@ -145,7 +149,7 @@ def test_json_says_what_it_was_computed_from(scene: Scene, board: Leaderboard) -
 
 
 def test_latex_escapes_names_and_marks_primary_runs_and_baselines(scene: Scene, board: Leaderboard) -> None:
-    evil = runs.create_team(track=scene.track, name=r"A&B_{50%} \input{x} ~^$#")
+    evil = team_services.create(track=scene.track, name=r"A&B_{50%} \input{x} ~^$#")
     scene.submit(evil, "m_1", "hit")
     written = file_of(scene, scene.leaderboard(board.qrels), "tex")
 
@@ -158,7 +162,7 @@ def test_latex_escapes_names_and_marks_primary_runs_and_baselines(scene: Scene, 
 
 def test_latex_takes_no_name_for_the_option_of_the_row_before(scene: Scene, board: Leaderboard) -> None:
     for tag, name in (("m_2", "[9cm]"), ("m_3", "*")):
-        team = runs.create_team(track=scene.track, name=name)
+        team = team_services.create(track=scene.track, name=name)
         scene.submit(team, tag, "hit")
     written = file_of(scene, scene.leaderboard(board.qrels), "tex")
 
@@ -188,7 +192,7 @@ def corrected(scene: Scene, board: Leaderboard) -> Leaderboard:
 def test_what_a_new_version_changed_is_counted_by_topic_and_grade(
     scene: Scene, board: Leaderboard, corrected: Leaderboard
 ) -> None:
-    changes = beside_selectors.qrels_changes(board.qrels, corrected.qrels)
+    changes = comparison.qrels_changes(board.qrels, corrected.qrels)
 
     assert (changes["n_added"], changes["n_removed"], changes["n_regraded"]) == (1, 3, 2)
     assert (changes["topics_added"], changes["topics_removed"]) == ([], ["T.11"])
@@ -206,7 +210,7 @@ def test_two_leaderboards_stand_side_by_side_run_by_run(
     client = Client()
     client.force_login(scene.organizer)
 
-    answer = client.get(reverse("scoring:beside", args=[board.pk, corrected.pk]))
+    answer = client.get(reverse("scoring:compare_leaderboards", args=[board.pk, corrected.pk]))
 
     row = next(row for row in answer.context["rows"] if row.tag == "first")
     before, after = row_of(scene, board, "first").cells[0], row_of(scene, corrected, "first").cells[0]
@@ -219,7 +223,7 @@ def test_a_run_of_one_leaderboard_alone_has_no_difference(scene: Scene, board: L
     scene.submit(scene.ours, "late", "hit")
     later = scene.leaderboard(board.qrels)
 
-    page = beside_selectors.beside_page(scene.organizer, board, later.pk)
+    page = comparison.beside_page(scene.organizer, board, later.pk)
 
     assert (page["n_both"], len(page["rows"])) == (4, 5)
     assert page["rows"][-1].pairs[0].difference == ""
@@ -233,8 +237,12 @@ def test_a_team_cannot_hold_its_leaderboard_against_a_hidden_one(
     client = Client()
     client.force_login(scene.member)
 
-    assert client.get(reverse("scoring:beside", args=[board.pk, corrected.pk])).status_code == 404
-    assert client.get(reverse("scoring:beside", args=[corrected.pk, board.pk])).status_code == 404
+    assert (
+        client.get(reverse("scoring:compare_leaderboards", args=[board.pk, corrected.pk])).status_code == 404
+    )
+    assert (
+        client.get(reverse("scoring:compare_leaderboards", args=[corrected.pk, board.pk])).status_code == 404
+    )
     assert "Compare" not in client.get(board.get_absolute_url()).content.decode()
 
 
@@ -243,14 +251,14 @@ def test_the_form_leads_to_the_page_of_both_the_older_first_and_junk_back(
 ) -> None:
     client = Client()
     client.force_login(scene.organizer)
-    address = reverse("scoring:choose_beside", args=[board.pk])
-    from_newer = reverse("scoring:choose_beside", args=[corrected.pk])
+    address = reverse("scoring:choose_leaderboard", args=[board.pk])
+    from_newer = reverse("scoring:choose_leaderboard", args=[corrected.pk])
 
     found = client.get(address, {"other": corrected.pk})
     turned = client.get(from_newer, {"other": board.pk})
     junk = client.get(address, {"other": "1 OR 1"})
 
-    assert found["Location"] == reverse("scoring:beside", args=[board.pk, corrected.pk])
+    assert found["Location"] == reverse("scoring:compare_leaderboards", args=[board.pk, corrected.pk])
     assert turned["Location"] == found["Location"]
     assert junk["Location"] == board.get_absolute_url()
 
@@ -262,7 +270,7 @@ def test_a_new_version_is_scored_where_runs_were_scored_before_and_old_scores_st
     scene: Scene, board: Leaderboard
 ) -> None:
     before = list(board.evaluations.values_list("scores__topic", "scores__measure", "scores__value"))
-    made = import_qrels(
+    made = qrels_services.import_file(
         track=scene.track, columns=parse_qrels(QRELS), file_name="q.txt", by=scene.organizer, name="2"
     )
 

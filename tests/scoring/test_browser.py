@@ -9,10 +9,10 @@ from django.urls import reverse
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from corpus import jobs
-from scoring.analysis_services import request_analysis
-from scoring.leaderboard_services import request_leaderboard
-from scoring.qrels_services import freeze_qrels
+from jobs import services as jobs
+from scoring.analyses import services as analysis_services
+from scoring.leaderboards import services as leaderboard_services
+from scoring.qrels import services as qrels_services
 from tests.factories import PASSWORD
 from tests.scoring.conftest import Scene
 
@@ -49,12 +49,14 @@ def test_every_page_is_accessible_on_every_screen(
 ) -> None:
     scored.submit(scored.ours, LONG, "10 9")
     scored.judged("high", "medium", "system-failure", "low")
-    frozen = freeze_qrels(pool=scored.pool, by=scored.organizer, name="after the first round")
+    frozen = qrels_services.freeze_judgments(
+        pool=scored.pool, by=scored.organizer, name="after the first round"
+    )
     board = scored.leaderboard(release="participants")
     scored.leaderboard(scored.qrels(b"A.1 0 10 1\nA.2 0 10 2\n", name="students"), release="participants")
     for kind in ("reusability", "topics"):
-        jobs.run(request_analysis(leaderboard=board, kind=kind, by=scored.organizer).job_id or 0)
-    running = request_leaderboard(qrels=frozen, by=scored.organizer)
+        jobs.run(analysis_services.request(leaderboard=board, kind=kind, by=scored.organizer).job_id or 0)
+    running = leaderboard_services.request(qrels=frozen, by=scored.organizer)
     evaluation, second = (board.evaluations.get(run__tag=tag) for tag in ("good", LONG))
     pages = {
         "topics": [board.pk],

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import main
+from assay.cli.main import main
 from tests.scoring.command_files import PROTOCOL, qrels
 
 REFUSED = [

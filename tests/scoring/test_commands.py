@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import main
+from assay.cli.main import main
 from tests.scoring.command_files import PROTOCOL, ask, qrels
 from tests.scoring.files import KNOWN, real_qrels
 

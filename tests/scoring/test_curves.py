@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import pytrec_eval
 
-from scoring.curves import CUTOFFS, RECALLS, precision_at, recall_precision
+from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from tests.scoring.files import make_judged, make_run, real_judged, real_qrels, real_run
 
 

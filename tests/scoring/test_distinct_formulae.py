@@ -1,4 +1,4 @@
-"""Runs of instances are scored as runs of distinct formulae: compared with a plain reading of the rule."""
+"""Runs of instances are scored as runs of distinct formulas: compared with a plain reading of the rule."""
 
 import gzip
 from collections import defaultdict
@@ -10,15 +10,15 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.formulae import Formulae
-from pooling.columns import RunColumns
-from protocols.loader import load_protocol
-from protocols.measure_names import parse_measures
-from scoring.distinct_formulae import collapse_instances, of_distinct_formulae
-from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
-from scoring.qrels_format import columns_from, parse_qrels
-from scoring.run_files import read_run
+from assay.evaluation.distinct_formulas import collapse_instances, of_distinct_formulas
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.reader import columns_from, parse_qrels
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.files import read_run
+from assay.formulas.columns import Formulas
+from assay.measures import score_run
+from assay.measures.names import parse_measures
+from assay.protocols.loader import load_protocol
 from tests.scoring.files import make_run
 
 Line = tuple[str, str, float]
@@ -38,9 +38,9 @@ def plainly_collapsed(lines: list[Line], visual: dict[str, str]) -> tuple[dict[s
     return {topic: ranking for topic, ranking in collapsed.items() if ranking}, n_skipped
 
 
-def formulae(visual: dict[str, str], without: tuple[str, ...] = ()) -> Formulae:
+def formulas(visual: dict[str, str], without: tuple[str, ...] = ()) -> Formulas:
     rows = [(formula, "1", "1", "answer", one) for formula, one in visual.items()]
-    return Formulae.of([*rows, *((formula, "1", "1", "answer", "") for formula in without)])
+    return Formulas.of([*rows, *((formula, "1", "1", "answer", "") for formula in without)])
 
 
 def rankings(run: RunColumns) -> dict[str, dict[str, float]]:
@@ -55,7 +55,7 @@ def rankings(run: RunColumns) -> dict[str, dict[str, float]]:
 def test_the_first_instance_of_each_formula_stays() -> None:
     run = make_run([("B.1", "a1", 5), ("B.1", "b1", 4), ("B.1", "a2", 3), ("B.1", "x", 2), ("B.2", "a2", 1)])
 
-    collapsed = collapse_instances(run, formulae({"a1": "A", "a2": "A", "b1": "B"}, without=("x",)))
+    collapsed = collapse_instances(run, formulas({"a1": "A", "a2": "A", "b1": "B"}, without=("x",)))
 
     assert rankings(collapsed.columns) == {"B.1": {"A": 5, "B": 4}, "B.2": {"A": 1}}
     assert (collapsed.n_skipped, collapsed.n_repeated) == (1, 1)
@@ -63,15 +63,15 @@ def test_the_first_instance_of_each_formula_stays() -> None:
 
 
 def test_a_topic_without_any_formula_left_is_not_in_the_run() -> None:
-    collapsed = collapse_instances(make_run([("B.1", "x", 5), ("B.2", "a", 5)]), formulae({"a": "A"}))
+    collapsed = collapse_instances(make_run([("B.1", "x", 5), ("B.2", "a", 5)]), formulas({"a": "A"}))
 
     assert collapsed.columns.topics.tolist() == ["B.2"]
     assert collapsed.columns.topic_index.tolist() == [0]
 
 
 @pytest.mark.parametrize("known", [{}, {"other": "O"}])
-def test_a_run_of_unknown_formulae_is_empty(known: dict[str, str]) -> None:
-    collapsed = collapse_instances(make_run([("B.1", "x", 5)]), formulae(known))
+def test_a_run_of_unknown_formulas_is_empty(known: dict[str, str]) -> None:
+    collapsed = collapse_instances(make_run([("B.1", "x", 5)]), formulas(known))
 
     assert (len(collapsed.columns), collapsed.n_skipped) == (0, 1)
 
@@ -79,7 +79,7 @@ def test_a_run_of_unknown_formulae_is_empty(known: dict[str, str]) -> None:
 def test_a_formula_has_the_highest_grade_of_its_instances() -> None:
     qrels = parse_qrels(b"B.1 0 11 1\nB.1 0 12 3\nB.1 0 13 2\nB.1 0 14 0\nB.2 0 11 -1\n")
 
-    found, n_skipped = of_distinct_formulae(qrels, formulae({"11": "v1", "12": "v1", "13": "v2"}))
+    found, n_skipped = of_distinct_formulas(qrels, formulas({"11": "v1", "12": "v1", "13": "v2"}))
 
     assert found.docno.tolist() == [b"v1", b"v2", b"v1"]
     assert found.grade.tolist() == [3, 2, -1]
@@ -100,7 +100,7 @@ def test_any_run_collapses_as_the_plain_reading_does(
     lines = [(topic, f"f{formula}", float(score)) for topic, formula, score in rows]
     visual = {f"f{formula}": f"v{one}" for formula, one in ids.items()}
 
-    collapsed = collapse_instances(make_run(lines), formulae(visual))
+    collapsed = collapse_instances(make_run(lines), formulas(visual))
 
     assert (rankings(collapsed.columns), collapsed.n_skipped) == plainly_collapsed(lines, visual)
 
@@ -132,7 +132,7 @@ def test_a_real_run_scores_as_pytrec_eval_scores_its_collapsed_file(data: Path) 
     )
     run = read_run(str(path), load_protocol("arqmath-2020-task2"))
 
-    collapsed = collapse_instances(run, formulae(visual))
+    collapsed = collapse_instances(run, formulas(visual))
 
     assert (len(run), collapsed.n_skipped) == (85_000, n_skipped)
     assert n_skipped == 84_270

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.measure_names import parse_measures
-from scoring.__main__ import main
-from scoring.duplicates import DuplicatesError, parse_duplicates, with_duplicates
-from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
-from scoring.qrels_format import parse_qrels
+from assay.cli.main import main
+from assay.evaluation.duplicates import DuplicatesError, parse_duplicates, with_duplicates
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.reader import parse_qrels
+from assay.measures import score_run
+from assay.measures.names import parse_measures
 from tests.scoring.files import make_run
 
 QRELS = b"T 0 a 2\nT 0 b 0\nT 0 c 1\nU 0 a 1\n"

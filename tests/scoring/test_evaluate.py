@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pooling.columns import save
-from pooling.run_format import check_run
-from protocols.loader import load_protocol
-from scoring.__main__ import main
+from assay.cli.main import main
+from assay.formats.runs.columns import save
+from assay.formats.runs.reader import check_run
+from assay.protocols.loader import load_protocol
 from tests.scoring.files import KNOWN, KNOWN_OVER_ALL_JUDGED, real_qrels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -252,7 +252,7 @@ def test_what_cannot_be_used_is_named(
     assert reason in captured.err
 
 
-def test_a_protocol_that_scores_distinct_formulae_is_refused(
+def test_a_protocol_that_scores_distinct_formulas_is_refused(
     qrels: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     protocol = tmp_path / "own.toml"
@@ -413,34 +413,34 @@ def test_real_runs_are_read_to_be_scored_as_they_are_uploaded(data: Path, tmp_pa
 
 FORMULA_RUN = "B.1\tf1\t10\t1\t9\tr\nB.1\tf2\t10\t2\t8\tr\nB.1\tf3\t11\t3\t7\tr\nB.1\tf4\t12\t4\t6\tr\n"
 ID_MAP = "formula_id\tvisual_id\nf1\tv1\nf2\tv1\nf3\tv2\n"
-FORMULAE = ["evaluate", "--protocol", "arqmath-2020-task2", "--measure", "P@2", "P@4"]
+FORMULAS = ["evaluate", "--protocol", "arqmath-2020-task2", "--measure", "P@2", "P@4"]
 
 
 @pytest.fixture
-def formulae(tmp_path: Path) -> list[str]:
-    """Qrels by distinct formula, a run of four instances, and the map of three of them to two formulae."""
+def formulas(tmp_path: Path) -> list[str]:
+    """Qrels by distinct formula, a run of four instances, and the map of three of them to two formulas."""
     for name, text in (("q.txt", "B.1 0 v1 0\nB.1 0 v2 3\n"), ("r.tsv", FORMULA_RUN), ("map.tsv", ID_MAP)):
         (tmp_path / name).write_text(text)
     return ["--qrels", str(tmp_path / "q.txt"), str(tmp_path / "r.tsv")]
 
 
-def test_instances_are_scored_as_distinct_formulae(
-    formulae: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_instances_are_scored_as_distinct_formulas(
+    formulas: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = main([*FORMULAE, *formulae, "--formulae", str(tmp_path / "map.tsv")])
+    status = main([*FORMULAS, *formulas, "--formulas", str(tmp_path / "map.tsv")])
 
     captured = capsys.readouterr()
     assert status == 0
     assert table(captured.out) == {("r", "all", "P@2"): "0.5000", ("r", "all", "P@4"): "0.2500"}
-    assert "4 instances, 2 distinct formulae, 1 instances without a visual id skipped" in captured.err
+    assert "4 instances, 2 distinct formulas, 1 instances without a visual id skipped" in captured.err
 
 
 def test_instances_are_scored_one_by_one_where_that_is_asked_for(
-    formulae: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    formulas: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "q.txt").write_text("B.1 0 f1 0\nB.1 0 f3 3\nB.1 0 f4 2\n")
 
-    main([*FORMULAE, *formulae, "--units", "instances"])
+    main([*FORMULAS, *formulas, "--units", "instances"])
 
     assert table(capsys.readouterr().out) == {("r", "all", "P@2"): "0.0000", ("r", "all", "P@4"): "0.5000"}
 
@@ -452,17 +452,17 @@ def test_instances_are_scored_one_by_one_where_that_is_asked_for(
             [],
             "arqmath-2020-task2: scoring.collapse_instances: each instance counts as its visually distinct formula",
         ),
-        (["--formulae", "nowhere.tsv"], "nowhere.tsv: No such file or directory"),
-        (["--formulae", "QRELS"], "q.txt"),
+        (["--formulas", "nowhere.tsv"], "nowhere.tsv: No such file or directory"),
+        (["--formulas", "QRELS"], "q.txt"),
         (["--protocol", "trec-adhoc", "--units", "distinct"], "--units distinct: name the formula index"),
     ],
 )
-def test_distinct_formulae_need_an_index(
-    formulae: list[str], arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+def test_distinct_formulas_need_an_index(
+    formulas: list[str], arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [formulae[1] if word == "QRELS" else word for word in arguments]
+    words = [formulas[1] if word == "QRELS" else word for word in arguments]
 
-    status = main([*FORMULAE, *formulae, *words])
+    status = main([*FORMULAS, *formulas, *words])
 
     captured = capsys.readouterr()
     assert (status, captured.out) == (2, "")
@@ -473,7 +473,7 @@ NTCIR = ["evaluate", "--protocol", "ntcir-12-wikipedia", "--quiet"]
 
 
 def test_the_published_values_of_tangent_cft_come_out(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Mansouri et al. (2019): bpref .60 for fully, .71 for partially relevant formulae of the concrete topics."""
+    """Mansouri et al. (2019): bpref .60 for fully, .71 for partially relevant formulas of the concrete topics."""
     files = [
         data / "ntcir" / name
         for name in ("qrels.ntcir12-math-browsing-concrete.txt", "TangentCFT_ntcir12_wikiformula.txt.gz")

@@ -1,10 +1,10 @@
-"""The commands of analysis on runs of formula instances, which count as their visually distinct formulae."""
+"""The commands of analysis on runs of formula instances, which count as their visually distinct formulas."""
 
 from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import main
+from assay.cli.main import main
 from tests.scoring.command_files import ask
 
 PROTOCOL = ["--protocol", "arqmath-2020-task2"]
@@ -17,10 +17,10 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "ids.tsv").write_text("formula_id\tvisual_id\n11\tv1\n12\tv1\n13\tv2\n14\tv3\n")
     (tmp_path / "distinct.txt").write_text("B.1 0 v1 3\nB.1 0 v2 2\nB.1 0 v3 0\n")
     (tmp_path / "instances.txt").write_text("B.1 0 11 1\nB.1 0 12 3\nB.1 0 13 2\nB.1 0 14 0\n")
-    for name, formulae in RUNS.items():
+    for name, formulas in RUNS.items():
         lines = [
             f"B.1\t{formula}\t{900 + rank}\t{rank}\t{10 - rank}\t{name}\n"
-            for rank, formula in enumerate(formulae.split(), 1)
+            for rank, formula in enumerate(formulas.split(), 1)
         ]
         (tmp_path / f"{name}.tsv").write_text("".join(lines))
     (tmp_path / "runs.csv").write_text(
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def given(folder: Path) -> list[str]:
-    return [*PROTOCOL, "--qrels", str(folder / "distinct.txt"), "--formulae", str(folder / "ids.tsv")]
+    return [*PROTOCOL, "--qrels", str(folder / "distinct.txt"), "--formulas", str(folder / "ids.tsv")]
 
 
 def test_runs_are_scored_by_instance_and_by_formula_beside_one_another(
@@ -56,7 +56,7 @@ def test_runs_are_scored_by_instance_and_by_formula_beside_one_another(
     ]  # fmt: skip
 
 
-def test_what_a_team_alone_found_are_formulae(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_team_alone_found_are_formulas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables = ask(capsys, "reuse", *given(folder), "--runs", str(folder / "runs.csv"), "--samples", "5")
 
     # both teams have v1 and v2, though by other instances; v3 is alone in once
@@ -66,8 +66,8 @@ def test_what_a_team_alone_found_are_formulae(folder: Path, capsys: pytest.Captu
     assert tables["depths"][-1]["judged"] == "3"
 
 
-def test_distinct_formulae_need_the_formulae(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_distinct_formulas_need_the_formulas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["tiers", *PROTOCOL, "--qrels", str(folder / "distinct.txt"), str(folder / "once.tsv")])
 
     assert status == 2
-    assert "--formulae" in capsys.readouterr().err
+    assert "--formulas" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.schema import Aggregate, QrelsRules
-from scoring.freezing import Frozen, Member, Undecided, Unit, Vote, freeze, known_items
+from assay.protocols.schema import Aggregate, QrelsRules
+from assay.qrels.freezing import Frozen, Member, Undecided, Unit, Vote, freeze, known_items
 
 FORMULA, OTHER = Unit("B.1", "v1"), Unit("B.1", "v2")
 MEMBERS = {
@@ -54,7 +54,7 @@ def test_an_adjudication_decides_its_instance_alone() -> None:
     assert found.report["decided"] == {"by adjudication": 1}
 
 
-def test_formulae_that_are_judged_in_part_are_counted() -> None:
+def test_formulas_that_are_judged_in_part_are_counted() -> None:
     assert frozen({"f1": [vote(1)], "f4": [vote(1)]}).report["partly"] == 1
     assert frozen({"f1": [vote(1)], "f2": [vote(1)], "f4": [vote(1)]}).report["partly"] == 0
 

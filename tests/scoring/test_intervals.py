@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scoring.intervals import Intervals, bootstrap
+from assay.statistics.intervals import Intervals, bootstrap
 
 
 def skewed(n_runs: int = 3, n_topics: int = 50) -> np.ndarray:

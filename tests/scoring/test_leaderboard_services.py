@@ -9,17 +9,17 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from corpus.models import Job
-from pooling import services as runs
+from assay.formats.scores import ALL
+from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Run
-from scoring.analysis_services import request_analysis
-from scoring.board_files import board_file
-from scoring.board_selectors import board_rows
-from scoring.errors import LeaderboardRefused
-from scoring.leaderboard_services import release_leaderboard, request_leaderboard, score_runs
+from pooling.runs import services as runs
+from scoring.analyses import services as analysis_services
+from scoring.leaderboards import services as leaderboard_services
+from scoring.leaderboards.errors import LeaderboardRefused
+from scoring.leaderboards.files import board_file
+from scoring.leaderboards.selectors import board_rows
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.tables import ALL
 from tests.scoring.conftest import Scene
 from tests.scoring.files import KNOWN, real_qrels
 
@@ -36,7 +36,7 @@ def means(board: Leaderboard) -> dict[str, list[str]]:
 
 def test_every_standing_run_is_scored(scored: Scene) -> None:
     withdrawn = scored.submit(scored.ours, "old", "9 10")
-    runs.withdraw_run(run=withdrawn, by=scored.organizer)
+    runs.withdraw(run=withdrawn, by=scored.organizer)
 
     board = scored.leaderboard()
 
@@ -67,15 +67,15 @@ def test_the_job_tells_how_far_it_is_and_what_it_did(scored: Scene) -> None:
 
 def test_a_leaderboard_needs_a_run(scene: Scene) -> None:
     with pytest.raises(LeaderboardRefused, match="ARQ has no run to score"):
-        request_leaderboard(qrels=scene.qrels(), by=scene.organizer)
+        leaderboard_services.request(qrels=scene.qrels(), by=scene.organizer)
 
 
 def test_one_leaderboard_at_a_time_is_scored_for_a_version(scored: Scene) -> None:
     qrels = scored.qrels()
-    request_leaderboard(qrels=qrels, by=scored.organizer)
+    leaderboard_services.request(qrels=qrels, by=scored.organizer)
 
     with pytest.raises(LeaderboardRefused, match="are being scored against version 1 at this moment"):
-        request_leaderboard(qrels=qrels, by=scored.organizer)
+        leaderboard_services.request(qrels=qrels, by=scored.organizer)
 
 
 def test_runs_are_scored_again_into_a_leaderboard_of_its_own(scored: Scene) -> None:
@@ -95,7 +95,7 @@ def test_a_protocol_that_cannot_be_scored_is_refused(scored: Scene) -> None:
     stored.save()
 
     with pytest.raises(LeaderboardRefused, match=r"scoring\.collapse_instances"):
-        request_leaderboard(qrels=qrels, by=scored.organizer)
+        leaderboard_services.request(qrels=qrels, by=scored.organizer)
 
 
 def test_a_lost_file_fails_the_job_with_a_reason_and_stores_nothing(scored: Scene) -> None:
@@ -132,7 +132,7 @@ def test_a_failed_job_that_is_tried_again_makes_the_leaderboard(scored: Scene) -
 def test_a_failed_job_waits_while_the_runs_are_scored_anew(scored: Scene) -> None:
     Run.objects.filter(tag="poor").update(columns="nowhere.npz")
     failed = scored.leaderboard()
-    request_leaderboard(qrels=failed.qrels, by=scored.organizer)
+    leaderboard_services.request(qrels=failed.qrels, by=scored.organizer)
     assert failed.job is not None
 
     with pytest.raises(LeaderboardRefused, match="at this moment"):
@@ -150,25 +150,25 @@ def take(job: Job) -> jobs.Progress:
 
 
 def test_work_done_twice_is_stored_once(scored: Scene) -> None:
-    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+    board = leaderboard_services.request(qrels=scored.qrels(), by=scored.organizer)
     assert board.job is not None
-    score_runs(take(board.job), leaderboard_id=board.pk)
+    leaderboard_services.score(take(board.job), leaderboard_id=board.pk)
     n_scores = Score.objects.count()
 
-    result = score_runs(take(board.job), leaderboard_id=board.pk)
+    result = leaderboard_services.score(take(board.job), leaderboard_id=board.pk)
 
     assert result == {"leaderboard": board.pk, "runs": 2}
     assert (Evaluation.objects.count(), Score.objects.count()) == (2, n_scores)
 
 
 def test_a_worker_that_lost_the_job_stores_nothing(scored: Scene) -> None:
-    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+    board = leaderboard_services.request(qrels=scored.qrels(), by=scored.organizer)
     assert board.job is not None
     lost = take(board.job)
     take(board.job)
 
     with pytest.raises(jobs.JobLost):
-        score_runs(lost, leaderboard_id=board.pk)
+        leaderboard_services.score(lost, leaderboard_id=board.pk)
 
     board.refresh_from_db()
     assert board.status == Leaderboard.Status.SCORING
@@ -179,36 +179,36 @@ def test_a_leaderboard_is_hidden_until_released_and_after_its_withdrawal(scored:
     board = scored.leaderboard()
     assert (board.release, board.released_at, board.released_by) == ("hidden", None, None)
 
-    released = release_leaderboard(leaderboard=board, level="participants", by=scored.organizer)
+    released = leaderboard_services.release(leaderboard=board, level="participants", by=scored.organizer)
     assert released.released_at is not None
     assert released.released_by == scored.organizer
 
-    hidden = release_leaderboard(leaderboard=board, level="hidden", by=scored.organizer)
+    hidden = leaderboard_services.release(leaderboard=board, level="hidden", by=scored.organizer)
     assert (hidden.release, hidden.released_at, hidden.released_by) == ("hidden", None, None)
 
 
 def test_a_release_that_is_asked_for_twice_keeps_its_time(scored: Scene) -> None:
     board = scored.leaderboard(release="public")
 
-    again = release_leaderboard(leaderboard=board, level="public", by=scored.organizer)
+    again = leaderboard_services.release(leaderboard=board, level="public", by=scored.organizer)
 
     assert again.released_at == board.released_at
 
 
 def test_an_unfinished_leaderboard_is_not_released(scored: Scene) -> None:
-    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+    board = leaderboard_services.request(qrels=scored.qrels(), by=scored.organizer)
 
     with pytest.raises(LeaderboardRefused, match="only a finished one is released"):
-        release_leaderboard(leaderboard=board, level="public", by=scored.organizer)
+        leaderboard_services.release(leaderboard=board, level="public", by=scored.organizer)
 
 
 def test_there_is_no_other_level(scored: Scene) -> None:
     with pytest.raises(LeaderboardRefused, match="use hidden, participants, public"):
-        release_leaderboard(leaderboard=scored.leaderboard(), level="press", by=scored.organizer)
+        leaderboard_services.release(leaderboard=scored.leaderboard(), level="press", by=scored.organizer)
 
 
 def test_the_database_keeps_an_unfinished_leaderboard_hidden(scored: Scene) -> None:
-    board = request_leaderboard(qrels=scored.qrels(), by=scored.organizer)
+    board = leaderboard_services.request(qrels=scored.qrels(), by=scored.organizer)
 
     with pytest.raises(IntegrityError, match="leaderboard_released_when"), transaction.atomic():
         Leaderboard.objects.filter(pk=board.pk).update(release="public")
@@ -236,7 +236,7 @@ def test_real_runs_have_their_published_values_through_the_database(scene: Scene
         with (data / "arqmath" / "runs" / name).open("rb") as file:
             declared = runs.Declaration(kind="primary", tag=name)
             options = {"track": scene.track, "team": scene.ours, "by": scene.organizer, "file_name": name}
-            runs.submit_run(file=file, declared=declared, **options)
+            runs.submit(file=file, declared=declared, **options)
 
     board = scene.leaderboard(scene.qrels(real_qrels(data).read_bytes()))
 
@@ -245,7 +245,7 @@ def test_real_runs_have_their_published_values_through_the_database(scene: Scene
     tiers = {row.run.tag: row.cells[0].tier for row in board_rows(scene.organizer, board)}
     best, worst = "scm_ensemble-task1.tsv.gz", "prim_zbMATH-task1-auto-both-P.tsv"
     assert set(tiers[best]).isdisjoint(tiers[worst])
-    analysis = request_analysis(leaderboard=board, kind="topics", by=scene.organizer)
+    analysis = analysis_services.request(leaderboard=board, kind="topics", by=scene.organizer)
     jobs.run(analysis.job_id or 0)
     client = Client()
     client.force_login(scene.organizer)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pooling.columns import Ranking
-from scoring import matching
-from scoring.matching import JudgedDocuments
-from scoring.qrels_format import columns_from
+from assay.evaluation import matching
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.reader import columns_from
+from assay.formats.runs.columns import Ranking
 from tests.scoring.files import Lines, make_run
 
 Grades = dict[str, dict[str, int]]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.measure_names import ALIASES, FAMILIES, Family, parse_measure, parse_measures
-from scoring.board_statistics import board_statistics
-from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
+from assay.evaluation.matching import JudgedDocuments
+from assay.measures import score_run
+from assay.measures.names import ALIASES, FAMILIES, Family, parse_measure, parse_measures
+from assay.statistics.leaderboard import board_statistics
 from tests.scoring.files import Lines, make_judged, make_run
 
 RUN = "xapbny"  # x and y are unjudged, p is pooled without a grade, n is not relevant

@@ -9,10 +9,10 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pooling.columns import RunColumns
-from protocols.measure_names import FAMILIES, parse_measures
-from scoring.matching import JudgedDocuments
-from scoring.measures import KERNELS, kernel, score_run
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.runs.columns import RunColumns
+from assay.measures import KERNELS, kernel, score_run
+from assay.measures.names import FAMILIES, parse_measures
 from tests.scoring.files import (
     KNOWN,
     KNOWN_OVER_ALL_JUDGED,

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Forking belongs into a process without threads, which that of the tests is not.
 PROGRAM = """
 import os, sys
-from scoring.parallel import WorkerLost, in_parallel
+from assay.processes import WorkerLost, in_parallel
 
 class TooOdd(Exception):
     pass

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.__main__ import main
-from scoring.qrels_columns import QrelsColumns
-from scoring.qrels_exports import (
+from assay.cli.main import main
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.exports import (
     FORMS,
     Part,
     SplitError,
@@ -27,7 +27,7 @@ from scoring.qrels_exports import (
     split_given,
     zipped,
 )
-from scoring.qrels_format import columns_from, format_qrels, parse_qrels
+from assay.formats.qrels.reader import columns_from, format_qrels, parse_qrels
 
 SMALL = b"A.1 0 9 3\nA.1 0 10 0\nA.10 0 x 1\nA.2 0 x -1\nA.3 0 y 2\n"
 
@@ -333,10 +333,10 @@ def test_the_command_needs_no_settings(qrels: str, tmp_path: Path) -> None:
     assert "django" not in done.stderr
 
 
-def test_the_command_makes_qrels_of_formulae_out_of_those_of_instances(tmp_path: Path) -> None:
+def test_the_command_makes_qrels_of_formulas_out_of_those_of_instances(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("B.1 0 f1 1\nB.1 0 f2 3\nB.1 0 f3 0\nB.1 0 f9 2\nB.2 0 f2 -1\n")
     (tmp_path / "map.tsv").write_text("formula_id\tvisual_id\nf1\tv1\nf2\tv1\nf3\tv2\n")
-    arguments = ["qrels", "convert", str(tmp_path / "q.txt"), "--formulae", str(tmp_path / "map.tsv")]
+    arguments = ["qrels", "convert", str(tmp_path / "q.txt"), "--formulas", str(tmp_path / "map.tsv")]
 
     status = main([*arguments, "--output", str(tmp_path / "out")])
 
@@ -351,7 +351,7 @@ def test_qrels_without_any_known_formula_are_refused(
     qrels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "map.tsv").write_text("formula_id\tvisual_id\nf1\tv1\n")
-    arguments = ["qrels", "convert", qrels, "--formulae", str(tmp_path / "map.tsv")]
+    arguments = ["qrels", "convert", qrels, "--formulas", str(tmp_path / "map.tsv")]
 
     assert main([*arguments, "--output", str(tmp_path / "out")]) == 2
     assert "no line names a formula that has a visual id" in capsys.readouterr().err

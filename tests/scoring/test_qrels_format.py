@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.qrels_format import (
+from assay.formats.qrels.fast import read_quickly
+from assay.formats.qrels.reader import (
     QrelsColumns,
     QrelsError,
     _parse_patiently,
@@ -13,7 +14,6 @@ from scoring.qrels_format import (
     format_qrels,
     parse_qrels,
 )
-from scoring.qrels_quick import read_quickly
 from tests.scoring.files import real_qrels
 
 SMALL = b"A.1\t0\t9\t3\nA.1\t0\t10\t0\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n"

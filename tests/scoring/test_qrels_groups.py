@@ -3,13 +3,14 @@
 import pytest
 from django.test import Client
 
-from corpus.admin import AssessorForm
-from corpus.models import Assessor
-from corpus.services import TrackRefused, check_group
 from scoring.models import Qrels
-from scoring.qrels_services import freeze_qrels
-from scoring.selectors import qrels_tsv
+from scoring.qrels import services as qrels_services
+from scoring.qrels.selectors import qrels_tsv
 from tests.scoring.conftest import Scene, build_scene
+from tracks.assessors.admin import AssessorForm
+from tracks.assessors.services import check_group
+from tracks.models import Assessor
+from tracks.tracks.errors import TrackRefused
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +29,7 @@ def judged() -> Scene:
 
 
 def test_the_sum_and_each_groups_own_grades_become_versions(judged: Scene) -> None:
-    qrels = freeze_qrels(pool=judged.pool, by=judged.organizer)
+    qrels = qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
 
     versions = {one.name: qrels_tsv(one).decode() for one in Qrels.objects.filter(track=judged.track)}
     assert qrels.version == 1
@@ -40,7 +41,7 @@ def test_the_sum_and_each_groups_own_grades_become_versions(judged: Scene) -> No
 
 
 def test_the_page_of_a_groups_version_says_whose_it_is(judged: Scene, client: Client) -> None:
-    freeze_qrels(pool=judged.pool, by=judged.organizer)
+    qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
     client.force_login(judged.organizer)
 
     page = client.get(Qrels.objects.get(name__startswith="graduate").get_absolute_url()).content.decode()
@@ -52,7 +53,7 @@ def test_the_page_of_a_groups_version_says_whose_it_is(judged: Scene, client: Cl
 def test_without_groups_there_is_the_sum_alone(judged: Scene) -> None:
     Assessor.objects.update(group="")
 
-    freeze_qrels(pool=judged.pool, by=judged.organizer)
+    qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
 
     assert Qrels.objects.filter(track=judged.track).count() == 1
 
@@ -72,7 +73,7 @@ def test_only_groups_of_the_protocol_are_taken(protocol: str, group: str, reason
 def test_known_items_become_qrels_without_any_judgment() -> None:
     scene = build_scene("ntcir-11-math")
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert set(qrels.entries.values_list("grade", flat=True)) == {1}
     assert (qrels.n_topics, qrels.n_judged) == (3, 9)

@@ -6,17 +6,18 @@ from pathlib import Path
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from assessment import services as judging
+from assay.formats.qrels.reader import format_qrels, parse_qrels
+from assay.protocols.schema import QrelsRules
+from assay.qrels.freezing import Undecided, Unit, Vote, freeze
+from assessment.assignments import services as assignment_services
+from assessment.judgments import services as judgment_services
 from assessment.models import Batch
 from pooling.models import Pool
-from protocols.schema import QrelsRules
-from scoring import selectors
-from scoring.errors import QrelsRefused
-from scoring.freezing import Undecided, Unit, Vote, freeze
 from scoring.models import Qrels, QrelsEntry
-from scoring.qrels_format import format_qrels, parse_qrels
-from scoring.qrels_services import freeze_qrels, import_qrels
-from scoring.selectors import qrels_tsv
+from scoring.qrels import selectors as qrels_selectors
+from scoring.qrels import services as qrels_services
+from scoring.qrels.errors import QrelsRefused
+from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.make import accept, judge
 from tests.factories import make_answer, make_collection, make_document, make_topic, make_track
 from tests.scoring.conftest import Scene, build_scene
@@ -26,7 +27,7 @@ NINE = ["high", "low", "not-relevant", "medium", "medium", "low", "high", "high"
 
 
 def lines(qrels: Qrels) -> list[str]:
-    return selectors.qrels_tsv(qrels).decode().splitlines()
+    return qrels_selectors.qrels_tsv(qrels).decode().splitlines()
 
 
 def grade_of(qrels: Qrels, topic: str, docno: str) -> int | None:
@@ -40,7 +41,7 @@ def grade_of(qrels: Qrels, topic: str, docno: str) -> int | None:
 def test_judgments_become_grades_in_the_order_of_bytes(scene: Scene) -> None:
     scene.judged(*NINE)
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer, name="first")
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer, name="first")
 
     assert lines(qrels) == [
         "A.1\t0\t10\t3",
@@ -59,16 +60,16 @@ def test_judgments_become_grades_in_the_order_of_bytes(scene: Scene) -> None:
 def test_the_export_has_the_recorded_sha256_every_time(scene: Scene) -> None:
     scene.judged(*NINE)
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     for _ in range(2):
-        assert hashlib.sha256(selectors.qrels_tsv(qrels)).hexdigest() == qrels.sha256
+        assert hashlib.sha256(qrels_selectors.qrels_tsv(qrels)).hexdigest() == qrels.sha256
 
 
 def test_a_version_records_what_it_was_made_from(scene: Scene) -> None:
     scene.judged(*NINE)
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert qrels.protocol_digest == scene.track.protocol.digest
     assert qrels.report["inputs"] == {
@@ -83,7 +84,7 @@ def test_a_version_records_what_it_was_made_from(scene: Scene) -> None:
 def test_non_answers_never_become_grades_and_are_named(scene: Scene) -> None:
     scene.judged("high", "system-failure", "do-not-know")
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert lines(qrels) == ["A.1\t0\t10\t3"]
     assert qrels.report["non_answers"] == [
@@ -95,7 +96,7 @@ def test_non_answers_never_become_grades_and_are_named(scene: Scene) -> None:
 def test_unjudged_units_are_counted_and_named(scene: Scene) -> None:
     scene.judged("high", "low")
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert qrels.report["unjudged"]["n"] == 7
     assert qrels.report["unjudged"]["topics"] == {"A.1": 1, "A.10": 3, "A.2": 3}
@@ -107,7 +108,7 @@ def test_topics_with_too_few_relevant_units_are_dropped_and_named(db: None) -> N
     scene = build_scene("arqmath-2021-task1")
     scene.judged("high", "medium", "low", "high", "low", "low", "low", "low", "low")
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert {line.split("\t")[0] for line in lines(qrels)} == {"A.1"}
     assert qrels.report["dropped"] == [
@@ -119,11 +120,11 @@ def test_topics_with_too_few_relevant_units_are_dropped_and_named(db: None) -> N
 def test_a_revision_counts_and_what_it_replaced_does_not(scene: Scene) -> None:
     batch = scene.judged(*NINE)
     judgment = batch.judgments.get(docno="10", topic=scene.topics["A.1"])
-    judging.submit_judgment(
-        assignment=judgment.assignment, choice="low", request_id="6a5f3c9e-8d5f-4a53-9d6e-0a57a86f1f00"
+    judgment_services.submit(
+        task=judgment.task, choice="low", request_id="6a5f3c9e-8d5f-4a53-9d6e-0a57a86f1f00"
     )
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert grade_of(qrels, "A.1", "10") == 1
 
@@ -132,7 +133,7 @@ def test_an_adjudication_counts_before_a_main_judgment(scene: Scene) -> None:
     scene.judged(*NINE)
     scene.judge(scene.batch({scene.bob: ["A.1"]}, Batch.Kind.ADJUDICATION), scene.bob, "low", "low", "low")
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert grade_of(qrels, "A.1", "10") == 1
     assert qrels.report["decided"] == {"by adjudication": 3}
@@ -143,8 +144,8 @@ def test_training_and_dual_judgments_count_only_if_asked_for(scene: Scene, kind:
     scene.judged("high")
     scene.judge(scene.batch({scene.bob: ["A.1"]}, kind), scene.bob, "low", "low", "low")
 
-    without = freeze_qrels(pool=scene.pool, by=scene.organizer)
-    asked_for = freeze_qrels(pool=scene.pool, by=scene.organizer, also=[kind])
+    without = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    asked_for = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer, also=[kind])
 
     assert lines(without) == ["A.1\t0\t10\t3"]
     assert without.report["left_out"] == {kind: 3}
@@ -153,10 +154,10 @@ def test_training_and_dual_judgments_count_only_if_asked_for(scene: Scene, kind:
 
 def test_what_was_judged_before_a_topic_changed_hands_stays_judged(scene: Scene) -> None:
     batch = scene.judged("high")
-    judging.reassign_topic(batch=batch, topic=scene.topics["A.1"], giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=batch, topic=scene.topics["A.1"], giver=scene.ada, taker=scene.bob)
     scene.judge(batch, scene.bob, "low", "low")
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert lines(qrels) == ["A.1\t0\t10\t3", "A.1\t0\t9\t1", "A.1\t0\té\t1"]
 
@@ -167,7 +168,7 @@ def test_assessors_who_contradict_one_another_are_refused_with_the_units(scene: 
         judge(task, choice)
 
     with pytest.raises(QrelsRefused) as refusal:
-        freeze_qrels(pool=scene.pool, by=scene.organizer)
+        qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert "do not decide the grade of 1 units" in refusal.value.message
     assert "10 of topic A.1 (ada: high, bob: low)" in refusal.value.message
@@ -179,9 +180,9 @@ def test_of_two_main_judgments_that_of_the_assessor_with_the_topic_counts(scene:
     tasks = [accept(batch, scene.ada), accept(scene.batch({scene.bob: ["A.1"]}), scene.bob)]
     for task, choice in zip(tasks, ["high", "low"], strict=True):
         judge(task, choice)
-    judging.withdraw_topic(batch=batch, assessor=scene.ada, topic=scene.topics["A.1"])
+    assignment_services.withdraw(batch=batch, assessor=scene.ada, topic=scene.topics["A.1"])
 
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert lines(qrels) == ["A.1\t0\t10\t1"]
     assert qrels.report["decided"] == {"by the assessor assigned now": 1}
@@ -189,7 +190,7 @@ def test_of_two_main_judgments_that_of_the_assessor_with_the_topic_counts(scene:
 
 def test_nothing_is_frozen_without_judgments(scene: Scene) -> None:
     with pytest.raises(QrelsRefused, match="No topic of the pool “Pool 1” has enough judgments yet"):
-        freeze_qrels(pool=scene.pool, by=scene.organizer)
+        qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
 
 def test_a_pool_that_is_not_ready_is_refused(scene: Scene) -> None:
@@ -197,15 +198,15 @@ def test_a_pool_that_is_not_ready_is_refused(scene: Scene) -> None:
     scene.pool.refresh_from_db()
 
     with pytest.raises(QrelsRefused, match="is not ready"):
-        freeze_qrels(pool=scene.pool, by=scene.organizer)
+        qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
 
 def test_the_same_judgments_make_no_second_version(scene: Scene) -> None:
     scene.judged(*NINE)
-    freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     with pytest.raises(QrelsRefused, match="are those of version 1, byte for byte"):
-        freeze_qrels(pool=scene.pool, by=scene.organizer)
+        qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert Qrels.objects.count() == 1
 
@@ -213,7 +214,7 @@ def test_the_same_judgments_make_no_second_version(scene: Scene) -> None:
 def test_versions_are_numbered_by_track(scene: Scene) -> None:
     scene.judged(*NINE)
 
-    first = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    first = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
     second = scene.qrels()
 
     assert (first.version, second.version) == (1, 2)
@@ -277,7 +278,9 @@ def test_another_track_numbers_its_own_versions(scene: Scene) -> None:
     other.topics.create(code="A.1")
     scene.qrels()
 
-    qrels = import_qrels(track=other, columns=parse_qrels(b"A.1 0 1 1\n"), file_name="q", by=scene.organizer)
+    qrels = qrels_services.import_file(
+        track=other, columns=parse_qrels(b"A.1 0 1 1\n"), file_name="q", by=scene.organizer
+    )
 
     assert qrels.version == 1
 

@@ -8,10 +8,10 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from assay.formats.qrels.reader import format_qrels, parse_qrels
 from scoring.models import Qrels
-from scoring.qrels_format import format_qrels, parse_qrels
-from scoring.qrels_services import freeze_qrels
-from scoring.selectors import qrels_tsv
+from scoring.qrels import services as qrels_services
+from scoring.qrels.selectors import qrels_tsv
 from tests.scoring.conftest import Scene
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +93,7 @@ def test_a_choice_that_cannot_be_shows_the_form_again(
 
 def test_judgments_are_handed_on_without_names(scene: Scene, organizer: Client) -> None:
     scene.judged("high", "not-relevant", "system-failure", "medium", "low", "high", "low", "low", "low")
-    qrels = freeze_qrels(pool=scene.pool, by=scene.organizer)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     answer = organizer.get(reverse("scoring:qrels_judgments", args=[qrels.pk]))
 
@@ -107,7 +107,7 @@ def test_judgments_are_handed_on_without_names(scene: Scene, organizer: Client) 
 
 def test_the_page_of_a_version_offers_them(scene: Scene, organizer: Client) -> None:
     scene.judged(*["high"] * 9)
-    frozen, imported = freeze_qrels(pool=scene.pool, by=scene.organizer), scene.qrels()
+    frozen, imported = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer), scene.qrels()
 
     pages = [organizer.get(qrels.get_absolute_url()).content.decode() for qrels in (frozen, imported)]
 

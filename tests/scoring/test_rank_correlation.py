@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scoring.rank_correlation import (
+from assay.statistics.rank_correlation import (
     Overlap,
     kendall_tau,
     overlap_of_runs,

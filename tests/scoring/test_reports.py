@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from scoring import report_selectors
-from scoring.analysis_services import request_analysis
+from jobs import services as jobs
+from scoring.analyses import report_pages
+from scoring.analyses import services as analysis_services
 from scoring.models import Analysis, Leaderboard, Qrels
 from tests.scoring.conftest import QRELS, Scene
 
@@ -22,8 +22,8 @@ def board(scored: Scene) -> Leaderboard:
     return scored.leaderboard()
 
 
-def analysed(scene: Scene, board: Leaderboard, kind: str, *beside: Qrels) -> Analysis:
-    analysis = request_analysis(leaderboard=board, kind=kind, beside=beside, by=scene.organizer)
+def analyzed(scene: Scene, board: Leaderboard, kind: str, *beside: Qrels) -> Analysis:
+    analysis = analysis_services.request(leaderboard=board, kind=kind, beside=beside, by=scene.organizer)
     assert analysis.job_id is not None
     jobs.run(analysis.job_id)
     analysis.refresh_from_db()
@@ -45,17 +45,17 @@ def table_of(page: dict[str, object], name: str) -> list[list[str]]:
 
 
 def test_units_and_rankings_by_label_need_no_job(scored: Scene, board: Leaderboard) -> None:
-    page = report_selectors.reports_page(scored.organizer, board)
+    page = report_pages.reports_page(scored.organizer, board)
 
     assert table_of(page, "units")[0][1:6] == ["3", "2", "2", "2.0000", "6"]
     runs = [row[0] for row in table_of(page, "label_difficulty")]
-    assert runs == ["good", "middling", "poor", "mean gap between neighbours"]
+    assert runs == ["good", "middling", "poor", "mean gap between neighbors"]
     assert ["easy", "hard"] in [row[:2] for row in table_of(page, "label_difficulty_tau")]
 
 
 def test_a_measure_of_ones_choice_is_compared(scored: Scene, board: Leaderboard) -> None:
-    page = report_selectors.reports_page(scored.organizer, board, "AP(rel=2)'")
-    junk = report_selectors.reports_page(scored.organizer, board, "nonsense")
+    page = report_pages.reports_page(scored.organizer, board, "AP(rel=2)'")
+    junk = report_pages.reports_page(scored.organizer, board, "nonsense")
 
     assert (page["charted"], junk["charted"]) == ("AP(rel=2)'", board.measures[0])
 
@@ -72,7 +72,7 @@ def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: 
     client = client_of(scored)
     address = reverse("scoring:reports", args=[board.pk])
 
-    asked = client.post(reverse("scoring:analyse", args=[board.pk]), {"kind": "reusability"})
+    asked = client.post(reverse("scoring:analyze", args=[board.pk]), {"kind": "reusability"})
     analysis = Analysis.objects.get()
     waiting = client.get(address).content.decode()
     assert analysis.job_id is not None
@@ -88,8 +88,8 @@ def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: 
 def test_what_a_team_alone_brought_and_what_it_cost_is_told_by_run_and_measure(
     scored: Scene, board: Leaderboard
 ) -> None:
-    analysed(scored, board, "reusability")
-    sections = report_selectors.reports_page(scored.organizer, board)["sections"]
+    analyzed(scored, board, "reusability")
+    sections = report_pages.reports_page(scored.organizer, board)["sections"]
     (section,) = [one for one in sections if one.kind == "reusability"]
 
     teams = table_of({"tables": section.tables}, "teams")
@@ -100,7 +100,7 @@ def test_what_a_team_alone_brought_and_what_it_cost_is_told_by_run_and_measure(
 
 
 def test_measures_head_columns_by_their_own_names(scored: Scene, board: Leaderboard) -> None:
-    analysed(scored, board, "reusability")
+    analyzed(scored, board, "reusability")
 
     page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
 
@@ -114,13 +114,13 @@ def test_other_qrels_stand_beside(scored: Scene, board: Leaderboard) -> None:
     client = client_of(scored)
 
     client.post(
-        reverse("scoring:analyse", args=[board.pk]),
+        reverse("scoring:analyze", args=[board.pk]),
         {"kind": "beside", "beside": [str(students.pk), "junk", "99999"]},
     )
     analysis = Analysis.objects.get()
     assert analysis.job_id is not None
     jobs.run(analysis.job_id)
-    sections = report_selectors.reports_page(scored.organizer, board)["sections"]
+    sections = report_pages.reports_page(scored.organizer, board)["sections"]
     (section,) = [one for one in sections if one.kind == "beside"]
 
     assert [row[0] for row in table_of({"tables": section.tables}, "units")] == [
@@ -130,7 +130,7 @@ def test_other_qrels_stand_beside(scored: Scene, board: Leaderboard) -> None:
 
 
 def test_fewer_topics_and_pairs_told_apart(scored: Scene, board: Leaderboard) -> None:
-    analysed(scored, board, "topics")
+    analyzed(scored, board, "topics")
     page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
 
     assert "Discriminative power" in page
@@ -139,14 +139,14 @@ def test_fewer_topics_and_pairs_told_apart(scored: Scene, board: Leaderboard) ->
 
 @pytest.mark.parametrize("asked", [{"kind": "nonsense"}, {}, {"kind": "beside"}])
 def test_what_cannot_be_computed_is_refused(scored: Scene, board: Leaderboard, asked: dict[str, str]) -> None:
-    answer = client_of(scored).post(reverse("scoring:analyse", args=[board.pk]), asked)
+    answer = client_of(scored).post(reverse("scoring:analyze", args=[board.pk]), asked)
 
     assert answer.status_code == 409
     assert not Analysis.objects.exists()
 
 
 def test_tables_are_files_too(scored: Scene, board: Leaderboard) -> None:
-    analysis = analysed(scored, board, "reusability")
+    analysis = analyzed(scored, board, "reusability")
     client = client_of(scored)
 
     def text(name: str, *arguments: object) -> str:
@@ -171,5 +171,5 @@ def test_a_team_neither_reads_nor_asks(scored: Scene, board: Leaderboard) -> Non
     client = client_of(scored, "member")
 
     assert client.get(reverse("scoring:reports", args=[board.pk])).status_code == 403
-    assert client.post(reverse("scoring:analyse", args=[board.pk]), {"kind": "topics"}).status_code == 403
+    assert client.post(reverse("scoring:analyze", args=[board.pk]), {"kind": "topics"}).status_code == 403
     assert not Analysis.objects.exists()

@@ -3,13 +3,13 @@ import json
 import numpy as np
 import pytest
 
-from pooling.columns import RunColumns
-from pooling.depth import top_k
-from protocols.measure_names import parse_measures
-from scoring.matching import JudgedDocuments
-from scoring.measures import score_run
-from scoring.qrels_format import columns_from
-from scoring.reusability import Scoring, depth_curve, leave_one_team_out
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.qrels.reader import columns_from
+from assay.formats.runs.columns import RunColumns
+from assay.measures import score_run
+from assay.measures.names import parse_measures
+from assay.pools.depth import top_k
+from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
 from tests.scoring.files import make_run
 
 MEASURES = parse_measures(["AP'", "P@2"])

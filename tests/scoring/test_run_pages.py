@@ -5,7 +5,8 @@ from django.test import Client
 from django.urls import reverse
 
 from pooling.models import Contribution
-from scoring import run_selectors, topic_selectors
+from scoring.evaluations import selectors as evaluation_selectors
+from scoring.leaderboards import topic_pages
 from scoring.models import Evaluation, Leaderboard
 from tests.scoring.conftest import Scene
 
@@ -29,7 +30,7 @@ def organizer(scene: Scene) -> Client:
 
 def test_a_run_stands_against_the_median_and_the_best_of_all_runs(scored: Scene, board: Leaderboard) -> None:
     pages = {
-        tag: run_selectors.evaluation_page(scored.organizer, of(board, tag))
+        tag: evaluation_selectors.evaluation_page(scored.organizer, of(board, tag))
         for tag in ("good", "poor", "middling")
     }
 
@@ -41,7 +42,7 @@ def test_a_run_stands_against_the_median_and_the_best_of_all_runs(scored: Scene,
 
 
 def test_topics_far_from_the_median_are_named(scored: Scene, board: Leaderboard) -> None:
-    wins, losses = run_selectors.evaluation_page(scored.organizer, of(board, "good"))["extremes"]
+    wins, losses = evaluation_selectors.evaluation_page(scored.organizer, of(board, "good"))["extremes"]
 
     assert "A.1" in [one.topic for one in wins[1]]
     assert all(float(one.above) > 0 for one in wins[1])
@@ -51,7 +52,7 @@ def test_topics_far_from_the_median_are_named(scored: Scene, board: Leaderboard)
 def test_curves_are_those_of_the_protocol(scored: Scene, board: Leaderboard) -> None:
     evaluation = of(board, "good")
 
-    page = run_selectors.evaluation_page(scored.organizer, evaluation)
+    page = evaluation_selectors.evaluation_page(scored.organizer, evaluation)
 
     # relevant from 2: A.1 and A.10 have theirs first, A.2 its own second; all judged
     assert evaluation.curves["precision"][0] == pytest.approx((1 / 5 + 1 / 5 + 1 / 5) / 3)
@@ -62,22 +63,22 @@ def test_curves_are_those_of_the_protocol(scored: Scene, board: Leaderboard) -> 
 def test_two_runs_are_compared_topic_by_topic(scored: Scene, board: Leaderboard) -> None:
     first, second = of(board, "good"), of(board, "poor")
 
-    page = run_selectors.compare_page(scored.organizer, first, second.pk)
-    turned = run_selectors.compare_page(scored.organizer, second, first.pk)
+    page = evaluation_selectors.compare_page(scored.organizer, first, second.pk)
+    turned = evaluation_selectors.compare_page(scored.organizer, second, first.pk)
 
     assert page["n_better"] + page["n_worse"] + page["n_equal"] == 3
     assert (page["n_better"], page["n_worse"]) == (turned["n_worse"], turned["n_better"])
-    assert page["tests"]["randomisation"] == turned["tests"]["randomisation"]
+    assert page["tests"]["randomization"] == turned["tests"]["randomization"]
     assert page["tests"]["is_exact"]
     assert 0 < float(page["overlap"]) < 1
     assert (
-        "Paired randomisation"
-        in organizer(scored).get(reverse("scoring:compare", args=[first.pk, second.pk])).content.decode()
+        "Paired randomization"
+        in organizer(scored).get(reverse("scoring:compare_runs", args=[first.pk, second.pk])).content.decode()
     )
 
 
 def test_a_run_against_itself_differs_nowhere(scored: Scene, board: Leaderboard) -> None:
-    page = run_selectors.compare_page(scored.organizer, of(board, "good"), of(board, "good").pk)
+    page = evaluation_selectors.compare_page(scored.organizer, of(board, "good"), of(board, "good").pk)
 
     assert (page["n_equal"], page["overlap"], page["tests"]["t"]) == (3, "1.0000", 1.0)
 
@@ -86,7 +87,7 @@ def test_a_run_whose_file_is_gone_is_compared_without_the_overlap(scored: Scene,
     second = of(board, "poor")
     second.run.columns.storage.delete(second.run.columns.name)
 
-    page = run_selectors.compare_page(scored.organizer, of(board, "good"), second.pk)
+    page = evaluation_selectors.compare_page(scored.organizer, of(board, "good"), second.pk)
 
     assert page["overlap"] == ""
     assert len(page["rows"]) == 3
@@ -99,19 +100,19 @@ def test_a_team_compares_its_own_runs_alone(scored: Scene, board: Leaderboard) -
     client.force_login(scored.member)
     good, second, poor = (of(released, tag).pk for tag in ("good", "second", "poor"))
 
-    assert client.get(reverse("scoring:compare", args=[good, second])).status_code == 200
-    assert client.get(reverse("scoring:compare", args=[good, poor])).status_code == 404
+    assert client.get(reverse("scoring:compare_runs", args=[good, second])).status_code == 200
+    assert client.get(reverse("scoring:compare_runs", args=[good, poor])).status_code == 404
     assert "poor" not in client.get(of(released, "good").get_absolute_url()).content.decode()
 
 
 def test_the_form_leads_to_the_comparison_and_junk_back(scored: Scene, board: Leaderboard) -> None:
     first, second = of(board, "good"), of(board, "poor")
-    address = reverse("scoring:choose_rival", args=[first.pk])
+    address = reverse("scoring:choose_run", args=[first.pk])
 
     found = organizer(scored).get(address, {"other": second.pk})
     junk = organizer(scored).get(address, {"other": "-1"})
 
-    assert found["Location"] == reverse("scoring:compare", args=[first.pk, second.pk])
+    assert found["Location"] == reverse("scoring:compare_runs", args=[first.pk, second.pk])
     assert junk["Location"] == first.get_absolute_url()
 
 
@@ -119,8 +120,8 @@ def test_the_form_leads_to_the_comparison_and_junk_back(scored: Scene, board: Le
 
 
 def test_the_hardest_topic_stands_first(scored: Scene, board: Leaderboard) -> None:
-    rows = topic_selectors.topics_page(scored.organizer, board)["rows"]
-    easiest = topic_selectors.topics_page(scored.organizer, board, sort="-mean")["rows"]
+    rows = topic_pages.topics_page(scored.organizer, board)["rows"]
+    easiest = topic_pages.topics_page(scored.organizer, board, sort="-mean")["rows"]
 
     assert [row.mean for row in rows] == sorted(row.mean for row in rows)
     assert [row.topic for row in easiest] == [row.topic for row in reversed(rows)]
@@ -132,7 +133,7 @@ def test_the_hardest_topic_stands_first(scored: Scene, board: Leaderboard) -> No
 
 
 def test_a_topic_shows_every_run_best_first_and_the_grades(scored: Scene, board: Leaderboard) -> None:
-    page = topic_selectors.topic_page(scored.organizer, board, "A.1")
+    page = topic_pages.topic_page(scored.organizer, board, "A.1")
 
     values = [float(one.value) for one in page["rows"]]
     assert len(values) == 3
@@ -147,7 +148,7 @@ def test_an_organizer_sees_what_one_team_alone_brought(scored: Scene, board: Lea
     Contribution.objects.create(entry=entries["9"], run=runs["good"], rank=2)
     Contribution.objects.create(entry=entries["9"], run=runs["poor"], rank=1)
 
-    page = topic_selectors.topic_page(scored.organizer, board, "A.1")
+    page = topic_pages.topic_page(scored.organizer, board, "A.1")
 
     assert [tuple(one) for one in page["unique"]] == [("Ours", 1, 1), ("Theirs", 0, 0)]
 
@@ -155,7 +156,7 @@ def test_an_organizer_sees_what_one_team_alone_brought(scored: Scene, board: Lea
 def test_a_team_sees_its_own_runs_on_a_topic_and_no_contributions(scored: Scene) -> None:
     board = scored.leaderboard(release="participants")
 
-    page = topic_selectors.topic_page(scored.member, board, "A.1")
+    page = topic_pages.topic_page(scored.member, board, "A.1")
 
     assert [one.row.run.tag for one in page["rows"]] == ["good"]
     assert page["unique"] is None

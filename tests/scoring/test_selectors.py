@@ -3,9 +3,11 @@ import hashlib
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from assay.charts.scores import topic_chart
 from pooling.models import Team
-from scoring import board_selectors, selectors
-from scoring.charts import topic_chart
+from scoring.evaluations import selectors as evaluation_selectors
+from scoring.leaderboards import selectors as leaderboard_selectors
+from scoring.qrels import selectors as qrels_selectors
 from tests.factories import make_user
 from tests.scoring.conftest import Scene
 
@@ -26,7 +28,7 @@ def many(scored: Scene) -> Scene:
 
 
 def test_the_leaderboard_is_sorted_by_its_first_measure_and_ties_by_team_and_tag(many: Scene) -> None:
-    page = board_selectors.leaderboard_page(many.organizer, many.leaderboard())
+    page = leaderboard_selectors.leaderboard_page(many.organizer, many.leaderboard())
 
     assert shown_runs(page) == [
         "good",
@@ -52,7 +54,7 @@ def test_the_leaderboard_is_sorted_by_its_first_measure_and_ties_by_team_and_tag
 def test_the_leaderboard_is_sorted_by_any_column_either_way(
     many: Scene, sort: str, first: str, direction: str
 ) -> None:
-    page = board_selectors.leaderboard_page(many.organizer, many.leaderboard(), sort)
+    page = leaderboard_selectors.leaderboard_page(many.organizer, many.leaderboard(), sort)
 
     assert shown_runs(page)[0] == first
     assert [column.direction for column in page["columns"] if column.direction] == [direction]
@@ -64,7 +66,7 @@ def test_a_heading_asks_for_the_reverse_of_what_is_shown(many: Scene) -> None:
     links = {
         sort: {
             column.label: column.link
-            for column in board_selectors.leaderboard_page(many.organizer, board, sort)["columns"]
+            for column in leaderboard_selectors.leaderboard_page(many.organizer, board, sort)["columns"]
         }
         for sort in ("run", "-run")
     }
@@ -74,7 +76,7 @@ def test_a_heading_asks_for_the_reverse_of_what_is_shown(many: Scene) -> None:
 
 
 def test_every_run_with_the_best_value_is_marked(many: Scene) -> None:
-    rows = board_selectors.leaderboard_page(many.organizer, many.leaderboard())["rows"]
+    rows = leaderboard_selectors.leaderboard_page(many.organizer, many.leaderboard())["rows"]
 
     assert [row.run.tag for row in rows if not row.cells[0].is_best] == ["poor"]
 
@@ -82,16 +84,18 @@ def test_every_run_with_the_best_value_is_marked(many: Scene) -> None:
 def test_a_leaderboard_takes_as_many_queries_for_many_runs_as_for_few(
     many: Scene, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    board = selectors.leaderboards_for(many.organizer).get(pk=many.leaderboard().pk)
+    board = leaderboard_selectors.leaderboards_for(many.organizer).get(pk=many.leaderboard().pk)
 
     with django_assert_num_queries(4):
-        page = board_selectors.leaderboard_page(many.organizer, board)
+        page = leaderboard_selectors.leaderboard_page(many.organizer, board)
 
     assert len(page["rows"]) == 12
 
 
 def test_a_team_sees_its_own_rows_marked_and_opens_those_alone(scored: Scene) -> None:
-    rows = board_selectors.leaderboard_page(scored.member, scored.leaderboard(release="participants"))["rows"]
+    rows = leaderboard_selectors.leaderboard_page(scored.member, scored.leaderboard(release="participants"))[
+        "rows"
+    ]
 
     assert [(row.run.tag, row.is_own, row.may_open) for row in rows] == [
         ("good", True, True),
@@ -104,18 +108,18 @@ def test_members_of_a_team_of_another_track_are_strangers(scored: Scene) -> None
     outsider = make_user()
     other = Team.objects.create(track=scored.track, name="Late")
     other.members.add(outsider)
-    assert selectors.leaderboards_for(outsider).filter(pk=board.pk).exists()
+    assert leaderboard_selectors.leaderboards_for(outsider).filter(pk=board.pk).exists()
 
     other.members.remove(outsider)
 
-    assert not selectors.leaderboards_for(outsider).exists()
+    assert not leaderboard_selectors.leaderboards_for(outsider).exists()
 
 
 def test_the_table_by_topic_is_in_the_order_of_runs_topics_and_measures(scored: Scene) -> None:
     board = scored.leaderboard()
 
-    header, rows = selectors.topic_table(
-        selectors.evaluations_for(scored.organizer).filter(leaderboard=board)
+    header, rows = qrels_selectors.topic_table(
+        evaluation_selectors.evaluations_for(scored.organizer).filter(leaderboard=board)
     )
 
     written = list(rows)
@@ -126,7 +130,7 @@ def test_the_table_by_topic_is_in_the_order_of_runs_topics_and_measures(scored: 
 
 
 def test_a_qrels_page_counts_grades_by_topic(scored: Scene) -> None:
-    page = selectors.qrels_page(
+    page = qrels_selectors.qrels_page(
         scored.organizer, scored.qrels(b"A.1 0 a 3\nA.1 0 b 0\nA.1 0 c 0\nA.2 0 a -1\n")
     )
 
@@ -138,7 +142,7 @@ def test_a_qrels_page_counts_grades_by_topic(scored: Scene) -> None:
 def test_the_file_of_an_imported_version_is_that_of_its_sha256(scored: Scene) -> None:
     qrels = scored.qrels()
 
-    assert hashlib.sha256(selectors.qrels_tsv(qrels)).hexdigest() == qrels.sha256
+    assert hashlib.sha256(qrels_selectors.qrels_tsv(qrels)).hexdigest() == qrels.sha256
 
 
 def test_a_chart_has_a_bar_for_each_topic_and_a_line_at_the_mean() -> None:

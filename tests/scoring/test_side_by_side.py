@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.side_by_side import ALL, UNLABELLED, by_label, side_by_side
+from assay.statistics.side_by_side import ALL, UNLABELED, by_label, side_by_side
 
 SCORES = np.array([[0.9, 0.1, 0.5, 0.3], [0.8, 0.3, 0.4, 0.3], [0.1, 0.2, 0.3, 0.3]])
 TOPICS = ["A.1", "A.2", "A.3", "A.4"]
@@ -25,7 +25,7 @@ def test_runs_are_ranked_by_the_topics_of_each_label() -> None:
 def test_topics_without_the_label_stand_last() -> None:
     table = by_label(SCORES, TOPICS, {"A.1": "proof", "A.2": "concept", "A.9": "none of ours"})
 
-    assert table.names == (ALL, "concept", "proof", UNLABELLED)
+    assert table.names == (ALL, "concept", "proof", UNLABELED)
     assert table.n_topics == (4, 1, 1, 2)
 
 

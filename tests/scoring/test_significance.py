@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from scoring.significance import PairTest, holm, paired_t, randomisation, t_statistics
-from scoring.student import two_sided_p
+from assay.statistics.significance import PairTest, holm, paired_t, randomization, t_statistics
+from assay.statistics.student import two_sided_p
 
 TENTHS = st.integers(0, 10).map(lambda tenth: tenth / 10)
 
@@ -43,7 +43,7 @@ def enumerated_p(first: np.ndarray, second: np.ndarray) -> float:
 @given(score_tables())
 @settings(max_examples=50, deadline=None)
 def test_few_topics_are_tested_with_all_sign_patterns(scores: np.ndarray) -> None:
-    test = randomisation(scores, seed=1)
+    test = randomization(scores, seed=1)
 
     assert (test.is_exact, test.seed, test.n_permutations) == (True, None, 2 ** scores.shape[1])
     for i, j in product(range(len(scores)), repeat=2):
@@ -52,10 +52,10 @@ def test_few_topics_are_tested_with_all_sign_patterns(scores: np.ndarray) -> Non
 
 def test_drawn_patterns_come_close_to_all_of_them() -> None:
     scores = np.round(some_scores(n_runs=3, n_topics=12), 1)
-    drawn = randomisation(scores, n_permutations=4000, seed=5)
+    drawn = randomization(scores, n_permutations=4000, seed=5)
 
     assert not drawn.is_exact
-    assert drawn.p == pytest.approx(randomisation(scores, seed=5).p, abs=0.025)
+    assert drawn.p == pytest.approx(randomization(scores, seed=5).p, abs=0.025)
 
 
 def test_scipy_draws_the_same_p_value() -> None:
@@ -69,7 +69,7 @@ def test_scipy_draws_the_same_p_value() -> None:
         rng=np.random.default_rng(3),
     )
 
-    assert randomisation(scores, n_permutations=20_000, seed=3).p[0, 4] == pytest.approx(
+    assert randomization(scores, n_permutations=20_000, seed=3).p[0, 4] == pytest.approx(
         expected.pvalue, abs=0.01
     )
 
@@ -77,11 +77,11 @@ def test_scipy_draws_the_same_p_value() -> None:
 def test_a_seed_gives_these_p_values_on_any_machine() -> None:
     scores = np.round(some_scores(n_runs=3, n_topics=30), 4)
 
-    test = randomisation(scores, n_permutations=999, seed=7)
+    test = randomization(scores, n_permutations=999, seed=7)
 
     assert (test.p[np.triu_indices(3, 1)] * 1000).round(6).tolist() == PINNED
-    assert test.p.tolist() == randomisation(scores, n_permutations=999, seed=7).p.tolist()
-    assert test.p.tolist() != randomisation(scores, n_permutations=999, seed=8).p.tolist()
+    assert test.p.tolist() == randomization(scores, n_permutations=999, seed=7).p.tolist()
+    assert test.p.tolist() != randomization(scores, n_permutations=999, seed=8).p.tolist()
 
 
 PINNED = [343.0, 2.0, 42.0]
@@ -90,7 +90,7 @@ PINNED = [343.0, 2.0, 42.0]
 def test_no_drawn_p_value_is_0_and_equal_runs_have_1() -> None:
     scores = np.vstack((np.zeros(50), np.full(50, 0.5), np.full(50, 0.5)))
 
-    p = randomisation(scores, n_permutations=99, seed=1).p
+    p = randomization(scores, n_permutations=99, seed=1).p
 
     assert p.tolist() == [[1.0, 0.01, 0.01], [0.01, 1.0, 1.0], [0.01, 1.0, 1.0]]
 
@@ -100,7 +100,7 @@ def test_no_drawn_p_value_is_0_and_equal_runs_have_1() -> None:
 def test_another_order_of_runs_changes_no_pair(scores: np.ndarray, random: "st.RandomState") -> None:
     order = list(range(len(scores)))
     random.shuffle(order)
-    for test in (lambda table: randomisation(table, n_permutations=50, seed=2), paired_t):
+    for test in (lambda table: randomization(table, n_permutations=50, seed=2), paired_t):
         there, here = test(scores[order]), test(scores)
 
         assert there.p == pytest.approx(here.p[np.ix_(order, order)])
@@ -114,17 +114,17 @@ def test_an_easier_topic_changes_no_pair(scores: np.ndarray, tenths: int) -> Non
     easier = scores.copy()
     easier[:, 0] += tenths / 10
 
-    assert randomisation(easier, n_permutations=50, seed=2).p == pytest.approx(
-        randomisation(scores, n_permutations=50, seed=2).p
+    assert randomization(easier, n_permutations=50, seed=2).p == pytest.approx(
+        randomization(scores, n_permutations=50, seed=2).p
     )
 
 
 def test_scores_of_any_size_are_tested() -> None:
     scores = some_scores()
-    small = randomisation(scores, n_permutations=500, seed=1)
+    small = randomization(scores, n_permutations=500, seed=1)
 
-    assert randomisation(scores * 1e6, n_permutations=500, seed=1).p == pytest.approx(small.p)
-    assert randomisation(-scores, n_permutations=500, seed=1).p == pytest.approx(small.p)
+    assert randomization(scores * 1e6, n_permutations=500, seed=1).p == pytest.approx(small.p)
+    assert randomization(-scores, n_permutations=500, seed=1).p == pytest.approx(small.p)
 
 
 def test_t_is_that_of_scipy() -> None:
@@ -178,12 +178,12 @@ def test_discriminative_power_is_the_share_of_pairs_told_apart() -> None:
 
 
 def test_a_test_is_stored_and_read_again() -> None:
-    test = randomisation(some_scores(), n_permutations=200, seed=9)
+    test = randomization(some_scores(), n_permutations=200, seed=9)
 
     read = PairTest.from_json(json.loads(json.dumps(test.as_json())))
 
     assert (read.test, read.n_permutations, read.seed, read.is_exact, read.critical) == (
-        "randomisation", 200, 9, False, None
+        "randomization", 200, 9, False, None
     )  # fmt: skip
     assert read.p.tolist() == test.p.tolist()
     assert read.adjusted.tolist() == test.adjusted.tolist()
@@ -193,7 +193,7 @@ def test_a_test_is_stored_and_read_again() -> None:
 def test_progress_counts_up_to_all_permutations() -> None:
     said: list[tuple[int, int]] = []
 
-    randomisation(some_scores(), n_permutations=2500, seed=1, progress=lambda *so_far: said.append(so_far))
+    randomization(some_scores(), n_permutations=2500, seed=1, progress=lambda *so_far: said.append(so_far))
 
     assert said[-1] == (2500, 2500)
     assert all(one < next_ for (one, _), (next_, _) in pairwise(said))
@@ -202,7 +202,7 @@ def test_progress_counts_up_to_all_permutations() -> None:
 @pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((2, 0)), np.array([[0.1, np.nan]])])
 def test_scores_that_are_no_table_of_numbers_are_refused(scores: np.ndarray) -> None:
     with pytest.raises(ValueError, match=r"shape|finite"):
-        randomisation(scores, seed=1)
+        randomization(scores, seed=1)
     with pytest.raises(ValueError, match=r"shape|finite"):
         paired_t(scores)
 
@@ -210,4 +210,4 @@ def test_scores_that_are_no_table_of_numbers_are_refused(scores: np.ndarray) -> 
 @pytest.mark.parametrize(("n_permutations", "seed"), [(0, 1), (10, -1), (10, 2**63)])
 def test_no_permutation_and_a_seed_out_of_range_are_refused(n_permutations: int, seed: int) -> None:
     with pytest.raises(ValueError, match=r"permutations|seed"):
-        randomisation(np.zeros((2, 20)), n_permutations=n_permutations, seed=seed)
+        randomization(np.zeros((2, 20)), n_permutations=n_permutations, seed=seed)

@@ -1,19 +1,20 @@
-"""Leaderboards of protocols that do not score documents one by one: distinct formulae, and near-duplicates."""
+"""Leaderboards of protocols that do not score documents one by one: distinct formulas, and near-duplicates."""
 
 from io import BytesIO
 
 import pytest
 
-from corpus import jobs
-from corpus.models import Collection, Formula, Topic
-from pooling import services
+from assay.formats.qrels.reader import parse_qrels
+from corpus.models import Collection, Formula
+from jobs import services as jobs
 from pooling.models import Pool, PoolEntry, PoolMember, Team
-from scoring.errors import LeaderboardRefused
-from scoring.leaderboard_services import request_leaderboard
+from pooling.runs import services as run_services
+from pooling.teams import services as team_services
+from scoring.evaluations.stored_runs import judged_documents, ranking_of
+from scoring.leaderboards import services as leaderboard_services
+from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.models import Leaderboard, Qrels, Score
-from scoring.qrels_format import parse_qrels
-from scoring.qrels_services import import_qrels
-from scoring.stored_runs import judged_documents, ranking_of
+from scoring.qrels import services as qrels_services
 from tests.factories import (
     make_answer,
     make_collection,
@@ -22,6 +23,7 @@ from tests.factories import (
     make_topic,
     make_track,
 )
+from tracks.models import Topic
 
 pytestmark = pytest.mark.django_db
 
@@ -36,35 +38,37 @@ def formula_team() -> Team:
         Formula.objects.create(
             collection=collection, code=code, post="11", thread="10", place=2, visual=visual
         )
-    track = make_track("formulae", protocol="arqmath-2020-task2", collection=collection)
+    track = make_track("formulas", protocol="arqmath-2020-task2", collection=collection)
     make_topic(track, "B.1")
-    return services.create_team(track=track, name="Ours", members=[])
+    return team_services.create(track=track, name="Ours", members=[])
 
 
 def frozen(team: Team, text: bytes) -> Qrels:
-    return import_qrels(track=team.track, columns=parse_qrels(text), file_name="q", by=make_organizer())
+    return qrels_services.import_file(
+        track=team.track, columns=parse_qrels(text), file_name="q", by=make_organizer()
+    )
 
 
 def submitted(team: Team, content: bytes, kind: str = "primary") -> None:
-    services.submit_run(
+    run_services.submit(
         track=team.track,
         team=team,
         by=make_organizer(),
         file=BytesIO(content),
         file_name="r.tsv",
-        declared=services.Declaration(kind=kind),
+        declared=run_services.Declaration(kind=kind),
     )
 
 
 def board_of(qrels: Qrels) -> Leaderboard:
-    board = request_leaderboard(qrels=qrels, by=make_organizer())
+    board = leaderboard_services.request(qrels=qrels, by=make_organizer())
     assert board.job is not None
     jobs.run(board.job.pk)
     board.refresh_from_db()
     return board
 
 
-def test_runs_of_instances_are_scored_by_distinct_formulae() -> None:
+def test_runs_of_instances_are_scored_by_distinct_formulas() -> None:
     team = formula_team()
     submitted(team, FORMULA_RUN)
 
@@ -85,7 +89,7 @@ def test_a_run_is_read_as_its_protocol_scores_it() -> None:
     assert (ranking.topics.tolist(), ranking.docno.tolist()) == (["B.1"], [b"v1", b"v2"])
 
 
-def test_distinct_formulae_need_a_collection() -> None:
+def test_distinct_formulas_need_a_collection() -> None:
     team = formula_team()
     submitted(team, FORMULA_RUN)
     qrels = frozen(team, b"B.1 0 v1 0\n")
@@ -95,7 +99,7 @@ def test_distinct_formulae_need_a_collection() -> None:
     with pytest.raises(
         LeaderboardRefused, match="collapse_instances: each instance counts as its visually distinct"
     ):
-        request_leaderboard(qrels=qrels, by=make_organizer())
+        leaderboard_services.request(qrels=qrels, by=make_organizer())
 
 
 def tied(topic: Topic, name: str, judged: str, *others: str) -> Pool:
@@ -118,7 +122,7 @@ def tied(topic: Topic, name: str, judged: str, *others: str) -> Pool:
 
 def bolt_qrels(topic: Topic) -> Qrels:
     columns = parse_qrels(b"1 0 t:p:0:5 2\n1 0 other 0\n")
-    return import_qrels(track=topic.track, columns=columns, file_name="q", by=make_organizer())
+    return qrels_services.import_file(track=topic.track, columns=columns, file_name="q", by=make_organizer())
 
 
 def test_near_duplicates_that_a_pool_tied_are_known_to_scoring() -> None:

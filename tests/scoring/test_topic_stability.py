@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from scoring.rank_correlation import kendall_tau
-from scoring.topic_stability import default_sizes, topic_stability
+from assay.statistics.rank_correlation import kendall_tau
+from assay.statistics.topic_stability import default_sizes, topic_stability
 from tests.scoring.test_significance import some_scores
 
 

@@ -12,8 +12,8 @@ import pytrec_eval
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from scoring.__main__ import main
-from scoring.trec_eval.catalogue import MEASURES, NICKNAMES
+from assay.cli.main import main
+from assay.trec_eval.measures.catalog import MEASURES, NICKNAMES
 
 Grades = dict[str, dict[str, int]]
 N_CASES = 15

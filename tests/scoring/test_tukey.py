@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scoring.significance import PairTest
-from scoring.tukey import letters, tiers, tukey_hsd
+from assay.statistics.significance import PairTest
+from assay.statistics.tukey import letters, tiers, tukey_hsd
 from tests.scoring.test_significance import some_scores
 
 
@@ -41,7 +41,7 @@ def test_few_runs_and_topics_come_close_to_all_shuffles() -> None:
         assert p[i, j] == pytest.approx(all_shuffles_p(tenths, i, j), abs=0.012)
 
 
-def test_two_runs_are_a_paired_randomisation_test() -> None:
+def test_two_runs_are_a_paired_randomization_test() -> None:
     tenths = [[1, 4, 2, 7, 3], [3, 5, 2, 9, 9]]
 
     p = tukey_hsd(np.array(tenths) / 10, n_permutations=20_000, seed=1).p
@@ -85,7 +85,7 @@ PINNED = [721.0, 7.0, 54.0]
 
 @pytest.mark.parametrize("n_runs", [2, 3, 8, 9, 65])
 def test_every_shuffle_keeps_the_scores_of_a_topic(n_runs: int) -> None:
-    from scoring.tukey import _shuffled
+    from assay.statistics.tukey import _shuffled
 
     steps = np.arange(n_runs * 3, dtype=np.float64).reshape(n_runs, 3)
 
@@ -98,7 +98,7 @@ def test_every_shuffle_keeps_the_scores_of_a_topic(n_runs: int) -> None:
 
 
 def test_every_run_comes_to_every_place_equally_often() -> None:
-    from scoring.tukey import _shuffled
+    from assay.statistics.tukey import _shuffled
 
     steps = np.arange(5, dtype=np.float64)[:, None]
 
@@ -166,7 +166,7 @@ def by_difference(means: list[float], told_apart_from: float) -> PairTest:
     return PairTest("tukey", np.array(means), p, p)
 
 
-def test_tiers_are_neighbours_that_are_not_told_apart() -> None:
+def test_tiers_are_neighbors_that_are_not_told_apart() -> None:
     assert tiers(by_difference([0.1, 0.5, 0.45, 0.3, 0.4], 0.12)) == [[1, 2, 4], [4, 3], [0]]
 
 

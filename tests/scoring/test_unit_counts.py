@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from scoring.qrels_format import columns_from, parse_qrels
-from scoring.unit_counts import Spread, topic_counts, unit_counts
+from assay.formats.qrels.reader import columns_from, parse_qrels
+from assay.statistics.unit_counts import Spread, topic_counts, unit_counts
 from tests.scoring.files import real_qrels
 
 
@@ -28,7 +28,7 @@ def test_the_real_qrels_of_2020_have_their_published_size(data: Path) -> None:
     assert round(counts.judged.mean, 1) == 508.1
 
 
-def test_the_formulae_of_2021_have_their_published_size(data: Path) -> None:
+def test_the_formulas_of_2021_have_their_published_size(data: Path) -> None:
     official = data / "arqmath" / "qrels" / "qrels.arqmath-2021-task2-official.txt"
 
     counts = unit_counts(parse_qrels(official.read_bytes()), level=2)

@@ -7,13 +7,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus import jobs
-from corpus.models import Track
-from pooling import services as runs
-from scoring import forms
+from jobs import services as jobs
+from pooling.teams import services as team_services
 from scoring.models import Evaluation, Leaderboard, Qrels
+from scoring.qrels import forms as qrels_forms
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.test_qrels_services import NINE
+from tracks.models import Track
 
 CAST = ["organizer", "ada", "member", "other", "stranger", "visitor"]
 
@@ -223,7 +223,7 @@ def test_a_broken_file_is_an_answer_with_line_numbers(
 
 
 def test_a_file_that_is_too_large_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "MAX_BYTES", 10)
+    monkeypatch.setattr(qrels_forms, "MAX_BYTES", 10)
 
     assert "at most 16 MB are accepted" in upload(scene, QRELS)
 
@@ -275,7 +275,7 @@ def test_a_leaderboard_as_a_file_has_what_the_page_has(scored: Scene) -> None:
 
 
 def test_a_spreadsheet_gets_no_formula_and_a_tsv_the_name_itself(scored: Scene) -> None:
-    scored.submit(runs.create_team(track=scored.track, name="=cmd|' /C calc'!A0"), "evil", "10")
+    scored.submit(team_services.create(track=scored.track, name="=cmd|' /C calc'!A0"), "evil", "10")
     board = scored.leaderboard(release="public")
     client = client_of(scored, "visitor")
 
@@ -342,7 +342,7 @@ def test_a_failed_leaderboard_says_why_and_what_to_do(scored: Scene) -> None:
 
 
 def test_hostile_names_are_text(scored: Scene) -> None:
-    team = runs.create_team(track=scored.track, name="<img src=x onerror=alert(1)>")
+    team = team_services.create(track=scored.track, name="<img src=x onerror=alert(1)>")
     scored.submit(team, "<script>alert(1)</script>", "10")
     board = scored.leaderboard(release="public")
     evaluation = board.evaluations.get(run__team=team)

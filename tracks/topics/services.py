@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from django.core.files import File
 from django.db import transaction
 
-from corpus.errors import Refused
-from corpus.importers.topics import MAX_SIZE, BadTopics, TopicRow, comparable, read_labels, read_topics
-from corpus.models import Collection, Document, Import, Topic, Track
-from corpus.services import lock_track
+from assay.errors import Refused
+from assay.formats.topics.reader import MAX_SIZE, BadTopics, TopicRow, comparable, read_labels, read_topics
+from corpus.models import Collection, Document
+from tracks.models import Topic, TopicImport, Track
+from tracks.tracks import services as track_services
 
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
@@ -90,7 +91,7 @@ def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False
 
 def _draft(track: Track) -> Track:
     """The track, locked, if its topics may still change: runs rest on them from its opening on."""
-    current = lock_track(track.pk)
+    current = track_services.lock(track.pk)
     if current.status != Track.Status.DRAFT:
         raise TopicsRefused(
             f"{current} is {current.get_status_display()}: its topics do not change any more."
@@ -104,7 +105,7 @@ def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
     wrong = [row for row in rows if bool(row.latex or row.formula_id) != is_formula]
     if wrong:
         what = "is no formula" if is_formula else "is a formula"
-        asked = "formulae" if is_formula else f"no formulae, but something to find a {protocol.unit} for"
+        asked = "formulas" if is_formula else f"no formulas, but something to find a {protocol.unit} for"
         raise TopicsRefused(
             f"{name}: topic {wrong[0].code} {what}; the topics of {protocol.slug} are {asked}."
         )
@@ -209,8 +210,8 @@ def _count_threads(threads: Mapping[str, Found], track: Track, report: TopicRepo
 def _record(track: Track, data: bytes, name: str, form: str, counts: dict[str, int]) -> None:
     """Keep a trace of what was imported; the file itself is not kept."""
     sha256 = hashlib.sha256(data).hexdigest()
-    Import.objects.create(
-        track=track, format=form, name=name, sha256=sha256, size=len(data), counts=counts, is_complete=True
+    TopicImport.objects.create(
+        track=track, format=form, name=name, sha256=sha256, size=len(data), counts=counts
     )
 
 
@@ -223,7 +224,7 @@ class LabelReport:
 
     def __str__(self) -> str:
         ignored = f"; left out, for they are no labels: {', '.join(self.ignored)}" if self.ignored else ""
-        return f"{self.n_topics} topic{'s' * (self.n_topics != 1)} labelled{ignored}."
+        return f"{self.n_topics} topic{'s' * (self.n_topics != 1)} labeled{ignored}."
 
 
 @transaction.atomic
@@ -236,7 +237,7 @@ def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
         The file cannot be used, or names a topic or a value that there is not; every fault is named.
     """
     labels = read_labels(data, name)
-    current = lock_track(track.pk)
+    current = track_services.lock(track.pk)
     allowed = current.protocol.parsed.topics.labels
     topics = {topic.code: topic for topic in current.topics.all()}
     known = {

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-from corpus.importers import indexes
-from corpus.importers.batch import Malformed
-from corpus.importers.sources import HEAD, BadFile, Form, form_of
+from assay.formats.documents.batch import Malformed
+from assay.formats.documents.sources import HEAD, BadFile, Form, form_of
+from assay.formats.formulas import indexes
 
 CHUNK = 1_500_000  # bytes
 INDEX_CHUNK = 4_000_000  # bytes of a formula index, whose rows are short and quick

@@ -20,8 +20,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from corpus.importers.batch import MAX_NAME, Batch, Malformed, Unusable, array, integer, limited, moment
-from corpus.sanitise import clean_body, clean_comment, clean_text, clean_title
+from assay.formats.documents.batch import (
+    MAX_NAME,
+    Batch,
+    Malformed,
+    Unusable,
+    array,
+    integer,
+    limited,
+    moment,
+)
+from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title
 
 KINDS = ("question", "answer", "document")
 _DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from corpus.errors import Refused
-from corpus.importers import indexes
-from corpus.importers.batch import Unusable
+from assay.errors import Refused
+from assay.formats.documents.batch import Unusable
+from assay.formats.formulas import indexes
 
 BOM = b"\xef\xbb\xbf"
 DUMPS = ("posts", "users", "tags", "comments", "postlinks", "votes")  # in the order in which they go in
@@ -139,6 +139,6 @@ def form_of(head: bytes, name: str) -> Form:
 
 def _index_of(text: bytes, name: str) -> tuple[indexes.Index, int] | None:
     try:
-        return indexes.recognised(text, name)
+        return indexes.recognized(text, name)
     except Unusable as fault:
         raise BadFile(f"{name}, line 1: {fault}.") from None

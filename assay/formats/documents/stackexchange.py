@@ -9,9 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from lxml import etree
 
-from corpus.importers.batch import MAX_NAME, Batch, Malformed, Unusable, array, integer, limited, moment
-from corpus.importers.dump import MAX_ROW, TOO_LONG
-from corpus.sanitise import clean_body, clean_comment, clean_title
+from assay.formats.documents.batch import (
+    MAX_NAME,
+    Batch,
+    Malformed,
+    Unusable,
+    array,
+    integer,
+    limited,
+    moment,
+)
+from assay.formats.documents.dump import MAX_ROW, TOO_LONG
+from assay.html.sanitize import clean_body, clean_comment, clean_title
 
 Row = Mapping[str, str]
 

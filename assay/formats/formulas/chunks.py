@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, repeat
 
-from corpus.importers.batch import AGAIN, MAX_NAME, MAX_TEXT, Packed
-from corpus.importers.indexes import ROW, Index
-from corpus.places import PLACES
+from assay.formats.documents.batch import AGAIN, MAX_NAME, MAX_TEXT, Packed
+from assay.formats.formulas.indexes import ROW, Index
+from assay.formulas.places import PLACES
 
 COLUMNS = "code, post, thread, comment, place, visual, is_visual_given, old_visual, issue, latex"
 FIRST_LINES = 3  # of the rows that are skipped for one reason, as many are named
@@ -68,11 +68,11 @@ def convert(data: bytes, form: str) -> Packed:
     rows, skipped = _checked(data, index)
     n = len(rows.lines)
     tables = _tables(rows.columns, index) if n else {}
-    return Packed(tables, {"formulae": n} if n else {}, dict(skipped.counts), skipped.lines)
+    return Packed(tables, {"formulas": n} if n else {}, dict(skipped.counts), skipped.lines)
 
 
 def names_of(data: bytes, index: Index) -> tuple[dict[str, list[bytes]], Counter[str]]:
-    """The columns of a chunk but for the formulae themselves, and the rows left out by reason."""
+    """The columns of a chunk but for the formulas themselves, and the rows left out by reason."""
     rows, skipped = _checked(data, index)
     columns = {name: list(column) for name, column in rows.columns.items() if name != "formula"}
     if b"\\" in data:
@@ -260,10 +260,10 @@ def _with_places(rows: _Rows, skipped: Skipped) -> _Rows:
 
 
 def _with_lengths(rows: _Rows, skipped: Skipped) -> _Rows:
-    formulae = rows.columns["formula"]
-    if max(map(len, formulae), default=0) <= MAX_TEXT:
+    formulas = rows.columns["formula"]
+    if max(map(len, formulas), default=0) <= MAX_TEXT:
         return rows
-    return rows.filtered([len(one) <= MAX_TEXT for one in formulae], TOO_LONG, skipped)
+    return rows.filtered([len(one) <= MAX_TEXT for one in formulas], TOO_LONG, skipped)
 
 
 def _each_once(rows: _Rows, skipped: Skipped) -> _Rows:
@@ -276,7 +276,7 @@ def _each_once(rows: _Rows, skipped: Skipped) -> _Rows:
 
 
 def _tables(columns: Mapping[str, Sequence[bytes]], index: Index) -> dict[str, bytes]:
-    codes, formulae = columns["id"], columns["formula"]
+    codes, formulas = columns["id"], columns["formula"]
     empty: Iterable[bytes] = repeat(b"")
     is_latex = index.representation == "latex"
     values = (
@@ -290,11 +290,11 @@ def _tables(columns: Mapping[str, Sequence[bytes]], index: Index) -> dict[str, b
         _given(columns["visual_id"]) if "visual_id" in columns else repeat(b"\tf"),
         columns.get("old_visual_id", empty),
         columns.get("issue", empty),
-        formulae if is_latex else empty,
+        formulas if is_latex else empty,
     )
     tables = {"formula": _joined(map(b"\t".join, zip(*values, strict=False)))}
     if not is_latex:
-        pairs = zip(codes, formulae, strict=True)
+        pairs = zip(codes, formulas, strict=True)
         tables["formula_mathml"] = _joined(code + b"\t" + formula for code, formula in pairs if formula)
     return tables
 

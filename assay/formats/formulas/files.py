@@ -1,4 +1,4 @@
-"""Formulae from files alone: formula indexes, and maps from formula id to visual id. A kernel: no Django.
+"""Formulas from files alone: formula indexes, and maps from formula id to visual id. A kernel: no Django.
 
 A map is TSV with a header line: `formula_id` (or `id`), a column whose name begins with `visual`, and if it has them
 `post`, `thread` and `type` (or `post_id`, `thread_id`, `place`); other columns are left aside. Without a header line a
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.formulae import PLACES, Formulae
-from corpus.importers.dump import Readable, Reader
-from corpus.importers.formulae import names_of
-from corpus.importers.indexes import Index
-from corpus.importers.sources import BOM, HEAD, BadFile, files_of, unpacked
+from assay.formats.documents.dump import Readable, Reader
+from assay.formats.documents.sources import BOM, HEAD, BadFile, files_of, unpacked
+from assay.formats.formulas.chunks import names_of
+from assay.formats.formulas.indexes import Index
+from assay.formulas.columns import PLACES, Formulas
 
 BLOCK = 4_000_000  # bytes
 UNKNOWN = (
@@ -35,7 +35,7 @@ Columns = Mapping[str, Sequence[bytes]]  # id, and of post_id, thread_id, type a
 class Read(NamedTuple):
     """What files hold, and how many of their rows were left out for which reason."""
 
-    formulae: Formulae
+    formulas: Formulas
     skipped: Mapping[str, int]
 
 
@@ -49,13 +49,13 @@ class _Part(NamedTuple):
     visual: NDArray[np.bytes_]
 
 
-def read_index(paths: Path | Iterable[Path]) -> Formulae:
-    """The formulae of some files. Rows that cannot be used are left out; `read_files` counts them."""
-    return read_files([paths] if isinstance(paths, Path) else paths).formulae
+def read_index(paths: Path | Iterable[Path]) -> Formulas:
+    """The formulas of some files. Rows that cannot be used are left out; `read_files` counts them."""
+    return read_files([paths] if isinstance(paths, Path) else paths).formulas
 
 
 def read_files(paths: Iterable[Path]) -> Read:
-    """The formulae of some files, and what was left out.
+    """The formulas of some files, and what was left out.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def _part(columns: Columns) -> _Part:
     return _Part(np.array(codes, dtype=np.bytes_), post, thread, np.array(places, dtype=np.uint8), visual)
 
 
-def _joined(parts: Sequence[_Part]) -> Formulae:
+def _joined(parts: Sequence[_Part]) -> Formulas:
     """All rows as one, each formula once."""
     columns = zip(_part({"id": []}), *parts, strict=True)
     whole = [np.concatenate(column) for column in columns]
@@ -160,7 +160,7 @@ def _joined(parts: Sequence[_Part]) -> Formulae:
     place = _last_said(place, place != UNKNOWN, starts)
     place[place == UNKNOWN] = _PLACES[b"answer"]
     post, thread, visual = (_last_said(column, column != b"", starts) for column in (post, thread, visual))
-    return Formulae(code[starts], post, thread, place, visual)
+    return Formulas(code[starts], post, thread, place, visual)
 
 
 def _last_said(values: NDArray[Any], is_said: NDArray[np.bool_], starts: NDArray[np.intp]) -> NDArray[Any]:

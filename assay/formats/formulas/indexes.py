@@ -1,19 +1,19 @@
-"""What a formula index is: its columns, what its formulae are written in, and where its rows begin.
+"""What a formula index is: its columns, what its formulas are written in, and where its rows begin.
 
     v1   id post_id thread_id type formula
     v2   id post_id thread_id type visual_id formula
     v3   id post_id thread_id type comment_id old_visual_id visual_id issue formula
 
 with tabs between. `type` is title, question, answer or comment; the formula is LaTeX, or MathML, presentation (SLT) or
-content (OPT). The index of the topics' own formulae has `topic_id` in place of `post_id`.
+content (OPT). The index of the topics' own formulas has `topic_id` in place of `post_id`.
 """
 
 import re
 from collections import Counter
 from typing import Literal, NamedTuple, cast, get_args
 
-from corpus.importers.batch import Unusable
-from corpus.places import PLACES
+from assay.formats.documents.batch import Unusable
+from assay.formulas.places import PLACES
 
 Representation = Literal["latex", "slt", "opt"]
 REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)
@@ -27,7 +27,7 @@ HEADERS = {
 }
 WIDTHS = {len(header): version for version, header in HEADERS.items()}
 _ALIASES = {"formula_id": "id", "topic_id": "post_id"}
-_FORM = re.compile(r"formulae-(latex|slt|opt)-v([123])(-topics)?")
+_FORM = re.compile(r"formulas-(latex|slt|opt)-v([123])(-topics)?")
 _TYPES = "|".join(PLACES).encode()
 ROW = re.compile(rb'(?:"?[^\t\n"]{0,2000}+"?\t){3}"?(?:%b)"?\t' % _TYPES)
 _PRESENTATION = re.compile(rb"<(?:\w+:)?(?:mi|mo|mn|mrow|mtext|msub|msup|mfrac|mtable|msqrt|mstyle)\b")
@@ -43,8 +43,8 @@ class Index(NamedTuple):
 
     @property
     def form(self) -> str:
-        """Its name as the form of a file, such as `formulae-latex-v2`."""
-        return f"formulae-{self.representation}-v{self.version}{'-topics' * self.is_of_topics}"
+        """Its name as the form of a file, such as `formulas-latex-v2`."""
+        return f"formulas-{self.representation}-v{self.version}{'-topics' * self.is_of_topics}"
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ FORMS = tuple(  # in the order in which they go in: LaTeX first, so that what it
 )
 
 
-def recognised(text: bytes, name: str) -> tuple[Index, int] | None:
+def recognized(text: bytes, name: str) -> tuple[Index, int] | None:
     """What formula index a text begins, and the byte behind its header line; None if it is none.
 
     Raises
@@ -102,7 +102,7 @@ def _counted_version(text: bytes) -> int | None:
 
 
 def _representation(text: bytes, name: str) -> Representation:
-    """Told from the formulae; where they leave it open, from the file's name."""
+    """Told from the formulas; where they leave it open, from the file's name."""
     if _PRESENTATION.search(text):
         return "slt"
     if _CONTENT.search(text):

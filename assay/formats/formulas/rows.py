@@ -1,6 +1,6 @@
-"""Formulae with what they look like, from files alone: formula indexes, and tables of ids and MathML. No Django.
+"""Formulas with what they look like, from files alone: formula indexes, and tables of ids and MathML. No Django.
 
-A table is TSV whose header line names `id` or `formula_id`, and what its formulae are written in: `mathml` or
+A table is TSV whose header line names `id` or `formula_id`, and what its formulas are written in: `mathml` or
 `presentation_mathml`, `latex`, or both; also `visual_id`, if it has them. Fields are quoted as csv quotes them.
 """
 
@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from corpus.importers import formulae
-from corpus.importers.dump import Readable, Reader
-from corpus.importers.indexes import Index
-from corpus.importers.sources import BOM, HEAD, BadFile, files_of, unpacked
+from assay.formats.documents.dump import Readable, Reader
+from assay.formats.documents.sources import BOM, HEAD, BadFile, files_of, unpacked
+from assay.formats.formulas import chunks
+from assay.formats.formulas.indexes import Index
 
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 _ALIASES = {"formula_id": "id", "presentation_mathml": "mathml"}
-_AT = {name: at for at, name in enumerate(formulae.COLUMNS.split(", "))}
+_AT = {name: at for at, name in enumerate(chunks.COLUMNS.split(", "))}
 ROWS = 10_000
 
 
@@ -52,7 +52,7 @@ class Source:
         Raises
         ------
         BadFile
-            A file is neither a formula index nor a table of formulae, or breaks its form.
+            A file is neither a formula index nor a table of formulas, or breaks its form.
         OSError
             A file cannot be opened.
         """
@@ -76,18 +76,18 @@ class Source:
         index = Index.of(reader.form.name)
         if index is None:
             raise BadFile(
-                f"{name} holds {reader.form.name}; a formula index or a table of formulae is wanted."
+                f"{name} holds {reader.form.name}; a formula index or a table of formulas is wanted."
             )
         if index.representation == "opt":
-            raise BadFile(f"{name} holds Content MathML, which says nothing of what formulae look like.")
+            raise BadFile(f"{name} holds Content MathML, which says nothing of what formulas look like.")
         for chunk in reader:
-            packed = formulae.convert(chunk.data, index.form)
+            packed = chunks.convert(chunk.data, index.form)
             self.skipped.update(packed.skipped)
             yield list(_index_rows(packed.tables))
 
 
 def _names(head: bytes) -> list[str] | None:
-    """The columns of a table of formulae, from its first line; None if it is none."""
+    """The columns of a table of formulas, from its first line; None if it is none."""
     first = head.removeprefix(BOM).partition(b"\n")[0].decode(errors="replace").strip()
     words = [word.strip('"').lower() for word in first.split("\t")]
     names = [_ALIASES.get(word, word) for word in words]
@@ -96,7 +96,7 @@ def _names(head: bytes) -> list[str] | None:
 
 
 def _table(content: Readable, name: str, names: Sequence[str]) -> Iterator[list[Row]]:
-    """The rows of a table of formulae.
+    """The rows of a table of formulas.
 
     Raises
     ------

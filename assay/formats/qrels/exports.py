@@ -13,8 +13,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.qrels_columns import QrelsColumns
-from scoring.qrels_format import format_qrels
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import format_qrels
 
 README, CHECKSUMS = "README.md", "SHA256SUMS"
 NO_DATE = (1980, 1, 1, 0, 0, 0)

@@ -1,6 +1,6 @@
 """The quick reader of qrels: text in which every line is beyond doubt, read with whole arrays.
 
-Whatever it declines is read line by line by `scoring.qrels_format`, which says what is wrong; on what both take, both
+Whatever it declines is read line by line by `assay.formats.qrels.reader`, which says what is wrong; on what both take, both
 give the same rows.
 """
 
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import byte_keys, sorted_topics
-from pooling.run_rows import INVISIBLE, NARROW, topics_by_change
-from pooling.words import Places, Text, as_bytes, spans, whole_numbers
+from assay.formats.runs.columns import byte_keys, sorted_topics
+from assay.formats.runs.rows import INVISIBLE, NARROW, topics_by_change
+from assay.formats.tokens import Places, Text, as_bytes, spans, whole_numbers
 
 WIDTH = 4
 HIGHEST = 999

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pooling.run_rows import MAX_DOCNO, MAX_NAME
-from scoring.qrels_columns import QrelsColumns as QrelsColumns
-from scoring.qrels_quick import read_quickly
-from scoring.qrels_tables import header_of, table_rows
+from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
+from assay.formats.qrels.fast import read_quickly
+from assay.formats.qrels.tables import header_of, table_rows
+from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME
 
 # 3, +1, 03 and 3.0; a fraction is caught on its own, to say so.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
@@ -67,7 +67,7 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
 
 
 def parse_qrels(data: bytes, *, scale: int = 1) -> QrelsColumns:
-    """Read a qrels file: four columns, or a table with a header (`scoring.qrels_tables`).
+    """Read a qrels file: four columns, or a table with a header (`assay.formats.qrels.tables`).
 
     Every grade is multiplied by `scale`, which makes whole numbers of fractions such as the mean of three judges.
 

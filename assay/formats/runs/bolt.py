@@ -10,11 +10,11 @@ thread's id, so it is read from its end. White space in a passage counts as one 
 import re
 from collections.abc import Mapping
 
-from pooling.containers import Limits
-from pooling.reports import Tally
-from pooling.run_checks import Expected
-from pooling.run_rows import MAX_NAME, quoted, score_of
-from pooling.run_xml import Elements
+from assay.formats.compression import Limits
+from assay.formats.reports import Tally
+from assay.formats.runs.rows import MAX_NAME, quoted, score_of
+from assay.formats.runs.rules import Expected
+from assay.formats.runs.xml import Elements
 
 NEEDED = ("team", "date", "eval", "subtask", "run", "contact")
 ACCEPTED = "bolt-ir-submission > response > cite, the passage as text."

@@ -159,7 +159,7 @@ PASSES = 16  # by which groups of about as many rows are sorted; larger ones go 
 def _by_docno(rows: NDArray[np.intp], tied: NDArray[np.bool_], docno: NDArray[np.bytes_]) -> NDArray[np.intp]:
     """Rows of groups that tie, each group by docno, descending. `tied`: whether a row belongs to the one above.
 
-    Groups are small as a rule, and a general sort gains nothing by it: so first neighbours that stand the wrong way
+    Groups are small as a rule, and a general sort gains nothing by it: so first neighbors that stand the wrong way
     round change places, pairs that begin in even and in odd rows by turns, until none does.
     """
     keys = byte_keys(docno[rows])

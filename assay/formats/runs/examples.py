@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from pooling.run_checks import NOUNS
-from pooling.run_format import forms_of
-from pooling.run_rows import Form
-from protocols.schema import Protocol
+from assay.formats.runs.reader import forms_of
+from assay.formats.runs.rows import Form
+from assay.formats.runs.rules import NOUNS
+from assay.protocols.schema import Protocol
 
 EXAMPLES = {
     "arqmath-5": "A.1\t2817\t1\t0.9531\tOwls-main",

@@ -8,13 +8,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from pooling.columns import RunColumns
-from pooling.containers import Limits, Unreadable, opened, unwrap
-from pooling.run_format import check_run
-from protocols.schema import Protocol
-from scoring.duplicates import DuplicatesError, parse_duplicates, with_duplicates
-from scoring.matching import JudgedDocuments
-from scoring.qrels_format import QrelsColumns, QrelsError, parse_qrels
+from assay.evaluation.duplicates import DuplicatesError, parse_duplicates, with_duplicates
+from assay.evaluation.matching import JudgedDocuments
+from assay.formats.compression import Limits, Unreadable, opened, unwrap
+from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import check_run
+from assay.protocols.schema import Protocol
 
 STDIN = "-"
 SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res"}

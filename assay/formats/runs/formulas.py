@@ -1,6 +1,6 @@
-"""What is checked on runs of formulae: that each formula is known, and stands in the post that its line names.
+"""What is checked on runs of formulas: that each formula is known, and stands in the post that its line names.
 
-Formulae in comments are no answers: lines with one are left out and counted, as the guidelines of ARQMath say.
+Formulas in comments are no answers: lines with one are left out and counted, as the guidelines of ARQMath say.
 """
 
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.formulae import PLACES, Formulae
-from pooling.reports import FIRST_LINES, Tally
-from pooling.run_checks import RunRows
+from assay.formats.reports import FIRST_LINES, Tally
+from assay.formats.runs.rules import RunRows
+from assay.formulas.columns import PLACES, Formulas
 
-FormulaLookup = Callable[[NDArray[np.bytes_]], Formulae]  # of an array of distinct ids those that are known
+FormulaLookup = Callable[[NDArray[np.bytes_]], Formulas]  # of an array of distinct ids those that are known
 COMMENT = PLACES.index("comment")
 _UNKNOWN = (
     "unknown-formula",
@@ -27,7 +27,7 @@ _ELSEWHERE = (
 
 
 def without_comments(rows: RunRows, lookup: FormulaLookup, tally: Tally) -> RunRows:
-    """The rows whose formulae stand in posts; complains of those that are unknown or stand in another post."""
+    """The rows whose formulas stand in posts; complains of those that are unknown or stand in another post."""
     distinct, inverse = np.unique(rows.docno, return_inverse=True)
     known = lookup(distinct)
     at = known.rows(distinct)[inverse]
@@ -51,8 +51,8 @@ def _left(rows: RunRows, is_remark: NDArray[np.bool_], tally: Tally) -> RunRows:
     n = int(is_remark.sum())
     tally.warning(
         "formula-in-comment",
-        f"{n:,} of {len(rows.docno):,} lines name formulae of comments and were left out",
-        "Formulae of questions and answers; a comment is no answer.",
+        f"{n:,} of {len(rows.docno):,} lines name formulas of comments and were left out",
+        "Formulas of questions and answers; a comment is no answer.",
         n=n,
         numbers=_first(rows.number[is_remark]),
     )

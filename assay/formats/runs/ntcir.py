@@ -3,17 +3,17 @@
     results > run[runtag] > result[for] > hit[xref, score, rank] > formula[xref, for]
 
 A single `run` or `result` as the first element is taken too; what else stands in a hit (qvar) is passed over. `for`
-names the topic. A hit is one row: where formulae are judged, its id is the `xref` of its formula if it names one, else
+names the topic. A hit is one row: where formulas are judged, its id is the `xref` of its formula if it names one, else
 its own. A hit may leave out its score if all hits of its topic do; their ranks order them.
 """
 
 from collections.abc import Mapping
 
-from pooling.containers import Limits
-from pooling.reports import Tally
-from pooling.run_checks import Expected
-from pooling.run_rows import MAX_NAME, rank_of, score_of
-from pooling.run_xml import Elements
+from assay.formats.compression import Limits
+from assay.formats.reports import Tally
+from assay.formats.runs.rows import MAX_NAME, rank_of, score_of
+from assay.formats.runs.rules import Expected
+from assay.formats.runs.xml import Elements
 
 INSIDE = {"run": {"results", ""}, "result": {"run", "results", ""}, "hit": {"result"}}
 ACCEPTED = "results > run > result > hit > formula."
@@ -28,7 +28,7 @@ class NtcirElements(Elements):
         self._topic: str | None = None
         self._hit: Mapping[str, str] | None = None
         self._number = 0
-        self._formulae: list[str] = []
+        self._formulas: list[str] = []
         self._n_hits = 0  # of the result
         self._scored: dict[str, bool] = {}  # by topic
         self._unscored_lines: list[int] = []
@@ -43,9 +43,9 @@ class NtcirElements(Elements):
             self._n_hits = 0
         elif name == "hit":
             self.count_ranked()
-            self._hit, self._number, self._formulae = attributes, number, []
+            self._hit, self._number, self._formulas = attributes, number, []
         elif name == "formula" and parent == "hit" and attributes.get("xref", "").strip():
-            self._formulae.append(attributes["xref"].strip())
+            self._formulas.append(attributes["xref"].strip())
 
     def end(self, name: str, parent: str) -> None:
         if name == "hit" and parent == "result" and self._hit is not None:
@@ -65,15 +65,15 @@ class NtcirElements(Elements):
             self.count_tag(self._tag, self._number)
 
     def _id_of(self, hit: Mapping[str, str]) -> str | None:
-        if self.expected.noun[0] == "formula" and self._formulae:
-            if len(set(self._formulae)) > 1:
+        if self.expected.noun[0] == "formula" and self._formulas:
+            if len(set(self._formulas)) > 1:
                 self.tally.warning(
-                    "several-formulae",
-                    "the hit names several formulae; the first of them is ranked",
+                    "several-formulas",
+                    "the hit names several formulas; the first of them is ranked",
                     "One formula in a hit.",
                     self._number,
                 )
-            return self._formulae[0]
+            return self._formulas[0]
         return self.attribute(hit, "hit", "xref", self._number)
 
     def _score_and_rank(self, hit: Mapping[str, str]) -> tuple[float | None, int]:

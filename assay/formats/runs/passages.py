@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
-from pooling.nearduplicates import leaders
-from pooling.reports import FIRST_LINES, Tally
-from pooling.run_checks import NearDuplicates
-from protocols.schema import Protocol
+from assay.formats.reports import FIRST_LINES, Tally
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.rules import NearDuplicates
+from assay.pools.near_duplicates import leaders
+from assay.protocols.schema import Protocol
 
 
 def near_duplicates_of(protocol: Protocol) -> NearDuplicates | None:

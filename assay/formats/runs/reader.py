@@ -1,7 +1,7 @@
 """Reading and checking a run, from the bytes of a file to columns and a report.
 
 What a file holds is told by its first bytes: XML goes to the readers of `run_xml`, anything else to that of
-`run_lines`. The score alone decides the order (`pooling.columns`).
+`run_lines`. The score alone decides the order (`assay.formats.runs.columns`).
 """
 
 import codecs
@@ -16,18 +16,18 @@ from typing import BinaryIO
 
 import numpy as np
 
-from pooling.columns import RunColumns
-from pooling.containers import Limits, Unreadable, opened, unwrap
-from pooling.formula_checks import FormulaLookup, without_comments
-from pooling.lines import UTF16, Lines, shown
-from pooling.reports import Report, Tally
-from pooling.run_checks import NO_ROWS, Expected, RunRows, UnitLookup, check_rows, warn_of_rows
-from pooling.run_lines import LineReader
-from pooling.run_passages import near_duplicates_of, warn_of_near_duplicates
-from pooling.run_rows import LINE_FORMS, Form
-from pooling.run_xml import XmlForm, XmlReader
-from pooling.xml_forms import XML_FORMS
-from protocols.schema import Protocol
+from assay.formats.compression import Limits, Unreadable, opened, unwrap
+from assay.formats.lines import UTF16, Lines, shown
+from assay.formats.reports import Report, Tally
+from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.formulas import FormulaLookup, without_comments
+from assay.formats.runs.passages import near_duplicates_of, warn_of_near_duplicates
+from assay.formats.runs.rows import LINE_FORMS, Form
+from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, UnitLookup, check_rows, warn_of_rows
+from assay.formats.runs.text import LineReader
+from assay.formats.runs.xml import XmlForm, XmlReader
+from assay.formats.runs.xml_forms import XML_FORMS
+from assay.protocols.schema import Protocol
 
 FORMS: dict[str, Form | XmlForm] = {**LINE_FORMS, **XML_FORMS}
 XML_START = re.compile(rb"\s*<[A-Za-z_?!]")
@@ -60,7 +60,7 @@ def check_run(
     name: str,
     topics: Collection[str] | None = None,
     units: UnitLookup | None = None,
-    formulae: FormulaLookup | None = None,
+    formulas: FormulaLookup | None = None,
     limits: Limits | None = None,
     is_quick: bool = False,
 ) -> CheckedRun:
@@ -71,7 +71,7 @@ def check_run(
     source : a path, also of a pipe; or a seekable binary file, which is read from its start and not closed.
     topics : the codes that a run may name; None if they are not known.
     units : tells of distinct docnos whether each is a unit of the collection; None if that is not loaded.
-    formulae : for runs of formulae, gives those of distinct ids that are known; None if none are.
+    formulas : for runs of formulas, gives those of distinct ids that are known; None if none are.
     is_quick : the columns alone are wanted. What is refused is the same; there are no warnings of rows and no sha256.
 
     Raises
@@ -85,7 +85,7 @@ def check_run(
     limits = limits or Limits()
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         forms = forms_of(protocol)
-        return _Check(file, name, expected, limits, forms, formulae=formulae, is_quick=is_quick).run()
+        return _Check(file, name, expected, limits, forms, formulas=formulas, is_quick=is_quick).run()
 
 
 def forms_of(protocol: Protocol) -> list[Form | XmlForm]:
@@ -110,7 +110,7 @@ class _Check:
         limits: Limits,
         forms: list[Form | XmlForm],
         *,
-        formulae: FormulaLookup | None,
+        formulas: FormulaLookup | None,
         is_quick: bool,
     ) -> None:
         self.file = file
@@ -118,7 +118,7 @@ class _Check:
         self.expected = expected
         self.limits = limits
         self.forms = forms
-        self.formulae = formulae
+        self.formulas = formulas
         self.is_quick = is_quick
         self.reader: LineReader | XmlReader | None = None
         self.tally = Tally()
@@ -129,8 +129,8 @@ class _Check:
         is_whole = self._read(size)
         rows = self.reader.rows() if self.reader else NO_ROWS
         columns = None
-        if is_whole and self.formulae is not None and len(rows.score):
-            rows = without_comments(rows, self.formulae, self.tally)
+        if is_whole and self.formulas is not None and len(rows.score):
+            rows = without_comments(rows, self.formulas, self.tally)
         if is_whole and len(rows.score):
             check_rows(rows, self.expected, self.tally)
             if not self.tally.has_unrepairable_errors:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.reports import Tally
-from pooling.words import Text, as_bytes, decimals, spans, whole_numbers
+from assay.formats.reports import Tally
+from assay.formats.tokens import Text, as_bytes, decimals, spans, whole_numbers
 
 MAX_DOCNO = 400  # bytes
 MAX_NAME = 100  # bytes of a topic's code or a tag

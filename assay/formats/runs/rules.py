@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns, byte_keys, has_equal, tied_rows
-from pooling.containers import Limits
-from pooling.reports import DISTINCT, FIRST_LINES, Tally
-from protocols.schema import RunRules
+from assay.formats.compression import Limits
+from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
+from assay.formats.runs.columns import RunColumns, byte_keys, has_equal, tied_rows
+from assay.protocols.schema import RunRules
 
 NOUNS = {
-    "formula": ("formula", "formulae"),
-    "visually-distinct-formula": ("formula", "formulae"),
+    "formula": ("formula", "formulas"),
+    "visually-distinct-formula": ("formula", "formulas"),
     "passage": ("citation", "citations"),
 }
 NAMED = 20  # missing topics that are named
@@ -109,7 +109,7 @@ _TREC = (
 
 
 def _is_trec(rows: RunRows) -> bool:
-    """Whether lines of formulae are TREC's lines: both have six columns, but TREC's second one says nothing."""
+    """Whether lines of formulas are TREC's lines: both have six columns, but TREC's second one says nothing."""
     is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
     return is_repeated and bool((rows.docno == rows.docno[0]).all())
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pooling.containers import Limits
-from pooling.lines import LineNotes, Lines, n_lines
-from pooling.reports import Tally
-from pooling.run_checks import NO_ROWS, Expected, RunRows, check_tags
-from pooling.run_rows import RANK, SCORE, Form, Rows, read_patiently, read_regular
+from assay.formats.compression import Limits
+from assay.formats.lines import LineNotes, Lines, n_lines
+from assay.formats.reports import Tally
+from assay.formats.runs.rows import RANK, SCORE, Form, Rows, read_patiently, read_regular
+from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, check_tags
 
 SAMPLE = 50  # lines by which the form is told
 HEADER_WORDS = {

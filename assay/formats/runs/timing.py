@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from pooling.containers import Limits, Unreadable, opened, unwrap
-from pooling.lines import Lines, shown
-from pooling.reports import Complaint, Report, Tally
-from pooling.run_rows import MAX_NAME, SCORE, quoted
-from protocols.schema import Protocol
+from assay.formats.compression import Limits, Unreadable, opened, unwrap
+from assay.formats.lines import Lines, shown
+from assay.formats.reports import Complaint, Report, Tally
+from assay.formats.runs.rows import MAX_NAME, SCORE, quoted
+from assay.protocols.schema import Protocol
 
 PARTED = re.compile(rb"[\s,;]+")
 TITLE = "topic seconds"

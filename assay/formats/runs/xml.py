@@ -15,10 +15,10 @@ from xml.parsers import expat
 
 import numpy as np
 
-from pooling.containers import Limits
-from pooling.reports import Tally
-from pooling.run_checks import NO_ROWS, Expected, RunRows, check_tags
-from pooling.run_rows import INVISIBLE, MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.compression import Limits
+from assay.formats.reports import Tally
+from assay.formats.runs.rows import INVISIBLE, MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, check_tags
 
 MAX_DEPTH = 64  # elements within one another
 MAX_TAG = 1 << 17  # bytes of one tag, comment or other piece that cannot be read in parts

@@ -1,8 +1,8 @@
 """The forms of run in XML, by the names that protocols give them."""
 
-from pooling.run_bolt import BoltElements
-from pooling.run_ntcir import NtcirElements
-from pooling.run_xml import XmlForm
+from assay.formats.runs.bolt import BoltElements
+from assay.formats.runs.ntcir import NtcirElements
+from assay.formats.runs.xml import XmlForm
 
 XML_FORMS = {
     form.name: form

@@ -1,4 +1,4 @@
-"""Topics of BOLT IR, as rows of `corpus.importers.topics`.
+"""Topics of BOLT IR, as rows of `assay.formats.topics.reader`.
 
 XML: `<bolt-ir-topics><topic number><query/><language-target lang/><description/><properties/><rules/></topic>...`. The
 query becomes the title, the language a tag, the description the body, the rules the narrative; properties
@@ -44,7 +44,7 @@ def _labels(properties: "etree._Element | None") -> dict[str, str]:
 
 
 def _paragraphs(text: str) -> str:
-    """Plain text as HTML: blank lines part its paragraphs. Sanitising it is for who reads the row."""
+    """Plain text as HTML: blank lines part its paragraphs. Sanitizing it is for who reads the row."""
     parts = [part.strip() for part in text.split("\n\n")]
     return "".join(f"<p>{escape(part)}</p>" for part in parts if part)
 

@@ -1,4 +1,4 @@
-r"""Topics of NTCIR's MathIR tasks, as rows of `corpus.importers.topics`: its XML, and a code and a formula a line.
+r"""Topics of NTCIR's MathIR tasks, as rows of `assay.formats.topics.reader`: its XML, and a code and a formula a line.
 
 XML: `<topics><topic><num/><query><formula id><m:math>...</m:math></formula><keyword/></query></topic>...`, in which
 the LaTeX of a formula is an annotation of its MathML. A wildcard there is `\qvar@construct{x}`, in the lines
@@ -36,13 +36,13 @@ def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _of_topic(topic: "etree._Element") -> dict[str, Any]:
-    formulae = [(formula.get("id") or "", _latex(formula)) for formula in topic.iter("{*}formula")]
+    formulas = [(formula.get("id") or "", _latex(formula)) for formula in topic.iter("{*}formula")]
     keywords = [_text(keyword) for keyword in topic.iter("{*}keyword")]
-    formula_id, latex = formulae[0] if formulae else ("", "")
+    formula_id, latex = formulas[0] if formulas else ("", "")
     return {
         "code": _text(topic.find("{*}num")),
         "title": ", ".join(filter(None, keywords)),
-        "body": "".join(f"<p>{_shown(name, tex)}</p>" for name, tex in formulae),
+        "body": "".join(f"<p>{_shown(name, tex)}</p>" for name, tex in formulas),
         "narrative": _text(topic.find("{*}narrative")) or None,
         "formula_id": formula_id,
         "latex": latex,
@@ -58,7 +58,7 @@ def _latex(formula: "etree._Element") -> str:
 
 
 def _shown(name: str, latex: str) -> str:
-    """A formula as posts have it. Sanitising it is for who reads the row."""
+    """A formula as posts have it. Sanitizing it is for who reads the row."""
     return f'<span class="math-container" id="{escape(name)}">${escape(latex)}$</span>' if latex else ""
 
 

@@ -1,9 +1,9 @@
 """Topic files (ARQMath's XML, or one JSON object a line) and label files (CSV or JSON), read whole and checked whole.
 
-XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulae with `<Formula_Id/>` and
+XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulas with `<Formula_Id/>` and
 `<Latex/>` too; the topic's own question may be named by an attribute `thread` or `post_id`. Also the topics of
-NTCIR's MathIR tasks, as XML or as a code and a formula a line (`corpus.importers.ntcir_topics`), and those of BOLT IR
-(`corpus.importers.bolt_topics`).
+NTCIR's MathIR tasks, as XML or as a code and a formula a line (`assay.formats.topics.ntcir`), and those of BOLT IR
+(`assay.formats.topics.bolt`).
 
 JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels` (object),
 `thread`, `formula_id`, `latex`; only `code` must be there.
@@ -23,11 +23,11 @@ from typing import Any, cast
 
 from lxml import etree
 
-from corpus.importers import bolt_topics, ntcir_topics
-from corpus.importers.batch import Unusable
-from corpus.importers.jsonl import docno_of, tags_of, text_of
-from corpus.importers.sources import BOM, HEAD, BadFile, form_of
-from corpus.sanitise import clean_body, clean_text, clean_title
+from assay.formats.documents.batch import Unusable
+from assay.formats.documents.jsonl import docno_of, tags_of, text_of
+from assay.formats.documents.sources import BOM, HEAD, BadFile, form_of
+from assay.formats.topics import bolt, ntcir
+from assay.html.sanitize import clean_body, clean_text, clean_title
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
 MAX_CODE = 100  # bytes, as in runs and qrels
@@ -41,7 +41,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class TopicRow:
-    """A topic as its file gives it; texts are sanitised."""
+    """A topic as its file gives it; texts are sanitized."""
 
     line: int
     code: str
@@ -90,12 +90,12 @@ def read_topics(data: bytes, name: str) -> list[TopicRow]:
 
 def _rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     text = data.removeprefix(BOM).decode(errors="replace")
-    if ntcir_topics.is_lines(text):
-        return ntcir_topics.rows_of_lines(text)
+    if ntcir.is_lines(text):
+        return ntcir.rows_of_lines(text)
     form = form_of(data[:HEAD], name).name
-    if form not in {"topics", "jsonl", bolt_topics.ROOT}:
+    if form not in {"topics", "jsonl", bolt.ROOT}:
         raise BadFile(
-            f"{name} holds <{form}>; a topic file holds <Topics> or <{bolt_topics.ROOT}>, or one JSON object a line, "
+            f"{name} holds <{form}>; a topic file holds <Topics> or <{bolt.ROOT}>, or one JSON object a line, "
             "or a code and a formula a line with a tab between."
         )
     return _json_rows(data, name) if form == "jsonl" else _xml_rows(data, name)
@@ -117,10 +117,10 @@ def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
     if root.getroottree().docinfo.internalDTD is not None:
         raise BadFile(f"{name} has a DOCTYPE; none is taken, for entities are never expanded.")
-    if root.tag == bolt_topics.ROOT:
-        yield from bolt_topics.rows_of_xml(root)
+    if root.tag == bolt.ROOT:
+        yield from bolt.rows_of_xml(root)
         return
-    yield from ntcir_topics.rows_of_xml(root)
+    yield from ntcir.rows_of_xml(root)
     for element in root.iterchildren("Topic"):
         yield cast("int", element.sourceline), _of_element(element)
 
@@ -191,7 +191,7 @@ def _labels(labels: object) -> dict[str, str]:
 
 
 def comparable(title: str) -> str:
-    """A sanitised title's bare words and LaTeX: two forms of one title give the same."""
+    """A sanitized title's bare words and LaTeX: two forms of one title give the same."""
     return _SPACE.sub(" ", _DOLLARS.sub("", unescape(_MARKUP.sub("", title)))).strip().casefold()
 
 

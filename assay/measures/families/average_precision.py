@@ -1,9 +1,9 @@
 """Average precision."""
 
-from protocols.measure_names import Measure
-from scoring.matching import Hits, JudgedDocuments, position_in_topic
-from scoring.measures.parts import relevant, share, sums, top
-from scoring.measures.registry import Values, kernel
+from assay.evaluation.matching import Hits, JudgedDocuments, position_in_topic
+from assay.measures.names import Measure
+from assay.measures.parts import relevant, share, sums, top
+from assay.measures.registry import Values, kernel
 
 
 @kernel("AP", "GMAP")

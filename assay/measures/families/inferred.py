@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from protocols.measure_names import Measure
-from scoring.matching import Hits, JudgedDocuments, count_above
-from scoring.measures.parts import share, sums
-from scoring.measures.registry import Values, kernel
+from assay.evaluation.matching import Hits, JudgedDocuments, count_above
+from assay.measures.names import Measure
+from assay.measures.parts import share, sums
+from assay.measures.registry import Values, kernel
 
 EPSILON = 1e-5
 

@@ -1,17 +1,17 @@
-"""Normalised discounted cumulative gain."""
+"""Normalized discounted cumulative gain."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.measure_names import Measure
-from scoring.matching import Hits, JudgedDocuments
-from scoring.measures.parts import discounts, share, sums, top
-from scoring.measures.registry import Values, kernel
+from assay.evaluation.matching import Hits, JudgedDocuments
+from assay.measures.names import Measure
+from assay.measures.parts import discounts, share, sums, top
+from assay.measures.registry import Values, kernel
 
 
 @kernel("nDCG")
 def ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Normalised discounted cumulative gain, of the top k ranks where k is given.
+    """Normalized discounted cumulative gain, of the top k ranks where k is given.
 
     The gain is the grade, or 2^grade - 1 for `dcg=exp-log2`; the discount is log2(rank + 1); the ideal is over all
     judged documents, the same for a primed measure. The level has no part in it.

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from protocols.measure_names import Measure
-from scoring.matching import Hits, JudgedDocuments
-from scoring.measures.parts import sums, top
-from scoring.measures.registry import Values, kernel
+from assay.evaluation.matching import Hits, JudgedDocuments
+from assay.measures.names import Measure
+from assay.measures.parts import sums, top
+from assay.measures.registry import Values, kernel
 
 
 @kernel("RBP")

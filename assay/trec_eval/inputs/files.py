@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns, byte_keys, trec_order
-from scoring.qrels_columns import QrelsColumns
-from scoring.trec_eval.errors import NOT_COMPUTED, FileError
-from scoring.trec_eval.lines import LineError, Lines
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.runs.columns import RunColumns, byte_keys, trec_order
+from assay.trec_eval.errors import NOT_COMPUTED, FileError
+from assay.trec_eval.inputs.lines import LineError, Lines
 
 STDIN = "-"
 # Topics are kept as text in which each character is one byte: sorted so, they are sorted by bytes.

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.matching import JudgedDocuments
-from scoring.measures import Values
-from scoring.trec_eval.catalogue import MEASURES
-from scoring.trec_eval.files import read_grouped_qrels, read_run
-from scoring.trec_eval.options import Options
-from scoring.trec_eval.parameters import Parameters
-from scoring.trec_eval.ranked import Compute
-from scoring.trec_eval.reading import Reading, n_lines
-from scoring.trec_eval.view import View
+from assay.evaluation.matching import JudgedDocuments
+from assay.measures import Values
+from assay.trec_eval.inputs.files import read_grouped_qrels, read_run
+from assay.trec_eval.inputs.reading import Reading, n_lines
+from assay.trec_eval.measures.catalog import MEASURES
+from assay.trec_eval.measures.parameters import Parameters
+from assay.trec_eval.measures.ranked import Compute
+from assay.trec_eval.measures.view import View
+from assay.trec_eval.options import Options
 
 
 def read(options: Options) -> Reading:

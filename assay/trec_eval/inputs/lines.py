@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.words import Places, Text, as_bytes, decimals, spans, whole_numbers
+from assay.formats.tokens import Places, Text, as_bytes, decimals, spans, whole_numbers
 
 HASH, NEWLINE, RETURN = 35, 10, 13
 # What C's isspace takes for white space; other control characters are parts of words.

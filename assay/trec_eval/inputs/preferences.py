@@ -5,13 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from pooling.columns import RunColumns
-from scoring.trec_eval.files import BYTES, Preference, read_preferences, read_qrels_as_preferences, read_run
-from scoring.trec_eval.options import Options
-from scoring.trec_eval.parameters import Parameters
-from scoring.trec_eval.preferences import Preferences, preferences_of
-from scoring.trec_eval.preferred import COMPUTED
-from scoring.trec_eval.reading import Reading, n_lines
+from assay.formats.runs.columns import RunColumns
+from assay.trec_eval.inputs.files import (
+    BYTES,
+    Preference,
+    read_preferences,
+    read_qrels_as_preferences,
+    read_run,
+)
+from assay.trec_eval.inputs.reading import Reading, n_lines
+from assay.trec_eval.measures.parameters import Parameters
+from assay.trec_eval.measures.preferences import Preferences, preferences_of
+from assay.trec_eval.measures.preferred import COMPUTED
+from assay.trec_eval.options import Options
 
 
 def read(options: Options) -> Reading:

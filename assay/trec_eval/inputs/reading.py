@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
-from scoring.trec_eval.files import TrecRun
-from scoring.trec_eval.parameters import Parameters
+from assay.formats.runs.columns import RunColumns
+from assay.trec_eval.inputs.files import TrecRun
+from assay.trec_eval.measures.parameters import Parameters
 
 
 class Reading(NamedTuple):

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from scoring.trec_eval import gains, ranked
-from scoring.trec_eval.errors import USAGE, TrecEvalError
-from scoring.trec_eval.parameters import Kind
+from assay.trec_eval.errors import USAGE, TrecEvalError
+from assay.trec_eval.measures import gains, ranked
+from assay.trec_eval.measures.parameters import Kind
 
 Relevance = Literal["any", "qrels", "groups", "preferences"]
 Summary = Literal["mean", "sum", "geometric mean", "number of topics", "tag", "none"]
@@ -93,10 +93,10 @@ MEASURES: dict[str, TrecMeasure] = {
     "binG": TrecMeasure(
         ranked.binary_gain, "mean over relevant documents of 1 / log2(2 + nonrelevant ones above)"
     ),
-    "G": _gain(gains.normalised_gain, "gain by log2(2 + ideal gain so far - gain so far), normalised"),
+    "G": _gain(gains.normalized_gain, "gain by log2(2 + ideal gain so far - gain so far), normalized"),
     "dcg": _gain(gains.dcg, "discounted cumulative gain"),
     "ideal_dcg": _gain(gains.ideal_dcg, "discounted cumulative gain of the best ranking"),
-    "ndcg": TrecMeasure(gains.ndcg, "normalised discounted cumulative gain", "pairs"),
+    "ndcg": TrecMeasure(gains.ndcg, "normalized discounted cumulative gain", "pairs"),
     "ndcg_rel": _gain(gains.ndcg_of_relevant, "mean of nDCG at the ranks of relevant documents"),
     "Rndcg": _gain(gains.ndcg_at_levels, "mean of nDCG at the ranks where the ideal gain drops"),
     "ndcg_cut": _at_ranks(ranked.family_at_ranks("nDCG"), "nDCG at ranks"),
@@ -176,7 +176,7 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 
 
 def asked_for(words: Sequence[str]) -> dict[str, str | None]:
-    """The measures that -m names, in the order of the catalogue, with the parameters that it gives them, if any.
+    """The measures that -m names, in the order of the catalog, with the parameters that it gives them, if any.
 
     Of several parameters for one measure the first are taken, as trec_eval takes them.
 

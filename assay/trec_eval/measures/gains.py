@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.measures import Values
-from scoring.measures.parts import discounts
-from scoring.trec_eval.parameters import Parameters
-from scoring.trec_eval.view import View
+from assay.measures import Values
+from assay.measures.parts import discounts
+from assay.trec_eval.measures.parameters import Parameters
+from assay.trec_eval.measures.view import View
 
 COST_OF_A_DOCUMENT = 1.0  # of G: what a rank costs at least, however little the ideal gains there
 PERSISTENCE = 0.9  # of a reader, in rank-biased precision
@@ -124,7 +124,7 @@ def ndcg_at_levels(topic: Gained) -> float:
     return float(np.cumsum(values)[-1]) / len(values)
 
 
-def normalised_gain(topic: Gained) -> float:
+def normalized_gain(topic: Gained) -> float:
     """G: the gain of each document by log2(2 + what could have been gained so far - what was), by the whole gain."""
     if not len(topic.ideal):
         return 0.0

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from scoring.trec_eval.errors import UNREADABLE, TrecEvalError
+from assay.trec_eval.errors import UNREADABLE, TrecEvalError
 
 WHOLE = r"\s*([+-]?\d{1,18})(?:\.\d*)?"
 GRADE = r"\+?\d{1,9}"

@@ -1,4 +1,4 @@
-"""How many of the judges' preferences between two documents a ranking fulfils.
+"""How many of the judges' preferences between two documents a ranking fulfills.
 
 The documents of a topic that anybody judged get a place: those returned first, in the order of the run, then the
 others. A group of judges (one information need) prefers documents by levels; its parts are lists of its own, and what
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.trec_eval.errors import NOT_COMPUTED, TrecEvalError
-from scoring.trec_eval.files import Preference
+from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError
+from assay.trec_eval.inputs.files import Preference
 
 Matrix = NDArray[np.bool_]
 UNRATED = np.nan

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scoring.trec_eval.preferences import Counts, Group, Matrix, Preferences
+from assay.trec_eval.measures.preferences import Counts, Group, Matrix, Preferences
 
 OfTopic = Callable[[Preferences], float]
 

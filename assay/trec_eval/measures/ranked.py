@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scoring.matching import position_in_topic
-from scoring.measures import Values
-from scoring.measures.interpolated import interpolated_precision, recall_points
-from scoring.measures.parts import counts, discounts, share, sums, top
-from scoring.trec_eval.errors import NOT_COMPUTED, TrecEvalError
-from scoring.trec_eval.parameters import Parameters
-from scoring.trec_eval.view import View
+from assay.evaluation.matching import position_in_topic
+from assay.measures import Values
+from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.parts import counts, discounts, share, sums, top
+from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError
+from assay.trec_eval.measures.parameters import Parameters
+from assay.trec_eval.measures.view import View
 
 Compute = Callable[[View, Parameters], list[Values]]
 LEAST_OF_GEOMETRIC_MEAN = 1e-5

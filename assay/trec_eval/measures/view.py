@@ -7,12 +7,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pooling.columns import RunColumns
-from protocols.measure_names import Measure
-from scoring.matching import Hits, JudgedDocuments
-from scoring.measures import KERNELS, Values
-from scoring.measures.parts import counts, relevant
-from scoring.trec_eval.options import Options
+from assay.evaluation.matching import Hits, JudgedDocuments
+from assay.formats.runs.columns import RunColumns
+from assay.measures import KERNELS, Values
+from assay.measures.names import Measure
+from assay.measures.parts import counts, relevant
+from assay.trec_eval.options import Options
 
 
 class View:

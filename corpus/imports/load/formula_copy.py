@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import psycopg2.errors
 
-from corpus.importers.batch import AGAIN, Packed
-from corpus.importers.copy import Cursor
-from corpus.importers.dump import Chunk
-from corpus.importers.formulae import COLUMNS, FIRST_LINES
-from corpus.importers.indexes import Index
+from assay.formats.documents.batch import AGAIN, Packed
+from assay.formats.documents.dump import Chunk
+from assay.formats.formulas.chunks import COLUMNS, FIRST_LINES
+from assay.formats.formulas.indexes import Index
+from corpus.imports.load.copy import Cursor
 
 MOSTLY = 0.5  # of a chunk's rows: where more are there already, the next chunk is merged at once
 ANY_ID = 2**63 - 1  # no key is above it
@@ -48,7 +48,7 @@ MATHML = _Table(
 
 
 def table_of(index: Index) -> _Table:
-    """The table that has the formulae of an index themselves, each once."""
+    """The table that has the formulas of an index themselves, each once."""
     return FORMULA if index.representation == "latex" else MATHML
 
 
@@ -72,7 +72,7 @@ def known_by(index: Index) -> dict[str, str]:
 class FormulaStore:
     """Puts the chunks of one file into the corpus.
 
-    `last_id` is the highest key that the table of its formulae had when the job was asked for: a row above it, in this
+    `last_id` is the highest key that the table of its formulas had when the job was asked for: a row above it, in this
     collection, has been brought by the job itself, and one with its id again is a repetition.
     """
 

@@ -1,13 +1,13 @@
-"""A process that converts chunks of formula indexes, as `corpus.importers.helper` does those of other files.
+"""A process that converts chunks of formula indexes, as `corpus.imports.load.helper` does those of other files.
 
-It needs no sanitiser and no XML, so it starts at once: an index comes as a hundred files, each of which has helpers.
+It needs no sanitizer and no XML, so it starts at once: an index comes as a hundred files, each of which has helpers.
 """
 
 import gc
 import sys
 
-from corpus.importers.formulae import convert
-from corpus.importers.messages import receive, send
+from assay.formats.formulas.chunks import convert
+from corpus.imports.load.messages import receive, send
 
 
 def main(form: str) -> None:

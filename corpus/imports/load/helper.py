@@ -1,4 +1,4 @@
-"""A process that converts chunks for `corpus.importers.pool`: chunks come in by stdin, batches go out by stdout.
+"""A process that converts chunks for `corpus.imports.load.processes`: chunks come in by stdin, batches go out by stdout.
 
 It is a process of its own making (`python -m`), not a fork: a Celery worker may not have forked children, and a fork
 would share its database connection. When the worker is killed, stdin ends and so does the helper.
@@ -7,9 +7,10 @@ would share its database connection. When the worker is killed, stdin ends and s
 import gc
 import sys
 
-from corpus.importers import formulae, indexes, jsonl, stackexchange
-from corpus.importers.batch import Malformed, Packed
-from corpus.importers.messages import receive, send
+from assay.formats.documents import jsonl, stackexchange
+from assay.formats.documents.batch import Malformed, Packed
+from assay.formats.formulas import chunks, indexes
+from corpus.imports.load.messages import receive, send
 
 _FAULT = "malformed"
 
@@ -17,7 +18,7 @@ _FAULT = "malformed"
 def convert(data: bytes, form: str) -> Packed:
     """A chunk of a file of any form."""
     if form in indexes.FORMS:
-        return formulae.convert(data, form)
+        return chunks.convert(data, form)
     return (jsonl.convert(data) if form == "jsonl" else stackexchange.convert(data, form)).pack()
 
 

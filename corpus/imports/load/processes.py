@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from corpus.importers.batch import Malformed, Packed
-from corpus.importers.dump import TOO_LONG, Broken, Chunk
-from corpus.importers.helper import packed, unfaulty
-from corpus.importers.indexes import FORMS
-from corpus.importers.messages import receive, send
+from assay.formats.documents.batch import Malformed, Packed
+from assay.formats.documents.dump import TOO_LONG, Broken, Chunk
+from assay.formats.formulas.indexes import FORMS
+from corpus.imports.load.helper import packed, unfaulty
+from corpus.imports.load.messages import receive, send
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = 4_000_000  # bytes: below this, starting processes takes longer than the work
@@ -63,7 +63,7 @@ def n_processes(size: int) -> int:
 @contextmanager
 def _helper(form: str) -> "Iterator[subprocess.Popen[bytes]]":
     module = "formula_helper" if form in FORMS else "helper"
-    command = [sys.executable, "-m", f"corpus.importers.{module}", form]
+    command = [sys.executable, "-m", f"assay.formats.documents.{module}", form]
     # A session of its own: Ctrl-C is for the worker, which then lets its helpers end.
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True

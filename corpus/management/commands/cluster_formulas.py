@@ -1,21 +1,22 @@
-"""Cluster the formulae of a collection from the command line, through the same job as in the browser."""
+"""Cluster the formulas of a collection from the command line, through the same job as in the browser."""
 
 import argparse
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.clustering_selectors import unfinished_clustering
-from corpus.clustering_services import start_clustering
-from corpus.errors import Refused
+from assay.errors import Refused
+from corpus.clusterings.selectors import unfinished_clustering
+from corpus.clusterings.services import start_clustering
 from corpus.management.commands.import_collection import bar_of, follow
-from corpus.models import Collection, Job
+from corpus.models import Collection
+from jobs.models import Job
 
 
 class Command(BaseCommand):
     help = (
-        "Give formulae that look alike one visual id, and say where ids of the index and our strings disagree. Ids "
-        "that formulae have are kept. Workers that run take part. A clustering that was interrupted goes on where it "
+        "Give formulas that look alike one visual id, and say where ids of the index and our strings disagree. Ids "
+        "that formulas have are kept. Workers that run take part. A clustering that was interrupted goes on where it "
         "stopped if the same command is given again."
     )
 
@@ -54,7 +55,7 @@ def said(n: dict[str, int]) -> list[str]:
     """What came of a clustering, in three sentences."""
     unknown = n["without_id"]
     strings = f"{n.get('slt', 0):,} with an SLT string, {n.get('no_slt', 0):,} whose MathML gives none"
-    ids = f"{n.get('given', 0):,} formulae had their visual id from the index"
+    ids = f"{n.get('given', 0):,} formulas had their visual id from the index"
     none = f"{_counted(unknown, 'has', 'have')} none: nothing is known of {'it' if unknown == 1 else 'them'}"
     disagree = [
         _counted(n["ids_of_several_strings"], "id with several SLT strings", "ids with several SLT strings"),
@@ -62,10 +63,10 @@ def said(n: dict[str, int]) -> list[str]:
     ]
     if n["latex_of_several_ids"]:
         disagree.append(f"{n['latex_of_several_ids']:,} LaTeX without a string with several ids")
-    which = _counted(n["disagreeing_formulae"], "formula", "formulae")
+    which = _counted(n["disagreeing_formulas"], "formula", "formulas")
     return [
-        f"{n['formulae']:,} formulae: {strings}, {n.get('no_mathml', 0):,} without MathML.",
-        f"{n['visual_ids']:,} visually distinct formulae; {ids}, {none}.",
+        f"{n['formulas']:,} formulas: {strings}, {n.get('no_mathml', 0):,} without MathML.",
+        f"{n['visual_ids']:,} visually distinct formulas; {ids}, {none}.",
         f"Given ids and our strings disagree on {which}: {', '.join(disagree)}.",
     ]
 

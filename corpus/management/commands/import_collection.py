@@ -12,11 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 from tqdm import tqdm
 
-from corpus import import_services, jobs
-from corpus.errors import Refused
-from corpus.import_selectors import in_words, skipped_rows
-from corpus.importers import indexes
-from corpus.models import Collection, Job
+from assay.errors import Refused
+from assay.formats.formulas import indexes
+from corpus.imports import services as import_services
+from corpus.imports.selectors import in_words, skipped_rows
+from corpus.models import Collection
+from jobs import services as jobs
+from jobs.models import Job
 
 POLL_SECONDS = 0.5
 
@@ -33,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("slug", help="the collection")
         parser.add_argument("paths", nargs="+", type=Path, metavar="file", help="files, or folders of files")
         parser.add_argument("--name", default="", help="of a new collection")
-        parser.add_argument("--licence", default="", help="of a new collection")
+        parser.add_argument("--license", default="", help="of a new collection")
         parser.add_argument(
             "--host",
             action="append",
@@ -42,10 +44,10 @@ class Command(BaseCommand):
         )
 
         parser.add_argument(
-            "--formulae-are",
+            "--formulas-are",
             choices=indexes.REPRESENTATIONS,
-            help="what the formulae of an index are written in: LaTeX, Presentation MathML (slt) or Content MathML "
-            "(opt); without it that is told from the formulae",
+            help="what the formulas of an index are written in: LaTeX, Presentation MathML (slt) or Content MathML "
+            "(opt); without it that is told from the formulas",
         )
         parser.add_argument(
             "--index-version",
@@ -71,13 +73,13 @@ class Command(BaseCommand):
         sources = import_services.sources_of(options["paths"])
         collection = Collection.objects.filter(slug=options["slug"]).first()
         if collection is None:
-            keys = {key: options[key] for key in ("slug", "name", "licence")}
+            keys = {key: options[key] for key in ("slug", "name", "license")}
             collection = import_services.create_collection(**keys, hosts=options["host"])
         interrupted = import_services.interrupted_import(collection=collection, sources=sources)
         if interrupted is not None:
             self.stderr.write(f"Taking up the import of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
             return interrupted
-        said = {"representation": options["formulae_are"], "version": options["index_version"]}
+        said = {"representation": options["formulas_are"], "version": options["index_version"]}
         return import_services.start_import(collection=collection, sources=sources, by=None, **said)
 
     def _report(self, job: Job) -> None:
@@ -85,7 +87,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{file.name}: {worded(file.counts) or 'nothing'}")
             for reason, n, lines in skipped_rows(file):
                 self.stdout.write(f"  skipped {n:,}: {reason}{f' ({lines})' if lines else ''}")
-        self.stdout.write(f"{job.collection} now holds {worded(job.result['counts']) or 'nothing'}.")
+        self.stdout.write(f"{job.subject} now holds {worded(job.result['counts']) or 'nothing'}.")
 
 
 def worded(counts: dict[str, int]) -> str:

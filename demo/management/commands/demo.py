@@ -1,12 +1,12 @@
-"""`manage.py demo`: the demo campaign, as config/demo/README.md describes it."""
+"""`manage.py demo`: the demo campaign, as demo/README.md describes it."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from config.demo import campaign, people
-from corpus.errors import Refused
+from assay.errors import Refused
+from demo import campaign, people
 
 
 class Command(BaseCommand):

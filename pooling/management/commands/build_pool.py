@@ -5,12 +5,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.errors import Refused
+from accounts.models import User
+from assay.cli.pool import depth_argument, seed_argument
+from assay.errors import Refused
 from corpus.management.commands.import_collection import follow
-from corpus.models import Job, Track, User
-from pooling import pool_services
+from jobs.models import Job
 from pooling.models import Pool
-from pooling.pool_command import depth_argument, seed_argument
+from pooling.pools import services as pool_services
+from tracks.models import Track
 
 
 class Command(BaseCommand):
@@ -39,7 +41,7 @@ class Command(BaseCommand):
         if options["top_up"] and earlier is None:
             raise CommandError(f"{track} has no pool of the name {options['top_up']}.")
         try:
-            pool = pool_services.request_pool(
+            pool = pool_services.request(
                 track=track,
                 name=options["name"],
                 seed=options["seed"],

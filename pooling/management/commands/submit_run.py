@@ -7,12 +7,13 @@ from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.errors import Refused
-from corpus.models import Track, User
-from pooling import services
-from pooling.errors import RunRefused
+from accounts.models import User
+from assay.errors import Refused
 from pooling.models import Run, Team
-from pooling.services import Declaration
+from pooling.runs import services as run_services
+from pooling.runs.errors import RunRefused
+from pooling.runs.services import Declaration
+from tracks.models import Track
 
 
 class Command(BaseCommand):
@@ -74,7 +75,7 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             with path.open("rb") as file:
-                return services.submit_run(
+                return run_services.submit(
                     track=track, team=team, by=user, file=file, file_name=path.name, declared=declared
                 )
         except OSError as error:

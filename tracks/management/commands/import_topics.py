@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.errors import Refused
-from corpus.models import Track
-from corpus.topic_services import import_labels, import_topics
+from assay.errors import Refused
+from tracks.models import Track
+from tracks.topics.services import import_labels, import_topics
 
 
 class Command(BaseCommand):

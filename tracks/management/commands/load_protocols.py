@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.errors import Refused
-from corpus.services import load_shipped_protocols
+from assay.errors import Refused
+from tracks.protocols import services as protocol_services
 
 
 class Command(BaseCommand):
@@ -13,7 +13,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            stored = load_shipped_protocols()
+            stored = protocol_services.load_shipped()
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
         self.stdout.write(f"{len(stored)} protocols: {', '.join(protocol.slug for protocol in stored)}")

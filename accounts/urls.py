@@ -1,0 +1,12 @@
+"""Addresses of accounts."""
+
+from django.contrib.auth import views as auth_views
+from django.urls import path
+
+from accounts import views
+
+urlpatterns = [
+    path("login/", auth_views.LoginView.as_view(template_name="accounts/login.html"), name="login"),
+    path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("account/password/", views.PasswordChange.as_view(), name="password_change"),
+]

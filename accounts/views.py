@@ -1,0 +1,14 @@
+"""Pages of a person's account."""
+
+from django.contrib.auth import views as auth_views
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.messages.views import SuccessMessageMixin
+from django.urls import reverse_lazy
+
+
+class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):
+    """Change your own password. Everybody who has logged in."""
+
+    template_name = "accounts/password_change.html"
+    success_url = reverse_lazy("account")
+    success_message = "Your password is changed."

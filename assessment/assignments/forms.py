@@ -1,0 +1,59 @@
+"""Forms that assign topics in the admin."""
+
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from accounts.models import User
+from assay.errors import Refused
+from assessment.assignments import services
+from assessment.batches.selectors import assessors_of, pooled_topics
+from assessment.models import Batch, TopicAssignment
+from tracks.models import Topic
+
+
+class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
+    """A topic given to an assessor of the track; who and what are settled once given, withdrawing is not."""
+
+    batch: Batch
+
+    class Meta:
+        model = TopicAssignment
+        fields = ["topic", "assessor", "is_withdrawn"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        topic = cast("forms.ModelChoiceField[Topic]", self.fields["topic"])
+        assessor = cast("forms.ModelChoiceField[User]", self.fields["assessor"])
+        if self.instance.pk is None:
+            topic.queryset = pooled_topics(self.batch)
+            assessor.queryset = assessors_of(self.batch.pool.track)
+            return
+        topic.queryset = Topic.objects.filter(pk=self.instance.topic_id)
+        assessor.queryset = User.objects.filter(pk=self.instance.assessor_id)
+        topic.disabled = assessor.disabled = True
+
+    def clean(self) -> dict[str, Any] | None:
+        data = super().clean()
+        assessor = self.cleaned_data.get("assessor")
+        if assessor is not None and self.instance.pk is None:
+            try:
+                services.check_may_judge(batch=self.batch, assessor=assessor)
+            except Refused as refusal:
+                raise ValidationError({"assessor": refusal.message}) from None
+        return data
+
+
+class ShareForm(forms.Form):
+    """Among whom an organizer shares a batch's topics."""
+
+    assessors = forms.ModelMultipleChoiceField(
+        queryset=User.objects.none(), widget=forms.CheckboxSelectMultiple, label="Assessors"
+    )
+
+    def __init__(self, *args: Any, batch: Batch, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
+        field.queryset = assessors_of(batch.pool.track)
+        field.initial = [assessor.pk for assessor in field.queryset]

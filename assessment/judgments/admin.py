@@ -1,0 +1,39 @@
+"""Judgments in the admin."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, StreamingHttpResponse
+
+from assessment.judgments import selectors
+from assessment.judgments.exports import judgments_csv
+from assessment.models import Judgment
+from web.admin import ReadOnlyAdmin
+
+
+@admin.register(Judgment)
+class JudgmentAdmin(ReadOnlyAdmin):
+    list_display = [
+        "id",
+        "batch",
+        "topic",
+        "docno",
+        "assessor",
+        "choice",
+        "grade",
+        "seconds",
+        "is_current",
+        "created_at",
+    ]
+    list_filter = ["is_current", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]
+    list_select_related = ["batch", "topic", "assessor"]
+    search_fields = ["docno__exact", "topic__code__exact", "assessor__username"]
+    search_help_text = "Docno, topic code or assessor"
+    ordering = ["-id"]
+    actions = ["export_csv"]
+
+    @admin.action(description="Export the selected judgments as CSV", permissions=["view"])
+    def export_csv(self, request: HttpRequest, judgments: QuerySet[Judgment]) -> StreamingHttpResponse:
+        lines = judgments_csv(selectors.for_export(judgments))
+        response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="judgments.csv"'
+        return response

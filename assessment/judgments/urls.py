@@ -1,0 +1,10 @@
+"""Addresses of judgments."""
+
+from django.urls import path
+
+from assessment.judgments import views
+
+urlpatterns = [
+    path("judge/batches/<int:batch_id>/judgments/", views.own_judgments, name="own_judgments"),
+    path("judge/batches/<int:batch_id>/judgments.csv", views.judgments_csv, name="judgments_csv"),
+]

@@ -1,0 +1,55 @@
+"""Judgments."""
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import User
+from assessment.models.batches import Batch
+from assessment.models.tasks import Task
+from pooling.models import Pool
+from tracks.models import Topic, Track
+
+
+class Judgment(models.Model):
+    """What an assessor chose for a document of a topic. Appended, never changed: a revision names what it replaces.
+
+    Keyed by topic and docno, so that nothing depends on the pool's order. `grade` is empty for a non-answer. Of what
+    was judged from one seat, one judgment is current. The database refuses to change or delete a judgment.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    task = models.ForeignKey(Task, models.PROTECT, related_name="judgments")
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="judgments")
+    track = models.ForeignKey(Track, models.PROTECT, related_name="judgments")
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="judgments")
+    docno = models.TextField(db_collation="C")
+    assessor = models.ForeignKey(User, models.PROTECT, related_name="judgments")
+    choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
+    grade = models.SmallIntegerField(null=True)
+    comment = models.TextField(blank=True)
+    order = models.CharField(max_length=20, choices=Pool.Order, help_text="That of its task.")
+    request_id = models.UUIDField(
+        help_text="Made by the page: the same submission, sent twice, is stored once."
+    )
+    replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
+    is_current = models.BooleanField(default=True)
+    seconds = models.PositiveIntegerField(null=True, help_text="From the task's page to its submission.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["assessor", "batch", "id"], name="judgment_own"),
+            models.Index(fields=["topic", "docno"], condition=Q(is_current=True), name="judgment_unit"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["request_id"], name="judgment_request_unique"),
+            models.UniqueConstraint(
+                fields=["batch", "topic", "docno", "assessor"],
+                condition=Q(is_current=True),
+                name="judgment_current_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic_id} {self.docno}: {self.choice}"

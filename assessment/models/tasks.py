@@ -1,0 +1,56 @@
+"""Tasks."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from accounts.models import User
+from assessment.models.batches import Batch
+from pooling.models import Pool, PoolEntry
+
+
+class Task(models.Model):
+    """One entry taken by one assessor: a task. At most one per batch, entry and assessor; expiry only reopens it.
+
+    An assessor holds one open task of a batch at a time, in however many windows.
+    """
+
+    class Status(models.TextChoices):
+        ACCEPTED = "accepted", "accepted"
+        EXPIRED = "expired", "expired"
+        SUBMITTED = "submitted", "submitted"
+
+    id = models.BigAutoField(primary_key=True)
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="tasks")
+    entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="tasks")
+    assessor = models.ForeignKey(User, models.PROTECT, related_name="tasks")
+    seat = models.PositiveSmallIntegerField(default=1)
+    order = models.CharField(
+        max_length=20, choices=Pool.Order, help_text="The order of judging in force when the task was taken."
+    )
+    status = models.CharField(max_length=10, choices=Status, default=Status.ACCEPTED)
+    accepted_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "entry", "assessor"], name="task_unique"),
+            models.CheckConstraint(
+                condition=Q(status="submitted", submitted_at__isnull=False)
+                | (~Q(status="submitted") & Q(submitted_at__isnull=True)),
+                name="task_submitted_when",
+            ),
+            models.UniqueConstraint(
+                fields=["batch", "assessor"], condition=Q(status="accepted"), name="task_one_open"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["expires_at"], condition=Q(status="accepted"), name="task_overdue"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} by {self.assessor_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("assessment:task", args=[self.pk])

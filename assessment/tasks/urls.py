@@ -1,0 +1,14 @@
+"""Addresses of tasks."""
+
+from django.urls import path
+
+from assessment.tasks import views
+
+urlpatterns = [
+    path("judge/", views.mine, name="mine"),
+    path("judge/back/", views.back_again, name="back"),
+    path("judge/batches/<int:batch_id>/next/", views.next_task, name="next"),
+    path("judge/batches/<int:batch_id>/done/", views.done, name="done"),
+    path("judge/batches/<int:batch_id>/guidelines/", views.guidelines, name="guidelines"),
+    path("judge/tasks/<int:task_id>/", views.task, name="task"),
+]

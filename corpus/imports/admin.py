@@ -1,0 +1,12 @@
+"""Imports in the admin."""
+
+from django.contrib import admin
+
+from corpus.models import Import
+from web.admin import ReadOnly
+
+
+@admin.register(Import)
+class ImportAdmin(ReadOnly, admin.ModelAdmin[Import]):
+    list_display = ["name", "collection", "format", "created_at"]
+    list_select_related = ["collection"]

@@ -1,0 +1,21 @@
+from corpus.models.clusterings import Clustering, ClusteringPart, Disagreement
+from corpus.models.collections import Collection
+from corpus.models.documents import Author, Comment, Document, DocumentLink, Tag, VoteCount
+from corpus.models.formulas import Formula, FormulaMathML
+from corpus.models.imports import Import
+
+__all__ = [
+    "Author",
+    "Clustering",
+    "ClusteringPart",
+    "Collection",
+    "Comment",
+    "Disagreement",
+    "Document",
+    "DocumentLink",
+    "Formula",
+    "FormulaMathML",
+    "Import",
+    "Tag",
+    "VoteCount",
+]

@@ -1,0 +1,38 @@
+"""Collections."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.urls import reverse
+
+
+class Collection(models.Model):
+    """A set of documents. Readers see it once its first import is complete; later imports leave it in sight."""
+
+    class Status(models.TextChoices):
+        EMPTY = "empty", "empty"
+        IMPORTING = "importing", "importing"
+        READY = "ready", "ready"
+        INCOMPLETE = "incomplete", "incomplete: its first import failed"
+
+    slug = models.SlugField(unique=True, max_length=100)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    license = models.CharField(max_length=200, blank=True)
+    hosts = ArrayField(
+        models.CharField(max_length=200),
+        default=list,
+        blank=True,
+        help_text="Hosts whose links lead into this collection, such as math.stackexchange.com.",
+    )
+    status = models.CharField(max_length=20, choices=Status, default=Status.EMPTY)
+    counts = models.JSONField(default=dict, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("corpus:collection", args=[self.slug])

@@ -1,0 +1,21 @@
+"""Page of a thread."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET
+
+from accounts.access import AuthenticatedRequest, person_required
+from corpus.collections import selectors as collection_selectors
+from corpus.threads import selectors
+
+
+@person_required
+@require_GET
+def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
+    """A thread; the docno of an answer leads to its thread. Whoever may read the collection."""
+    collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
+    if found := selectors.thread(collection, docno):
+        return render(request, "corpus/threads/thread.html", {"collection": collection, "thread": found})
+    if head := selectors.thread_of(collection, docno):
+        return redirect(selectors.address(collection, head, docno))
+    raise Http404

@@ -1,0 +1,74 @@
+"""Long work: one row for each job."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import get_script_prefix, reverse
+
+from accounts.models import User
+
+
+class Job(models.Model):
+    """Long work. This row, not the message queue, is the truth about its state.
+
+    `attempt` is a fencing token: a worker that lost the job (killed, or cut off and taken for dead) finds another
+    number under the row's lock, and may not store its result.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    kind = models.CharField(max_length=100)
+    title = models.CharField(max_length=200)
+    arguments = models.JSONField(default=dict)
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True)
+    message = models.TextField(blank=True)
+    result = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    losses = models.PositiveSmallIntegerField(
+        default=0, help_text="How often a worker was lost while doing it."
+    )
+    heartbeat_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    subject = models.CharField(
+        max_length=200, blank=True, help_text="What the job works for, such as a track or a collection."
+    )
+    subject_path = models.CharField(max_length=500, blank=True, help_text="Path of the subject's page.")
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["state", "heartbeat_at"],
+                name="job_unfinished",
+                condition=Q(state__in=["queued", "running"]),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.get_state_display()})"
+
+    def get_absolute_url(self) -> str:
+        return reverse("jobs:job", args=[self.pk])
+
+    @property
+    def subject_url(self) -> str:
+        """Address of the subject's page; empty without one."""
+        return get_script_prefix() + self.subject_path if self.subject_path else ""
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in {self.State.DONE, self.State.FAILED}
+
+    @property
+    def percent(self) -> int | None:
+        """Progress in whole percent; None while the total is unknown."""
+        return min(100, 100 * self.done // self.total) if self.total else None

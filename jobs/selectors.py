@@ -1,0 +1,15 @@
+"""Jobs that a person may watch."""
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from accounts.models import User
+from jobs.models import Job
+
+
+def jobs_for(user: User | AnonymousUser) -> QuerySet[Job]:
+    """Jobs that a person may watch, newest first: organizers all, others those that they asked for."""
+    if not isinstance(user, User):
+        return Job.objects.none()
+    jobs = Job.objects.select_related("created_by")
+    return jobs if user.is_organizer else jobs.filter(created_by=user)

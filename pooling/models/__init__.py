@@ -1,0 +1,14 @@
+from pooling.models.pools import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, PoolRun
+from pooling.models.runs import Run
+from pooling.models.teams import Team
+
+__all__ = [
+    "Contribution",
+    "MemberContribution",
+    "Pool",
+    "PoolEntry",
+    "PoolMember",
+    "PoolRun",
+    "Run",
+    "Team",
+]

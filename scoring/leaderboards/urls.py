@@ -1,0 +1,21 @@
+"""Addresses of leaderboards."""
+
+from django.urls import path
+
+from scoring.leaderboards import views
+
+urlpatterns = [
+    path("tracks/<slug:slug>/leaderboards/", views.leaderboards, name="leaderboards"),
+    path("leaderboards/<int:board_id>/", views.leaderboard, name="leaderboard"),
+    path(
+        "leaderboards/<int:board_id>/leaderboard.<board:kind>",
+        views.leaderboard_file,
+        name="leaderboard_file",
+    ),
+    path("leaderboards/<int:board_id>/topics.<table:kind>", views.topics_file, name="topics_file"),
+    path("leaderboards/<int:board_id>/compare/", views.choose_other, name="choose_leaderboard"),
+    path("leaderboards/<int:board_id>/compare/<int:other_id>/", views.compare, name="compare_leaderboards"),
+    path("leaderboards/<int:board_id>/topics/", views.topics, name="topics"),
+    path("leaderboards/<int:board_id>/topics/<path:code>/", views.topic, name="topic"),
+    path("leaderboards/<int:board_id>/release/", views.release, name="release"),
+]

@@ -1,0 +1,46 @@
+"""Analyses of a leaderboard."""
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import User
+from jobs.models import Job
+from scoring.models.leaderboards import Leaderboard
+
+
+class Analysis(models.Model):
+    """What a leaderboard's numbers rest on, found out by a job and kept with the seed."""
+
+    class Kind(models.TextChoices):
+        REUSABILITY = "reusability", "a team left out, and shallower pools"
+        TOPICS = "topics", "fewer topics, and pairs told apart"
+        BESIDE = "beside", "the same runs by other qrels"
+
+    class Status(models.TextChoices):
+        COMPUTING = "computing", "being computed"
+        READY = "ready", "ready"
+        FAILED = "failed", "failed"
+
+    leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="analyses")
+    kind = models.CharField(max_length=20, choices=Kind)
+    seed = models.BigIntegerField(help_text="Of the lots that it draws.")
+    arguments = models.JSONField(default=dict, help_text="What it was asked besides, by name.")
+    status = models.CharField(max_length=10, choices=Status, default=Status.COMPUTING)
+    result = models.JSONField(default=dict, help_text="What was found, as plain values.")
+    job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="analysis")
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "analyses"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["leaderboard", "kind"],
+                condition=Q(status="computing"),
+                name="analysis_computing_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.leaderboard_id}"

@@ -1,0 +1,53 @@
+"""Evaluations and scores."""
+
+from django.db import models
+from django.urls import reverse
+
+from pooling.models import Run
+from scoring.models.leaderboards import Leaderboard
+
+
+class Evaluation(models.Model):
+    """One run scored for one leaderboard, with the bytes it had."""
+
+    leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="evaluations")
+    run = models.ForeignKey(Run, models.PROTECT, related_name="evaluations")
+    run_sha256 = models.CharField(max_length=64)
+    n_topics = models.PositiveIntegerField(help_text="Topics averaged over.")
+    n_missing = models.PositiveIntegerField(help_text="Of these, topics that the run has not.")
+    judged_at_10 = models.FloatField(
+        null=True, help_text="Mean share of the top 10 ranks that is judged; empty where it was not counted."
+    )
+    unjudged = models.FloatField(
+        null=True, help_text="Share of all documents returned for the qrels' topics that is not judged."
+    )
+    curves = models.JSONField(
+        default=dict, help_text="Means over topics: precision at cutoffs, and precision at levels of recall."
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["leaderboard", "run"], name="evaluation_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} on {self.leaderboard_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("scoring:evaluation", args=[self.pk])
+
+
+class Score(models.Model):
+    """The value of a measure for one topic of an evaluation, or its mean where `topic` is `all`."""
+
+    id = models.BigAutoField(primary_key=True)
+    evaluation = models.ForeignKey(Evaluation, models.PROTECT, related_name="scores")
+    topic = models.CharField(max_length=100, db_collation="C")
+    measure = models.CharField(max_length=50)
+    value = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["evaluation", "topic", "measure"], name="score_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure} {self.topic} {self.value:.4f}"

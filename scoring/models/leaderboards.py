@@ -1,0 +1,67 @@
+"""Leaderboards."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from accounts.models import User
+from jobs.models import Job
+from scoring.models.qrels import Qrels
+from tracks.models import Track
+
+
+class Leaderboard(models.Model):
+    """The scores of a track's runs against one version of the qrels, hidden until released."""
+
+    class Release(models.TextChoices):
+        HIDDEN = "hidden", "organizers only"
+        PARTICIPANTS = "participants", "the track's teams"
+        PUBLIC = "public", "everybody"
+
+    class Status(models.TextChoices):
+        SCORING = "scoring", "being scored"
+        READY = "ready", "ready"
+        FAILED = "failed", "failed"
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="leaderboards")
+    qrels = models.ForeignKey(Qrels, models.PROTECT, related_name="leaderboards")
+    protocol_digest = models.CharField(max_length=64)
+    measures = ArrayField(models.CharField(max_length=50), help_text="In the order of the columns.")
+    average = models.CharField(
+        max_length=10,
+        choices=[("judged", "all topics of the qrels"), ("common", "topics of both the qrels and the run")],
+    )
+    status = models.CharField(max_length=10, choices=Status, default=Status.SCORING)
+    seed = models.BigIntegerField(
+        default=0, help_text="Of the lots that intervals and tests of significance draw."
+    )
+    statistics = models.JSONField(
+        default=dict,
+        help_text="By measure: confidence intervals, and the randomized Tukey HSD test of all pairs.",
+    )
+    release = models.CharField(max_length=20, choices=Release, default=Release.HIDDEN)
+    released_at = models.DateTimeField(null=True, blank=True)
+    released_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
+    job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="leaderboard")
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["qrels"], condition=Q(status="scoring"), name="leaderboard_scoring_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(release="hidden", released_at__isnull=True)
+                | (Q(status="ready", released_at__isnull=False) & ~Q(release="hidden")),
+                name="leaderboard_released_when",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.track} against {self.qrels}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("scoring:leaderboard", args=[self.pk])

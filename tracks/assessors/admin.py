@@ -1,0 +1,44 @@
+"""Assessors in the admin of a track."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+
+from assay.errors import Refused
+from tracks.assessors import services
+from tracks.models import Assessor, Track
+from web.admin import Kept
+
+
+class AssessorForm(forms.ModelForm[Assessor]):
+    """Refuses whom the service would refuse."""
+
+    class Meta:
+        model = Assessor
+        fields = ["user", "group"]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        track, user = self.instance.track if self.instance.track_id else None, data.get("user")
+        if track is not None and user is not None:
+            try:
+                services.check(track=track, user=user)
+                services.check_group(track=track, group=data.get("group", ""))
+            except Refused as refusal:
+                raise forms.ValidationError(refusal.message) from refusal
+        return data
+
+
+class AssessorInline(Kept, admin.TabularInline[Assessor, Track]):
+    """Who judges. Nobody is taken away: give no more topics to whom you no longer want."""
+
+    model = Assessor
+    form = AssessorForm
+    autocomplete_fields = ["user"]
+    extra = 1
+    verbose_name = "assessor"
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

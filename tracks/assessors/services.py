@@ -1,0 +1,42 @@
+"""Add assessors to a track."""
+
+from django.db import transaction
+
+from accounts.models import User
+from tracks.models import Assessor, Track
+from tracks.tracks import services as track_services
+from tracks.tracks.errors import TrackRefused
+
+
+@transaction.atomic
+def add(*, track: Track, user: User) -> Assessor:
+    """Let a person judge for a track.
+
+    Raises
+    ------
+    TrackRefused
+        The person is a member of one of the track's teams.
+    """
+    check(track=track_services.lock(track.pk), user=user)
+    assessor, _ = Assessor.objects.get_or_create(track=track, user=user)
+    return assessor
+
+
+def check_group(*, track: Track, group: str) -> None:
+    """Refuse a group of assessors that the track's protocol does not name; none is always allowed."""
+    groups = track.protocol.parsed.judging.groups
+    if group and group not in groups:
+        accepted = f"use {', '.join(groups)}" if groups else "the protocol has none; leave it empty"
+        raise TrackRefused(f"“{group}” is not a group of assessors of {track.protocol.slug}: {accepted}.")
+
+
+def check(*, track: Track, user: User) -> None:
+    """Refuse a member of one of the track's teams: nobody judges what their own team found.
+
+    Raises
+    ------
+    TrackRefused
+        The person is a member of one of the track's teams.
+    """
+    if user.teams.filter(track=track).exists():
+        raise TrackRefused(f"{user} is a member of a team of {track}, so cannot judge for it.")

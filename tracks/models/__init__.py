@@ -1,0 +1,12 @@
+from tracks.models.assessors import Assessor
+from tracks.models.protocols import StoredProtocol
+from tracks.models.topics import Topic, TopicImport
+from tracks.models.tracks import Track
+
+__all__ = [
+    "Assessor",
+    "StoredProtocol",
+    "Topic",
+    "TopicImport",
+    "Track",
+]

@@ -1,0 +1,30 @@
+"""Protocols, as tracks use them."""
+
+from django.db import models
+
+from accounts.models import User
+from assay.protocols.loader import parse_protocol
+from assay.protocols.schema import Protocol
+
+
+class StoredProtocol(models.Model):
+    """A protocol file as it stood when a track took it. Never edited: a change is a new slug."""
+
+    slug = models.SlugField(unique=True, max_length=100)
+    title = models.TextField()
+    text = models.TextField("TOML")
+    digest = models.CharField("sha256", max_length=64)
+    is_shipped = models.BooleanField("comes with Assay", default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name = "protocol"
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def parsed(self) -> Protocol:
+        return parse_protocol(self.text, name=f"{self.slug}.toml")

@@ -1,0 +1,55 @@
+"""Tracks."""
+
+from django.db import models
+from django.urls import reverse
+
+from corpus.models import Collection
+from tracks.models.protocols import StoredProtocol
+
+
+class Track(models.Model):
+    """One task of one campaign: a protocol, the collection that is searched, and its topics."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open for runs"
+        CLOSED = "closed", "closed for runs"
+
+    slug = models.SlugField(unique=True, max_length=100)
+    name = models.CharField(max_length=200)
+    description = models.TextField(
+        blank=True, help_text="Plain text, shown to everybody once the track is open."
+    )
+    protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="tracks")
+    collection = models.ForeignKey(
+        Collection,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="tracks",
+        help_text="What runs search.",
+    )
+    topic_collection = models.ForeignKey(
+        Collection,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="topic_tracks",
+        help_text="The topics' own threads, with the answers that they got later. Participants never see it.",
+    )
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    closes_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="From this moment no run is taken or withdrawn. Empty: until closed by hand.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("tracks:track", args=[self.slug])

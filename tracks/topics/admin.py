@@ -1,0 +1,49 @@
+"""Topics in the admin."""
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+
+from assay.errors import Refused
+from tracks.models import Topic, TopicImport
+from tracks.topics.services import checked_labels
+from web.admin import Kept, ReadOnly
+
+
+class TopicForm(forms.ModelForm[Topic]):
+    """Takes the labels that the track's protocol has."""
+
+    labels = forms.JSONField(
+        required=False, help_text='Such as {"category": "proof"}, as the protocol allows.'
+    )
+
+    class Meta:
+        model = Topic
+        fields = ["labels", "thread"]
+
+    def clean_labels(self) -> dict[str, str]:
+        try:
+            return checked_labels(topic=self.instance, labels=self.cleaned_data["labels"] or {})
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
+@admin.register(Topic)
+class TopicAdmin(Kept, admin.ModelAdmin[Topic]):
+    """Labels and threads of topics; the topics themselves come from the track's topic file."""
+
+    form = TopicForm
+    list_display = ["code", "track", "thread"]
+    list_filter = ["track"]
+    search_fields = ["code", "title"]
+    list_select_related = ["track"]
+    readonly_fields = ["track", "code", "title", "body", "narrative", "tags"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(TopicImport)
+class TopicImportAdmin(ReadOnly, admin.ModelAdmin[TopicImport]):
+    list_display = ["name", "track", "format", "created_at"]
+    list_select_related = ["track"]

@@ -1,0 +1,11 @@
+"""Addresses of the tracks app."""
+
+from django.urls import include, path
+
+app_name = "tracks"
+
+urlpatterns = [
+    path("", include("tracks.topics.urls")),
+    path("", include("tracks.tracks.urls")),
+    path("", include("tracks.protocols.urls")),
+]
