@@ -148,12 +148,12 @@ def _prose_of_token(token: Token, *, has_messages: bool) -> str | None:
 
 
 def _prose_of_literal(token: Token) -> str | None:
-    """A string without its quotes. Bytes and single words are values, not prose."""
+    """A string without its quotes. Bytes, and single words that continue no other string, are values, not prose."""
     match = _LITERAL.fullmatch(token.source)
     if match is None or "b" in match["prefix"].lower():
         return None
     body = ESCAPED_SPACE.sub("  ", match["body"])
-    if not token.is_docstring and not re.search(r"\s", body.strip()):
+    if not (token.is_docstring or re.search(r"\s", body) or _LITERAL.fullmatch(token.before)):
         return None
     if "f" in match["prefix"].lower():
         body = _mask_matches(r"\{[^{}]*\}", body)
@@ -386,15 +386,15 @@ ALLOW = re.compile(r"prose: allow\b[ :]*([^\n]*)")
 
 
 def check_text(text: str, path: Path) -> list[Finding]:
-    """Findings in a text that is stored at `path`, relative to the checkout; sorted by line."""
+    """Findings in a text that is stored at `path`, relative to the checkout."""
     hits = [*spellings(text), *(names(text) if path.suffix == ".py" else ())]
     if next(phrases(text.translate(ROUGH)), None):
         hits += phrases(_mask_of(path)(text))
-    findings = [Finding(path, text.count("\n", 0, hit.offset) + 1, *hit[1:]) for hit in hits]
+    findings = [Finding(path, text.count("\n", 0, hit.offset) + 1, *hit[1:]) for hit in sorted(hits)]
     allowed = {n: match[1] for n, line in enumerate(text.split("\n"), 1) if (match := ALLOW.search(line))}
-    kept = {finding for finding in findings if finding.line not in allowed}
     used = {finding.line for finding in findings}
-    return sorted(kept.union(_wrong_allowances(path, allowed, used)), key=lambda finding: finding[1:])
+    kept = [finding for finding in findings if finding.line not in allowed]
+    return list(dict.fromkeys([*kept, *_wrong_allowances(path, allowed, used)]))
 
 
 def _wrong_allowances(path: Path, allowed: dict[int, str], used: set[int]) -> Iterator[Finding]:
@@ -443,8 +443,8 @@ def counts(findings: Iterable[Finding]) -> str:
     for finding in findings:
         folder = finding.path.parts[0] if len(finding.path.parts) > 1 else "."
         cells.update([(finding.rule, folder), (finding.rule, "all"), ("all", folder), ("all", "all")])
-    rules = sorted({rule for rule, _ in cells}, key=lambda rule: -cells[rule, "all"])
-    folders = sorted({folder for _, folder in cells}, key=lambda folder: -cells["all", folder])
+    rules = sorted({rule for rule, _ in cells}, key=lambda rule: (-cells[rule, "all"], rule != "all", rule))
+    folders = sorted({name for _, name in cells}, key=lambda name: (-cells["all", name], name != "all", name))
     lines = [f"{'rule':>14} " + " ".join(f"{folder:>11}" for folder in folders)]
     lines += [
         f"{rule:>14} " + " ".join(f"{cells[rule, name] or '':>11}" for name in folders) for rule in rules
