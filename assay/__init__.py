@@ -1,0 +1,1 @@
+"""Protocols, runs, pools, qrels and measures of information-retrieval evaluation, on files alone."""

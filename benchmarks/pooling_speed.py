@@ -167,7 +167,7 @@ def measure(files: list[Path], repeats: int, scratch: Path) -> None:
     for file in files:
         found = check_run(file, protocol=PROTOCOL, name=file.name).columns
         if found is None:
-            raise SystemExit(f"{file} has errors; python -m pooling check tells which")
+            raise SystemExit(f"{file} has errors; assay check tells which")
         stored.append(columns.save(found))
     seconds, pool = timed(lambda: pool_stored(stored), repeats)
     print(f"pool {len(files)} runs from stored columns       {seconds:8.3f} s   {len(pool.units):,} units")

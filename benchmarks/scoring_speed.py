@@ -6,7 +6,7 @@
 
 Four measures, per topic: nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2). Medians of `--repeats` on the clock.
 
-Whole processes, from the start of Python to the last line printed: `python -m scoring evaluate` of all runs, by as many
+Whole processes, from the start of Python to the last line printed: `assay evaluate` of all runs, by as many
 processes as there are processors, and of one run; beside it a process that reads the files by the quickest loop that
 there is, without any check, into the dictionaries that pytrec_eval wants, and evaluates them.
 In one warm process, as a worker is: from stored columns, and from arrays; beside it pytrec_eval from dictionaries that
@@ -37,8 +37,8 @@ from assay.formats.qrels.reader import parse_qrels
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
-from assay.measures import score_run
 from assay.measures.names import parse_measures
+from assay.measures.scores import score_run
 from assay.protocols.loader import load_protocol
 
 MEASURES = parse_measures(["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"])
@@ -68,7 +68,7 @@ def read_runs(paths: Sequence[Path]) -> list[RunColumns]:
 
 def command(qrels: Path, paths: Sequence[Path]) -> None:
     """Our whole process."""
-    line = [sys.executable, "-m", "scoring", "evaluate", "--protocol", PROTOCOL, "--qrels", str(qrels)]
+    line = [sys.executable, "-m", "assay", "evaluate", "--protocol", PROTOCOL, "--qrels", str(qrels)]
     line += ["--per-topic", "--quiet", *map(str, paths), "--measure", *NAMED]
     subprocess.run(line, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=COMPILED)
 

@@ -1,4 +1,4 @@
-"""How fast `python -m scoring trec_eval -m all_trec -q` is, beside pytrec_eval-terrier with all its measures.
+"""How fast `assay trec_eval -m all_trec -q` is, beside pytrec_eval-terrier with all its measures.
 
     python benchmarks/trec_eval_speed.py QRELS RUN             a run in TREC's six columns, plain or gzip
     ASSAY_SHARED=FOLDER python benchmarks/trec_eval_speed.py   a real run of the shared folder
@@ -103,11 +103,11 @@ def measure(qrels: Path, run: Path, repeats: int) -> None:
     )
     files = [str(qrels), str(run)]
     ways = {
-        "Assay, all measures, process": process(["-m", "scoring", "trec_eval", *ALL, *files]),
+        "Assay, all measures, process": process(["-m", "assay", "trec_eval", *ALL, *files]),
         "pytrec_eval, all measures, process": process([__file__, "--theirs", *files]),
         "Assay, all measures, loaded": lambda: ours(qrels, run),
         "pytrec_eval, all measures, loaded": lambda: theirs(qrels, run),
-        "Assay, four measures, process": process(["-m", "scoring", "trec_eval", *FOUR, *files]),
+        "Assay, four measures, process": process(["-m", "assay", "trec_eval", *FOUR, *files]),
     }
     seconds = {what: least_seconds(what, work, repeats) for what, work in ways.items()}
     for what, least in seconds.items():

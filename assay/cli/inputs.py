@@ -17,8 +17,8 @@ from assay.evaluation.units import Units
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.files import STDIN, InputError, names, read_qrels, read_run
-from assay.measures import RunScores, score_run
 from assay.measures.names import FAMILIES, Measure
+from assay.measures.scores import RunScores, score_run
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Average, Protocol
 

@@ -1,61 +1,86 @@
-"""Scoring on files alone: `python -m scoring evaluate --protocol P --qrels Q RUN...`"""
+"""The command `assay`: one subcommand for each thing that can be done with files alone.
+
+A subcommand is a module of `assay.cli.commands` with `add_arguments`, `run` and `EXAMPLE`. Only the module that is
+asked for is imported: loading all of them would take longer than most commands.
+"""
 
 import argparse
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
 
 from assay.cli.console import print_any_name
 
-
-class Command(NamedTuple):
-    """A subcommand: the module with its `add_arguments` and `run`, imported only if it is asked for.
-
-    One that reads its words itself has a `main` that takes them.
-    """
-
-    module: str
-    help: str
-    reads_words_itself: bool = False
-
-
 COMMANDS = {
-    "evaluate": Command("assay.cli.evaluate", "score runs against qrels"),
-    "qrels": Command("assay.cli.qrels", "write qrels in other forms, split or without names"),
-    "compare": Command("assay.cli.compare", "two runs: difference by topic, significance, overlap"),
-    "tiers": Command("assay.cli.tiers", "runs in order, with intervals, and which are not told apart"),
-    "reuse": Command("assay.cli.reuse", "a team left out, shallower pools, fewer topics"),
-    "report": Command("assay.cli.report", "units a topic, rankings by label and by other qrels, curves"),
-    "agreement": Command("assay.cli.agreement", "how far judges agree"),
-    "trec_eval": Command(
-        "assay.trec_eval.command", "evaluate a run as trec_eval 10.0 does", reads_words_itself=True
-    ),
+    "check": "check run files and name everything that is wrong with them",
+    "pool": "build the pool of the runs of a manifest",
+    "preview": "show the size of a pool, and the hours of judging, at each depth",
+    "evaluate": "score runs against qrels",
+    "qrels": "convert qrels, split them, or remove names from judgments",
+    "agreement": "measure how far assessors agree",
+    "tiers": "rank runs, with confidence intervals and tiers",
+    "compare": "compare two runs topic by topic",
+    "reuse": "test whether qrels can score runs that were not pooled",
+    "report": "print the tables of a lab overview",
+    "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",
+    "slt": "print the SLT string of each formula",
+    "cluster": "give formulas that look alike one visual id",
+    "protocol": "list, show or check protocols",
+    "completion": "print the completion script of a shell",
 }
+EPILOG = """\
+examples:
+  assay check --protocol arqmath-2021-task1 run.tsv
+  assay evaluate --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv
+  assay COMMAND --help
 
+exit status: 0 success, 1 a run has errors, 2 a file or an option cannot be used"""
 
-# OpenBLAS starts its threads when NumPy is loaded: a twentieth of a second, for hardly any work that they would do.
+# OpenBLAS starts its threads when NumPy is loaded: a twentieth of a second, and hardly any work for them to do.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit status."""
+    """Run a subcommand and return its exit status."""
     print_any_name()
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in COMMANDS and COMMANDS[words[0]].reads_words_itself:
-        its_status: int = import_module(COMMANDS[words[0]].module).main(words[1:])
+    if words[:1] == ["trec_eval"]:  # it has options of its own form, such as -l2
+        trec_eval = import_module("assay.trec_eval.command")
+        its_status: int = trec_eval.main(words[1:])
         return its_status
-    parser = argparse.ArgumentParser(prog="python -m scoring", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    for name, command in COMMANDS.items():
-        commands.add_parser(name, help=command.help, add_help=False)
-    chosen = parser.parse_args(words[:1]).command
-    module = import_module(COMMANDS[chosen].module)
-    arguments = argparse.ArgumentParser(prog=f"python -m scoring {chosen}", description=module.__doc__)
-    module.add_arguments(arguments)
-    status: int = module.run(arguments.parse_args(words[1:]))
+    name = _overview().parse_args(words[:1]).command
+    command = import_module(f"assay.cli.commands.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"assay {name}",
+        description=command.__doc__,
+        epilog=f"example:\n  {command.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    status: int = command.run(parser.parse_args(words[1:]))
     return status
+
+
+def _overview() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="assay",
+        description="Check and pool runs, score them, and analyze test collections. No database is needed.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    for name, summary in COMMANDS.items():
+        commands.add_parser(name, help=summary, add_help=False)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; it is looked up only when asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        parser.exit(message=f"assay {import_module('assay.version').VERSION}\n")
 
 
 if __name__ == "__main__":

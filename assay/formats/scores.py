@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from assay.evaluation.matching import JudgedDocuments
 from assay.formats.spreadsheet import harmless
-from assay.measures import RunScores
 from assay.measures.names import Measure
+from assay.measures.scores import RunScores
 from assay.protocols.schema import Average
 
 ALL = "all"  # in the place of a topic: the mean

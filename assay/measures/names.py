@@ -44,6 +44,7 @@ class Parameter(NamedTuple):
 class Family(NamedTuple):
     """What may follow a family's name, and how its values are summed up over topics."""
 
+    module: str  # of assay.measures.families, which computes it
     has_level: bool  # takes (rel=LEVEL)
     cutoff: Use  # takes @k; "share": takes a share of the relevant documents there, as in @0.1
     has_prime: bool  # may be computed with the unjudged documents removed
@@ -59,37 +60,66 @@ _SWITCH = Parameter("False", words=("True", "False"))
 
 FAMILIES: dict[str, Family] = {
     "nDCG": Family(
+        "ndcg",
         False,
         "optional",
         True,
         "normalized discounted cumulative gain",
         {"dcg": Parameter("log2", words=("log2", "exp-log2"))},
     ),
-    "AP": Family(True, "optional", True, "average precision"),
-    "P": Family(True, "required", True, "precision at rank {k}"),
-    "R": Family(True, "required", True, "recall at rank {k}"),
-    "Rprec": Family(True, "never", True, "precision at rank R, the number of relevant documents"),
-    "RR": Family(True, "optional", True, "reciprocal rank of the first relevant document"),
-    "bpref": Family(True, "never", True, "binary preference"),
-    "judged": Family(False, "optional", False, "share of the ranks that is judged"),
-    "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
-    "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP}),
-    "Q": Family(True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
-    "RBP": Family(True, "optional", True, "rank-biased precision", {"p": _P, "max_rel": _TOP}, level=0),
-    "RBPresid": Family(
-        False, "optional", False, "what rank-biased precision could still gain if all were judged", {"p": _P}
+    "AP": Family("average_precision", True, "optional", True, "average precision"),
+    "P": Family("precision", True, "required", True, "precision at rank {k}"),
+    "R": Family("recall", True, "required", True, "recall at rank {k}"),
+    "Rprec": Family(
+        "r_precision", True, "never", True, "precision at rank R, the number of relevant documents"
     ),
-    "infAP": Family(True, "never", True, "inferred average precision"),
-    "IPrec": Family(True, "share", True, "interpolated precision at recall {recall}"),
-    "P-hit": Family(True, "never", True, "share of all returned documents that is relevant"),
-    "SetP": Family(True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
-    "SetR": Family(True, "never", True, "recall of the set returned"),
-    "SetF": Family(True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}),
-    "SetAP": Family(True, "never", True, "precision by recall of the set returned"),
-    "GMAP": Family(True, "optional", True, "average precision, geometric mean", summary="geometric mean"),
-    "GMbpref": Family(True, "never", True, "binary preference, geometric mean", summary="geometric mean"),
-    "NumRet": Family(True, "never", True, "documents returned", level=0, summary="sum"),
-    "NumRel": Family(True, "never", False, "relevant documents in the qrels", summary="sum"),
+    "RR": Family("reciprocal_rank", True, "optional", True, "reciprocal rank of the first relevant document"),
+    "bpref": Family("bpref", True, "never", True, "binary preference"),
+    "judged": Family("judged", False, "optional", False, "share of the ranks that is judged"),
+    "Success": Family(
+        "success", True, "required", True, "whether there is a relevant document among the top {k}"
+    ),
+    "ERR": Family("err", False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP}),
+    "Q": Family("q_measure", True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
+    "RBP": Family(
+        "rank_biased_precision",
+        True,
+        "optional",
+        True,
+        "rank-biased precision",
+        {"p": _P, "max_rel": _TOP},
+        level=0,
+    ),
+    "RBPresid": Family(
+        "rank_biased_precision",
+        False,
+        "optional",
+        False,
+        "what rank-biased precision could still gain if all were judged",
+        {"p": _P},
+    ),
+    "infAP": Family("inferred", True, "never", True, "inferred average precision"),
+    "IPrec": Family("interpolated", True, "share", True, "interpolated precision at recall {recall}"),
+    "P-hit": Family("sets", True, "never", True, "share of all returned documents that is relevant"),
+    "SetP": Family("sets", True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
+    "SetR": Family("sets", True, "never", True, "recall of the set returned"),
+    "SetF": Family(
+        "sets", True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}
+    ),
+    "SetAP": Family("sets", True, "never", True, "precision by recall of the set returned"),
+    "GMAP": Family(
+        "average_precision",
+        True,
+        "optional",
+        True,
+        "average precision, geometric mean",
+        summary="geometric mean",
+    ),
+    "GMbpref": Family(
+        "bpref", True, "never", True, "binary preference, geometric mean", summary="geometric mean"
+    ),
+    "NumRet": Family("sets", True, "never", True, "documents returned", level=0, summary="sum"),
+    "NumRel": Family("sets", True, "never", False, "relevant documents in the qrels", summary="sum"),
 }
 
 # What ir_measures calls them, and other common names: the family, and arguments that the name implies.

@@ -1,6 +1,7 @@
-"""What a kernel is, and which there are."""
+"""The kernels, by the family that each computes. A family's module is imported when its kernel is first asked for."""
 
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +12,31 @@ from assay.measures.names import FAMILIES, Measure
 Values = NDArray[np.float64]
 Kernel = Callable[[Hits, JudgedDocuments, Measure], Values]
 
-KERNELS: dict[str, Kernel] = {}
+_kernels: dict[str, Kernel] = {}
 
 
 def kernel(*families: str) -> Callable[[Kernel], Kernel]:
-    """Register the function that computes a family, or several."""
+    """Register the function that computes one or several families.
+
+    Raises
+    ------
+    ValueError
+        A family is missing from `assay.measures.names.FAMILIES`.
+    """
     for family in families:
         if family not in FAMILIES:
-            raise ValueError(f"{family} has no line in assay.measures.names.FAMILIES")
+            raise ValueError(f"{family} is missing from assay.measures.names.FAMILIES")
 
     def register(function: Kernel) -> Kernel:
         for family in families:
-            KERNELS[family] = function
+            _kernels[family] = function
         return function
 
     return register
+
+
+def kernel_of(family: str) -> Kernel:
+    """The kernel of a family of `FAMILIES`."""
+    if family not in _kernels:
+        import_module(f"assay.measures.families.{FAMILIES[family].module}")
+    return _kernels[family]

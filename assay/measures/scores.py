@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from assay.evaluation.matching import JudgedDocuments
 from assay.formats.runs.columns import Ranked
 from assay.measures.names import FAMILIES, Measure, Summary
-from assay.measures.registry import KERNELS, Values
+from assay.measures.registry import Values, kernel_of
 
 if TYPE_CHECKING:
     from assay.protocols.schema import Average  # a hundredth of a second of a command's start
@@ -64,6 +64,8 @@ def score_run(
     primed = hits.judged_only()
     values = np.empty((judged.n_topics, len(measures)))
     for column, measure in enumerate(measures):
-        values[:, column] = KERNELS[measure.family](primed if measure.judged_only else hits, judged, measure)
+        values[:, column] = kernel_of(measure.family)(
+            primed if measure.judged_only else hits, judged, measure
+        )
     summaries = tuple(FAMILIES[measure.family].summary for measure in measures)
     return RunScores(values, hits.n_returned > 0, summaries)

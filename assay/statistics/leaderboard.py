@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.evaluation.matching import Hits, JudgedDocuments
-from assay.measures import KERNELS, RunScores
 from assay.measures.names import FAMILIES, Measure
+from assay.measures.registry import kernel_of
+from assay.measures.scores import RunScores
 from assay.protocols.schema import Average
 from assay.statistics.intervals import LEVEL, N_RESAMPLES, bootstrap
 from assay.statistics.significance import PairTest, Progress, silent
@@ -35,7 +36,7 @@ class JudgedShares(NamedTuple):
 
 def judged_shares(hits: Hits, judged: JudgedDocuments, average: Average) -> JudgedShares:
     """Count a run's judged documents."""
-    values = KERNELS[JUDGED_AT_10.family](hits, judged, JUDGED_AT_10)
+    values = kernel_of(JUDGED_AT_10.family)(hits, judged, JUDGED_AT_10)
     averaged = values[hits.n_returned > 0] if average == "common" else values
     n_returned = int(hits.n_returned.sum())
     unjudged = 1.0 - len(hits.topic) / n_returned if n_returned else 0.0

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
-from assay.measures import score_run
 from assay.measures.names import Measure
+from assay.measures.scores import score_run
 from assay.pools.contribution import sole_group
 from assay.pools.depth import PooledUnits
 from assay.protocols.schema import Average

@@ -1,4 +1,4 @@
-"""Evaluate a run as trec_eval 10.0 does: `python -m scoring trec_eval [options] QRELS RUN`."""
+"""Evaluate a run as trec_eval 10.0 does: `assay trec_eval [options] QRELS RUN`."""
 
 import os
 import sys

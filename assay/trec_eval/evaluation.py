@@ -15,10 +15,10 @@ from assay.trec_eval.options import Options
 
 # Modules are loaded when they are asked for: what reads preferences would take a tenth of a short evaluation.
 READERS: dict[str, tuple[Relevance, str]] = {
-    "qrels": ("qrels", "by_qrels"),
-    "qrels_jg": ("groups", "by_groups"),
-    "prefs": ("preferences", "by_preferences"),
-    "qrels_prefs": ("preferences", "by_preferences"),
+    "qrels": ("qrels", "qrels"),
+    "qrels_jg": ("groups", "groups"),
+    "prefs": ("preferences", "preferences"),
+    "qrels_prefs": ("preferences", "preferences"),
 }
 SAID = {"qrels": "qrels", "groups": "-R qrels_jg", "preferences": "-R prefs or -R qrels_prefs"}
 
@@ -64,7 +64,7 @@ def evaluate(options: Options, asked: dict[str, str | None]) -> Evaluation:
         name: parameters(name, MEASURES[name].kind, MEASURES[name].default, text)
         for name, text in asked.items()
     }
-    reading: Reading = import_module(f"assay.trec_eval.{module}").read(options)
+    reading: Reading = import_module(f"assay.trec_eval.inputs.{module}").read(options)
     is_taken = np.ones(len(reading.topics), dtype=np.bool_) if options.is_complete else reading.n_lines > 0
     if options.topic is not None:
         is_taken &= np.array(reading.topics) == options.topic.encode(errors="surrogateescape").decode(BYTES)

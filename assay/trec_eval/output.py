@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.measures import Values
+from assay.measures.registry import Values
 from assay.trec_eval.evaluation import Column, Evaluation
 from assay.trec_eval.inputs.files import BYTES
 

@@ -1,7 +1,7 @@
-from assessment.models.batches import Batch
 from assessment.models.assignments import TopicAssignment
-from assessment.models.tasks import Task
+from assessment.models.batches import Batch
 from assessment.models.judgments import Judgment
+from assessment.models.tasks import Task
 
 __all__ = [
     "Batch",

@@ -13,8 +13,8 @@ from accounts.models import User
 from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked
-from assay.measures import score_run
 from assay.measures.names import parse_measures
+from assay.measures.scores import score_run
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError, build_pool
 from assay.protocols.schema import Average

@@ -34,44 +34,69 @@
   for (const radio of radios) {
     radio.addEventListener("change", changed);
     const label = form.querySelector(`label[for="${radio.id}"]`);
-    for (const on of ["mouseenter", "focus"]) label.addEventListener(on, () => { meaning.textContent = definition(radio); });
+    for (const on of ["mouseenter", "focus"])
+      label.addEventListener(on, () => {
+        meaning.textContent = definition(radio);
+      });
     label.addEventListener("mouseleave", show);
   }
   comment.addEventListener("input", changed);
 
-  // -- what was typed before stands again
+  // -- restore what was typed before
+  const isEmpty = (draft) => !draft?.choice && !draft?.comment;
   function restore() {
     const left = outbox.get(task);
     const draft = left?.fields ?? drafts.get(task);
-    if (!draft || (!draft.choice && !draft.comment)) return false;
+    if (isEmpty(draft)) return false;
     const isAsStored = draft.choice === (chosen()?.value ?? "") && draft.comment === comment.value;
     if (!left && isAsStored) return false;
     for (const radio of radios) radio.checked = radio.value === draft.choice;
     comment.value = draft.comment;
     if (left && !left.refused) return true;
-    // What was refused is sent again only when the assessor says so, knowing what stands now.
-    if (left) outbox.strike(left);
-    drafts.set(task, { choice: draft.choice, comment: draft.comment });
-    say(left ? `Not saved. ${left.refused}` : "Your choice from before is here again. It is not submitted yet.", left ? "bad" : "");
+    keepAsDraft(left, { choice: draft.choice, comment: draft.comment });
     return false;
+  }
+  // A refused submission is sent again only when the assessor, who has read the reason, submits it again.
+  function keepAsDraft(left, draft) {
+    if (left) outbox.strike(left);
+    drafts.set(task, draft);
+    if (left) say(`Not saved. ${left.refused}`, "bad");
+    else say("Your choice from before is here again. It is not submitted yet.", "");
   }
 
   // -- submitting
   function complaint() {
     const radio = chosen();
     if (!radio) return ["Choose a grade, or one of the other answers.", radios[0]];
-    if (radio.dataset.needsComment !== undefined && !comment.value.trim()) return [`“${radio.dataset.label}” needs a comment that says why.`, comment];
+    if (radio.dataset.needsComment !== undefined && !comment.value.trim())
+      return [`“${radio.dataset.label}” needs a comment that says why.`, comment];
     return null;
   }
   function entry(seconds, uuid) {
     const radio = chosen();
     const waiting = outbox.get(task);
-    const fields = { choice: radio.value, comment: comment.value.trim(), shown: form.elements.shown.value, seconds };
-    const isSame = waiting && waiting.fields.choice === fields.choice && waiting.fields.comment === fields.comment && !waiting.refused;
+    const fields = {
+      choice: radio.value,
+      comment: comment.value.trim(),
+      shown: form.elements.shown.value,
+      seconds,
+    };
+    const isSame =
+      waiting &&
+      waiting.fields.choice === fields.choice &&
+      waiting.fields.comment === fields.comment &&
+      !waiting.refused;
     if (isSame) return waiting;
     const request_id = uuid();
     const sent = [...(waiting?.sent ?? []), request_id];
-    return { task, address: form.action, label: main.dataset.label, choiceLabel: radio.dataset.label, fields: { ...fields, request_id }, sent };
+    return {
+      task,
+      address: form.action,
+      label: main.dataset.label,
+      choiceLabel: radio.dataset.label,
+      fields: { ...fields, request_id },
+      sent,
+    };
   }
   function refused(mine, answer) {
     drafts.set(task, { choice: mine.fields.choice, comment: mine.fields.comment });
@@ -79,14 +104,24 @@
     if (answer.errors?.comment) comment.focus();
   }
 
-  const isAsSubmitted = (waiting) => waiting.fields.choice === chosen()?.value && waiting.fields.comment === comment.value.trim();
+  const isAsSubmitted = (waiting) =>
+    waiting.fields.choice === chosen()?.value && waiting.fields.comment === comment.value.trim();
   const page = { complaint, entry, isAsSubmitted, refused, kept: "Your choice is" };
   const { say, submit, hold } = window.assay.submission(form, task, page);
 
   // -- single keys
-  const isTyping = (element) => element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');
+  const isTyping = (element) =>
+    element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');
   function pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing || isTyping(event.target)) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.repeat ||
+      event.isComposing ||
+      isTyping(event.target)
+    )
+      return;
     const radio = radios.find((one) => one.dataset.key?.toLowerCase() === event.key.toLowerCase());
     if (radio) {
       event.preventDefault();

@@ -22,10 +22,13 @@
   }));
   const chosen = (one) => one.radios.find((radio) => radio.checked);
   const needsComment = (one) => chosen(one)?.dataset.needsComment !== undefined;
-  const values = () => Object.fromEntries(instances.flatMap((one) => [
-    [`choice-${one.key}`, chosen(one)?.value ?? ""],
-    [`comment-${one.key}`, one.comment.value.trim()],
-  ]));
+  const values = () =>
+    Object.fromEntries(
+      instances.flatMap((one) => [
+        [`choice-${one.key}`, chosen(one)?.value ?? ""],
+        [`comment-${one.key}`, one.comment.value.trim()],
+      ]),
+    );
   const isSame = (one, other) => Object.keys(one).every((name) => one[name] === (other[name] ?? ""));
   function show(one) {
     one.optional.textContent = needsComment(one) ? "required: say why" : "optional";
@@ -43,9 +46,16 @@
     for (const radio of one.radios) {
       const label = document.querySelector(`label[for="${radio.id}"]`);
       radio.addEventListener("change", () => changed(one));
-      radio.addEventListener("focus", () => { take(one); meaning.textContent = label.title; });
-      label.addEventListener("mouseenter", () => { meaning.textContent = label.title; });
-      label.addEventListener("mouseleave", () => { meaning.textContent = hint; });
+      radio.addEventListener("focus", () => {
+        take(one);
+        meaning.textContent = label.title;
+      });
+      label.addEventListener("mouseenter", () => {
+        meaning.textContent = label.title;
+      });
+      label.addEventListener("mouseleave", () => {
+        meaning.textContent = hint;
+      });
     }
     one.comment.addEventListener("input", () => changed(one));
     one.comment.addEventListener("focus", () => take(one));
@@ -61,13 +71,16 @@
   }
   const nextOpen = () => instances.find((one) => !chosen(one));
   function goTo(one) {
-    if (!one) { button.focus(); return; }
+    if (!one) {
+      button.focus();
+      return;
+    }
     take(one);
     one.radios[0].focus({ preventScroll: true });
     one.article.scrollIntoView({ block: "nearest" });
   }
 
-  // -- what was chosen before stands again
+  // -- restore what was chosen before
   function restore() {
     const left = outbox.get(task);
     const fields = left?.fields ?? drafts.get(task)?.fields;
@@ -77,16 +90,25 @@
       one.comment.value = fields[`comment-${one.key}`] ?? "";
     }
     if (left && !left.refused) return true;
+    keepAsDraft(left);
+    return false;
+  }
+  // A refused submission is sent again only when the assessor, who has read the reason, submits it again.
+  function keepAsDraft(left) {
     if (left) outbox.strike(left);
     drafts.set(task, { choice: null, comment: "", fields: values() });
-    say(left ? `Not saved. ${left.refused}` : "Your choices from before are here again. They are not submitted yet.", left ? "bad" : "");
-    return false;
+    if (left) say(`Not saved. ${left.refused}`, "bad");
+    else say("Your choices from before are here again. They are not submitted yet.", "");
   }
 
   // -- submitting
   function complaint() {
     const open = nextOpen();
-    if (open) return [`Choose for instance ${instances.indexOf(open) + 1}: all are submitted at once.`, open.radios[0]];
+    if (open)
+      return [
+        `Choose for instance ${instances.indexOf(open) + 1}: all are submitted at once.`,
+        open.radios[0],
+      ];
     const silent = instances.find((one) => needsComment(one) && !one.comment.value.trim());
     if (silent) return [`“${chosen(silent).dataset.label}” needs a comment that says why.`, silent.comment];
     return null;
@@ -99,10 +121,16 @@
     const before = waiting?.sent ?? [];
     for (const one of instances) fields[`shown-${one.key}`] = one.shown.value;
     const label = instances.map((one) => chosen(one).dataset.label).join(", ");
-    return { task, address: form.action, label: main.dataset.label, choiceLabel: label,
-      fields: { ...fields, seconds, request_id, sent: before.join(",") }, sent: [...before, request_id] };
+    return {
+      task,
+      address: form.action,
+      label: main.dataset.label,
+      choiceLabel: label,
+      fields: { ...fields, seconds, request_id, sent: before.join(",") },
+      sent: [...before, request_id],
+    };
   }
-  function refused(mine, answer) {
+  function refused(_mine, answer) {
     drafts.set(task, { choice: null, comment: "", fields: values() });
     const standing = answer.standing && instances.find((one) => one.docno === answer.standing.docno);
     if (standing) standing.shown.value = answer.standing.judgment;
@@ -114,9 +142,18 @@
   const { say, submit, hold } = window.assay.submission(form, task, page);
 
   // -- single keys: for the instance in hand, or the first without a choice
-  const isTyping = (element) => element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');
+  const isTyping = (element) =>
+    element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');
   function pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing || isTyping(event.target)) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.repeat ||
+      event.isComposing ||
+      isTyping(event.target)
+    )
+      return;
     const one = inHand ?? nextOpen() ?? instances[0];
     const radio = one?.radios.find((each) => each.dataset.key?.toLowerCase() === event.key.toLowerCase());
     if (radio && !radio.matches(":disabled")) {

@@ -3,7 +3,8 @@
 // are left alone.
 (() => {
   "use strict";
-  const assay = (window.assay ??= {});
+  window.assay ??= {};
+  const { assay } = window;
   const person = document.querySelector('meta[name="assay-person"]')?.content ?? "";
   const PREFIX = `assay.outbox.${person}.`;
   const DRAFT = `assay.draft.${person}.`;
@@ -12,31 +13,62 @@
 
   const store = {
     get(key) {
-      try { return localStorage.getItem(key) ?? memory.get(key) ?? null; } catch { return memory.get(key) ?? null; }
+      try {
+        return localStorage.getItem(key) ?? memory.get(key) ?? null;
+      } catch {
+        return memory.get(key) ?? null;
+      }
     },
     set(key, value) {
       memory.set(key, value);
-      try { localStorage.setItem(key, value); } catch { /* memory has it while the page is open */ }
+      try {
+        localStorage.setItem(key, value);
+      } catch {
+        /* memory has it while the page is open */
+      }
     },
     remove(key) {
       memory.delete(key);
-      try { localStorage.removeItem(key); } catch { /* it was never there */ }
+      try {
+        localStorage.removeItem(key);
+      } catch {
+        /* it was never there */
+      }
     },
     keys() {
-      try { return [...new Set([...Object.keys(localStorage), ...memory.keys()])]; } catch { return [...memory.keys()]; }
+      try {
+        return [...new Set([...Object.keys(localStorage), ...memory.keys()])];
+      } catch {
+        return [...memory.keys()];
+      }
     },
   };
   const read = (key) => {
-    try { return JSON.parse(store.get(key)); } catch { return null; }
+    try {
+      return JSON.parse(store.get(key));
+    } catch {
+      return null;
+    }
   };
 
-  const cookie = (name) => document.cookie.split("; ").find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1);
-  const token = () => cookie("csrftoken") ?? document.querySelector('input[name="csrfmiddlewaretoken"]')?.value ?? "";
+  const cookie = (name) =>
+    document.cookie
+      .split("; ")
+      .find((part) => part.startsWith(`${name}=`))
+      ?.slice(name.length + 1);
+  const token = () =>
+    cookie("csrftoken") ?? document.querySelector('input[name="csrfmiddlewaretoken"]')?.value ?? "";
 
   async function post(entry) {
     const headers = { Accept: "application/json", "X-CSRFToken": token() };
     const body = new URLSearchParams(entry.fields);
-    const options = { method: "POST", body, headers, credentials: "same-origin", signal: AbortSignal.timeout(20000) };
+    const options = {
+      method: "POST",
+      body,
+      headers,
+      credentials: "same-origin",
+      signal: AbortSignal.timeout(20000),
+    };
     try {
       const response = await fetch(entry.address, options);
       const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
@@ -48,7 +80,11 @@
 
   // A new login changes the token that a form must show; reading any page of ours brings the new one.
   async function renewed(entry) {
-    try { await fetch(entry.address, { credentials: "same-origin", headers: { Accept: "text/html" } }); } catch { return { status: 0, answer: {} }; }
+    try {
+      await fetch(entry.address, { credentials: "same-origin", headers: { Accept: "text/html" } });
+    } catch {
+      return { status: 0, answer: {} };
+    }
     return post(entry);
   }
 
@@ -68,22 +104,35 @@
     }
     if (status === 401) return { outcome: "login", answer };
     if (status === 409 || status === 422) return { outcome: "refused", answer };
-    if (status === 404) return { outcome: "refused", answer: { detail: "This task is not yours: is somebody else logged in here?" } };
+    if (status === 404)
+      return {
+        outcome: "refused",
+        answer: { detail: "This task is not yours: is somebody else logged in here?" },
+      };
     return { outcome: "waiting", answer, status };
   }
 
   const key = (task) => PREFIX + task;
-  const keep = (entry) => { store.set(key(entry.task), JSON.stringify(entry)); tell(); };
+  const keep = (entry) => {
+    store.set(key(entry.task), JSON.stringify(entry));
+    tell();
+  };
   const get = (task) => read(key(task));
   function strike(entry) {
     if (get(entry.task)?.fields.request_id === entry.fields.request_id) {
       store.remove(key(entry.task));
       const draft = read(DRAFT + entry.task);
-      if (draft?.choice === entry.fields.choice && draft.comment.trim() === entry.fields.comment) store.remove(DRAFT + entry.task);
+      if (draft?.choice === entry.fields.choice && draft.comment.trim() === entry.fields.comment)
+        store.remove(DRAFT + entry.task);
     }
     tell();
   }
-  const all = () => store.keys().filter((name) => name.startsWith(PREFIX)).map(read).filter(Boolean);
+  const all = () =>
+    store
+      .keys()
+      .filter((name) => name.startsWith(PREFIX))
+      .map(read)
+      .filter(Boolean);
 
   // What other pages left unsent: shown where the page has a place for it, and sent again until it is saved.
   const here = () => document.querySelector("main")?.dataset.task ?? "";
@@ -135,7 +184,9 @@
   };
 
   for (const event of ["online", "focus"]) window.addEventListener(event, flush);
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) flush(); });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) flush();
+  });
   tell();
   flush();
 })();

@@ -7,7 +7,8 @@
 //   kept                   how its choices are called where they are kept: "Your choice is"
 (() => {
   "use strict";
-  const { outbox } = (window.assay ??= {});
+  window.assay ??= {};
+  const { outbox } = window.assay;
 
   // crypto.randomUUID is only there on https and localhost
   function uuid() {
@@ -23,7 +24,10 @@
     let seen = 0;
     let since = document.hidden ? null : performance.now();
     document.addEventListener("visibilitychange", () => {
-      if (document.hidden && since !== null) { seen += performance.now() - since; since = null; }
+      if (document.hidden && since !== null) {
+        seen += performance.now() - since;
+        since = null;
+      }
       if (!document.hidden && since === null) since = performance.now();
     });
     return () => Math.round((seen + (since === null ? 0 : performance.now() - since)) / 1000);
@@ -51,7 +55,11 @@
     async function submit() {
       if (isSending || button.disabled) return;
       const wrong = page.complaint();
-      if (wrong) { say(wrong[0], "bad"); wrong[1].focus(); return; }
+      if (wrong) {
+        say(wrong[0], "bad");
+        wrong[1].focus();
+        return;
+      }
       clearTimeout(timer);
       const mine = page.entry(String(seconds()), uuid);
       outbox.keep(mine);
@@ -99,10 +107,18 @@
       say(isWaiting ? "Not saved. Submit to save what you have chosen." : "", isWaiting ? "bad" : "");
     }
 
-    form.addEventListener("submit", (event) => { event.preventDefault(); tries = 0; submit(); });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      tries = 0;
+      submit();
+    });
     for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry);
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) retry(); });
-    window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) retry();
+    });
+    window.addEventListener("pageshow", (event) => {
+      if (event.persisted) window.location.reload();
+    });
     return { say, submit, hold };
   };
 })();

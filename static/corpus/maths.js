@@ -2,13 +2,17 @@
 // One formula that fails never harms another. `window.assay.renderMaths(root)` renders a fragment that came later.
 (() => {
   "use strict";
-  const assay = (window.assay ??= {});
+  window.assay ??= {};
+  const { assay } = window;
   const MATHJAX = new URL("../vendor/mathjax", document.currentScript.src).href;
   const BATCH_MS = 10;
   const NEAR = "1200px";
   const DEFINES = /\\(?:(?:re|provide)?newcommand|g?def|let|DeclareMathOperator)(?![a-zA-Z])/;
   const ONLY_DEFINES = new RegExp(`^\\s*${DEFINES.source}`);
-  const nothing = (context) => { context.consumeArgs(1); return ""; };
+  const nothing = (context) => {
+    context.consumeArgs(1);
+    return "";
+  };
   const BASE = {
     "\\mbox": "\\text{#1}",
     "\\href": "#2",
@@ -67,7 +71,16 @@
   }
   function katexNode(latex, displayMode, macros) {
     const box = document.createElement("span");
-    const options = { displayMode, macros, globalGroup: true, throwOnError: true, trust: false, strict: "ignore", maxSize: 50, maxExpand: 1000 };
+    const options = {
+      displayMode,
+      macros,
+      globalGroup: true,
+      throwOnError: true,
+      trust: false,
+      strict: "ignore",
+      maxSize: 50,
+      maxExpand: 1000,
+    };
     for (const text of [latex, latex.replace(/\\newcommand(?![a-zA-Z])/g, "\\renewcommand")]) {
       try {
         return built(text, box, options);
@@ -110,7 +123,12 @@
       window.MathJax = {
         loader: { load: ["input/tex", "[tex]/begingroup"], paths: { mathjax: MATHJAX } },
         startup: { typeset: false, pageReady: () => undefined },
-        tex: { packages: { "[-]": ["require", "html", "texhtml"], "[+]": ["begingroup"] }, autoload: { html: [], texhtml: [] }, maxMacros: 1000, maxBuffer: 20000 },
+        tex: {
+          packages: { "[-]": ["require", "html", "texhtml"], "[+]": ["begingroup"] },
+          autoload: { html: [], texhtml: [] },
+          maxMacros: 1000,
+          maxBuffer: 20000,
+        },
       };
       const script = document.createElement("script");
       script.src = `${MATHJAX}/startup.js`;
@@ -125,7 +143,11 @@
     const display = isBlock(element);
     try {
       const MathJax = await loadMathJax();
-      const node = rebuilt(await MathJax.tex2mmlPromise(grouped(element, latex), { display }), latex, display);
+      const node = rebuilt(
+        await MathJax.tex2mmlPromise(grouped(element, latex), { display }),
+        latex,
+        display,
+      );
       if (!node) return fail(element);
       return show(element, node, "mathjax");
     } catch {
@@ -137,14 +159,29 @@
   }
   // What a post defines is known to the formulas behind it, and to no other post's.
   function grouped(element, latex) {
-    const others = [...scopeOf(element).querySelectorAll(".math-container")].filter((one) => one !== element).map(latexOf);
+    const others = [...scopeOf(element).querySelectorAll(".math-container")]
+      .filter((one) => one !== element)
+      .map(latexOf);
     return ["\\begingroup", ...others.filter((one) => ONLY_DEFINES.test(one)), latex, "\\endgroup"].join(" ");
   }
+  const words = (text) => new Set(text.trim().split(/\s+/));
   const MATHML = "http://www.w3.org/1998/Math/MathML";
-  const ELEMENTS = new Set("math maction menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics".split(" "));
-  const ATTRIBUTES = new Set("accent accentunder columnalign columnlines columnspacing columnspan depth display displaystyle fence form frame height largeop linethickness lspace mathbackground mathcolor mathsize maxsize minsize movablelimits rowalign rowlines rowspacing rowspan rspace scriptlevel separator stretchy symmetric voffset width notation".split(" "));
+  const ELEMENTS = words(`
+    math maction menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts
+    mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none
+    semantics
+  `);
+  const ATTRIBUTES = words(`
+    accent accentunder columnalign columnlines columnspacing columnspan depth display displaystyle
+    fence form frame height largeop linethickness lspace mathbackground mathcolor mathsize maxsize
+    minsize movablelimits rowalign rowlines rowspacing rowspan rspace scriptlevel separator stretchy
+    symmetric voffset width notation
+  `);
   function rebuilt(text, latex, display) {
-    const parsed = new DOMParser().parseFromString(text.replace(/ (?:style|href|class|id)="[^"]*"/g, ""), "text/html");
+    const parsed = new DOMParser().parseFromString(
+      text.replace(/ (?:style|href|class|id)="[^"]*"/g, ""),
+      "text/html",
+    );
     const math = parsed.querySelector("math");
     if (!math || math.querySelector("merror")) return null;
     const copy = copied(math);
@@ -155,28 +192,69 @@
   function copied(node) {
     const name = node.localName === "mlabeledtr" ? "mtr" : node.localName;
     const copy = document.createElementNS(MATHML, ELEMENTS.has(name) ? name : "mrow");
-    for (const { name: key, value } of node.attributes) if (ATTRIBUTES.has(key)) copy.setAttribute(key, value);
+    for (const { name: key, value } of node.attributes)
+      if (ATTRIBUTES.has(key)) copy.setAttribute(key, value);
     const variant = node.getAttribute("mathvariant");
     if (variant === "normal" && name === "mi") copy.setAttribute("mathvariant", "normal");
-    for (const child of node.childNodes) {
-      if (child.nodeType === Node.TEXT_NODE && (child.data.trim() || name === "mtext")) copy.append(styled(child.data, variant));
-      else if (child.nodeType === Node.ELEMENT_NODE) copy.append(copied(child));
-    }
+    copy.append(...[...node.childNodes].flatMap((child) => copiedChild(child, name, variant)));
     return copy;
+  }
+  // The copies of a child of an element: one, or none for a comment or the white space between elements.
+  function copiedChild(child, name, variant) {
+    if (child.nodeType === Node.ELEMENT_NODE) return [copied(child)];
+    if (child.nodeType !== Node.TEXT_NODE) return [];
+    return child.data.trim() || name === "mtext" ? [styled(child.data, variant)] : [];
   }
   // Browsers know no mathvariant but "normal": other alphabets are characters of their own.
   const ALPHABETS = {
-    "bold": [0x1d400, 0x1d41a, 0x1d7ce], "italic": [0x1d434, 0x1d44e], "bold-italic": [0x1d468, 0x1d482],
-    "script": [0x1d49c, 0x1d4b6], "bold-script": [0x1d4d0, 0x1d4ea], "fraktur": [0x1d504, 0x1d51e],
-    "double-struck": [0x1d538, 0x1d552, 0x1d7d8], "bold-fraktur": [0x1d56c, 0x1d586],
-    "sans-serif": [0x1d5a0, 0x1d5ba, 0x1d7e2], "bold-sans-serif": [0x1d5d4, 0x1d5ee, 0x1d7ec], "monospace": [0x1d670, 0x1d68a, 0x1d7f6],
+    bold: [0x1d400, 0x1d41a, 0x1d7ce],
+    italic: [0x1d434, 0x1d44e],
+    "bold-italic": [0x1d468, 0x1d482],
+    script: [0x1d49c, 0x1d4b6],
+    "bold-script": [0x1d4d0, 0x1d4ea],
+    fraktur: [0x1d504, 0x1d51e],
+    "double-struck": [0x1d538, 0x1d552, 0x1d7d8],
+    "bold-fraktur": [0x1d56c, 0x1d586],
+    "sans-serif": [0x1d5a0, 0x1d5ba, 0x1d7e2],
+    "bold-sans-serif": [0x1d5d4, 0x1d5ee, 0x1d7ec],
+    monospace: [0x1d670, 0x1d68a, 0x1d7f6],
   };
-  const ELSEWHERE = { 0x1d455: "ℎ", 0x1d49d: "ℬ", 0x1d4a0: "ℰ", 0x1d4a1: "ℱ", 0x1d4a3: "ℋ", 0x1d4a4: "ℐ", 0x1d4a7: "ℒ", 0x1d4a8: "ℳ", 0x1d4ad: "ℛ", 0x1d4ba: "ℯ", 0x1d4bc: "ℊ", 0x1d4c4: "ℴ", 0x1d506: "ℭ", 0x1d50b: "ℌ", 0x1d50c: "ℑ", 0x1d515: "ℜ", 0x1d51d: "ℨ", 0x1d53a: "ℂ", 0x1d53f: "ℍ", 0x1d545: "ℕ", 0x1d547: "ℙ", 0x1d548: "ℚ", 0x1d549: "ℝ", 0x1d551: "ℤ" };
+  const ELSEWHERE = {
+    0x1d455: "ℎ",
+    0x1d49d: "ℬ",
+    0x1d4a0: "ℰ",
+    0x1d4a1: "ℱ",
+    0x1d4a3: "ℋ",
+    0x1d4a4: "ℐ",
+    0x1d4a7: "ℒ",
+    0x1d4a8: "ℳ",
+    0x1d4ad: "ℛ",
+    0x1d4ba: "ℯ",
+    0x1d4bc: "ℊ",
+    0x1d4c4: "ℴ",
+    0x1d506: "ℭ",
+    0x1d50b: "ℌ",
+    0x1d50c: "ℑ",
+    0x1d515: "ℜ",
+    0x1d51d: "ℨ",
+    0x1d53a: "ℂ",
+    0x1d53f: "ℍ",
+    0x1d545: "ℕ",
+    0x1d547: "ℙ",
+    0x1d548: "ℚ",
+    0x1d549: "ℝ",
+    0x1d551: "ℤ",
+  };
+  // Where the alphabets begin: capitals, small letters, digits.
+  function kindOf(letter) {
+    if (letter <= "9") return 2;
+    return letter <= "Z" ? 0 : 1;
+  }
   function styled(text, variant) {
     const alphabet = ALPHABETS[(variant ?? "").replace("-tex-", "").replace("-caligraphic", "script")];
     if (!alphabet) return text;
     return text.replace(/[A-Za-z0-9]/g, (letter) => {
-      const kind = letter <= "9" ? 2 : letter <= "Z" ? 0 : 1;
+      const kind = kindOf(letter);
       if (alphabet[kind] === undefined) return letter;
       const code = alphabet[kind] + letter.charCodeAt(0) - "Aa0".charCodeAt(kind);
       return ELSEWHERE[code] ?? String.fromCodePoint(code);
@@ -186,8 +264,12 @@
   // -- what is wider than its place scrolls in itself, by keyboard too; the page never does
   function measure(elements) {
     const wide = elements.map((element) => {
-      const room = element.parentElement?.closest("p, li, dd, dt, td, th, div, blockquote, h1, h2, h4, h5, h6")?.clientWidth ?? 0;
-      return isBlock(element) ? element.scrollWidth > element.clientWidth : room > 0 && element.getBoundingClientRect().width > room + 1;
+      const room =
+        element.parentElement?.closest("p, li, dd, dt, td, th, div, blockquote, h1, h2, h4, h5, h6")
+          ?.clientWidth ?? 0;
+      return isBlock(element)
+        ? element.scrollWidth > element.clientWidth
+        : room > 0 && element.getBoundingClientRect().width > room + 1;
     });
     elements.forEach((element, i) => {
       element.classList.toggle("is-wide", wide[i]);
@@ -204,9 +286,12 @@
   // -- when: what comes near the view at once, the rest while the page idles. Only what is near is measured, so that
   // a long page is not laid out again and again.
   const later = window.requestIdleCallback?.bind(window) ?? ((work) => setTimeout(work, 30));
-  const observer = new IntersectionObserver((entries) => {
-    renderNear(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target));
-  }, { rootMargin: NEAR });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      renderNear(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target));
+    },
+    { rootMargin: NEAR },
+  );
   function renderNear(elements) {
     for (const element of elements) {
       observer.unobserve(element);
@@ -230,8 +315,18 @@
   }
   // A linked answer moves while what is above it grows: unless the reader moves, it is brought back.
   let hasMoved = false;
-  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) window.addEventListener(kind, () => { hasMoved = true; }, { passive: true });
-  window.addEventListener("hashchange", () => { hasMoved = false; backToTarget(); });
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"])
+    window.addEventListener(
+      kind,
+      () => {
+        hasMoved = true;
+      },
+      { passive: true },
+    );
+  window.addEventListener("hashchange", () => {
+    hasMoved = false;
+    backToTarget();
+  });
   function backToTarget(frames = 30) {
     if (hasMoved || !frames) return;
     document.querySelector(":target")?.scrollIntoView();
@@ -243,7 +338,10 @@
     if (root instanceof Element && root.matches(".math-container:not([data-math])")) found.unshift(root);
     delete document.documentElement.dataset.maths;
     const height = window.innerHeight + 200;
-    const isNear = found.map((element) => { const { top, bottom } = element.getBoundingClientRect(); return bottom > -200 && top < height; });
+    const isNear = found.map((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return bottom > -200 && top < height;
+    });
     renderNear(found.filter((_, i) => isNear[i]));
     const rest = found.filter((_, i) => !isNear[i]);
     for (const element of rest) observer.observe(element);
@@ -258,10 +356,17 @@
     isSource = !isSource;
     for (const element of document.querySelectorAll(".math-container")) {
       if (element.dataset.math === "waiting") continue;
-      if (isSource) { sources.set(element, latexOf(element)); showSource(element); element.dataset.math = "source"; }
-      else { element.textContent = latexOf(element); delete element.dataset.math; }
+      if (isSource) {
+        sources.set(element, latexOf(element));
+        showSource(element);
+        element.dataset.math = "source";
+      } else {
+        element.textContent = latexOf(element);
+        delete element.dataset.math;
+      }
     }
-    for (const one of document.querySelectorAll("[data-maths-toggle]")) one.setAttribute("aria-pressed", String(isSource));
+    for (const one of document.querySelectorAll("[data-maths-toggle]"))
+      one.setAttribute("aria-pressed", String(isSource));
     if (!isSource) assay.renderMaths();
     button.focus();
   }
@@ -282,18 +387,24 @@
     const selection = window.getSelection();
     if (!selection.rangeCount || event.target.closest?.("input, textarea")) return;
     const range = selection.getRangeAt(0).cloneRange();
-    const container = (node) => (node instanceof Element ? node : node.parentElement)?.closest(".math-container");
+    const container = (node) =>
+      (node instanceof Element ? node : node.parentElement)?.closest(".math-container");
     const [first, last] = [container(range.startContainer), container(range.endContainer)];
     if (first) range.setStartBefore(first);
     if (last) range.setEndAfter(last);
-    const within = [...(range.commonAncestorContainer.querySelectorAll?.(".math-container") ?? [])].filter((one) => range.intersectsNode(one));
+    const within = [...(range.commonAncestorContainer.querySelectorAll?.(".math-container") ?? [])].filter(
+      (one) => range.intersectsNode(one),
+    );
     if (!within.length) return;
     const copies = range.cloneContents();
-    copies.querySelectorAll(".math-container").forEach((one, i) => { if (within[i]) one.textContent = delimited(within[i]); });
+    copies.querySelectorAll(".math-container").forEach((one, i) => {
+      if (within[i]) one.textContent = delimited(within[i]);
+    });
     const box = document.createElement("div");
     box.className = "copy-box";
     box.append(copies);
     document.body.append(box);
+    // biome-ignore lint/performance/useDomNodeTextContent: only innerText has the line ends of what is copied
     event.clipboardData.setData("text/plain", box.innerText);
     box.remove();
     event.preventDefault();

@@ -17,15 +17,18 @@ async function readTag() {
 }
 
 function tagOfXml(start) {
-  const found = start.match(/<(?:\w+:)?(?:run\s(?:[^<>]*\s)?runtag|bolt-ir-submission\s(?:[^<>]*\s)?run)\s*=\s*(["'])([^"'&]*)\1/);
+  const found = start.match(
+    /<(?:\w+:)?(?:run\s(?:[^<>]*\s)?runtag|bolt-ir-submission\s(?:[^<>]*\s)?run)\s*=\s*(["'])([^"'&]*)\1/,
+  );
   return found ? found[2].trim() : "";
 }
 
 function tagOfLines(start) {
   const lines = start.split(/[\r\n]+/).map((line) => line.trim().split(/\s+/));
   const columns = lines.length > 2 ? lines[1] : lines[0];
-  const isText = !MAGIC.some((magic) => start.startsWith(magic)) && (columns.length === 5 || columns.length === 6);
-  return isText ? columns[columns.length - 1] : "";
+  const isText =
+    !MAGIC.some((magic) => start.startsWith(magic)) && (columns.length === 5 || columns.length === 6);
+  return isText ? columns.at(-1) : "";
 }
 
 file.addEventListener("change", readTag);
@@ -40,9 +43,10 @@ form.addEventListener("htmx:afterRequest", (event) => {
     const note = document.createElement("div");
     note.className = "alert alert-danger";
     note.setAttribute("role", "alert");
-    note.textContent = event.detail.xhr && event.detail.xhr.status === 413
-      ? "The file is larger than this site takes. Pack it with gz or xz; nothing was stored."
-      : "The file could not be sent, so nothing was stored. Try again.";
+    note.textContent =
+      event.detail.xhr && event.detail.xhr.status === 413
+        ? "The file is larger than this site takes. Pack it with gz or xz; nothing was stored."
+        : "The file could not be sent, so nothing was stored. Try again.";
     submission.replaceChildren(note);
   }
 });

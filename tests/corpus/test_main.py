@@ -1,4 +1,4 @@
-"""`python -m corpus`: SLT strings and visual ids from files alone."""
+"""`assay slt` and `assay cluster`: SLT strings and visual ids from files alone."""
 
 import csv
 import gzip
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.formulas import main
+from assay.cli.main import main
 from assay.formats.formulas.indexes import HEADERS
 from tests.corpus.formulas import FAULTY, letter
 
@@ -62,7 +62,7 @@ def test_strings_are_read_from_a_pipe(tmp_path: Path) -> None:
     index = slt_index(tmp_path / "slt.tsv", q_1=letter("x"))
 
     done = subprocess.run(
-        [sys.executable, "-m", "corpus", "slt"], input=index.read_bytes(), capture_output=True, check=False
+        [sys.executable, "-m", "assay", "slt"], input=index.read_bytes(), capture_output=True, check=False
     )
 
     assert (done.returncode, done.stdout.decode()) == (0, "formula_id\tslt\nq_1\t[V!x]\n")
@@ -70,7 +70,9 @@ def test_strings_are_read_from_a_pipe(tmp_path: Path) -> None:
 
 def test_command_needs_no_database(tmp_path: Path) -> None:
     index = latex_index(tmp_path / "index.tsv", ("1", "", "x"))
-    code = "import sys; from assay.cli.formulas import main; main(sys.argv[1:]); sys.exit('django' in sys.modules)"
+    code = (
+        "import sys; from assay.cli.main import main; main(sys.argv[1:]); sys.exit('django' in sys.modules)"
+    )
 
     done = subprocess.run(
         [sys.executable, "-c", code, "cluster", str(index)], capture_output=True, check=False
@@ -183,7 +185,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(
     status = main([command, *(["--input"] if command == "slt" else []), str(file)])
 
     assert status == 2
-    assert f"python -m corpus: {message}" in capsys.readouterr().err
+    assert f"assay cluster: {message}" in capsys.readouterr().err
 
 
 def test_absent_file_is_named(tmp_path: Path, capsys: Captured) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.cli.check import main
+from assay.cli.main import main
 
 TASK_2 = ["--protocol", "arqmath-2021-task2"]
 TREC = ["--protocol", "trec-adhoc"]

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from assay.cli.check import main
+from assay.cli.main import main
 from assay.formats.manifest import ManifestError, read_manifest
 from assay.formats.topics.codes import TopicListError, read_topic_codes
 from assay.protocols.loader import load_protocol
@@ -99,7 +99,7 @@ def test_report_comes_as_json(files: Path, capsys: pytest.CaptureFixture[str]) -
 def test_what_cannot_be_read_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     said = capsys.readouterr().err
-    assert "python -m pooling:" in said
+    assert "assay check:" in said
     assert "Errno" not in said
 
 

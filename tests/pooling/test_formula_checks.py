@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from assay.cli.check import main
+from assay.cli.main import main
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formulas.columns import PLACES, Formulas
 from assay.protocols.loader import load_protocol

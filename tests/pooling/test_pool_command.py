@@ -115,7 +115,7 @@ def test_same_seed_gives_the_same_bytes_in_processes_of_their_own(folder: Path) 
         out.mkdir()
         names = ["contributions", "members", "member-contributions", "teams"]
         options = [text for name in names for text in (f"--{name}", str(out / name))]
-        command = [sys.executable, "-m", "pooling", "pool", *TASK_2, "--runs", str(folder / "m.csv")]
+        command = [sys.executable, "-m", "assay", "pool", *TASK_2, "--runs", str(folder / "m.csv")]
         command += [
             "--formulas",
             str(folder / "index.tsv"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.check import main
+from assay.cli.main import main
 from tests.pooling.command_files import (
     TASK_2,
     TREC,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.check import main
+from assay.cli.main import main
 from assay.formats.reports import Report
 from assay.formats.runs.timing import NoSeconds, check_seconds
 from assay.protocols.loader import load_protocol

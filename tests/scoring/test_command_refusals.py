@@ -25,8 +25,11 @@ REFUSED = [
     (["report", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
     (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "it has labels for no topic of the qrels"),
     (["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"], "no label 'x'; there is kind"),
-    (["report", "QRELS", "--beside", "qrels=qrels.txt", "good.tsv"], "--beside qrels: the name stands twice"),
-    (["report", "QRELS", "--beside", "a=nowhere.txt", "good.tsv"], "nowhere.txt: No such file"),
+    (
+        ["report", "QRELS", "--compare", "qrels=qrels.txt", "good.tsv"],
+        "--compare qrels: the name stands twice",
+    ),
+    (["report", "QRELS", "--compare", "a=nowhere.txt", "good.tsv"], "nowhere.txt: No such file"),
     (["agreement", "nowhere.csv"], "nowhere.csv: No such file"),
     (["agreement", "judged.csv", "--kind", "dual"], "no batch of the kind 'dual'; there is main"),
 ]
@@ -69,7 +72,7 @@ def test_options_out_of_range_are_refused(
 
 def test_beside_needs_a_name(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["report", *qrels(folder), "--beside", "qrels.txt", *three])
+        main(["report", *qrels(folder), "--compare", "qrels.txt", *three])
 
     assert "is not NAME=QRELS" in capsys.readouterr().err
 

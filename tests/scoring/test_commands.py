@@ -187,7 +187,7 @@ def test_other_qrels_stand_beside(folder: Path, three: list[str], capsys: pytest
         *qrels(folder),
         "--measure",
         "RR",
-        "--beside",
+        "--compare",
         f"students={folder / 'students.txt'}",
         *three,
     )
@@ -212,11 +212,11 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
             main([name, "--help"])
 
         assert ended.value.code == 0
-        assert f"python -m scoring {name}" in capsys.readouterr().out
+        assert f"assay {name}" in capsys.readouterr().out
 
 
 def test_a_reader_that_stops_early_is_no_error(folder: Path, three: list[str]) -> None:
-    line = [sys.executable, "-m", "scoring", "report", *qrels(folder), *three]
+    line = [sys.executable, "-m", "assay", "report", *qrels(folder), *three]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

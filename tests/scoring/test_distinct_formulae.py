@@ -16,8 +16,8 @@ from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.files import read_run
 from assay.formulas.columns import Formulas
-from assay.measures import score_run
 from assay.measures.names import parse_measures
+from assay.measures.scores import score_run
 from assay.protocols.loader import load_protocol
 from tests.scoring.files import make_run
 

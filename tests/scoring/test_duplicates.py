@@ -9,8 +9,8 @@ from assay.cli.main import main
 from assay.evaluation.duplicates import DuplicatesError, parse_duplicates, with_duplicates
 from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import parse_qrels
-from assay.measures import score_run
 from assay.measures.names import parse_measures
+from assay.measures.scores import score_run
 from tests.scoring.files import make_run
 
 QRELS = b"T 0 a 2\nT 0 b 0\nT 0 c 1\nU 0 a 1\n"

@@ -271,7 +271,7 @@ def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
         for name, value in os.environ.items()
         if name not in {"DATABASE_URL", "DJANGO_SETTINGS_MODULE"}
     }
-    line = [sys.executable, "-X", "importtime", "-m", "scoring", *arguments]
+    line = [sys.executable, "-X", "importtime", "-m", "assay", *arguments]
     return subprocess.run(line, cwd=ROOT, env=clean, capture_output=True, text=True, check=False)
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.evaluation.matching import JudgedDocuments
-from assay.measures import score_run
 from assay.measures.names import ALIASES, FAMILIES, Family, parse_measure, parse_measures
+from assay.measures.scores import score_run
 from assay.statistics.leaderboard import board_statistics
 from tests.scoring.files import Lines, make_judged, make_run
 

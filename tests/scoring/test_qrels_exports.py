@@ -225,7 +225,7 @@ def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
     ]
     path.write_bytes("\ufeff".encode() + "\r\n".join(lines).encode())
 
-    status = main(["qrels", "anonymise", str(path), "--output", str(tmp_path / "out.csv")])
+    status = main(["qrels", "anonymize", str(path), "--output", str(tmp_path / "out.csv")])
 
     text = (tmp_path / "out.csv").read_bytes().decode()
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -251,10 +251,10 @@ def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
             "cut.gz: The gz file is damaged or cut off",
         ),
         (["split", "QRELS", "--test-topics", "CUT", "--output", "OUT"], "cut.gz: The gz file is damaged"),
-        (["anonymise", "CUT", "--output", "OUT"], "cut.gz: The gz file is damaged or cut off"),
-        (["anonymise", "BROKEN", "--output", "OUT"], "no column of assessors"),
-        (["anonymise", "BROKEN", "--column", "who", "--output", "OUT"], "no column who"),
-        (["anonymise", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),
+        (["anonymize", "CUT", "--output", "OUT"], "cut.gz: The gz file is damaged or cut off"),
+        (["anonymize", "BROKEN", "--output", "OUT"], "no column of assessors"),
+        (["anonymize", "BROKEN", "--column", "who", "--output", "OUT"], "no column who"),
+        (["anonymize", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),
     ],
 )
 def test_what_cannot_be_used_is_named_and_nothing_is_written(

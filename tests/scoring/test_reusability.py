@@ -6,8 +6,8 @@ import pytest
 from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import columns_from
 from assay.formats.runs.columns import RunColumns
-from assay.measures import score_run
 from assay.measures.names import parse_measures
+from assay.measures.scores import score_run
 from assay.pools.depth import top_k
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
 from tests.scoring.files import make_run

@@ -389,7 +389,7 @@ def test_a_reader_who_has_seen_enough_ends_the_command_without_a_word(files: Fil
     topics = range(3000)  # more than a pipe holds
     qrels = files.write("qrels", "".join(f"{topic} 0 a 1\n" for topic in topics))
     run = files.write("run", "".join(f"{topic} Q0 a 1 1 r\n" for topic in topics))
-    line = [sys.executable, "-m", "scoring", "trec_eval", "-q", qrels, run]
+    line = [sys.executable, "-m", "assay", "trec_eval", "-q", qrels, run]
 
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -40,7 +40,7 @@ def read_run(path: str, protocol: Protocol) -> RunColumns:
     if checked.columns is not None:
         return checked.columns
     first, *more = checked.report.errors
-    said = f" (and {len(more)} more: python -m pooling check tells all)" if more else ""
+    said = f" (and {len(more)} more: assay check names them all)" if more else ""
     raise InputError(f"{path}: {first}{said}")
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.measures import Values
 from assay.measures.parts import discounts
+from assay.measures.registry import Values
 from assay.trec_eval.measures.parameters import Parameters
 from assay.trec_eval.measures.view import View
 

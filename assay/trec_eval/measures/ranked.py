@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from assay.evaluation.matching import position_in_topic
-from assay.measures import Values
 from assay.measures.families.interpolated import interpolated_precision, recall_points
 from assay.measures.parts import counts, discounts, share, sums, top
+from assay.measures.registry import Values
 from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError
 from assay.trec_eval.measures.parameters import Parameters
 from assay.trec_eval.measures.view import View

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from assay.evaluation.matching import Hits, JudgedDocuments
 from assay.formats.runs.columns import RunColumns
-from assay.measures import KERNELS, Values
 from assay.measures.names import Measure
 from assay.measures.parts import counts, relevant
+from assay.measures.registry import Values, kernel_of
 from assay.trec_eval.options import Options
 
 
@@ -62,7 +62,7 @@ class View:
 
     def value(self, family: str, k: int | None = None) -> Values:
         """What the kernel of a family computes."""
-        return KERNELS[family](self.hits, self.judged, Measure(family, self.level, k))
+        return kernel_of(family)(self.hits, self.judged, Measure(family, self.level, k))
 
     @cached_property
     def hits_by_topic(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -63,7 +63,7 @@ def n_processes(size: int) -> int:
 @contextmanager
 def _helper(form: str) -> "Iterator[subprocess.Popen[bytes]]":
     module = "formula_helper" if form in FORMS else "helper"
-    command = [sys.executable, "-m", f"assay.formats.documents.{module}", form]
+    command = [sys.executable, "-m", f"corpus.imports.load.{module}", form]
     # A session of its own: Ctrl-C is for the worker, which then lets its helpers end.
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True

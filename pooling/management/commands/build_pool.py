@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
-from assay.cli.pool import depth_argument, seed_argument
+from assay.cli.commands.pool import depth_argument, seed_argument
 from assay.errors import Refused
 from corpus.management.commands.import_collection import follow
 from jobs.models import Job

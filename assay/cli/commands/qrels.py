@@ -29,6 +29,8 @@ from assay.formats.runs.files import InputError, decoded, names, read_qrels, rea
 
 ASSESSOR = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
 
+EXAMPLE = "assay qrels convert qrels.txt --form trec --output qrels.trec"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qrels`."""
@@ -53,22 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--test-share", type=share, metavar="X", help="share of the topics drawn for the test, such as 0.3"
     )
     split.add_argument("--seed", type=seed, default=1, help="by which topics are drawn (default: 1)")
-    anonymise = actions.add_parser(
-        "anonymise", help="give assessors of a judgments CSV the codes A1, A2, ..."
+    anonymize = actions.add_parser(
+        "anonymize", help="give assessors of a judgments CSV the codes A1, A2, ..."
     )
-    anonymise.add_argument(
+    anonymize.add_argument(
         "judgments", help="CSV with a header and a column of assessors; - for standard input"
     )
-    anonymise.add_argument("--column", help="name of the column of assessors, if it is an unusual one")
-    anonymise.add_argument(
+    anonymize.add_argument("--column", help="name of the column of assessors, if it is an unusual one")
+    anonymize.add_argument(
         "--drop",
         nargs="+",
         default=["comment", "request_id"],
         metavar="COLUMN",
         help="columns left out (default: comment request_id)",
     )
-    anonymise.add_argument("--seed", type=seed, default=1, help="by which codes are dealt (default: 1)")
-    anonymise.add_argument("--output", required=True, help="file to write")
+    anonymize.add_argument("--seed", type=seed, default=1, help="by which codes are dealt (default: 1)")
+    anonymize.add_argument("--output", required=True, help="file to write")
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +139,7 @@ def _split(arguments: argparse.Namespace) -> None:
     _write(parts, arguments, [how])
 
 
-def _anonymise(arguments: argparse.Namespace) -> None:
+def _anonymize(arguments: argparse.Namespace) -> None:
     text = decoded(arguments.judgments)
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
@@ -157,7 +159,7 @@ def _anonymise(arguments: argparse.Namespace) -> None:
     Path(arguments.output).write_text(file.getvalue(), encoding="utf-8", newline="")
 
 
-_ACTIONS = {"convert": _convert, "split": _split, "anonymise": _anonymise}
+_ACTIONS = {"convert": _convert, "split": _split, "anonymize": _anonymize}
 
 
 def _read(arguments: argparse.Namespace) -> QrelsColumns:

@@ -12,6 +12,8 @@ from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import Overlap, overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, t_statistics
 
+EXAMPLE = "assay compare --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `compare`."""

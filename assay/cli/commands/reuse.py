@@ -18,6 +18,8 @@ from assay.statistics.tukey import tukey_hsd
 
 STEPS = 10  # depths of the curve, in equal parts of the protocol's
 
+EXAMPLE = "assay reuse --protocol arqmath-2021-task1 --qrels qrels.txt --runs manifest.csv"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `reuse`."""

@@ -1,21 +1,21 @@
-"""`python -m pooling preview`: the size of a pool, and the hours of judging, at each depth."""
+"""Show the size of a pool, and the hours of judging, at each depth, before it is built."""
 
 import argparse
 from pathlib import Path
 
-from assay.cli.pool import add_inputs, checked_inputs, formulas_of, lookup_of, protocol_and_topics
+from assay.cli import refusals
+from assay.cli.commands.pool import add_inputs, checked_inputs, formulas_of, lookup_of, protocol_and_topics
 from assay.formats.manifest import read_manifest
 from assay.formats.pools import read_docnos
 from assay.pools.preview import FARTHEST, Preview, preview_pool, usual_seconds
 from assay.pools.strategies import check_strategies
 from assay.protocols.schema import Protocol
 
+EXAMPLE = "assay preview --protocol arqmath-2021-task1 --runs manifest.csv --budget-hours 300"
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the subcommand `preview`."""
-    preview = commands.add_parser(
-        "preview", help="tell the size of a pool, and the hours of judging, by depth"
-    )
+
+def add_arguments(preview: argparse.ArgumentParser) -> None:
+    """Add the options of `assay preview`."""
     add_inputs(preview)
     preview.add_argument("--deepest", type=_above_0, metavar="K", help="the last depth (default: 100)")
     preview.add_argument(
@@ -23,7 +23,11 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     preview.add_argument("--budget-hours", type=_number, metavar="H", help="name the deepest pool that fits")
     preview.add_argument("--by-topic", type=Path, metavar="FILE", help="the sizes of each topic, by depth")
-    preview.set_defaults(command=preview_files)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the preview; 1 if a run has errors, 2 if a file cannot be used."""
+    return refusals.run("preview", preview_files, arguments)
 
 
 def _above_0(text: str) -> int:

@@ -1,4 +1,7 @@
-"""`python -m pooling pool`: the pool of the runs of a manifest."""
+"""Build the pool of the runs of a manifest: topic, document and position, one entry per line.
+
+The same seed gives the same bytes.
+"""
 
 import argparse
 import hashlib
@@ -14,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from assay.cli import refusals
 from assay.formats.documents.sources import files_of
 from assay.formats.formulas.files import read_index
 from assay.formats.manifest import ManifestRun, read_manifest
@@ -36,14 +40,11 @@ from assay.pools.strategies import BuiltPool, PoolError, PoolInput, build_pool, 
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
 
-
-class RunsRefused(Exception):
-    """A run that is to be pooled has errors; the reports have been printed."""
+EXAMPLE = "assay pool --protocol arqmath-2021-task1 --runs manifest.csv --seed 7 --output pool.tsv"
 
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the subcommand `pool`."""
-    pool = commands.add_parser("pool", help="pool the runs of a manifest")
+def add_arguments(pool: argparse.ArgumentParser) -> None:
+    """Add the options of `assay pool`."""
     pool.add_argument(
         "--seed", type=seed_argument, required=True, help="a whole number; the same one gives the same pool"
     )
@@ -63,8 +64,12 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="topic and relevant docno a line, for known-item tasks",
     )
     _add_outputs(pool)
-    pool.set_defaults(command=pool_files)
     add_inputs(pool)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build the pool; 1 if a run has errors, 2 if a file cannot be used."""
+    return refusals.run("pool", pool_files, arguments)
 
 
 def add_inputs(command: argparse.ArgumentParser) -> None:
@@ -75,10 +80,12 @@ def add_inputs(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--formulas",
-        nargs="+",
+        action="append",
         type=Path,
+        default=[],
         metavar="INDEX",
-        help="formula indexes, folders of them, or maps to visual ids, for protocols that pool formulas by their looks",
+        help="formula index, folder of them, or map to visual ids, for protocols that pool visually distinct formulas; "
+        "repeatable",
     )
     command.add_argument(
         "--allow-unknown",
@@ -307,5 +314,5 @@ def checked_inputs(
     for report, path in refused:
         print_report(report, path, sys.stderr)
     if refused:
-        raise RunsRefused
+        raise refusals.RunsRefused
     return inputs, reports

@@ -12,6 +12,8 @@ from assay.statistics.rank_correlation import ranks
 from assay.statistics.significance import PairTest, paired_t, randomization
 from assay.statistics.tukey import letters, tiers, tukey_hsd
 
+EXAMPLE = "assay tiers --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv run3.tsv"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tiers`."""

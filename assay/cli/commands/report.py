@@ -15,13 +15,15 @@ from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.formats.runs.files import InputError, read_qrels, reason
 from assay.formats.topics.reader import read_labels, read_topics
-from assay.measures import RunScores, score_run
 from assay.measures.names import Measure
+from assay.measures.scores import RunScores, score_run
 from assay.statistics.side_by_side import SideBySide, by_label, side_by_side
 from assay.statistics.unit_counts import unit_counts
 
 MOST_VALUES = 12  # a label with more of them is a name or a number of each topic
 QRELS, INSTANCES = "qrels", "instances"  # how the columns of --qrels and --instances are called
+
+EXAMPLE = "assay report --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a label to report; may be given several times (default: all that are words)",
     )
     parser.add_argument(
-        "--beside",
+        "--compare",
         action="append",
         default=[],
         type=named_file,
@@ -84,9 +86,9 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
 
 def _beside(arguments: argparse.Namespace) -> dict[str, QrelsColumns]:
     found = {INSTANCES: read_qrels(arguments.instances)} if arguments.instances else {}
-    for name, path in arguments.beside:
+    for name, path in arguments.compare:
         if name in {QRELS, INSTANCES, *found}:
-            raise InputError(f"--beside {name}: the name stands twice; --qrels is called {QRELS}")
+            raise InputError(f"--compare {name}: the name stands twice; --qrels is called {QRELS}")
         found[name] = read_qrels(path)
     return found
 

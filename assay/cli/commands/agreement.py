@@ -26,6 +26,8 @@ ALPHA = "Krippendorff's alpha with grades that differ or not, in order, and by n
 COLUMNS = ("judgments", "units_judged_twice", *(f"alpha_{metric}" for metric in METRICS), "alpha_two_way")
 WHOLE = re.compile(r"[+-]?\d{1,4}")
 
+EXAMPLE = "assay agreement --protocol arqmath-2021-task1 judgments.csv"
+
 
 class Judged(NamedTuple):
     """Judgments with a grade, one of a judge for each unit. Arrays of one length; judges and topics are numbers."""

@@ -1,4 +1,4 @@
-"""`python -m scoring evaluate`: scores of run files against a qrels file, without settings or a database."""
+"""`assay evaluate`: scores of run files against a qrels file, without settings or a database."""
 
 import argparse
 import os
@@ -18,13 +18,15 @@ from assay.evaluation.units import Units
 from assay.formats.runs.files import STDIN, InputError, names, read_judged, read_run
 from assay.formats.runs.reader import UnknownForm
 from assay.formats.scores import HEADER, ScoreRow, as_json, as_tsv, score_rows
-from assay.measures import RunScores, score_run
 from assay.measures.names import Measure, MeasureError, parse_measure
+from assay.measures.scores import RunScores, score_run
 from assay.processes import WorkerLost, in_parallel, processors
 from assay.protocols.loader import ProtocolError, load_protocol
 from assay.protocols.schema import Average, Protocol
 
 SMALL = 2 << 20  # bytes of runs that one process reads before another would be there
+
+EXAMPLE = "assay evaluate --protocol arqmath-2020-task1 --qrels qrels.txt run1.tsv run2.tsv --per-topic"
 
 
 @dataclass(frozen=True, slots=True)
