@@ -1,4 +1,4 @@
-// Bootstrap's color mode follows the system's, from the first paint on.
+// Sets Bootstrap's color mode to that of the system, before the first paint.
 (() => {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const apply = () => document.documentElement.setAttribute("data-bs-theme", dark.matches ? "dark" : "light");

@@ -1,4 +1,4 @@
-// The fields of a new collection are only asked for where one is made.
+// Shows the fields of a new collection only if the import creates one.
 "use strict";
 
 const choice = document.querySelector("#import-form [name=collection]");

@@ -1,5 +1,6 @@
-// Renders the formulas of a page: KaTeX, then KaTeX in display mode, then MathJax, and where all fail the LaTeX itself.
-// One formula that fails never harms another. `window.assay.renderMaths(root)` renders a fragment that came later.
+// Renders the formulas of a page with KaTeX, then KaTeX in display mode, then MathJax; if all fail, it shows the LaTeX.
+// A formula that fails does not affect the others. To render a fragment that was added later, call
+// `window.assay.renderMaths(root)`.
 (() => {
   "use strict";
   window.assay ??= {};
@@ -32,7 +33,7 @@
 
   const sources = new WeakMap(); // element -> its LaTeX
   const scopes = new WeakMap(); // post -> the macros that it defines
-  let waiting = []; // elements, the next one last
+  let waiting = []; // elements; the last one is the next
   let isScheduled = false;
   let isSource = false; // the page shows LaTeX instead of formulas
 
@@ -53,8 +54,8 @@
     }
     return macros;
   }
-  // KaTeX writes the style of some delimiters as an attribute, which the Content-Security-Policy forbids; through the
-  // object model it allows it. The replacement stands only while KaTeX builds.
+  // KaTeX writes the style of some delimiters as an attribute, which the Content-Security-Policy forbids. It permits
+  // the same through the object model. This replacement is active only while KaTeX builds.
   const { setAttribute } = Element.prototype;
   function setStyled(name, value) {
     if (name === "style") this.style.cssText = value;
@@ -116,7 +117,7 @@
     element.dataset.math = "failed";
   }
 
-  // -- MathJax: loaded when a formula needs it, from our own files; its MathML is rebuilt node by node
+  // -- MathJax: loaded from our own files when a formula needs it; its MathML is rebuilt node by node
   let mathJax = null;
   function loadMathJax() {
     mathJax ??= new Promise((resolve, reject) => {
@@ -157,7 +158,7 @@
       measure([element]);
     }
   }
-  // What a post defines is known to the formulas behind it, and to no other post's.
+  // The macros of a post are available to its later formulas, and not to other posts.
   function grouped(element, latex) {
     const others = [...scopeOf(element).querySelectorAll(".math-container")]
       .filter((one) => one !== element)
@@ -205,7 +206,7 @@
     if (child.nodeType !== Node.TEXT_NODE) return [];
     return child.data.trim() || name === "mtext" ? [styled(child.data, variant)] : [];
   }
-  // Browsers know no mathvariant but "normal": other alphabets are characters of their own.
+  // Browsers support only the mathvariant "normal": letters of other alphabets become characters of their own.
   const ALPHABETS = {
     bold: [0x1d400, 0x1d41a, 0x1d7ce],
     italic: [0x1d434, 0x1d44e],
@@ -261,7 +262,7 @@
     });
   }
 
-  // -- what is wider than its place scrolls in itself, by keyboard too; the page never does
+  // -- a formula wider than its container scrolls, by keyboard too; the page never scrolls sideways
   function measure(elements) {
     const wide = elements.map((element) => {
       const room =
@@ -283,8 +284,8 @@
     resized = setTimeout(() => measure([...document.querySelectorAll(".math-container[data-math]")]), 200);
   });
 
-  // -- when: what comes near the view at once, the rest while the page idles. Only what is near is measured, so that
-  // a long page is not laid out again and again.
+  // -- scheduling: formulas near the view are rendered at once, the others while the page is idle. Only formulas near
+  // the view are measured, so that a long page is not laid out repeatedly.
   const later = window.requestIdleCallback?.bind(window) ?? ((work) => setTimeout(work, 30));
   const observer = new IntersectionObserver(
     (entries) => {
@@ -313,7 +314,7 @@
     document.documentElement.dataset.maths = "done";
     backToTarget();
   }
-  // A linked answer moves while what is above it grows: unless the reader moves, it is brought back.
+  // A linked answer moves while the content above it grows. Scroll back to it unless the reader has scrolled.
   let hasMoved = false;
   for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"])
     window.addEventListener(
@@ -351,7 +352,7 @@
     later(work, { timeout: 500 });
   };
 
-  // -- the LaTeX is always at hand: a switch for the page, copying, and a double click on one formula
+  // -- access to the LaTeX: a switch for the page, copying, and a double click on a formula
   function toggle(button) {
     isSource = !isSource;
     for (const element of document.querySelectorAll(".math-container")) {
@@ -404,7 +405,7 @@
     box.className = "copy-box";
     box.append(copies);
     document.body.append(box);
-    // biome-ignore lint/performance/useDomNodeTextContent: only innerText has the line ends of what is copied
+    // biome-ignore lint/performance/useDomNodeTextContent: only innerText has the line ends of the copied text
     event.clipboardData.setData("text/plain", box.innerText);
     box.remove();
     event.preventDefault();

@@ -1,4 +1,4 @@
-// The submission page: the tag is read from the chosen file, and a long upload shows how far it is.
+// The submission page: reads the tag from the chosen file and shows the progress of a long upload.
 "use strict";
 
 const form = document.getElementById("run-form");
