@@ -62,6 +62,10 @@ def test_check_accepts_the_formula_runs(assay: Assay) -> None:
     ]
 
 
+def test_the_protocol_has_no_errors(assay: Assay) -> None:
+    assay("protocol", "check", "protocol.toml")
+
+
 def test_preview_has_the_size_of_the_pool(assay: Assay) -> None:
     table = assay("preview", "--protocol", TASK, "--runs", "manifest.csv", "--deepest", "8")
 
@@ -160,7 +164,7 @@ def test_reuse_shows_what_shallower_pools_miss(assay: Assay) -> None:
 
 @pytest.mark.parametrize("labels", ["labels.csv", "topics.jsonl"])
 def test_report_ranks_the_runs_by_label_and_by_assessor(assay: Assay, labels: str) -> None:
-    words = ("--qrels", "qrels.txt", "--labels", labels, "--beside", "marek=qrels-marek.txt")
+    words = ("--qrels", "qrels.txt", "--labels", labels, "--compare", "marek=qrels-marek.txt")
 
     scores = rows_of(assay("report", "--protocol", TASK, *words, "--table", "scores", *RUNS))
 

@@ -1,7 +1,10 @@
 """The values that the README of the samples works out by hand are those that the commands print."""
 
+import re
+
 import pytest
 
+from assay import samples
 from tests.samples.reading import FORMULA_TASK, FORMULAS, TASK, Assay, lines_of, rows_of, value
 
 DEPTHS = ("--depth", "primary=3", "--depth", "alternate=2")
@@ -117,3 +120,19 @@ def test_agreement_skips_the_non_answer_and_the_replaced_judgment(assay: Assay) 
     (row,) = rows_of(assay("agreement", "judgments.csv", "--protocol", TASK, "--table", "all"))
 
     assert (row["judgments"], row["without_grade"], row["repeated"]) == ("40", "1", "0")
+
+
+def test_the_commands_of_the_readme_run(assay: Assay) -> None:
+    readme = (samples.path("qrels.txt").parent / "README.md").read_text(encoding="utf-8")
+
+    commands = re.findall(r"`assay ([a-z_]+ [^`]+)`", readme)
+
+    assert {command.split()[0] for command in commands} == {
+        "check",
+        "pool",
+        "evaluate",
+        "trec_eval",
+        "agreement",
+    }
+    for command in commands:
+        assert assay(*command.split(), status=1 if "broken" in command else 0)
