@@ -25,10 +25,7 @@ from uuid import uuid4
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from server import (
-    embedded,
-    paths,  # noqa: E402
-)
+from server import embedded, paths  # noqa: E402
 
 PASSWORD = "worker-pass-1"
 PEOPLE = 8

@@ -27,10 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from assay.formulas.slt import slt  # noqa: E402
-from assay.formulas.visual_ids import (
-    Keys,
-    visual_ids,  # noqa: E402
-)
+from assay.formulas.visual_ids import Keys, visual_ids  # noqa: E402
 
 
 def reference() -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from jobs.models import Job
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
-from tests.factories import make_collection, make_document
+from tests.helpers.factories import make_collection, make_document
 from tests.scoring.conftest import Scene, build_scene
 
 pytestmark = pytest.mark.django_db

@@ -19,8 +19,8 @@ from playwright.sync_api import Page, expect
 from accounts.models import User
 from corpus.models import Collection
 from tests.conftest import Factory
-from tests.factories import PASSWORD, make_organizer, make_user
-from tests.math_se_pages import read_dump
+from tests.helpers.factories import PASSWORD, make_organizer, make_user
+from tests.helpers.math_se_pages import read_dump
 from tracks.models import Track
 from tracks.protocols import services as protocol_services
 

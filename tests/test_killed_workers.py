@@ -26,8 +26,8 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Evaluation, Leaderboard, Score
 from scoring.qrels import services as qrels_services
 from tests.conftest import Factory, wait_until
-from tests.factories import make_collection, make_organizer, make_topic, make_track
-from tests.pooling.formula_scene import build_formula_scene
+from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
+from tests.helpers.formula_scene import build_formula_scene
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,8 +13,8 @@ from jobs import services as jobs
 from pooling.models import Run
 from pooling.teams import services as team_services
 from scoring.models import Leaderboard
-from tests.factories import make_organizer, make_track
-from tests.scoring.files import KNOWN, KNOWN_OVER_ALL_JUDGED
+from tests.helpers.factories import make_organizer, make_track
+from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED
 from tracks.models import Track
 from tracks.topics.services import import_topics
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.factories import PASSWORD, make_organizer, make_user
+from tests.helpers.factories import PASSWORD, make_organizer, make_user
 
 pytestmark = pytest.mark.django_db
 

@@ -1,11 +1,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.paths import ROOT
 
 # Forking belongs into a process without threads, which that of the tests is not.
 PROGRAM = """

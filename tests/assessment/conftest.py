@@ -7,8 +7,8 @@ import pytest
 from accounts.models import User
 from assessment.models import Batch
 from pooling.models import Pool
-from tests.assessment.make import make_batch, make_pool
-from tests.factories import make_assessor, make_topic, make_track
+from tests.helpers.factories import make_assessor, make_topic, make_track
+from tests.helpers.judging import make_batch, make_pool
 from tracks.models import Topic, Track
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from tests.factories import make_collection, make_organizer
+from tests.helpers.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db
 

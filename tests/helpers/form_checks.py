@@ -7,7 +7,7 @@ from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
-from tests.pooling.form_runs import BOLT_TOPICS, FORMULA_TOPICS, NTCIR_TOPICS
+from tests.helpers.form_runs import BOLT_TOPICS, FORMULA_TOPICS, NTCIR_TOPICS
 
 FORMULAS = load_protocol("arqmath-2021-task2")
 NTCIR = load_protocol("ntcir-12-wikipedia")

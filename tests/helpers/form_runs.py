@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from tests.pooling.runs import run_bytes, zipped
+from tests.helpers.runs import run_bytes, zipped
 
 FORMULA_TOPICS = ["B.1", "B.2"]
 NTCIR_TOPICS = ["M-1", "M-2"]

@@ -8,7 +8,7 @@ from corpus.models import Collection, Document, Formula
 from pooling.models import Run, Team
 from pooling.runs import services as run_services
 from pooling.teams import services as team_services
-from tests.factories import (
+from tests.helpers.factories import (
     make_answer,
     make_collection,
     make_document,

@@ -10,7 +10,7 @@ from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks import services as task_services
 from pooling.models import Pool, PoolEntry, Team
-from tests.factories import make_answer, make_document, make_organizer
+from tests.helpers.factories import make_answer, make_document, make_organizer
 from tracks.models import Topic, Track
 
 _number = count(1)

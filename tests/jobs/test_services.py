@@ -14,7 +14,7 @@ from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
 from jobs.services import JobLost, Progress
-from tests.factories import make_collection, make_organizer
+from tests.helpers.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db
 

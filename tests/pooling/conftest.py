@@ -12,7 +12,7 @@ from jobs import services as jobs
 from pooling.models import Run, Team
 from pooling.runs import services as run_services
 from pooling.teams import services as team_services
-from tests.factories import (
+from tests.helpers.factories import (
     make_answer,
     make_assessor,
     make_document,
@@ -21,7 +21,7 @@ from tests.factories import (
     make_track,
     make_user,
 )
-from tests.pooling.runs import TOPICS
+from tests.helpers.runs import TOPICS
 from tracks.models import Track
 
 

@@ -18,9 +18,8 @@ from pooling.teams import services as team_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
-from tests.assessment.make import judge, make_batch
-from tests.factories import make_assessor, make_organizer, make_topic, make_track, make_user
-from tests.scoring.command_files import small_files
+from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.helpers.judging import judge, make_batch
 from tracks.models import Topic, Track
 
 UNITS = ["10", "9", "é"]  # pooled for every topic
@@ -149,14 +148,3 @@ def scored(scene: Scene) -> Scene:
     scene.submit(scene.ours, "good", "10 é 9")
     scene.submit(scene.theirs, "poor", "x 9 10", kind="baseline")
     return scene
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Qrels, three runs and a manifest for the commands of analysis."""
-    return small_files(tmp_path)
-
-
-@pytest.fixture
-def three(folder: Path) -> list[str]:
-    return [str(folder / f"{name}.tsv") for name in ("good", "poor", "short")]

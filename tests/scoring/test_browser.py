@@ -13,7 +13,7 @@ from jobs import services as jobs
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.qrels import services as qrels_services
-from tests.factories import PASSWORD
+from tests.helpers.factories import PASSWORD
 from tests.scoring.conftest import Scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

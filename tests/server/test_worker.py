@@ -21,7 +21,7 @@ def test_silent_connections_hold_no_thread(tmp_path: Path) -> None:
     port = listening.getsockname()[1]
     listening.close()
     wanted = ["-m", "gunicorn", "-k", "server.worker.Worker", "--workers", "1", "--threads", "1"]
-    wanted += ["--keep-alive", "600", "--bind", f"127.0.0.1:{port}", "tests.config.test_worker:answer"]
+    wanted += ["--keep-alive", "600", "--bind", f"127.0.0.1:{port}", "tests.server.test_worker:answer"]
     running = start_process(wanted, dict(os.environ), tmp_path / "gunicorn.log")
     try:
         wait_until(lambda: "Listening" in running.output(), what=running.output)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from tests.scoring.command_files import PROTOCOL, ask
+from tests.helpers.score_files import PROTOCOL, ask
 
 JUDGMENTS = (
     "topic,docno,assessor,grade,kind,is_current,choice\n"

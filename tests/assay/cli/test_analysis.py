@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from tests.scoring.command_files import PROTOCOL, ask, qrels
-from tests.scoring.files import KNOWN, real_qrels
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.paths import ROOT
+from tests.helpers.real_files import KNOWN, real_qrels
+from tests.helpers.score_files import PROTOCOL, ask, qrels
 
 
 def test_two_runs_are_compared_topic_by_topic(

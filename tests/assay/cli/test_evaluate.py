@@ -13,9 +13,9 @@ from assay.cli.main import main
 from assay.formats.runs.columns import save
 from assay.formats.runs.reader import check_run
 from assay.protocols.loader import load_protocol
-from tests.scoring.files import KNOWN, KNOWN_OVER_ALL_JUDGED, real_qrels
+from tests.helpers.paths import ROOT
+from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED, real_qrels
 
-ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ["evaluate", "--protocol", "arqmath-2020-task1"]
 
 

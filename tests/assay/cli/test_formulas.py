@@ -11,7 +11,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.formats.formulas.indexes import HEADERS
-from tests.corpus.formulas import FAULTY, letter
+from tests.helpers.formulas import FAULTY, letter
 
 V1, V2, V3 = ("\t".join(header) + "\n" for header in HEADERS.values())
 Captured = pytest.CaptureFixture[str]

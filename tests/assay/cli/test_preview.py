@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from tests.pooling.command_files import (
+from tests.helpers.pool_files import (
     TASK_2,
     TREC,
     add_the_late_run,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from tests.scoring.command_files import PROTOCOL, qrels
+from tests.helpers.score_files import PROTOCOL, qrels
 
 REFUSED = [
     (["compare", "QRELS", "good.tsv", "nowhere.tsv"], "nowhere.tsv: No such file"),

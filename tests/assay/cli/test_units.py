@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from tests.scoring.command_files import ask
+from tests.helpers.score_files import ask
 
 PROTOCOL = ["--protocol", "arqmath-2020-task2"]
 # formula 11 and 12 look alike (v1), 13 is another (v2), 14 a third (v3)

@@ -4,7 +4,7 @@ import pytest
 import pytrec_eval
 
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from tests.scoring.files import make_judged, make_run, real_judged, real_qrels, real_run
+from tests.helpers.real_files import make_judged, make_run, real_judged, real_qrels, real_run
 
 
 def test_precision_and_recall_by_hand() -> None:

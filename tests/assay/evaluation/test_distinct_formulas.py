@@ -19,7 +19,7 @@ from assay.formulas.columns import Formulas
 from assay.measures.names import parse_measures
 from assay.measures.scores import score_run
 from assay.protocols.loader import load_protocol
-from tests.scoring.files import make_run
+from tests.helpers.real_files import make_run
 
 Line = tuple[str, str, float]
 MEASURES = parse_measures(["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"])

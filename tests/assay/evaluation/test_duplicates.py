@@ -11,7 +11,7 @@ from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import parse_qrels
 from assay.measures.names import parse_measures
 from assay.measures.scores import score_run
-from tests.scoring.files import make_run
+from tests.helpers.real_files import make_run
 
 QRELS = b"T 0 a 2\nT 0 b 0\nT 0 c 1\nU 0 a 1\n"
 PAIRS = b"topic docno judged\nT a1 a\nT a2 a\nT b1 b\nT x1 x\n"

@@ -9,7 +9,7 @@ from assay.evaluation import matching
 from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import columns_from
 from assay.formats.runs.columns import Ranking
-from tests.scoring.files import Lines, make_run
+from tests.helpers.real_files import Lines, make_run
 
 Grades = dict[str, dict[str, int]]
 DOCNO = st.text("ab1Ł", min_size=1, max_size=20)

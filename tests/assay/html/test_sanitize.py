@@ -14,7 +14,7 @@ from lxml import html as lxml_html
 
 from assay.html import sanitize
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
-from tests.corpus.hostile import MONSTERS, PAYLOADS
+from tests.helpers.hostile import MONSTERS, PAYLOADS
 
 DOORS = [clean_body, clean_comment, clean_title, clean_text]
 

@@ -12,7 +12,7 @@ from assay.evaluation.matching import JudgedDocuments
 from assay.measures.names import ALIASES, FAMILIES, Family, parse_measure, parse_measures
 from assay.measures.scores import score_run
 from assay.statistics.leaderboard import board_statistics
-from tests.scoring.files import Lines, make_judged, make_run
+from tests.helpers.real_files import Lines, make_judged, make_run
 
 RUN = "xapbny"  # x and y are unjudged, p is pooled without a grade, n is not relevant
 GRADES = {"a": 1, "p": -1, "b": 3, "n": 0, "c": 2}

@@ -14,7 +14,7 @@ from assay.formats.runs.columns import RunColumns
 from assay.measures.names import FAMILIES, parse_measures
 from assay.measures.registry import kernel, kernel_of
 from assay.measures.scores import score_run
-from tests.scoring.files import (
+from tests.helpers.real_files import (
     KNOWN,
     KNOWN_OVER_ALL_JUDGED,
     Lines,

@@ -14,7 +14,7 @@ from assay.pools.preview import Preview, depth_by_kind, judgments_a_unit, previe
 from assay.pools.strategies import ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
-from tests.pooling.test_formula_pools import RUNS, VISUAL, formulas_of, inputs_of
+from tests.assay.pools.test_distinct import RUNS, VISUAL, formulas_of, inputs_of
 
 ANSWERS = load_protocol("arqmath-2021-task1")
 FORMULAS = load_protocol("arqmath-2021-task2")

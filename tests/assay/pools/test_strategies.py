@@ -11,7 +11,7 @@ from assay.formats.pools import pool_tsv
 from assay.pools.statistics import statistics
 from assay.pools.strategies import PoolError, build_pool
 from assay.protocols.loader import load_protocol
-from tests.pooling.test_formula_pools import PLAIN, PROTOCOL, RUNS, Ranking, build, inputs_of
+from tests.assay.pools.test_distinct import PLAIN, PROTOCOL, RUNS, Ranking, build, inputs_of
 
 
 def test_top_k_of_distinct_formulas_takes_the_first_ranks() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from assay.protocols.description import facts
 from assay.protocols.loader import load_protocol, parse_protocol, shipped_slugs
-from tests.protocols.test_loader import EVERYTHING
+from tests.assay.protocols.test_loader import EVERYTHING
 
 WORDS = {
     ("arqmath-2020-task1", "Judged"): "answers",

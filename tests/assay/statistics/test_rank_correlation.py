@@ -16,7 +16,7 @@ from assay.statistics.rank_correlation import (
     tau_ap,
     tau_ap_b,
 )
-from tests.scoring.files import make_run
+from tests.helpers.real_files import make_run
 
 # The example of ircor, the package of the authors of the treatment of ties, and the values that it prints.
 X = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])

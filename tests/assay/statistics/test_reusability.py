@@ -10,7 +10,7 @@ from assay.measures.names import parse_measures
 from assay.measures.scores import score_run
 from assay.pools.depth import top_k
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
-from tests.scoring.files import make_run
+from tests.helpers.real_files import make_run
 
 MEASURES = parse_measures(["AP'", "P@2"])
 TEAMS = ["Ours", "Theirs", "Ours"]

@@ -3,7 +3,7 @@ import pytest
 
 from assay.statistics.rank_correlation import kendall_tau
 from assay.statistics.topic_stability import default_sizes, topic_stability
-from tests.scoring.test_significance import some_scores
+from tests.assay.statistics.test_significance import some_scores
 
 
 def test_more_topics_are_more_like_all_of_them() -> None:

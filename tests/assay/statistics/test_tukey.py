@@ -7,7 +7,7 @@ from scipy import stats
 
 from assay.statistics.significance import PairTest
 from assay.statistics.tukey import letters, tiers, tukey_hsd
-from tests.scoring.test_significance import some_scores
+from tests.assay.statistics.test_significance import some_scores
 
 
 def two_way_p(scores: np.ndarray, i: int, j: int) -> float:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.statistics.unit_counts import Spread, topic_counts, unit_counts
-from tests.scoring.files import real_qrels
+from tests.helpers.real_files import real_qrels
 
 
 def test_units_are_counted_topic_by_topic() -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from assay.cli.main import main
 from assay.trec_eval.measures.catalog import MEASURES, NICKNAMES
+from tests.helpers.paths import ROOT
 
 Grades = dict[str, dict[str, int]]
 N_CASES = 15
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Evaluated(SimpleNamespace):

@@ -15,8 +15,8 @@ from assessment.batches import services as batch_services
 from assessment.models import Batch, Judgment, TopicAssignment
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
-from tests.factories import make_assessor, make_organizer, make_topic, make_track
+from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
+from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool, make_team
 
 pytestmark = pytest.mark.django_db
 

@@ -16,8 +16,8 @@ from assessment.batches import services as batch_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Task
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool
-from tests.factories import make_organizer, make_topic, make_track
+from tests.helpers.factories import make_organizer, make_topic, make_track
+from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from assessment.models import Batch, TopicAssignment
 from assessment.tasks import services as task_services
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
-from tests.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool, make_team
 from tracks.models import Assessor, Topic
 
 pytestmark = pytest.mark.django_db

@@ -14,8 +14,8 @@ from pooling.models import Pool, PoolEntry
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, add_entries, judge, judge_all, make_batch, make_pool
-from tests.factories import make_assessor, make_organizer, make_protocol
+from tests.helpers.factories import make_assessor, make_organizer, make_protocol
+from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool
 from tracks.models import Topic
 
 pytestmark = pytest.mark.django_db

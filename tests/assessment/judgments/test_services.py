@@ -15,7 +15,7 @@ from assessment.judgments import services as judgment_services
 from assessment.models import Judgment, Task
 from assessment.tasks import services as task_services
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, judge, make_batch
+from tests.helpers.judging import accept, judge, make_batch
 
 pytestmark = pytest.mark.django_db
 

@@ -15,9 +15,9 @@ from assessment.batches import services as batch_services
 from assessment.models import Judgment, Task
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
-from tests.assessment.make import accept, judge
 from tests.conftest import wait_until
-from tests.factories import PASSWORD
+from tests.helpers.factories import PASSWORD
+from tests.helpers.judging import accept, judge
 from tracks.models import Topic
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

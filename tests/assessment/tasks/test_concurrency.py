@@ -17,8 +17,8 @@ from assessment.judgments import services as judgment_services
 from assessment.models import Judgment, Task
 from assessment.tasks import services as task_services
 from tests.assessment.conftest import Scene, build_scene
-from tests.assessment.make import accept, judge_all, make_batch, make_pool
-from tests.factories import make_assessor, make_topic, make_track
+from tests.helpers.factories import make_assessor, make_topic, make_track
+from tests.helpers.judging import accept, judge_all, make_batch, make_pool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,8 +20,15 @@ from corpus.models import Formula
 from pooling.models import Pool, PoolEntry, PoolMember
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
-from tests.assessment.make import accept, make_batch, make_pool
-from tests.factories import make_answer, make_assessor, make_document, make_organizer, make_topic, make_track
+from tests.helpers.factories import (
+    make_answer,
+    make_assessor,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+)
+from tests.helpers.judging import accept, make_batch, make_pool
 from tracks.models import Topic, Track
 
 pytestmark = pytest.mark.django_db

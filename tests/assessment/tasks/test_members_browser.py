@@ -14,10 +14,10 @@ from assessment.models import Batch, Judgment
 from jobs import services as jobs
 from pooling.models import Pool, PoolMember
 from pooling.pools import services as pool_services
-from tests.assessment.make import make_batch
-from tests.assessment.test_browser import left, log_in, ready
-from tests.factories import make_assessor
-from tests.pooling.formula_scene import FormulaScene, build_formula_scene
+from tests.assessment.tasks.test_browser import left, log_in, ready
+from tests.helpers.factories import make_assessor
+from tests.helpers.formula_scene import FormulaScene, build_formula_scene
+from tests.helpers.judging import make_batch
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

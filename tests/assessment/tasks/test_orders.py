@@ -10,8 +10,8 @@ from assessment.models import Batch, Judgment, Task
 from assessment.tasks import services as task_services
 from pooling.models import Contribution, Pool, Run, Team
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, judge, make_batch, make_pool
-from tests.factories import make_organizer
+from tests.helpers.factories import make_organizer
+from tests.helpers.judging import accept, judge, make_batch, make_pool
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from assessment.tasks import services as task_services
 from assessment.tasks.tasks import expire
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene, build_scene
-from tests.assessment.make import accept, add_entries, judge, judge_all, make_batch, make_pool
-from tests.factories import make_assessor, make_topic, make_track
+from tests.helpers.factories import make_assessor, make_topic, make_track
+from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,7 @@ from assessment.batches import services as batch_services
 from assessment.models import Judgment, Task
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene
-from tests.assessment.make import accept, judge, judge_all, make_batch, make_pool, make_team
-from tests.factories import (
+from tests.helpers.factories import (
     PASSWORD,
     make_assessor,
     make_collection,
@@ -28,6 +27,7 @@ from tests.factories import (
     make_track,
     make_user,
 )
+from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool, make_team
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db

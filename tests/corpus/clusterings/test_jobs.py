@@ -15,8 +15,8 @@ from corpus.imports.services import sources_of, start_import
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
 from jobs import services as jobs
 from jobs.models import Job
-from tests.corpus.formulas import FAULTY, START, One, add_formulas, letter, visual_ids_of
-from tests.factories import make_collection, make_organizer
+from tests.helpers.factories import make_collection, make_organizer
+from tests.helpers.formulas import FAULTY, START, One, add_formulas, letter, visual_ids_of
 
 pytestmark = pytest.mark.django_db
 

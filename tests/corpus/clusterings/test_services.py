@@ -13,9 +13,9 @@ from corpus.clusterings.services import cluster_submitted, start_clustering
 from corpus.models import Collection, Formula
 from jobs import services as jobs
 from jobs.models import Job
-from tests.corpus.formulas import One, add_formulas, letter, visual_ids_of
-from tests.corpus.test_clustering import MIXED, clustered
-from tests.factories import make_collection
+from tests.corpus.clusterings.test_jobs import MIXED, clustered
+from tests.helpers.factories import make_collection
+from tests.helpers.formulas import One, add_formulas, letter, visual_ids_of
 
 pytestmark = pytest.mark.django_db
 

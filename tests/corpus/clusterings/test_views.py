@@ -11,8 +11,8 @@ from corpus.clusterings.services import start_clustering
 from corpus.models import Clustering, Collection, Disagreement
 from jobs import services as jobs
 from jobs.models import Job
-from tests.corpus.formulas import One, add_formulas, letter, visual_ids_of
-from tests.factories import make_collection, make_organizer
+from tests.helpers.factories import make_collection, make_organizer
+from tests.helpers.formulas import One, add_formulas, letter, visual_ids_of
 
 pytestmark = pytest.mark.django_db
 

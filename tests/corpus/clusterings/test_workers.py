@@ -15,8 +15,8 @@ from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, 
 from jobs.models import Job
 from jobs.services import Progress
 from tests.conftest import Factory, wait_until
-from tests.corpus.formulas import One, add_formulas, letter, visual_ids_of
-from tests.factories import PASSWORD, make_collection, make_organizer
+from tests.helpers.factories import PASSWORD, make_collection, make_organizer
+from tests.helpers.formulas import One, add_formulas, letter, visual_ids_of
 from tests.test_killed_workers import held, kill_while_writing
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,7 +8,7 @@ import pytest
 from assay.formulas.columns import Formulas
 from corpus.formulas.selectors import BATCH, formula_counts, formulas_of
 from corpus.models import Collection, Formula
-from tests.factories import make_collection
+from tests.helpers.factories import make_collection
 
 pytestmark = pytest.mark.django_db
 

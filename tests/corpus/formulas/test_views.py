@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from corpus.formulas.selectors import formula_counts
 from corpus.models import Collection, Formula, FormulaMathML
-from tests.factories import (
+from tests.helpers.factories import (
     make_collection,
     make_comment,
     make_document,

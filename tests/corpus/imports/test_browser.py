@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from corpus.models import Collection, Document
-from tests.corpus.dumps import many_posts, write
-from tests.factories import PASSWORD, make_organizer
+from tests.helpers.dumps import many_posts, write
+from tests.helpers.factories import PASSWORD, make_organizer
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from corpus.models import Collection, Document, Import
 from jobs.models import Job
 from tests.conftest import wait_until
-from tests.corpus.dumps import answer, dump, many_posts, question, row, write
-from tests.factories import make_topic, make_track
+from tests.helpers.dumps import answer, dump, many_posts, question, row, write
+from tests.helpers.factories import make_topic, make_track
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,7 +12,7 @@ from assay.formats.formulas.chunks import convert
 from assay.formats.formulas.indexes import Index
 from corpus.imports.load.formula_copy import FormulaStore
 from corpus.models import Collection
-from tests.factories import make_collection
+from tests.helpers.factories import make_collection
 
 pytestmark = pytest.mark.django_db
 

@@ -26,9 +26,9 @@ from corpus.models import Collection, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
 from tests.conftest import wait_until
-from tests.corpus.dumps import dump, question, write
-from tests.corpus.test_import_commands import called
-from tests.factories import make_collection, make_organizer
+from tests.corpus.imports.test_commands import called
+from tests.helpers.dumps import dump, question, write
+from tests.helpers.factories import make_collection, make_organizer
 
 pytestmark = pytest.mark.django_db
 

@@ -31,8 +31,8 @@ from corpus.models import (
 from jobs import services as jobs
 from jobs.models import Job
 from tests.conftest import wait_until
-from tests.corpus.dumps import answer, dump, many_posts, plain_rows, question, row, write
-from tests.factories import make_collection, make_organizer, make_track, make_user
+from tests.helpers.dumps import answer, dump, many_posts, plain_rows, question, row, write
+from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
 
 pytestmark = pytest.mark.django_db
 

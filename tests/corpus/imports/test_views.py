@@ -11,8 +11,15 @@ from django.urls import reverse
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 from jobs.models import Job
-from tests.corpus.dumps import answer, dump, question, row, write
-from tests.factories import make_assessor, make_collection, make_organizer, make_topic, make_track, make_user
+from tests.helpers.dumps import answer, dump, question, row, write
+from tests.helpers.factories import (
+    make_assessor,
+    make_collection,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from assay.html import sanitize
 from corpus.models import Collection, Document
-from tests.corpus.hostile import PAYLOADS
-from tests.factories import make_answer, make_collection, make_comment, make_document, make_organizer
+from tests.helpers.factories import make_answer, make_collection, make_comment, make_document, make_organizer
+from tests.helpers.hostile import PAYLOADS
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

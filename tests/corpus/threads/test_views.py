@@ -13,8 +13,7 @@ from assay.html import sanitize
 from corpus.models import Author, Collection, Document, DocumentLink
 from corpus.threads import selectors as thread_selectors
 from pooling.models import Team
-from tests.corpus.hostile import PAYLOADS
-from tests.factories import (
+from tests.helpers.factories import (
     make_answer,
     make_assessor,
     make_collection,
@@ -25,6 +24,7 @@ from tests.factories import (
     make_track,
     make_user,
 )
+from tests.helpers.hostile import PAYLOADS
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db

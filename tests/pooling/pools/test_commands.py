@@ -15,7 +15,10 @@ from assay.protocols.loader import load_protocol, shipped_slugs
 from corpus.models import Formula
 from jobs import services as jobs
 from pooling.pools import services as pool_services
-from tests.pooling.command_files import (
+from tests.helpers.form_runs import bolt_run, formula_run, ntcir_run
+from tests.helpers.formula_scene import build_formula_scene
+from tests.helpers.paths import ROOT
+from tests.helpers.pool_files import (
     INDEX,
     TASK_2,
     TREC,
@@ -25,11 +28,7 @@ from tests.pooling.command_files import (
     write_formula_files,
     write_trec_files,
 )
-from tests.pooling.form_runs import bolt_run, formula_run, ntcir_run
-from tests.pooling.formula_scene import build_formula_scene
-from tests.pooling.runs import run_bytes
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.runs import run_bytes
 
 
 @pytest.fixture

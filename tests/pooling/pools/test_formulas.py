@@ -13,7 +13,7 @@ from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, Po
 from pooling.pools import selectors as pool_selectors
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
-from tests.pooling.formula_scene import FormulaScene, build_formula_scene
+from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
 

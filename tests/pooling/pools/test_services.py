@@ -21,9 +21,9 @@ from pooling.pools import services as pool_services
 from pooling.pools.errors import PoolRefused
 from pooling.runs import services as run_services
 from tests.conftest import wait_until
-from tests.factories import make_track
+from tests.helpers.factories import make_track
+from tests.helpers.runs import run_bytes
 from tests.pooling.conftest import Scene, build_scene
-from tests.pooling.runs import run_bytes
 from tracks.models import Topic
 
 

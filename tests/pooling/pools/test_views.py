@@ -14,10 +14,10 @@ from jobs.models import Job
 from pooling.models import Pool
 from pooling.pools import previews
 from pooling.pools import services as pool_services
-from tests.factories import make_organizer
+from tests.helpers.factories import make_organizer
+from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 from tests.pooling.conftest import Scene
-from tests.pooling.formula_scene import FormulaScene, build_formula_scene
-from tests.pooling.test_pool_services import build, hand_in
+from tests.pooling.pools.test_services import build, hand_in
 
 pytestmark = pytest.mark.django_db
 

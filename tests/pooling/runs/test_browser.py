@@ -12,9 +12,9 @@ from accounts.models import User
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.pools import services as pool_services
-from tests.factories import PASSWORD
+from tests.helpers.factories import PASSWORD
+from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
-from tests.pooling.runs import BROKEN, GOOD, run_bytes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

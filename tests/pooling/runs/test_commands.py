@@ -16,8 +16,8 @@ from assay.formats.manifest import ManifestError, read_manifest
 from assay.formats.topics.codes import TopicListError, read_topic_codes
 from assay.protocols.loader import load_protocol
 from pooling.models import Pool, Run
+from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
-from tests.pooling.runs import BROKEN, GOOD, run_bytes
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
 P = ["--protocol", "arqmath-2020-task1"]

@@ -17,7 +17,7 @@ from pooling.models import Team
 from pooling.runs import services as run_services
 from pooling.runs.errors import RunRefused
 from pooling.runs.services import Declaration
-from tests.factories import make_collection, make_organizer, make_topic, make_track
+from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
 
 PROTOCOL = load_protocol("arqmath-2021-task2")
 INDEX = [

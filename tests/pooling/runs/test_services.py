@@ -21,9 +21,9 @@ from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTak
 from pooling.runs.services import Declaration
 from pooling.teams import services as team_services
 from pooling.teams.errors import TeamRefused
-from tests.factories import make_assessor, make_track, make_user
+from tests.helpers.factories import make_assessor, make_track, make_user
+from tests.helpers.runs import BROKEN, GOOD, Broken, run_bytes
 from tests.pooling.conftest import Scene, build_scene
-from tests.pooling.runs import BROKEN, GOOD, Broken, run_bytes
 from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks import services as corpus_services

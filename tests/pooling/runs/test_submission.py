@@ -22,8 +22,8 @@ from pooling.models import Run, Team
 from pooling.runs import services as run_services
 from pooling.runs.errors import SubmissionRefused
 from pooling.teams import services as team_services
-from tests.factories import make_organizer, make_topic, make_track, make_user
-from tests.pooling.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
+from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
+from tests.helpers.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db

@@ -18,9 +18,9 @@ from pooling.runs import services as run_services
 from pooling.runs.forms import RunForm, bytes_of
 from pooling.teams import services as team_services
 from pooling.urls import urlpatterns
-from tests.factories import make_user
+from tests.helpers.factories import make_user
+from tests.helpers.runs import BROKEN, GOOD, Broken, run_bytes
 from tests.pooling.conftest import Scene
-from tests.pooling.runs import BROKEN, GOOD, Broken, run_bytes
 from tracks.models import Track
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}"

@@ -13,8 +13,8 @@ from scoring.analyses import services as analysis_services
 from scoring.analyses.errors import AnalysisRefused
 from scoring.analyses.selectors import analyses_for, evaluated, label_page, newest, scores_of, versions_beside
 from scoring.models import Analysis, Leaderboard, Qrels
+from tests.helpers.real_files import KNOWN, real_qrels
 from tests.scoring.conftest import QRELS, Scene
-from tests.scoring.files import KNOWN, real_qrels
 
 MORE = QRELS + b"A.1 0 x 3\n"
 

@@ -8,7 +8,7 @@ from pooling.models import Team
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import selectors as leaderboard_selectors
 from scoring.qrels import selectors as qrels_selectors
-from tests.factories import make_user
+from tests.helpers.factories import make_user
 from tests.scoring.conftest import Scene
 
 

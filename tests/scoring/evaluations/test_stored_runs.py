@@ -15,7 +15,7 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.models import Leaderboard, Qrels, Score
 from scoring.qrels import services as qrels_services
-from tests.factories import (
+from tests.helpers.factories import (
     make_answer,
     make_collection,
     make_document,

@@ -20,8 +20,8 @@ from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.leaderboards.files import board_file
 from scoring.leaderboards.selectors import board_rows
 from scoring.models import Evaluation, Leaderboard, Score
+from tests.helpers.real_files import KNOWN, real_qrels
 from tests.scoring.conftest import Scene
-from tests.scoring.files import KNOWN, real_qrels
 
 MEASURES = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"]
 

@@ -12,7 +12,7 @@ from pooling.teams import services as team_services
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
 from tests.scoring.conftest import QRELS, Scene
-from tests.scoring.test_qrels_services import NINE
+from tests.scoring.qrels.test_services import NINE
 from tracks.models import Track
 
 CAST = ["organizer", "ada", "member", "other", "stranger", "visitor"]

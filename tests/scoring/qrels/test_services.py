@@ -18,10 +18,10 @@ from scoring.qrels import selectors as qrels_selectors
 from scoring.qrels import services as qrels_services
 from scoring.qrels.errors import QrelsRefused
 from scoring.qrels.selectors import qrels_tsv
-from tests.assessment.make import accept, judge
-from tests.factories import make_answer, make_collection, make_document, make_topic, make_track
+from tests.helpers.factories import make_answer, make_collection, make_document, make_topic, make_track
+from tests.helpers.judging import accept, judge
+from tests.helpers.real_files import real_qrels
 from tests.scoring.conftest import Scene, build_scene
-from tests.scoring.files import real_qrels
 
 NINE = ["high", "low", "not-relevant", "medium", "medium", "low", "high", "high", "not-relevant"]
 

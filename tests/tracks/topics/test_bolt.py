@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from assay.formats.documents.sources import BadFile
 from assay.formats.topics.reader import BadTopics, read_topics
-from tests.factories import make_assessor, make_organizer, make_track, make_user
+from tests.helpers.factories import make_assessor, make_organizer, make_track, make_user
 from tracks.models import Track
 from tracks.topics.services import import_topics
 

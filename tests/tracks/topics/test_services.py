@@ -13,7 +13,7 @@ from assay.errors import Refused
 from assay.formats.documents.sources import BadFile
 from assay.formats.topics.reader import comparable, read_labels, read_topics
 from corpus.models import Import
-from tests.factories import make_collection, make_document, make_organizer, make_topic, make_track
+from tests.helpers.factories import make_collection, make_document, make_organizer, make_topic, make_track
 from tracks.models import Topic, Track
 from tracks.topics.services import TopicsRefused, import_labels, import_topics
 

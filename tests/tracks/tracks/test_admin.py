@@ -10,7 +10,7 @@ from django.urls import reverse
 from accounts.models import User
 from assay.protocols.loader import shipped_text
 from pooling.models import Team
-from tests.factories import (
+from tests.helpers.factories import (
     make_assessor,
     make_collection,
     make_organizer,

@@ -12,7 +12,14 @@ from assay.protocols.description import facts
 from assay.protocols.loader import load_protocol, shipped_slugs
 from jobs.models import Job
 from pooling.models import Team
-from tests.factories import make_assessor, make_collection, make_organizer, make_topic, make_track, make_user
+from tests.helpers.factories import (
+    make_assessor,
+    make_collection,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
 from tracks.models import Assessor, Track
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ import pytest
 
 from assay.formats.documents import jsonl, stackexchange
 from assay.formats.documents.batch import AGAIN, Batch, Malformed, Packed
-from tests.corpus.dumps import answer, question, row
+from tests.helpers.dumps import answer, question, row
 
 DOCUMENT = [
     "docno",

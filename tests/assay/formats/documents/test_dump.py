@@ -12,7 +12,7 @@ import pytest
 
 from assay.formats.documents.dump import CHUNK, MAX_ROW, Broken, Reader
 from assay.formats.documents.sources import BadFile, form_of, unpacked
-from tests.corpus.dumps import HEAD, dump, many_posts, question, row
+from tests.helpers.dumps import HEAD, dump, many_posts, question, row
 
 
 def pieces(data: str | bytes, *, position: int = 0, size: int = CHUNK) -> list[bytes]:

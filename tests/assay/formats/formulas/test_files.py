@@ -10,7 +10,7 @@ from assay.formats.documents.sources import BadFile
 from assay.formats.formulas.chunks import NO_WIDTH
 from assay.formats.formulas.files import read_files, read_index
 from assay.formulas.columns import PLACES, Formulas
-from tests.corpus.dumps import write
+from tests.helpers.dumps import write
 
 
 def rows(formulas: Formulas) -> list[tuple[str, str, str, str, str]]:

@@ -28,6 +28,7 @@ from assay.formats.qrels.exports import (
     zipped,
 )
 from assay.formats.qrels.reader import columns_from, format_qrels, parse_qrels
+from tests.helpers.paths import ROOT
 
 SMALL = b"A.1 0 9 3\nA.1 0 10 0\nA.10 0 x 1\nA.2 0 x -1\nA.3 0 y 2\n"
 
@@ -325,9 +326,7 @@ def test_the_command_needs_no_settings(qrels: str, tmp_path: Path) -> None:
         str(tmp_path / "o"),
     ]
 
-    done = subprocess.run(
-        line, cwd=Path(__file__).resolve().parents[2], env=clean, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(line, cwd=ROOT, env=clean, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     assert "django" not in done.stderr

@@ -14,7 +14,7 @@ from assay.formats.qrels.reader import (
     format_qrels,
     parse_qrels,
 )
-from tests.scoring.files import real_qrels
+from tests.helpers.real_files import real_qrels
 
 SMALL = b"A.1\t0\t9\t3\nA.1\t0\t10\t0\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n"
 

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from assay.formats.runs import columns
-from tests.pooling.form_checks import BOLT, check, taken, warnings
-from tests.pooling.form_runs import bolt_run
+from tests.helpers.form_checks import BOLT, check, taken, warnings
+from tests.helpers.form_runs import bolt_run
 
 
 def test_citations_become_rows_with_their_passages() -> None:

@@ -8,9 +8,9 @@ import pytest
 from assay.formats.runs import columns
 from assay.formats.runs.reader import check_run
 from assay.protocols.loader import load_protocol
-from tests.pooling.form_checks import FORMULAS, as_lists, check, taken, warnings
-from tests.pooling.form_runs import FORMULA_CASES, formula_lines, formula_run
-from tests.pooling.runs import run_bytes
+from tests.helpers.form_checks import FORMULAS, as_lists, check, taken, warnings
+from tests.helpers.form_runs import FORMULA_CASES, formula_lines, formula_run
+from tests.helpers.runs import run_bytes
 
 
 def test_run_of_formulas_keeps_the_post_of_each() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes
-from tests.pooling.form_checks import NTCIR, as_lists, check, taken, warnings
-from tests.pooling.form_runs import NTCIR_HITS, NTCIR_TOPICS, ntcir_run
-from tests.pooling.runs import run_bytes
+from tests.helpers.form_checks import NTCIR, as_lists, check, taken, warnings
+from tests.helpers.form_runs import NTCIR_HITS, NTCIR_TOPICS, ntcir_run
+from tests.helpers.runs import run_bytes
 
 
 def test_results_xml_becomes_rows() -> None:

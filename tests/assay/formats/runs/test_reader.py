@@ -20,7 +20,7 @@ from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import FORMS, CheckedRun, UnknownForm, check_run
 from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT
 from assay.protocols.loader import load_protocol
-from tests.pooling.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
+from tests.helpers.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
 

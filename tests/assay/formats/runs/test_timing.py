@@ -9,7 +9,7 @@ from assay.cli.main import main
 from assay.formats.reports import Report
 from assay.formats.runs.timing import NoSeconds, check_seconds
 from assay.protocols.loader import load_protocol
-from tests.pooling.form_runs import bolt_run
+from tests.helpers.form_runs import bolt_run
 
 BOLT = load_protocol("bolt-ir-p3")
 GOOD = b"T1 12.5\nT2 600\n"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from assay.formats.compression import Limits
 from assay.formats.reports import Report
 from assay.protocols.schema import Protocol
-from tests.pooling.form_checks import BOLT, FORMULAS, NTCIR, check
-from tests.pooling.form_runs import BOLT_CASES, FORMULA_CASES, NTCIR_CASES, Case, bolt_run, ntcir_run
+from tests.helpers.form_checks import BOLT, FORMULAS, NTCIR, check
+from tests.helpers.form_runs import BOLT_CASES, FORMULA_CASES, NTCIR_CASES, Case, bolt_run, ntcir_run
 
 REFUSED = [
     pytest.param(protocol, case, id=f"{protocol.slug}: {name}")
