@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
-from assay.pools.near_duplicates import leaders
+from assay.passages import leaders
 from assay.pools.strategies import BuiltPool, PoolInput, build_pool
 from assay.protocols.loader import load_protocol
 

@@ -32,14 +32,14 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import parse_qrels
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
-from assay.measures.names import parse_measures
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.protocols.loader import load_protocol
+from assay.protocols.measures import parse_measures
 
 MEASURES = parse_measures(["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"])
 THEIRS = {"ndcg", "map", "P.10", "bpref"}

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from assay.cli.refusals import reason
 from assay.errors import Refused
 from assay.formats.formulas.rows import Row, Source
-from assay.formulas.work import in_order
+from assay.formats.formulas.work import in_order
 
 R = TypeVar("R")
 SMALL = 4_000_000  # bytes: below this, starting processes takes longer than the work

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assay.cli.units import add_unit_arguments, read_units
-from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.files import STDIN, InputError, names, read_qrels, read_run
 from assay.evaluation.protocol_rules import measures_of
 from assay.evaluation.units import Units
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns
-from assay.formats.runs.files import STDIN, InputError, names, read_qrels, read_run
-from assay.measures.names import FAMILIES, Measure
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.protocols.loader import load_protocol
+from assay.protocols.measures import FAMILIES, Measure
 from assay.protocols.schema import Average, Protocol
 
 Item = TypeVar("Item")

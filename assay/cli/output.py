@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from assay.evaluation.files import InputError
 from assay.evaluation.protocol_rules import NotComputed
 from assay.formats.manifest import ManifestError
-from assay.formats.runs.files import InputError
 from assay.formats.runs.reader import UnknownForm
-from assay.measures.names import MeasureError
 from assay.pools.strategies import PoolError
 from assay.protocols.loader import ProtocolError
+from assay.protocols.measures import MeasureError
 
 UNUSABLE = (InputError, ProtocolError, MeasureError, NotComputed, UnknownForm, ManifestError, PoolError)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from assay.errors import Refused
 from assay.formats.manifest import ManifestError
-from assay.formats.pools import PoolFileError
 from assay.formats.runs.reader import UnknownForm
 from assay.formats.runs.timing import NoSeconds
 from assay.formats.topics.codes import TopicListError
+from assay.pools.files import PoolFileError
 from assay.pools.strategies import PoolError
 from assay.protocols.loader import ProtocolError
 

@@ -4,9 +4,9 @@ import argparse
 from importlib import import_module
 from pathlib import Path
 
+from assay.evaluation.files import InputError, reason
 from assay.evaluation.protocol_rules import check_units
 from assay.evaluation.units import Units
-from assay.formats.runs.files import InputError, reason
 from assay.formulas.columns import Formulas
 from assay.protocols.schema import Protocol
 

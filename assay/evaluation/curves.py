@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import Hits, JudgedDocuments
 from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.parts import relevant
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

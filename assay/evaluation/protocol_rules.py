@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from assay.measures.names import Measure, parse_measures
+from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Protocol
 
 

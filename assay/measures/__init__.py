@@ -1,4 +1,4 @@
-"""Measures of the quality of a run: a kernel for each family of `assay.measures.names`, per topic, before any mean.
+"""Measures of the quality of a run: a kernel for each family of `assay.protocols.measures`, per topic, before any mean.
 
 Layout: a kernel takes the hits of a run (flat, ordered by topic and rank), the judged documents of the qrels, and the
 `Measure` with its level and cutoff. It returns one float64 per topic of the qrels: 0.0 for a topic that is missing

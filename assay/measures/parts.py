@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import Hits
+from assay.measures.matching import Hits
 from assay.measures.registry import Values
 
 

@@ -6,8 +6,8 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import Hits, JudgedDocuments
-from assay.measures.names import FAMILIES, Measure
+from assay.measures.matching import Hits, JudgedDocuments
+from assay.protocols.measures import FAMILIES, Measure
 
 Values = NDArray[np.float64]
 Kernel = Callable[[Hits, JudgedDocuments, Measure], Values]
@@ -21,11 +21,11 @@ def kernel(*families: str) -> Callable[[Kernel], Kernel]:
     Raises
     ------
     ValueError
-        A family is missing from `assay.measures.names.FAMILIES`.
+        A family is missing from `assay.protocols.measures.FAMILIES`.
     """
     for family in families:
         if family not in FAMILIES:
-            raise ValueError(f"{family} is missing from assay.measures.names.FAMILIES")
+            raise ValueError(f"{family} is missing from assay.protocols.measures.FAMILIES")
 
     def register(function: Kernel) -> Kernel:
         for family in families:

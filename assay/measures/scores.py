@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.runs.columns import Ranked
-from assay.measures.names import FAMILIES, Measure, Summary
+from assay.measures.matching import JudgedDocuments
 from assay.measures.registry import Values, kernel_of
+from assay.protocols.measures import FAMILIES, Measure, Summary
 
 if TYPE_CHECKING:
     from assay.protocols.schema import Average  # a hundredth of a second of a command's start

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from assay.measures.names import MeasureError, parse_measure
 from assay.protocols import schema
+from assay.protocols.measures import MeasureError, parse_measure
 from assay.protocols.schema import JudgingRules, Protocol
 
 DIRECTORY = Path(__file__).parent / "shipped"

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from assay.evaluation.matching import Hits, JudgedDocuments
-from assay.measures.names import FAMILIES, Measure
+from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.registry import kernel_of
 from assay.measures.scores import RunScores
+from assay.protocols.measures import FAMILIES, Measure
 from assay.protocols.schema import Average
 from assay.statistics.intervals import LEVEL, N_RESAMPLES, bootstrap
 from assay.statistics.significance import PairTest, Progress, silent

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
-from assay.measures.names import Measure
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.pools.contribution import sole_group
 from assay.pools.depth import PooledUnits
+from assay.protocols.measures import Measure
 from assay.protocols.schema import Average
 from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap
 from assay.statistics.significance import Progress, silent

@@ -119,7 +119,7 @@ def _import_file(
 
 def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
     """How the chunks of a file get into its collection."""
-    collection_id = cast("int", file.collection_id)
+    collection_id = file.collection_id
     index = Index.of(file.format)
     if index is not None:
         formulas = FormulaStore(collection_id, index, last_ids.get(index.representation, 0))

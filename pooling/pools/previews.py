@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.core.cache import cache
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.urls import reverse
 
 from assay.charts.pool import curve
@@ -63,7 +63,9 @@ def preview(track: Track, *, tops_up: Pool | None = None) -> Preview:
 
 
 def _key(track: Track, protocol: Protocol, runs: list[Run], tops_up: Pool | None) -> str:
-    changed = Job.objects.filter(collection=track.collection_id).aggregate(last=Max("finished_at"))["last"]
+    collection = track.collection_id
+    jobs = Job.objects.filter(Q(imports__collection=collection) | Q(clustering__collection=collection))
+    changed = jobs.aggregate(last=Max("finished_at"))["last"]
     said = [
         track.pk,
         protocol.digest,

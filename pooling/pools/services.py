@@ -11,7 +11,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from accounts.models import User
-from assay.formats.pools import members_tsv, pool_tsv
+from assay.pools.files import members_tsv, pool_tsv
 from assay.pools.order import MAX_SEED, ORDERS
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
@@ -189,7 +189,9 @@ def request_ids(*, track: Track, by: User) -> Job:
     """
     track = track_services.lock(track.pk)
     states = [Job.State.QUEUED, Job.State.RUNNING]
-    unfinished = Job.objects.filter(track=track, kind="pooling.make_ids", state__in=states).first()
+    unfinished = Job.objects.filter(
+        kind="pooling.make_ids", arguments__track_id=track.pk, state__in=states
+    ).first()
     if unfinished is not None:
         return unfinished
     title = f"Make visual ids for the formulas of the runs of {track}"[:200]

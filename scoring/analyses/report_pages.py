@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from accounts.access import Visitor, is_organizer
 from assay.charts.scores import CurveChart, curve_chart
-from assay.formats.scores import as_csv, as_tsv, shown
-from assay.measures.names import parse_measure
+from assay.evaluation.scores import as_csv, as_tsv, shown
+from assay.protocols.measures import parse_measure
 from assay.statistics.analysis_tables import Cell, Table, comparison_tables, tables_of, units_table
 from assay.statistics.unit_counts import unit_counts
 from scoring.analyses.selectors import label_page, newest, versions_beside

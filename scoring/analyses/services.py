@@ -10,13 +10,13 @@ import numpy as np
 from django.db import transaction
 
 from accounts.models import User
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked
-from assay.measures.names import parse_measures
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError, build_pool
+from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
 from assay.statistics.side_by_side import side_by_side

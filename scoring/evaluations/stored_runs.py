@@ -6,10 +6,10 @@ from typing import BinaryIO, cast
 
 from assay.evaluation.distinct_formulas import collapse_instances
 from assay.evaluation.duplicates import DuplicatesError, with_duplicates
-from assay.evaluation.matching import JudgedDocuments
 from assay.evaluation.protocol_rules import NotComputed, check_units
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns, load, load_ranking
+from assay.measures.matching import JudgedDocuments
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
 from pooling.models import PoolMember, Run

@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from assay.formats.scores import as_csv, as_tsv
+from assay.evaluation.scores import as_csv, as_tsv
 from scoring.evaluations import selectors
 from scoring.leaderboards.views import _number
 from scoring.qrels import selectors as qrels_selectors

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404
 
 from accounts.access import Visitor, is_organizer
 from accounts.models import User
-from assay.formats.scores import shown
-from assay.measures.names import parse_measure
+from assay.evaluation.scores import shown
+from assay.protocols.measures import parse_measure
 from assay.statistics.rank_correlation import kendall_tau, ranks
 from scoring.leaderboards.selectors import BoardRow, board_rows, leaderboards_for
 from scoring.models import Leaderboard, Qrels, QrelsEntry

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.access import Visitor
-from assay.formats.scores import as_csv, as_tsv, one_word
+from assay.evaluation.scores import as_csv, as_tsv, one_word
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page
 from scoring.models import Leaderboard
 

@@ -7,8 +7,8 @@ from django.db.models import Q, QuerySet
 
 from accounts.access import Visitor, is_organizer
 from accounts.models import User
-from assay.formats.scores import ALL, shown
-from assay.measures.names import parse_measure
+from assay.evaluation.scores import ALL, shown
+from assay.protocols.measures import parse_measure
 from assay.statistics.leaderboard import MeasureStatistics, measure_statistics
 from pooling.models import Run, Team
 from scoring.models import Evaluation, Leaderboard, Score

@@ -8,11 +8,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from assay.evaluation.matching import JudgedDocuments
 from assay.evaluation.protocol_rules import measures_of
-from assay.formats.scores import score_rows
-from assay.measures.names import Measure, parse_measures
+from assay.evaluation.scores import score_rows
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
+from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average
 from assay.statistics.leaderboard import JudgedShares, board_statistics, judged_shares, mean_curves
 from jobs import services as jobs

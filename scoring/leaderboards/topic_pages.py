@@ -7,8 +7,8 @@ import numpy as np
 from django.http import Http404
 
 from accounts.access import Visitor, is_organizer
-from assay.formats.scores import shown
-from assay.measures.names import parse_measure
+from assay.evaluation.scores import shown
+from assay.protocols.measures import parse_measure
 from pooling.models import Contribution
 from scoring.evaluations.selectors import topic_values
 from scoring.leaderboards.selectors import BoardRow, board_rows

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.formats.scores import as_csv, as_tsv
+from assay.evaluation.scores import as_csv, as_tsv
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import comparison, files, selectors, services, topic_pages
 from scoring.qrels import selectors as qrels_selectors

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from accounts.access import Visitor, is_organizer
+from assay.evaluation.scores import ALL, HEADER, ScoreRow, one_word
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
-from assay.formats.scores import ALL, HEADER, ScoreRow, one_word
 from pooling.models import Run
 from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Evaluation, Qrels, QrelsEntry, Score

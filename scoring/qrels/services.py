@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from django.db.models import Exists, F, Max, OuterRef, Q
 
 from accounts.models import User
+from assay.evaluation.scores import ALL
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.runs.rules import ABSENT
-from assay.formats.scores import ALL
 from assay.protocols.schema import Protocol
 from assay.qrels.freezing import (
     Conflict,

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
+from assay.measures.matching import JudgedDocuments
 from assay.protocols.loader import load_protocol
 
 KNOWN = {  # run -> nDCG', AP(rel=2)', P(rel=2)@10', averaged over the topics of both

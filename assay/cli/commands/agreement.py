@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.cli.inputs import add_printing, positive
 from assay.cli.output import Cell, Table, run_command
-from assay.formats.runs.files import InputError, decoded
+from assay.evaluation.files import InputError, decoded
 from assay.protocols.loader import load_protocol
 from assay.statistics.agreement import Metric, cohen_kappa, krippendorff_alpha, shared_units
 

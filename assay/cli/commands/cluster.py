@@ -12,8 +12,8 @@ import numpy as np
 from assay.cli.formula_output import Unusable, add_output, each, output, tell
 from assay.cli.formula_output import run as run_command
 from assay.formats.formulas.files import read_index
+from assay.formats.formulas.work import keys_of
 from assay.formulas.visual_ids import Disagreement, Keys, Report, id_order, report, visual_ids
-from assay.formulas.work import keys_of
 
 EXAMPLE = "assay cluster latex_representation_v3/ slt_representation_v3/ --output ids.tsv"
 EXAMPLES = 10  # disagreements that are named on the terminal; a file takes them all

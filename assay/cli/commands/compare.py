@@ -6,8 +6,8 @@ import numpy as np
 
 from assay.cli.inputs import Inputs, add_common, add_lots, read_inputs, share
 from assay.cli.output import Cell, Table, run_command
-from assay.formats.scores import ALL
-from assay.measures.names import Measure
+from assay.evaluation.scores import ALL
+from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import Overlap, overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, t_statistics

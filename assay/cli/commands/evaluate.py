@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.cli.units import add_unit_arguments, read_units
-from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.files import STDIN, InputError, names, read_judged, read_run
 from assay.evaluation.protocol_rules import NotComputed, measures_of
+from assay.evaluation.scores import HEADER, ScoreRow, as_json, as_tsv, score_rows
 from assay.evaluation.units import Units
-from assay.formats.runs.files import STDIN, InputError, names, read_judged, read_run
 from assay.formats.runs.reader import UnknownForm
-from assay.formats.scores import HEADER, ScoreRow, as_json, as_tsv, score_rows
-from assay.measures.names import Measure, MeasureError, parse_measure
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.processes import WorkerLost, in_parallel, processors
 from assay.protocols.loader import ProtocolError, load_protocol
+from assay.protocols.measures import Measure, MeasureError, parse_measure
 from assay.protocols.schema import Average, Protocol
 
 SMALL = 2 << 20  # bytes of runs that one process reads before another would be there

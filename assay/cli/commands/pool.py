@@ -21,7 +21,13 @@ from assay.cli import refusals
 from assay.formats.documents.sources import files_of
 from assay.formats.formulas.files import read_index
 from assay.formats.manifest import ManifestRun, read_manifest
-from assay.formats.pools import (
+from assay.formats.report_text import print_report
+from assay.formats.reports import Report
+from assay.formats.runs.formulas import FormulaLookup
+from assay.formats.runs.reader import check_run
+from assay.formats.topics.codes import read_topic_codes
+from assay.formulas.columns import PLACES, Formulas
+from assay.pools.files import (
     contributions_tsv,
     member_contributions_tsv,
     members_tsv,
@@ -29,12 +35,6 @@ from assay.formats.pools import (
     read_docnos,
     record,
 )
-from assay.formats.report_text import print_report
-from assay.formats.reports import Report
-from assay.formats.runs.formulas import FormulaLookup
-from assay.formats.runs.reader import check_run
-from assay.formats.topics.codes import read_topic_codes
-from assay.formulas.columns import PLACES, Formulas
 from assay.pools.order import ORDERS
 from assay.pools.strategies import BuiltPool, PoolError, PoolInput, build_pool, check_strategies, with_depth
 from assay.protocols.loader import load_protocol

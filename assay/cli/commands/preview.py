@@ -6,7 +6,7 @@ from pathlib import Path
 from assay.cli import refusals
 from assay.cli.commands.pool import add_inputs, checked_inputs, formulas_of, lookup_of, protocol_and_topics
 from assay.formats.manifest import read_manifest
-from assay.formats.pools import read_docnos
+from assay.pools.files import read_docnos
 from assay.pools.preview import FARTHEST, Preview, preview_pool, usual_seconds
 from assay.pools.strategies import check_strategies
 from assay.protocols.schema import Protocol

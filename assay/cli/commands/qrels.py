@@ -13,6 +13,7 @@ from pathlib import Path
 from assay.cli.inputs import seed, share
 from assay.cli.units import read_formulas
 from assay.evaluation.distinct_formulas import of_distinct_formulas
+from assay.evaluation.files import InputError, decoded, names, read_qrels, reason
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     FORMS,
@@ -25,7 +26,6 @@ from assay.formats.qrels.exports import (
     split_given,
     zipped,
 )
-from assay.formats.runs.files import InputError, decoded, names, read_qrels, reason
 
 ASSESSOR = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
 

@@ -9,14 +9,14 @@ import numpy as np
 from assay.cli.inputs import Inputs, add_common, read_inputs
 from assay.cli.output import Cell, Table, run_command
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.files import InputError, read_qrels, reason
 from assay.formats.documents.sources import BadFile
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
-from assay.formats.runs.files import InputError, read_qrels, reason
 from assay.formats.topics.reader import read_labels, read_topics
-from assay.measures.names import Measure
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
+from assay.protocols.measures import Measure
 from assay.statistics.side_by_side import SideBySide, by_label, side_by_side
 from assay.statistics.unit_counts import unit_counts
 

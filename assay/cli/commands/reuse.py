@@ -7,8 +7,8 @@ from pathlib import Path
 
 from assay.cli.inputs import Inputs, add_common, add_lots, bar, inputs_of, positive, steps
 from assay.cli.output import Cell, Table, run_command
+from assay.evaluation.files import InputError
 from assay.formats.manifest import read_manifest
-from assay.formats.runs.files import InputError
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolInput, build_pool
 from assay.protocols.loader import load_protocol

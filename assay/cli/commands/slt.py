@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.cli.formula_output import Unusable, add_output, each, output, tell
 from assay.cli.formula_output import run as run_command
-from assay.formulas.work import strings_of
+from assay.formats.formulas.work import strings_of
 
 EXAMPLE = "assay slt --input slt_representation_v3/ --output strings.tsv"
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from assay.cli.inputs import Inputs, add_common, add_lots, read_inputs, steps
 from assay.cli.output import Cell, Table, run_command
-from assay.measures.names import Measure
+from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import ranks
 from assay.statistics.significance import PairTest, paired_t, randomization

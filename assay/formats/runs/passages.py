@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from assay.formats.reports import FIRST_LINES, Tally
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.rules import NearDuplicates
-from assay.pools.near_duplicates import leaders
+from assay.passages import leaders
 from assay.protocols.schema import Protocol
 
 

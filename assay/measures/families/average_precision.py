@@ -1,9 +1,9 @@
 """Average precision."""
 
-from assay.evaluation.matching import Hits, JudgedDocuments, position_in_topic
-from assay.measures.names import Measure
+from assay.measures.matching import Hits, JudgedDocuments, position_in_topic
 from assay.measures.parts import relevant, share, sums, top
 from assay.measures.registry import Values, kernel
+from assay.protocols.measures import Measure
 
 
 @kernel("AP", "GMAP")

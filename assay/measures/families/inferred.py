@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from assay.evaluation.matching import Hits, JudgedDocuments, count_above
-from assay.measures.names import Measure
+from assay.measures.matching import Hits, JudgedDocuments, count_above
 from assay.measures.parts import share, sums
 from assay.measures.registry import Values, kernel
+from assay.protocols.measures import Measure
 
 EPSILON = 1e-5
 

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import Hits, JudgedDocuments
-from assay.measures.names import Measure
+from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.parts import discounts, share, sums, top
 from assay.measures.registry import Values, kernel
+from assay.protocols.measures import Measure
 
 
 @kernel("nDCG")

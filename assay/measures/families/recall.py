@@ -1,9 +1,9 @@
 """Recall at a rank."""
 
-from assay.evaluation.matching import Hits, JudgedDocuments
-from assay.measures.names import Measure
+from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.parts import counts, relevant, share, top
 from assay.measures.registry import Values, kernel
+from assay.protocols.measures import Measure
 
 
 @kernel("R")

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from assay.evaluation.matching import Hits, JudgedDocuments
-from assay.measures.names import Measure
+from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.parts import counts, relevant, top
 from assay.measures.registry import Values, kernel
+from assay.protocols.measures import Measure
 
 
 @kernel("Success")

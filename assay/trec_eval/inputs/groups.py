@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import JudgedDocuments
+from assay.measures.matching import JudgedDocuments
 from assay.measures.registry import Values
 from assay.trec_eval.inputs.files import read_grouped_qrels, read_run
 from assay.trec_eval.inputs.reading import Reading, n_lines

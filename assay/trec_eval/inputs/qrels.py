@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assay.evaluation.matching import JudgedDocuments
+from assay.measures.matching import JudgedDocuments
 from assay.trec_eval.inputs.files import read_qrels, read_run
 from assay.trec_eval.inputs.reading import Reading, n_lines
 from assay.trec_eval.measures.catalog import MEASURES

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.evaluation.matching import position_in_topic
 from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.matching import position_in_topic
 from assay.measures.parts import counts, discounts, share, sums, top
 from assay.measures.registry import Values
 from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError

@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.matching import Hits, JudgedDocuments
 from assay.formats.runs.columns import RunColumns
-from assay.measures.names import Measure
+from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.parts import counts, relevant
 from assay.measures.registry import Values, kernel_of
+from assay.protocols.measures import Measure
 from assay.trec_eval.options import Options
 
 

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evaluation.distinct_formulas import collapse_instances, of_distinct_formulas
-from assay.evaluation.matching import JudgedDocuments
+from assay.evaluation.files import read_run
 from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.files import read_run
 from assay.formulas.columns import Formulas
-from assay.measures.names import parse_measures
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.protocols.loader import load_protocol
+from assay.protocols.measures import parse_measures
 from tests.helpers.real_files import make_run
 
 Line = tuple[str, str, float]

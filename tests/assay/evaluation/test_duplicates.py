@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from assay.cli.main import main
 from assay.evaluation.duplicates import DuplicatesError, parse_duplicates, with_duplicates
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import parse_qrels
-from assay.measures.names import parse_measures
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
+from assay.protocols.measures import parse_measures
 from tests.helpers.real_files import make_run
 
 QRELS = b"T 0 a 2\nT 0 b 0\nT 0 c 1\nU 0 a 1\n"

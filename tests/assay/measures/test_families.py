@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evaluation.matching import JudgedDocuments
-from assay.measures.names import ALIASES, FAMILIES, Family, parse_measure, parse_measures
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
+from assay.protocols.measures import ALIASES, FAMILIES, Family, parse_measure, parse_measures
 from assay.statistics.leaderboard import board_statistics
 from tests.helpers.real_files import Lines, make_judged, make_run
 

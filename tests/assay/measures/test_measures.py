@@ -9,11 +9,11 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.runs.columns import RunColumns
-from assay.measures.names import FAMILIES, parse_measures
+from assay.measures.matching import JudgedDocuments
 from assay.measures.registry import kernel, kernel_of
 from assay.measures.scores import score_run
+from assay.protocols.measures import FAMILIES, parse_measures
 from tests.helpers.real_files import (
     KNOWN,
     KNOWN_OVER_ALL_JUDGED,

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.formats.pools import members_tsv, pool_tsv
 from assay.formats.runs.columns import RunColumns
-from assay.pools import near_duplicates
+from assay.passages import _Leaders, are_near_duplicates, bigrams, leaders
+from assay.pools.files import members_tsv, pool_tsv
 from assay.pools.members import Members
-from assay.pools.near_duplicates import are_near_duplicates, bigrams, leaders
 from assay.pools.preview import preview_pool
 from assay.pools.strategies import BuiltPool, PoolError, PoolInput, build_pool
 from assay.protocols.loader import load_protocol
@@ -103,13 +102,13 @@ def test_overlap_out_of_range_is_refused(overlap: float) -> None:
 def test_work_does_not_grow_with_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passages of the same common words, with hardly a bigram in common: hardly any two are compared."""
     compared = []
-    plain = near_duplicates._Leaders._is_near
+    plain = _Leaders._is_near
 
-    def counted(leaders: near_duplicates._Leaders, ours: frozenset[int], leader: int) -> bool:
+    def counted(leaders: _Leaders, ours: frozenset[int], leader: int) -> bool:
         compared.append(leader)
         return plain(leaders, ours, leader)
 
-    monkeypatch.setattr(near_duplicates._Leaders, "_is_near", counted)
+    monkeypatch.setattr(_Leaders, "_is_near", counted)
     rng = np.random.default_rng(1)
     passages = [of_words(*rng.integers(0, 300, 40)) for _ in range(2000)]
 

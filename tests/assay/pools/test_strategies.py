@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.formats.pools import pool_tsv
+from assay.pools.files import pool_tsv
 from assay.pools.statistics import statistics
 from assay.pools.strategies import PoolError, build_pool
 from assay.protocols.loader import load_protocol

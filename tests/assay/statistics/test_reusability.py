@@ -3,12 +3,12 @@ import json
 import numpy as np
 import pytest
 
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import columns_from
 from assay.formats.runs.columns import RunColumns
-from assay.measures.names import parse_measures
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.pools.depth import top_k
+from assay.protocols.measures import parse_measures
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
 from tests.helpers.real_files import make_run
 

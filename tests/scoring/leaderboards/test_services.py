@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from assay.formats.scores import ALL
+from assay.evaluation.scores import ALL
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Run

@@ -1,6 +1,6 @@
 import pytest
 
-from assay.measures.names import Measure, MeasureError, parse_measure, parse_measures
+from assay.protocols.measures import Measure, MeasureError, parse_measure, parse_measures
 
 
 @pytest.mark.parametrize(

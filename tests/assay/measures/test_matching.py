@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation import matching
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.qrels.reader import columns_from
 from assay.formats.runs.columns import Ranking
+from assay.measures import matching
+from assay.measures.matching import JudgedDocuments
 from tests.helpers.real_files import Lines, make_run
 
 Grades = dict[str, dict[str, int]]

@@ -4,7 +4,7 @@ from io import StringIO
 
 import pytest
 
-from assay.formats.scores import ScoreRow, as_csv, as_json, as_tsv
+from assay.evaluation.scores import ScoreRow, as_csv, as_json, as_tsv
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\tx", "\rx"])

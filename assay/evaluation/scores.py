@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.spreadsheet import harmless
-from assay.measures.names import Measure
+from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
+from assay.protocols.measures import Measure
 from assay.protocols.schema import Average
 
 ALL = "all"  # in the place of a topic: the mean

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.evaluation.duplicates import DuplicatesError, parse_duplicates, with_duplicates
-from assay.evaluation.matching import JudgedDocuments
 from assay.formats.compression import Limits, Unreadable, opened, unwrap
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
+from assay.measures.matching import JudgedDocuments
 from assay.protocols.schema import Protocol
 
 STDIN = "-"
