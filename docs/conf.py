@@ -16,7 +16,7 @@ project = "Assay"
 author = "the Assay contributors"
 release = version = _package.get("version", "")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "library_reference", "generated_tables"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "library_reference", "generated_tables", "sessions"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "adr/README.md"]
 

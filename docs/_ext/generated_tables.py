@@ -18,10 +18,10 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from assay.measures.names import ALIASES, FAMILIES, Family
 from assay.protocols import schema
 from assay.protocols.description import facts
 from assay.protocols.loader import SINGULAR, load_protocol
+from assay.protocols.measures import ALIASES, FAMILIES, Family
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 ROOT = Path(__file__).parents[2]
@@ -146,7 +146,7 @@ def options(command: str) -> Iterator[str]:
         env={"PATH": "", "COLUMNS": "100", "NO_COLOR": "1"},
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
     yield "```text"
     yield from called.stdout.rstrip().splitlines()

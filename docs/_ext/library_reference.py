@@ -9,11 +9,13 @@ and `Source` names a publication. They are written as prose: only backticks and 
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
+ARRAY = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
 LEFT_OUT = {"assay.cli", "assay.samples"}  # commands have pages of their own; sample files are not code
 UNDERLINE = re.compile(r"-{3,}")
 ENTRY = re.compile(r"(?P<names>[\w*`, -]+?)(?: : | {2,})(?P<text>\S.*)")
@@ -22,7 +24,29 @@ ENTRY = re.compile(r"(?P<names>[\w*`, -]+?)(?: : | {2,})(?P<text>\S.*)")
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", _write_pages)
     app.connect("autodoc-process-docstring", _as_rst)
+    app.connect("autodoc-process-signature", _short_types)
+    app.connect("autodoc-skip-member", _is_field)
     return {"parallel_read_safe": True}
+
+
+def _is_field(app: Sphinx, kind: str, name: str, member: object, skip: bool, options: object) -> bool | None:
+    """Leave out the fields of a class: they are in its signature and in its docstring."""
+    is_method = callable(member) or isinstance(member, (property, cached_property, classmethod, staticmethod))
+    return True if kind == "class" and not is_method else None
+
+
+def _short_types(
+    app: Sphinx,
+    kind: str,
+    name: str,
+    subject: object,
+    options: object,
+    arguments: str | None,
+    returned: str | None,
+) -> tuple[str | None, str | None]:
+    """Arrays as `NDArray[float64]`."""
+    short = [ARRAY.sub(r"NDArray[\1]", text) if text else text for text in (arguments, returned)]
+    return short[0], short[1]
 
 
 def _write_pages(app: Sphinx) -> None:

@@ -1,9 +1,9 @@
 """The commands shown in the documentation, run on the sample files, and their output.
 
-A fenced block of the language `console` shows a session: a line that begins with `$ ` is a command, a line after it
-that begins with `> ` continues it, and the other lines are its output, standard error included. The commands of a page
-run in its order in one shell, in a folder with copies of the sample files. A block with the comment
-`<!-- not run: REASON -->` on the line before it is left out.
+A fenced block of the language `console` shows a session: a line that begins with `$ ` is a command, a line that ends
+with a backslash is continued by one that begins with `> `, and the other lines are its output, standard error included.
+The commands of a page run in its order in one shell, in a folder with copies of the sample files. A block with the
+comment `<!-- not run: REASON -->` on the line before it is left out.
 
     python -m tools.docs.outputs            # show what differs; exit status 1 if anything does
     python -m tools.docs.outputs --write    # write the actual output into the pages
@@ -66,13 +66,13 @@ def blocks(page: Sequence[str]) -> Iterator[Block]:
 
 def commands(block: Sequence[str]) -> list[str]:
     """The commands of a session, each with its further lines."""
-    found: list[str] = []
+    sessions: list[str] = []
     for n, line in enumerate(block):
         if line.startswith("$ "):
-            found.append(line[2:])
-        elif line.startswith("> ") and n and block[n - 1].startswith(("$ ", "> ")):
-            found[-1] += f"\n{line[2:]}"
-    return found
+            sessions.append(line[2:])
+        elif line.startswith("> ") and n and block[n - 1].endswith("\\"):
+            sessions[-1] += f"\n{line[2:]}"
+    return sessions
 
 
 def actual(page: Sequence[str]) -> list[str]:

@@ -1,0 +1,78 @@
+"""Which page of the documentation the link *Help* opens on each page of the site."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+START = "index.html"
+
+# View name -> path in the built documentation, with an anchor where a section helps. Downloads and
+# buttons have none.
+HELP: Mapping[str, str] = MappingProxyType(
+    {
+        "home": START,
+        "login": START,
+        "account": "roles/assessor.html#the-judging-page",
+        "password_change": START,
+        "jobs:jobs": "explanation/jobs.html",
+        "jobs:job": "explanation/jobs.html",
+        # corpus
+        "corpus:collections": "howto/import-a-collection.html",
+        "corpus:collection": "howto/import-a-collection.html",
+        "corpus:imports": "howto/import-a-collection.html",
+        "corpus:start_import": "howto/import-a-collection.html",
+        "corpus:import": "howto/import-a-collection.html#what-happens",
+        "corpus:collection_imports": "howto/import-a-collection.html#what-happens",
+        "corpus:thread": "glossary.html#glossary-collection",
+        "corpus:formulas": "explanation/visual-ids.html#for-a-whole-collection",
+        "corpus:formula": "explanation/visual-ids.html",
+        # tracks
+        "tracks:track": "howto/run-a-campaign.html",
+        "tracks:topics": "howto/run-a-campaign.html#import-the-topics",
+        "tracks:topic": "glossary.html#glossary-collection",
+        "tracks:import_topics": "reference/formats.html#topics",
+        "tracks:protocol": "reference/protocols.html",
+        # pooling
+        "pooling:runs": "roles/participant.html#submit-a-run",
+        "pooling:submit": "roles/participant.html#write-a-run",
+        "pooling:run": "roles/participant.html#check-a-run",
+        "pooling:withdraw": "roles/participant.html#submit-a-run",
+        "pooling:pools": "howto/run-a-campaign.html#build-the-pool",
+        "pooling:new_pool": "howto/run-a-campaign.html#build-the-pool",
+        "pooling:preview": "explanation/pools.html#what-it-will-cost",
+        "pooling:pool": "explanation/pools.html",
+        "pooling:pool_depths": "explanation/pools.html#which-units-are-pooled",
+        "pooling:pool_overlap": "explanation/pools.html#what-each-team-alone-contributed",
+        "pooling:pool_topic": "explanation/pools.html#which-units-are-pooled",
+        "pooling:pool_entry": "explanation/pools.html#which-instances-of-a-formula-are-shown",
+        # assessment
+        "assessment:mine": "roles/assessor.html#start-judging",
+        "assessment:done": "roles/assessor.html#change-your-mind",
+        "assessment:guidelines": "roles/assessor.html#the-judging-page",
+        "assessment:task": "roles/assessor.html#the-judging-page",
+        "assessment:back": "roles/assessor.html#your-work-is-safe",
+        "assessment:own_judgments": "roles/assessor.html#change-your-mind",
+        "assessment:judging": "howto/run-a-campaign.html#create-batches-and-judge",
+        "assessment:batch": "howto/run-a-campaign.html#create-batches-and-judge",
+        # scoring
+        "scoring:qrels_list": "howto/run-a-campaign.html#freeze-the-qrels",
+        "scoring:freeze": "howto/run-a-campaign.html#freeze-the-qrels",
+        "scoring:import_qrels": "reference/formats.html#qrels",
+        "scoring:qrels": "roles/organizer.html#what-counts",
+        "scoring:qrels_export": "howto/share-qrels.html",
+        "scoring:leaderboards": "howto/run-a-campaign.html#score-the-runs",
+        "scoring:leaderboard": "explanation/numbers.html#tiers-randomized-tukey-hsd",
+        "scoring:choose_leaderboard": "explanation/numbers.html#how-alike-two-rankings-are",
+        "scoring:compare_leaderboards": "explanation/numbers.html#how-alike-two-rankings-are",
+        "scoring:topics": "explanation/numbers.html",
+        "scoring:topic": "explanation/numbers.html",
+        "scoring:reports": "explanation/numbers.html#whether-the-qrels-can-be-reused",
+        "scoring:evaluation": "reference/measures.html",
+        "scoring:choose_run": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",
+        "scoring:compare_runs": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",
+    }
+)
+
+
+def page_for(view_name: str) -> str:
+    """The path in the documentation for a view; the first page if the view has none."""
+    return HELP.get(view_name, START)

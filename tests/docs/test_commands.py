@@ -1,0 +1,86 @@
+"""Every command that README and documentation show prints what they show."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import COMMANDS
+from tools.docs.outputs import ROOT, actual, blocks, commands, pages
+
+PAGES = [str(page.relative_to(ROOT)) for page in pages()]
+NO_SESSIONS = {"", "text", "toml", "json", "xml", "python"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_shows_the_actual_output(name: str) -> None:
+    page = (ROOT / name).read_text().splitlines()
+
+    assert actual(page) == page, "to update it: python -m tools.docs.outputs --write"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_are_only_in_blocks_that_run(name: str) -> None:
+    page = (ROOT / name).read_text().splitlines()
+
+    for block in blocks(page):
+        lines = block.lines(page)
+        assert block.language == "console" or block.language in NO_SESSIONS or block.language.startswith("{")
+        if block.language == "console":
+            assert commands(lines), f"line {block.start}: a console block without a command"
+        else:
+            assert not any(re.match(r"(\$ )?(assay|make|python) ", line) for line in lines), (
+                f"line {block.start}"
+            )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_in_the_text_exist(name: str) -> None:
+    text = (ROOT / name).read_text()
+
+    mentioned = set(re.findall(r"`assay ([a-z_]+)", text))
+
+    assert mentioned <= set(COMMANDS)
+
+
+def test_every_command_has_a_page() -> None:
+    folder = ROOT / "docs" / "reference" / "commands"
+
+    assert {page.stem for page in folder.glob("*.md")} == {*COMMANDS, "index"}
+
+
+def test_a_different_output_is_noticed() -> None:
+    page = ["```console", "$ head -1 topics.txt", "A.2", "```"]
+
+    assert actual(page) == ["```console", "$ head -1 topics.txt", "A.1", "```"]
+
+
+def test_a_block_that_is_marked_does_not_run() -> None:
+    page = ["<!-- not run: needs a database -->", "```console", "$ exit 3", "```"]
+
+    assert actual(page) == page
+    assert [block.not_run for block in blocks(page)] == ["needs a database"]
+
+
+def test_commands_of_a_page_share_folder_and_status() -> None:
+    page = [
+        "```console",
+        "$ echo a > file; false",
+        "$ echo $?",
+        "```",
+        "",
+        "```console",
+        "$ cat \\",
+        "> file",
+        "```",
+    ]
+
+    assert actual(page)[3:] == ["1", "```", "", "```console", "$ cat \\", "> file", "a", "```"]
+
+
+def test_sample_files_are_not_changed(tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in (ROOT / "assay" / "samples").rglob("*.t*")}
+
+    actual(["```console", "$ rm -r *", "```"])
+
+    assert {path: path.read_bytes() for path in before} == before

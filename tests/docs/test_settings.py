@@ -1,0 +1,35 @@
+"""The page of settings lists exactly the variables that the code reads."""
+
+import re
+
+from tools.docs.outputs import ROOT
+
+READ = re.compile(
+    r"(?:environment\.(?:text|words|boolean|number|one_of|origins|database|broker|secret)\(\s*|os\.environ(?:\.get)?[\(\[]\s*)"
+    r"\"([A-Z][A-Z_]+)\""
+)
+FOLDERS = (
+    "config",
+    "server",
+    "demo",
+    "accounts",
+    "jobs",
+    "corpus",
+    "tracks",
+    "pooling",
+    "assessment",
+    "scoring",
+)
+NOT_OURS = {"PATH", "DJANGO_SETTINGS_MODULE", "NODE_EXTRA_CA_CERTS", "OPENBLAS_NUM_THREADS"}
+OF_COMPOSE = {"POSTGRES_PASSWORD", "WORKER_CONCURRENCY"}
+OF_TESTS = {"ASSAY_SHARED", "CHROMIUM", "CI"}
+
+
+def test_page_of_settings_is_complete() -> None:
+    sources = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    read = {name for path in sources for name in READ.findall(path.read_text())} - NOT_OURS
+
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    listed = set(re.findall(r"^\| `([A-Z_]+)`", page, re.MULTILINE))
+
+    assert listed | {"POSTGRES_PASSWORD"} == read | OF_COMPOSE | OF_TESTS

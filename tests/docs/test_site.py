@@ -1,0 +1,100 @@
+"""The built documentation: no warnings, nothing inline, nothing from elsewhere, every link of *Help* arrives."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from assay.protocols.loader import shipped_slugs
+from config.help import HELP, page_for
+
+# Addresses without a page: downloads, buttons, redirects.
+NO_PAGES = {
+    *("health", "logout", "documentation"),
+    *("jobs:retry",),
+    *("corpus:find", "corpus:find_formula", "corpus:start_clustering", "corpus:disagreements"),
+    *("tracks:open_track", "tracks:close_track"),
+    *("pooling:run_file", "pooling:make_ids", "pooling:pool_file", "pooling:pool_contributions"),
+    *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
+    *("pooling:pool_overlap_file",),
+    *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
+    *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
+    *("scoring:topics_file", "scoring:release", "scoring:analyze", "scoring:report_table"),
+    *("scoring:analysis_json", "scoring:analysis_table", "scoring:evaluation_file"),
+}
+
+
+def pages(built: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(built.rglob("*.html")):
+        yield str(path.relative_to(built)), path.read_text()
+
+
+def view_names(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            inner = f"{prefix}{pattern.namespace}:" if pattern.namespace else prefix
+            yield from view_names(pattern.url_patterns, inner)
+        elif pattern.name:
+            yield f"{prefix}{pattern.name}"
+
+
+def site_names() -> set[str]:
+    return {name for name in view_names(get_resolver().url_patterns) if not name.startswith("admin:")}
+
+
+def test_no_page_has_inline_scripts_or_styles(built: Path) -> None:
+    inline = re.compile(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
+
+    offenders = {name: inline.findall(text) for name, text in pages(built) if inline.search(text)}
+
+    assert not offenders
+
+
+def test_no_page_loads_anything_from_another_host(built: Path) -> None:
+    loads = re.compile(
+        r"<(?:script|img|iframe|source)[^>]*\bsrc=\"(?:https?:)?//|<link[^>]*\bhref=\"(?:https?:)?//"
+    )
+    styles = re.compile(r"url\(\s*['\"]?(?:https?:)?//|@import")
+
+    offenders = [name for name, text in pages(built) if loads.search(text)]
+    offenders += [str(path) for path in built.rglob("*.css") if styles.search(path.read_text())]
+
+    assert not offenders
+
+
+def test_links_of_pages_work_under_any_address(built: Path) -> None:
+    absolute = re.compile(r"(?:href|src|action)=\"/")
+
+    assert not [name for name, text in pages(built) if absolute.search(text)]
+
+
+def test_search_index_knows_pages_and_library(built: Path) -> None:
+    index = (built / "searchindex.js").read_text()
+
+    assert "howto/score-runs" in index
+    assert "cohen_kappa" in index
+
+
+@pytest.mark.parametrize("name", sorted(HELP))
+def test_help_of_a_page_arrives(name: str, built: Path) -> None:
+    path, _, anchor = HELP[name].partition("#")
+    text = (built / path).read_text()
+
+    assert name in site_names()
+    assert not anchor or f'id="{anchor}"' in text
+
+
+def test_every_page_has_help_of_its_own() -> None:
+    assert site_names() - NO_PAGES == set(HELP)
+
+
+def test_an_unknown_page_has_the_first_page_as_help() -> None:
+    assert page_for("no:such") == "index.html"
+
+
+def test_every_shipped_protocol_is_described(built: Path) -> None:
+    text = (built / "reference/protocols.html").read_text()
+
+    assert [slug for slug in shipped_slugs() if f'<section id="{slug}">' not in text] == []
