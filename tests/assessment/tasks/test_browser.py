@@ -55,7 +55,7 @@ def desk(live_scene: Scene, live_server: Any, new_page: NewPage) -> Callable[...
 
 def ready(page: Page) -> Page:
     page.wait_for_selector("#judgment")
-    page.wait_for_selector("html[data-maths=done]", state="attached")
+    page.wait_for_selector("html[data-math=done]", state="attached")
     return page
 
 

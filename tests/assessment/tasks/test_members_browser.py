@@ -86,7 +86,7 @@ def test_organizer_previews_builds_and_leafs_through_a_formula_pool(
     assert_fit(page)
 
     page.goto(f"/pools/{pool.pk}/topics/B.1/")
-    page.wait_for_selector("html[data-maths=done]", state="attached")
+    page.wait_for_selector("html[data-math=done]", state="attached")
     assert_fit(page)
     entry = page.locator("article.entry", has_text="v0")
     expect(entry.locator("li.member")).to_have_count(5)

@@ -33,7 +33,7 @@ MIXED = [
 @pytest.fixture
 def collection(monkeypatch: pytest.MonkeyPatch) -> Collection:
     monkeypatch.setattr(jobs, "nudge", lambda _job_id: None)
-    return make_collection("maths")
+    return make_collection("math")
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def test_old_clustering_is_not_taken_up_after_a_newer_one(collection: Collection
 
 
 def test_collection_without_formulas_is_refused(collection: Collection) -> None:
-    with pytest.raises(ClusteringRefused, match="maths has no formulas"):
+    with pytest.raises(ClusteringRefused, match="math has no formulas"):
         start_clustering(collection=collection, is_anew=False, by=None)
 
 
@@ -306,7 +306,7 @@ def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) 
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
     start_import(collection=collection, sources=sources_of([file]), by=None)
 
-    with pytest.raises(ClusteringRefused, match="An import into maths is under way"):
+    with pytest.raises(ClusteringRefused, match="An import into math is under way"):
         start_clustering(collection=collection, is_anew=False, by=None)
 
 
@@ -316,7 +316,7 @@ def test_import_waits_for_a_clustering(collection: Collection, tmp_path: Path) -
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
     job = start_clustering(collection=collection, is_anew=False, by=None)
 
-    with pytest.raises(ImportRefused, match="The formulas of maths are being clustered"):
+    with pytest.raises(ImportRefused, match="The formulas of math are being clustered"):
         start_import(collection=collection, sources=sources_of([file]), by=None)
     done(job)
     start_import(collection=collection, sources=sources_of([file]), by=None)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def collection(monkeypatch: pytest.MonkeyPatch) -> Collection:
     monkeypatch.setattr(jobs, "nudge", lambda _job_id: None)
-    return make_collection("maths")
+    return make_collection("math")
 
 
 def array(*codes: str) -> Any:
@@ -89,7 +89,7 @@ def test_submitted_formulas_that_came_after_the_clustering_of_all_are_refused(co
 
     assert len(cluster_submitted(collection, array("2", "5"))) == 2  # of 5 nothing is known: it has no id
     with pytest.raises(
-        ClusteringRefused, match="1 of the formulas that runs have submitted came into maths after"
+        ClusteringRefused, match="1 of the formulas that runs have submitted came into math after"
     ):
         cluster_submitted(collection, array("2", "5", "11"))
 
@@ -118,7 +118,7 @@ def test_command_clusters_and_says_what_came_of_it(collection: Collection) -> No
     add_formulas(collection, [*MIXED, One("11", "y", letter("w"), "A"), One("12", "w", letter("v"), "A")])
     out = io.StringIO()
 
-    call_command("cluster_formulas", "maths", stdout=out, stderr=io.StringIO())
+    call_command("cluster_formulas", "math", stdout=out, stderr=io.StringIO())
 
     assert out.getvalue() == (
         "8 formulas: 5 with an SLT string, 2 whose MathML gives none, 1 without MathML.\n"
@@ -134,7 +134,7 @@ def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collecti
     job = start_clustering(collection=collection, is_anew=False, by=None)
     errors = io.StringIO()
 
-    call_command("cluster_formulas", "maths", stdout=io.StringIO(), stderr=errors)
+    call_command("cluster_formulas", "math", stdout=io.StringIO(), stderr=errors)
 
     job.refresh_from_db()
     assert job.state == Job.State.DONE
@@ -145,7 +145,7 @@ def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collecti
     ("slug", "message"),
     [
         ("nothing", "There is no collection nothing."),
-        ("maths", "maths has no formulas. Import a formula index first."),
+        ("math", "math has no formulas. Import a formula index first."),
     ],
 )
 def test_command_refuses_in_a_sentence(collection: Collection, slug: str, message: str) -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def collection(monkeypatch: pytest.MonkeyPatch) -> Collection:
     monkeypatch.setattr(jobs, "nudge", lambda _job_id: None)
-    return make_collection("maths", name="Maths")
+    return make_collection("math", name="Math")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def clustered(collection: Collection) -> Clustering:
 def test_collection_without_formulas_says_what_to_import(organizer: Client, collection: Collection) -> None:
     text = text_of(organizer, page_of(collection))
 
-    assert "Maths has no formulas yet." in text
+    assert "Math has no formulas yet." in text
     assert "Cluster the formulas" not in text
 
 
@@ -58,7 +58,7 @@ def test_organizer_starts_a_clustering_and_reads_what_came_of_it(
     )
     assert "were not clustered yet" in text_of(organizer, page_of(collection))
 
-    answer = organizer.post(reverse("corpus:start_clustering", args=["maths"]))
+    answer = organizer.post(reverse("corpus:start_clustering", args=["math"]))
     waiting = text_of(organizer, page_of(collection))
     jobs.run(Job.objects.get().pk)
     done = text_of(organizer, page_of(collection))
@@ -77,9 +77,9 @@ def test_second_clustering_is_refused_while_one_is_under_way(
     organizer: Client, collection: Collection
 ) -> None:
     add_formulas(collection, [One("1", "x")])
-    organizer.post(reverse("corpus:start_clustering", args=["maths"]))
+    organizer.post(reverse("corpus:start_clustering", args=["math"]))
 
-    answer = organizer.post(reverse("corpus:start_clustering", args=["maths"]))
+    answer = organizer.post(reverse("corpus:start_clustering", args=["math"]))
 
     assert answer.status_code == 409
     assert "are being clustered already" in answer.content.decode()
@@ -91,7 +91,7 @@ def test_organizer_may_have_all_new_ids_made_again(organizer: Client, collection
     clustered(collection)
     add_formulas(collection, [One("1", "y")])
 
-    organizer.post(reverse("corpus:start_clustering", args=["maths"]), {"is_anew": "on"})
+    organizer.post(reverse("corpus:start_clustering", args=["math"]), {"is_anew": "on"})
     jobs.run(Job.objects.latest("pk").pk)
 
     assert visual_ids_of(collection) == {"1": "1", "5": "2"}
@@ -118,7 +118,7 @@ def test_disagreements_come_page_by_page_and_whole_as_csv(organizer: Client, col
 
     second = text_of(organizer, page_of(collection, "2"))
     beyond = text_of(organizer, page_of(collection, "junk"))
-    answer = organizer.get(reverse("corpus:disagreements", args=["maths"]))
+    answer = organizer.get(reverse("corpus:disagreements", args=["math"]))
     rows = list(csv.reader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))  # type: ignore[attr-defined]
 
     assert "51–100 of 122" in second

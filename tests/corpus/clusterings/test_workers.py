@@ -24,9 +24,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 N = 11_000  # two parts
 
 
-def maths() -> Collection:
+def math() -> Collection:
     """Formulas of which each tenth looks like the one before, and two have ids that disagree."""
-    collection = make_collection("maths", name="Maths")
+    collection = make_collection("math", name="Math")
     looks = (letter(f"x{i - i % 10}") for i in range(N))
     add_formulas(collection, (One(str(i), "", mathml) for i, mathml in enumerate(looks)))
     add_formulas(collection, [One("a", "", letter("p"), "9"), One("b", "", letter("q"), "9")])
@@ -55,7 +55,7 @@ def assert_whole(collection: Collection) -> None:
 
 @pytest.mark.parametrize("table", ["corpus_clusteringpart", "corpus_formula", "corpus_disagreement"])
 def test_killed_clustering_is_taken_up_and_whole(worker: Factory, beat: Factory, table: str) -> None:
-    collection = maths()
+    collection = math()
     job = ask(collection)
 
     kill_while_writing(table, worker, lambda: None)
@@ -84,7 +84,7 @@ def taken(job: Job, progress: type[Progress] = Progress) -> Progress:
 
 
 def test_parts_that_are_done_are_not_done_again(worker: Factory, beat: Factory) -> None:
-    collection = maths()
+    collection = math()
     job = ask(collection)
     with pytest.raises(SystemExit):
         clustering_jobs._make_keys(taken(job, Dying), Clustering.objects.get())
@@ -102,7 +102,7 @@ def test_parts_that_are_done_are_not_done_again(worker: Factory, beat: Factory) 
 
 
 def test_helper_works_beside_the_leader(worker: Factory, monkeypatch: pytest.MonkeyPatch) -> None:
-    collection = maths()
+    collection = math()
     job = ask(collection)
     monkeypatch.setattr(clustering_jobs, "PARTS_A_HELPER", 1)
     held_part = clustering_jobs._claim(taken(job), Clustering.objects.get())
@@ -121,12 +121,12 @@ def test_helper_works_beside_the_leader(worker: Factory, monkeypatch: pytest.Mon
 def test_organizer_clusters_in_the_browser(
     live_server: Any, new_page: Callable[..., Page], worker: Factory, width: int
 ) -> None:
-    collection = make_collection("maths", name="Maths")
+    collection = make_collection("math", name="Math")
     add_formulas(collection, [One(str(i), "x", letter(f"x{i}" * 30), f"v{i // 2}") for i in range(8)])
     make_organizer("olga")
     worker()
     page = new_page(viewport={"width": width, "height": 900})
-    page.goto(f"{live_server.url}{reverse('corpus:formulas', args=['maths'])}")
+    page.goto(f"{live_server.url}{reverse('corpus:formulas', args=['math'])}")
     page.fill("[name=username]", "olga")
     page.fill("[name=password]", PASSWORD)
     page.press("[name=password]", "Enter")

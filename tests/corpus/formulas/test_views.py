@@ -23,7 +23,7 @@ SPAN = '<span class="math-container" data-formula-id="{0}" data-display="inline"
 @pytest.fixture
 def collection() -> Collection:
     """A question with a title, a body and a comment, and formulas in each; one of a post that is not there."""
-    collection = make_collection("maths")
+    collection = make_collection("math")
     body = f"<p>Let {SPAN.format('f2')} be.</p><p>Other words.</p>"
     question = make_document(collection, "4", title=f"On {SPAN.format('f1')}", body=body)
     make_comment(question, "77", text=f"Why {SPAN.format('f3')}?")
@@ -54,7 +54,7 @@ def page(client: Client, collection: Collection) -> Client:
 
 
 def shown(client: Client, code: str) -> str:
-    answer = client.get(reverse("corpus:formula", args=["maths", code]))
+    answer = client.get(reverse("corpus:formula", args=["math", code]))
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -70,14 +70,14 @@ def test_formula_is_shown_marked_where_it_stands(page: Client, code: str, words:
     assert words + marked(code) in content
     assert "Other words." not in content
     assert "x&lt;y" in content
-    assert reverse("corpus:thread", args=["maths", "4"]) in content
+    assert reverse("corpus:thread", args=["math", "4"]) in content
 
 
 def test_formula_names_those_that_look_like_it(page: Client) -> None:
     content = shown(page, "f1")
 
     assert "2 others look like it" in content
-    assert reverse("corpus:formula", args=["maths", "f2"]) in content
+    assert reverse("corpus:formula", args=["math", "f2"]) in content
     assert "&lt;math&gt;&lt;mi&gt;x&lt;/mi&gt;&lt;/math&gt;" in content
 
 
@@ -95,14 +95,14 @@ def test_page_asks_a_bounded_number_of_queries(page: Client, django_assert_max_n
 
 
 def test_formula_that_is_not_there_is_404(page: Client) -> None:
-    assert page.get(reverse("corpus:formula", args=["maths", "f9"])).status_code == 404
+    assert page.get(reverse("corpus:formula", args=["math", "f9"])).status_code == 404
 
 
 def test_id_leads_to_its_formula_or_back_with_a_word(page: Client) -> None:
-    found = page.get(reverse("corpus:find_formula", args=["maths"]), {"formula": " f1 "})
-    lost = page.get(reverse("corpus:find_formula", args=["maths"]), {"formula": "<f9>"})
+    found = page.get(reverse("corpus:find_formula", args=["math"]), {"formula": " f1 "})
+    lost = page.get(reverse("corpus:find_formula", args=["math"]), {"formula": "<f9>"})
 
-    assert found["Location"] == reverse("corpus:formula", args=["maths", "f1"])
+    assert found["Location"] == reverse("corpus:formula", args=["math", "f1"])
     assert lost.status_code == 404
     assert "No formula of this collection has the id" in lost.content.decode()
     assert "&lt;f9&gt;" in lost.content.decode()
@@ -110,12 +110,12 @@ def test_id_leads_to_its_formula_or_back_with_a_word(page: Client) -> None:
 
 
 def test_collection_says_what_formulas_it_has(page: Client) -> None:
-    content = page.get(reverse("corpus:collection", args=["maths"])).content.decode()
+    content = page.get(reverse("corpus:collection", args=["math"])).content.decode()
 
     assert (
         "in titles 1, questions 1, answers 1, comments 1; as LaTeX 4, SLT 1; visually distinct 1" in content
     )
-    assert 'action="/collections/maths/find-formula/"' in content
+    assert 'action="/collections/math/find-formula/"' in content
 
 
 def test_collection_without_formulas_says_nothing_of_them(client: Client) -> None:
@@ -128,7 +128,7 @@ def test_collection_without_formulas_says_nothing_of_them(client: Client) -> Non
 
 
 def test_formulas_are_for_those_who_may_read_the_collection(client: Client, collection: Collection) -> None:
-    address = reverse("corpus:formula", args=["maths", "f1"])
+    address = reverse("corpus:formula", args=["math", "f1"])
     client.force_login(make_user())
     assert client.get(address).status_code == 404
 

@@ -30,7 +30,7 @@ def test_organizer_uploads_a_dump_and_sees_it_come_in(
 
     page.click("#import-form button")
     expect(page.get_by_text("A new collection needs a short name.")).to_be_visible()
-    page.fill("[name=slug]", "maths")
+    page.fill("[name=slug]", "math")
     page.set_input_files("[name=upload]", path)
     page.click("#import-form button")
 

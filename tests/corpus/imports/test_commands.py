@@ -30,27 +30,27 @@ def test_command_makes_the_collection_and_says_what_came_of_it(tmp_path: Path) -
     write(tmp_path, "Posts.xml", dump("posts", question(1), answer(2, 1), row(Id=9, PostTypeId=4)))
 
     said = called(
-        "import_collection", "maths", tmp_path, "--name", "Maths", "--host", "math.stackexchange.com"
+        "import_collection", "math", tmp_path, "--name", "Math", "--host", "math.stackexchange.com"
     )
 
-    collection = Collection.objects.get(slug="maths")
-    assert (collection.name, collection.hosts) == ("Maths", ["math.stackexchange.com"])
+    collection = Collection.objects.get(slug="math")
+    assert (collection.name, collection.hosts) == ("Math", ["math.stackexchange.com"])
     assert collection.status == Collection.Status.READY
     assert "Posts.xml: 1 question, 1 answer" in said
     assert "skipped 1: a post that is no question or answer: a tag wiki excerpt" in said
-    assert "Maths now holds 1 question, 1 answer." in said
+    assert "Math now holds 1 question, 1 answer." in said
 
 
 def test_refused_import_leaves_no_collection(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="neither XML nor"):
-        called("import_collection", "maths", write(tmp_path, "x.pdf", "%PDF"))
+        called("import_collection", "math", write(tmp_path, "x.pdf", "%PDF"))
 
     assert not Collection.objects.exists()
 
 
 def test_failed_import_is_the_commands_error(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cut off"):
-        called("import_collection", "maths", write(tmp_path, "Posts.xml", many_posts(3)[:-5]))
+        called("import_collection", "math", write(tmp_path, "Posts.xml", many_posts(3)[:-5]))
 
 
 def test_killed_command_goes_on_when_it_is_given_again(
@@ -58,7 +58,7 @@ def test_killed_command_goes_on_when_it_is_given_again(
 ) -> None:
     settings.JOB_LOST_AFTER_SECONDS = 1  # type: ignore[attr-defined]
     path = write(tmp_path, "Posts.xml", many_posts(24_000))
-    command = [sys.executable, "manage.py", "import_collection", "maths", str(path)]
+    command = [sys.executable, "manage.py", "import_collection", "math", str(path)]
     with subprocess.Popen(
         command, env=process_environment, start_new_session=True, stderr=subprocess.DEVNULL
     ) as run:
@@ -67,11 +67,11 @@ def test_killed_command_goes_on_when_it_is_given_again(
     before = Import.objects.get()
     in_between = Document.objects.count()
 
-    said = called("import_collection", "maths", path)
+    said = called("import_collection", "math", path)
 
     assert not before.is_complete
     assert 0 < in_between < 24_000
-    assert "maths now holds 8,000 questions, 16,000 answers." in said
+    assert "math now holds 8,000 questions, 16,000 answers." in said
     assert Document.objects.count() == 24_000
     assert (Job.objects.get().attempt, Import.objects.count()) == (2, 1)
 

@@ -22,7 +22,7 @@ def rows(numbers: Iterable[int]) -> bytes:
 
 
 def test_rows_are_looked_up_one_by_one_in_a_table_without_statistics() -> None:
-    collection = make_collection("maths", status=Collection.Status.EMPTY)
+    collection = make_collection("math", status=Collection.Status.EMPTY)
     store = FormulaStore(collection.pk, Index("latex", 2), last_id=0)
     many, few = rows(range(3000)), rows(range(500, 520))
 

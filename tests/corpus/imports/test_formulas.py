@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db
 V1, V2, V3 = ("\t".join(header) + "\n" for header in HEADERS.values())
 
 
-def empty(slug: str = "maths") -> Collection:
+def empty(slug: str = "math") -> Collection:
     return make_collection(slug, status=Collection.Status.EMPTY)
 
 
@@ -306,20 +306,20 @@ def test_index_by_visual_id_is_away_only_while_the_first_import_runs(
 def test_command_reports_and_takes_what_it_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, "index.tsv", index(3) + "x\n")
 
-    said = called("import_collection", "maths", path, "--index-version=2", "--formulas-are=latex")
+    said = called("import_collection", "math", path, "--index-version=2", "--formulas-are=latex")
 
     assert "index.tsv: 3 formulas" in said
     assert f"skipped 1: {NO_WIDTH} (line 5)" in said
-    assert "maths now holds 3 formulas." in said
+    assert "math now holds 3 formulas." in said
     with pytest.raises(CommandError, match="no formula index of version 3"):
-        called("import_collection", "maths", path, "--index-version=3")
+        called("import_collection", "math", path, "--index-version=3")
 
 
 def test_page_of_an_import_says_what_came_of_it(client: Client, tmp_path: Path) -> None:
     organizer = make_organizer()
     client.force_login(organizer)
     upload = SimpleUploadedFile("index.tsv", (index(3) + "x\n").encode())
-    form = {"slug": "maths", "upload": upload, "representation": "latex"}
+    form = {"slug": "math", "upload": upload, "representation": "latex"}
 
     answer = client.post(reverse("corpus:start_import"), form)
     job = Job.objects.get()
@@ -338,7 +338,7 @@ def test_import_killed_in_the_middle_goes_on_where_it_was(
     """SIGKILL at some moment behind the first chunk; the same command then brings in the rest, and nothing twice."""
     n = 300_000
     path = write(tmp_path, "index.tsv", index(n, latex=r"x_{%d} + \frac{a}{b}") + "7\t1\t1\ttitle\t1\tx\n")
-    command = [sys.executable, "manage.py", "import_collection", "maths", str(path)]
+    command = [sys.executable, "manage.py", "import_collection", "math", str(path)]
     with subprocess.Popen(
         command, env=process_environment, start_new_session=True, stderr=subprocess.DEVNULL
     ) as run:
@@ -347,11 +347,11 @@ def test_import_killed_in_the_middle_goes_on_where_it_was(
     before = Import.objects.get()
     in_between = Formula.objects.count()
 
-    said = called("import_collection", "maths", path)
+    said = called("import_collection", "math", path)
 
     assert not before.is_complete
     assert 0 < in_between < n
-    assert f"maths now holds {n:,} formulas." in said
+    assert f"math now holds {n:,} formulas." in said
     assert f"skipped 1: {AGAIN} (line {n + 2:,})" in said
     assert Formula.objects.count() == Formula.objects.values("code").distinct().count() == n
     assert (Job.objects.get().attempt, FormulaMathML.objects.count()) == (2, 0)

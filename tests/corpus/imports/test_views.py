@@ -42,14 +42,14 @@ def upload(content: bytes = POSTS, name: str = "Posts.xml") -> SimpleUploadedFil
 
 
 def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) -> None:
-    given = {"slug": "maths", "name": "Maths", "hosts": "https://Math.StackExchange.com/ meta.example.org"}
+    given = {"slug": "math", "name": "Math", "hosts": "https://Math.StackExchange.com/ meta.example.org"}
 
     response = start(organizer, **given, upload=upload())
     job = Job.objects.get()
     jobs.run(job.pk)
     page = organizer.get(response["Location"]).content.decode()
 
-    collection = Collection.objects.get(slug="maths")
+    collection = Collection.objects.get(slug="math")
     assert collection.hosts == ["math.stackexchange.com", "meta.example.org"]
     assert collection.status == Collection.Status.READY
     assert "1 question, 1 answer" in page
@@ -57,7 +57,7 @@ def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) ->
 
 
 def test_progress_is_shown_while_the_import_runs(organizer: Client) -> None:
-    response = start(organizer, slug="maths", upload=upload())
+    response = start(organizer, slug="math", upload=upload())
 
     page = organizer.get(response["Location"]).content.decode()
 
@@ -66,7 +66,7 @@ def test_progress_is_shown_while_the_import_runs(organizer: Client) -> None:
 
 
 def test_failed_import_says_why(organizer: Client) -> None:
-    response = start(organizer, slug="maths", upload=upload(POSTS[:-3]))
+    response = start(organizer, slug="math", upload=upload(POSTS[:-3]))
     jobs.run(Job.objects.get().pk)
 
     page = organizer.get(response["Location"]).content.decode()
@@ -78,13 +78,13 @@ def test_failed_import_says_why(organizer: Client) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"slug": "maths"}, "Give a file"),
+        ({"slug": "math"}, "Give a file"),
         ({"upload": POSTS}, "A new collection needs a short name"),
         ({"slug": "not a slug", "upload": POSTS}, "valid"),
         ({"slug": "taken", "upload": POSTS}, "There is a collection taken already"),
-        ({"slug": "maths", "upload": b"%PDF-1.7"}, "neither XML nor"),
-        ({"slug": "maths", "upload": b"PK\x03\x04"}, "cannot be unpacked"),
-        ({"slug": "maths", "path": "../../etc"}, "Give a file"),
+        ({"slug": "math", "upload": b"%PDF-1.7"}, "neither XML nor"),
+        ({"slug": "math", "upload": b"PK\x03\x04"}, "cannot be unpacked"),
+        ({"slug": "math", "path": "../../etc"}, "Give a file"),
     ],
 )
 def test_what_cannot_be_imported_shows_the_form_again(
@@ -99,14 +99,14 @@ def test_what_cannot_be_imported_shows_the_form_again(
     assert response.status_code == 200
     assert said in response.content.decode()
     assert not Job.objects.exists()
-    assert not Collection.objects.filter(slug="maths").exists()
+    assert not Collection.objects.filter(slug="math").exists()
 
 
 def test_file_in_the_import_folder_is_imported(organizer: Client, tmp_path: Path, settings: Any) -> None:
     settings.IMPORT_DIR = str(tmp_path)
     (tmp_path / "dump").mkdir()
     write(tmp_path / "dump", "Posts.xml", POSTS)
-    collection = make_collection("maths")
+    collection = make_collection("math")
 
     start(organizer, collection=collection.pk, path="dump")
     jobs.run(Job.objects.get().pk)
@@ -127,7 +127,7 @@ def test_nothing_outside_the_import_folder_is_read(
     (inside / "linked").symlink_to(tmp_path)
     settings.IMPORT_DIR = str(inside)
 
-    response = start(organizer, slug="maths", path=path)
+    response = start(organizer, slug="math", path=path)
 
     assert "not one of the available choices" in response.content.decode()
     assert not Import.objects.exists()
@@ -141,7 +141,7 @@ def test_link_in_a_folder_that_leads_out_is_left_out(
     (inside / "dump" / "Posts.xml").symlink_to(write(tmp_path, "outside.xml", POSTS))
     settings.IMPORT_DIR = str(inside)
 
-    response = start(organizer, slug="maths", path="dump")
+    response = start(organizer, slug="math", path="dump")
 
     assert "There is no file" in response.content.decode()
     assert not Import.objects.exists()
@@ -207,7 +207,7 @@ def test_topic_page_says_that_an_open_track_takes_none(organizer: Client) -> Non
 def test_hostile_names_are_shown_as_text(organizer: Client) -> None:
     evil = "<img src=x onerror=alert(1)>"
 
-    response = start(organizer, slug="maths", name=evil, license=evil, upload=upload(name=f"{evil}.xml"))
+    response = start(organizer, slug="math", name=evil, license=evil, upload=upload(name=f"{evil}.xml"))
     page = organizer.get(response["Location"]).content.decode()
 
     assert "<img src=x" not in page
@@ -246,7 +246,7 @@ def test_nobody_else_starts_an_import(client: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
     client.force_login(make_user())
 
-    assert start(client, slug="maths", upload=upload()).status_code == 403
+    assert start(client, slug="math", upload=upload()).status_code == 403
     topics = {"holds": "topics", "upload": upload(topics_file(), "t.xml")}
     assert client.post(reverse("tracks:import_topics", args=[track.slug]), topics).status_code == 403
 

@@ -1,4 +1,4 @@
-"""Posts in a real browser: maths rendered, links local, nothing run, no other host asked.
+"""Posts in a real browser: math rendered, links local, nothing run, no other host asked.
 
 `new_page` fails each of these tests if a page asks another host, breaks the Content-Security-Policy or logs an error.
 """
@@ -34,7 +34,7 @@ AT_TARGET = """() => {
     const {top} = document.querySelector(':target').getBoundingClientRect();
     return top > -5 && top < innerHeight - 20;
 }"""
-SETTLED = "() => document.documentElement.dataset.maths === 'done' && !document.querySelector('[data-math=waiting]')"
+SETTLED = "() => document.documentElement.dataset.math === 'done' && !document.querySelector('[data-math=waiting]')"
 
 Open = Callable[..., Page]
 
@@ -83,7 +83,7 @@ def test_hostile_posts_comments_and_titles_stay_harmless(posts: Collection, read
         ).count()
         == 0
     )
-    assert page.evaluate("() => typeof window.assay.renderMaths") == "function"
+    assert page.evaluate("() => typeof window.assay.renderMath") == "function"
     assert page.title().startswith("<script>alert(1)</script>")
     assert page.locator(".post-body a[href]:not([href^='/collections/posts/threads/'])").count() == 0
 
@@ -225,7 +225,7 @@ def test_fragment_that_comes_later_is_rendered(posts: Collection, read: Open) ->
             const part = document.createElement('div');
             part.innerHTML = '<span class="math-container" data-display="inline">x</span>';
             document.querySelector('.post-body').append(part);
-            window.assay.renderMaths(part);
+            window.assay.renderMath(part);
         }"""
     )
     page.wait_for_function(SETTLED)

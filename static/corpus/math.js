@@ -1,6 +1,6 @@
 // Renders the formulas of a page with KaTeX, then KaTeX in display mode, then MathJax; if all fail, it shows the LaTeX.
 // A formula that fails does not affect the others. To render a fragment that was added later, call
-// `window.assay.renderMaths(root)`.
+// `window.assay.renderMath(root)`.
 (() => {
   "use strict";
   window.assay ??= {};
@@ -311,7 +311,7 @@
   }
   function finished() {
     isScheduled = false;
-    document.documentElement.dataset.maths = "done";
+    document.documentElement.dataset.math = "done";
     backToTarget();
   }
   // A linked answer moves while the content above it grows. Scroll back to it unless the reader has scrolled.
@@ -334,10 +334,10 @@
     requestAnimationFrame(() => backToTarget(frames - 1));
   }
 
-  assay.renderMaths = (root = document) => {
+  assay.renderMath = (root = document) => {
     const found = [...root.querySelectorAll(".math-container:not([data-math])")];
     if (root instanceof Element && root.matches(".math-container:not([data-math])")) found.unshift(root);
-    delete document.documentElement.dataset.maths;
+    delete document.documentElement.dataset.math;
     const height = window.innerHeight + 200;
     const isNear = found.map((element) => {
       const { top, bottom } = element.getBoundingClientRect();
@@ -366,13 +366,13 @@
         delete element.dataset.math;
       }
     }
-    for (const one of document.querySelectorAll("[data-maths-toggle]"))
+    for (const one of document.querySelectorAll("[data-math-toggle]"))
       one.setAttribute("aria-pressed", String(isSource));
-    if (!isSource) assay.renderMaths();
+    if (!isSource) assay.renderMath();
     button.focus();
   }
   document.addEventListener("click", (event) => {
-    const button = event.target.closest?.("[data-maths-toggle]");
+    const button = event.target.closest?.("[data-math-toggle]");
     if (button) toggle(button);
   });
   document.addEventListener("dblclick", (event) => {
@@ -412,6 +412,6 @@
   });
 
   window.addEventListener("beforeprint", () => waiting.splice(0).forEach(render));
-  document.addEventListener("htmx:afterSwap", (event) => assay.renderMaths(event.target));
-  assay.renderMaths();
+  document.addEventListener("htmx:afterSwap", (event) => assay.renderMath(event.target));
+  assay.renderMath();
 })();
