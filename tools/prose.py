@@ -382,7 +382,7 @@ def _bound_name(node: ast.AST) -> str:
 
 # -- files --
 
-ALLOW = re.compile(r"prose: allow\b[ :]*([^\n]*)")
+ALLOW = re.compile(r"(?:#|//|/\*|<!--) prose: allow\b[ :]*([^\n]*)")
 
 
 def check_text(text: str, path: Path) -> list[Finding]:

@@ -236,6 +236,12 @@ def test_line_that_quotes_a_foreign_name_is_allowed_with_a_reason() -> None:
     assert words("ELEMENT = 'formulae'  # prose: allow the element of NTCIR's XML\n", MODULE) == []
 
 
+def test_allowance_is_a_comment_of_its_file() -> None:
+    assert words("formulae <!-- prose: allow the element of NTCIR's XML -->\n", GUIDE) == []
+    assert words("{# prose: allow the element of NTCIR's XML #} formulae\n", PAGE) == []
+    assert words("write `prose: allow REASON`\n", GUIDE) == []
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
