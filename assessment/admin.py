@@ -1,4 +1,7 @@
-"""Registers the admin pages of every noun of this app."""
+"""Registers the admin pages of this app with Django, which looks for them here."""
 
-import assessment.batches.admin
-import assessment.judgments.admin  # noqa: F401 - registers itself, as those above
+from assessment.batches.admin import BatchAdmin
+from assessment.judgments.admin import JudgmentAdmin
+from assessment.tasks.admin import TaskAdmin
+
+__all__ = ["BatchAdmin", "JudgmentAdmin", "TaskAdmin"]

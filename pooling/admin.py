@@ -1,3 +1,7 @@
-"""Registers the admin pages of every noun of this app."""
+"""Registers the admin pages of this app with Django, which looks for them here."""
 
-import pooling.pools.admin  # noqa: F401 - registers itself, as those above
+from pooling.pools.admin import PoolAdmin
+from pooling.runs.admin import RunAdmin
+from pooling.teams.admin import TeamAdmin
+
+__all__ = ["PoolAdmin", "RunAdmin", "TeamAdmin"]

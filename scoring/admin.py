@@ -1,3 +1,8 @@
-"""Registers the admin pages of every noun of this app."""
+"""Registers the admin pages of this app with Django, which looks for them here."""
 
-import scoring.analyses.admin  # noqa: F401 - registers itself, as those above
+from scoring.analyses.admin import AnalysisAdmin
+from scoring.evaluations.admin import EvaluationAdmin
+from scoring.leaderboards.admin import LeaderboardAdmin
+from scoring.qrels.admin import QrelsAdmin
+
+__all__ = ["AnalysisAdmin", "EvaluationAdmin", "LeaderboardAdmin", "QrelsAdmin"]

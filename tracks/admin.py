@@ -1,4 +1,7 @@
-"""Registers the admin pages of every noun of this app."""
+"""Registers the admin pages of this app with Django, which looks for them here."""
 
-import tracks.protocols.admin
-import tracks.topics.admin  # noqa: F401 - registers itself, as those above
+from tracks.protocols.admin import StoredProtocolAdmin
+from tracks.topics.admin import TopicAdmin, TopicImportAdmin
+from tracks.tracks.admin import TrackAdmin
+
+__all__ = ["StoredProtocolAdmin", "TopicAdmin", "TopicImportAdmin", "TrackAdmin"]
