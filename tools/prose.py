@@ -5,7 +5,7 @@ The rules are in `prose.toml`; `--rules` lists them, `--count` shows totals by r
 - *Phrases* are looked for in prose only: pages, documentation, comments, docstrings, messages, names of tests. Code in
   backquotes and template tags is not prose.
 - *Spellings* are looked for everywhere, in parts of names too.
-- *Names* are looked for in Python: house jargon, and variables such as `found` that do not say what they hold.
+- *Names* are looked for in code: house jargon, and variables such as `found` that do not say what they hold.
 
 A line that must quote somebody else's name says so in a comment: `prose: allow REASON`. Standard library only.
 """
@@ -191,7 +191,7 @@ def _mask_html_tag(match: re.Match[str]) -> str:
     kept = ""
     for is_quoted, part in _alternate(parts):
         is_read = is_quoted and READ_ATTRIBUTE.search(match.group()[: len(kept)])
-        masked = " " * len(part) if is_inline else _mask(part)
+        masked = re.sub(r"\S", " ", part) if is_inline else _mask(part)
         kept += f"{MASK}{part[1:-1]}{MASK}" if is_read else masked
     return kept
 
@@ -342,6 +342,21 @@ MAY_BE_NAMED = re.compile(
 )
 
 
+# A declared variable, or a parameter, of JavaScript.
+BOUND_IN_SCRIPT = re.compile(
+    rf"\b(?:const|let|var)\s+({'|'.join(EMPTY_NAMES)})\b"
+    rf"|\b({'|'.join(EMPTY_NAMES)})\s*=>"
+    rf"|\((?:[\w\s,]*,\s*)?({'|'.join(EMPTY_NAMES)})\b[\w\s,]*\)\s*(?:=>|\{{)"
+)
+
+
+def names_in_script(text: str) -> Iterator[Hit]:
+    """Variables and parameters of a script whose name does not say what they hold."""
+    for match in BOUND_IN_SCRIPT.finditer(text):
+        name = match[match.lastindex or 0]
+        yield Hit(match.start(match.lastindex or 0), name, EMPTY_NAMES[name], "empty name")
+
+
 def names(text: str) -> Iterator[Hit]:
     """Jargon in names of Python, each name once, and variables whose name does not say what they hold."""
     if not MAY_BE_NAMED.search(text):
@@ -382,12 +397,19 @@ def _bound_name(node: ast.AST) -> str:
 
 # -- files --
 
+NAMES: dict[str, Callable[[str], Iterator[Hit]]] = {".py": names, ".js": names_in_script}
+
+
+def _no_names(_: str) -> Iterator[Hit]:
+    return iter(())
+
+
 ALLOW = re.compile(r"(?:#|//|/\*|<!--) prose: allow\b[ :]*([^\n]*)")
 
 
 def check_text(text: str, path: Path) -> list[Finding]:
     """Findings in a text that is stored at `path`, relative to the checkout."""
-    hits = [*spellings(text), *(names(text) if path.suffix == ".py" else ())]
+    hits = [*spellings(text), *NAMES.get(path.suffix, _no_names)(text)]
     if next(phrases(text.translate(ROUGH)), None):
         hits += phrases(_mask_of(path)(text))
     findings = [Finding(path, text.count("\n", 0, hit.offset) + 1, *hit[1:]) for hit in sorted(hits)]

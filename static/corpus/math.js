@@ -48,8 +48,8 @@
     if (scopes.has(scope)) return scopes.get(scope);
     const macros = { ...BASE };
     scopes.set(scope, macros);
-    for (const one of scope.querySelectorAll(".math-container")) {
-      const latex = latexOf(one);
+    for (const formula of scope.querySelectorAll(".math-container")) {
+      const latex = latexOf(formula);
       if (DEFINES.test(latex)) katexNode(latex, false, macros);
     }
     return macros;
@@ -161,9 +161,11 @@
   // The macros of a post are available to its later formulas, and not to other posts.
   function grouped(element, latex) {
     const others = [...scopeOf(element).querySelectorAll(".math-container")]
-      .filter((one) => one !== element)
+      .filter((formula) => formula !== element)
       .map(latexOf);
-    return ["\\begingroup", ...others.filter((one) => ONLY_DEFINES.test(one)), latex, "\\endgroup"].join(" ");
+    return ["\\begingroup", ...others.filter((other) => ONLY_DEFINES.test(other)), latex, "\\endgroup"].join(
+      " ",
+    );
   }
   const words = (text) => new Set(text.trim().split(/\s+/));
   const MATHML = "http://www.w3.org/1998/Math/MathML";
@@ -335,16 +337,16 @@
   }
 
   assay.renderMath = (root = document) => {
-    const found = [...root.querySelectorAll(".math-container:not([data-math])")];
-    if (root instanceof Element && root.matches(".math-container:not([data-math])")) found.unshift(root);
+    const formulas = [...root.querySelectorAll(".math-container:not([data-math])")];
+    if (root instanceof Element && root.matches(".math-container:not([data-math])")) formulas.unshift(root);
     delete document.documentElement.dataset.math;
     const height = window.innerHeight + 200;
-    const isNear = found.map((element) => {
+    const isNear = formulas.map((element) => {
       const { top, bottom } = element.getBoundingClientRect();
       return bottom > -200 && top < height;
     });
-    renderNear(found.filter((_, i) => isNear[i]));
-    const rest = found.filter((_, i) => !isNear[i]);
+    renderNear(formulas.filter((_, i) => isNear[i]));
+    const rest = formulas.filter((_, i) => !isNear[i]);
     for (const element of rest) observer.observe(element);
     waiting = rest.reverse().concat(waiting); // taken from the end
     if (isScheduled) return;
@@ -366,8 +368,8 @@
         delete element.dataset.math;
       }
     }
-    for (const one of document.querySelectorAll("[data-math-toggle]"))
-      one.setAttribute("aria-pressed", String(isSource));
+    for (const toggler of document.querySelectorAll("[data-math-toggle]"))
+      toggler.setAttribute("aria-pressed", String(isSource));
     if (!isSource) assay.renderMath();
     button.focus();
   }
@@ -394,12 +396,12 @@
     if (first) range.setStartBefore(first);
     if (last) range.setEndAfter(last);
     const within = [...(range.commonAncestorContainer.querySelectorAll?.(".math-container") ?? [])].filter(
-      (one) => range.intersectsNode(one),
+      (formula) => range.intersectsNode(formula),
     );
     if (!within.length) return;
     const copies = range.cloneContents();
-    copies.querySelectorAll(".math-container").forEach((one, i) => {
-      if (within[i]) one.textContent = delimited(within[i]);
+    copies.querySelectorAll(".math-container").forEach((copy, i) => {
+      if (within[i]) copy.textContent = delimited(within[i]);
     });
     const box = document.createElement("div");
     box.className = "copy-box";

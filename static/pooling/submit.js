@@ -17,10 +17,10 @@ async function readTag() {
 }
 
 function tagOfXml(start) {
-  const found = start.match(
+  const match = start.match(
     /<(?:\w+:)?(?:run\s(?:[^<>]*\s)?runtag|bolt-ir-submission\s(?:[^<>]*\s)?run)\s*=\s*(["'])([^"'&]*)\1/,
   );
-  return found ? found[2].trim() : "";
+  return match ? match[2].trim() : "";
 }
 
 function tagOfLines(start) {

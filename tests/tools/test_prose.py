@@ -189,6 +189,26 @@ def test_jargon_in_names_is_found_once_a_name() -> None:
     assert words(code, MODULE) == ["read_quickly", "known_by"]
 
 
+def test_variable_of_a_script_is_found_where_it_is_bound() -> None:
+    script = (
+        "const found = [];\n"
+        "for (const one of rows) use(one);\n"
+        "rows.map((one) => one.id).map(said => said);\n"
+        "function report(n, what) { return what; }\n"
+        "use(found, one);\n"
+    )
+
+    findings = prose.check_text(script, SCRIPT)
+
+    assert [(finding.line, finding.text) for finding in findings] == [
+        (1, "found"),
+        (2, "one"),
+        (3, "one"),
+        (3, "said"),
+        (4, "what"),
+    ]
+
+
 def test_template_shows_text_comments_and_attributes_that_people_read() -> None:
     template = (
         "{# it stands here #}\n"
