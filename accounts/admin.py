@@ -5,11 +5,11 @@ from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
 from accounts.models import User
-from web.admin import Kept
+from web.admin import Undeletable
 
 
 @admin.register(User)
-class PersonAdmin(Kept, UserAdmin[User]):
+class PersonAdmin(Undeletable, UserAdmin[User]):
     """People are switched off, never deleted: their judgments and runs stay theirs."""
 
     list_display = ["username", "first_name", "last_name", "email", "is_staff", "is_active", "last_login"]

@@ -1,9 +1,9 @@
-"""Converters of parts of an address."""
+"""Converters for parts of a URL."""
 
 from django.urls import register_converter
 
 
-class _Ending:
+class _Extension:
     regex = ""
 
     def to_python(self, value: str) -> str:
@@ -13,19 +13,19 @@ class _Ending:
         return value
 
 
-class TableEnding(_Ending):
-    """The file extension of a table."""
+class TableExtension(_Extension):
+    """The extension of a file with a table."""
 
     regex = "tsv|csv"
 
 
-class LeaderboardEnding(_Ending):
-    """The file extension of a leaderboard."""
+class LeaderboardExtension(_Extension):
+    """The extension of a file with a leaderboard."""
 
     regex = "tsv|csv|json|tex"
 
 
 def register() -> None:
-    """Make `<table:...>` and `<board:...>` known. Called once, when the apps are ready."""
-    register_converter(TableEnding, "table")
-    register_converter(LeaderboardEnding, "board")
+    """Register `<table:...>` and `<board:...>`. Called once, when the apps are ready."""
+    register_converter(TableExtension, "table")
+    register_converter(LeaderboardExtension, "board")

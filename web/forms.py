@@ -1,10 +1,10 @@
-"""What the forms of every room have in common."""
+"""What the forms of all apps share."""
 
 from django import forms
 
 
-def bootstrapped(form: forms.BaseForm) -> None:
-    """Give each control its Bootstrap class, and tie it to its help and errors."""
+def style_fields(form: forms.BaseForm) -> None:
+    """Give each control its Bootstrap class, and point it to its help and errors (`components/field.html`)."""
     for name, field in form.fields.items():
         kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
         field.widget.attrs.setdefault("class", kind)

@@ -7,11 +7,11 @@ from django.http import HttpRequest, StreamingHttpResponse
 from assessment.judgments import selectors
 from assessment.judgments.exports import judgments_csv
 from assessment.models import Judgment
-from web.admin import ReadOnlyAdmin
+from web.admin import LargeTableAdmin
 
 
 @admin.register(Judgment)
-class JudgmentAdmin(ReadOnlyAdmin):
+class JudgmentAdmin(LargeTableAdmin):
     list_display = [
         "id",
         "batch",

@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from assessment.models import Task
-from web.admin import ReadOnlyAdmin
+from web.admin import LargeTableAdmin
 
 
 @admin.register(Task)
-class TaskAdmin(ReadOnlyAdmin):
+class TaskAdmin(LargeTableAdmin):
     list_display = [
         "id",
         "batch",

@@ -9,7 +9,7 @@ from assay.html import highlight
 from assessment.judgments.elsewhere import judged_elsewhere
 from assessment.models import Judgment, Task
 from corpus.models import Collection, Document
-from corpus.threads.selectors import address, resolved
+from corpus.threads.selectors import address, resolve_links
 from pooling.models import PoolMember
 from pooling.pools.entries import excerpt, latex_of
 
@@ -83,7 +83,7 @@ def marked_body(document: Document | None, formula: str) -> SafeString:
     """A post with one formula marked; its links lead to threads that exist, and nowhere else."""
     if document is None:
         return mark_safe("")
-    (body,) = resolved([document.body], [document.collection])
+    (body,) = resolve_links([document.body], [document.collection])
     return mark_safe(highlight.mark(body, formula))  # noqa: S308 - sanitized when stored
 
 

@@ -14,10 +14,10 @@ from assessment.judgments.selectors import _previous
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks.members import shown_formula, shown_members
 from corpus.models import Document
-from corpus.threads.selectors import address, shown_document
+from corpus.threads.selectors import address, render_document
 from pooling.models import PoolEntry
 from tracks.models import Topic, Track
-from tracks.topics.selectors import shown_topic
+from tracks.topics.selectors import render_topic
 
 
 class TopicProgress(NamedTuple):
@@ -167,8 +167,10 @@ def task_page(task: Task, user: User) -> dict[str, Any]:
         "task": task,
         "batch": task.batch,
         "topic": topic,
-        "shown_topic": shown_topic(topic, [one for one in (track.collection, track.topic_collection) if one]),
-        "document": None if document is None else shown_document(document),
+        "shown_topic": render_topic(
+            topic, [one for one in (track.collection, track.topic_collection) if one]
+        ),
+        "document": None if document is None else render_document(document),
         "document_thread": _document_thread(document) if rules.in_context else "",
         "docno": task.entry.docno,
         "layout": rules.layout,

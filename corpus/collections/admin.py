@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from corpus.models import Collection
-from web.admin import Kept
+from web.admin import Undeletable
 
 
 @admin.register(Collection)
-class CollectionAdmin(Kept, admin.ModelAdmin[Collection]):
+class CollectionAdmin(Undeletable, admin.ModelAdmin[Collection]):
     list_display = ["name", "slug", "status", "created_at"]
     search_fields = ["name", "slug"]
     prepopulated_fields = {"slug": ["name"]}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.formulas.columns import PLACES, Formulas
 from assay.html.highlight import around, mark
 from corpus.models import Collection, Comment, Formula, FormulaMathML
-from corpus.threads.selectors import addresses, resolved
+from corpus.threads.selectors import addresses, resolve_links
 
 BATCH = 20_000  # ids in one query
 SHOWN = 50  # formulas that look alike, on the page of one
@@ -157,7 +157,7 @@ def _excerpt(collection: Collection, formula: Formula) -> SafeString:
         found = mark(comment.text, formula.code) if comment else ""
     else:
         found = around(document.body, formula.code)
-    return resolved([found], [collection])[0]
+    return resolve_links([found], [collection])[0]
 
 
 def _alike(formula: Formula) -> tuple[int, list[Instance]]:

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 
 from corpus.imports import selectors
 from corpus.models import Collection
-from web.forms import bootstrapped
+from web.forms import style_fields
 
 ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip"
 
@@ -65,7 +65,7 @@ class ImportForm(forms.Form):
             del self.fields["path"]
         for name in {"collection", "slug", "upload", "path"} & set(self.fields):
             self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # so the page calls none optional
-        bootstrapped(self)
+        style_fields(self)
 
     def clean_path(self) -> Path | None:
         name = self.cleaned_data["path"]

@@ -22,7 +22,7 @@ PAGE = 50
 _FOLDED_AFTER = 5
 
 
-class Shown(NamedTuple):
+class RenderedText(NamedTuple):
     """What a page shows of a document or a topic: its links lead to threads that exist, and nowhere else."""
 
     title: SafeString
@@ -93,7 +93,7 @@ def addresses(collection: Collection, docnos: Iterable[str]) -> dict[str, str]:
     return {docno: address(collection, thread, docno) for docno, thread in rows}
 
 
-def resolved(texts: Sequence[str], collections: Sequence[Collection]) -> list[SafeString]:
+def resolve_links(texts: Sequence[str], collections: Sequence[Collection]) -> list[SafeString]:
     """Stored HTML as it is shown: links lead into the first of the collections that has the post. A query for each."""
     found: dict[str, str] = {}
     for collection in reversed(collections):
@@ -103,13 +103,13 @@ def resolved(texts: Sequence[str], collections: Sequence[Collection]) -> list[Sa
     return [mark_safe(links.resolve(text, found, hosts)) for text in texts]  # noqa: S308 - sanitized when stored
 
 
-def shown_document(document: Document) -> Shown:
+def render_document(document: Document) -> RenderedText:
     """A document for `corpus/_post.html`. One query, and one for its collection if that was not fetched."""
-    (body,) = resolved([document.body], [document.collection])
-    return Shown(_safe(document.title), body, _safe(""), document.tags)
+    (body,) = resolve_links([document.body], [document.collection])
+    return RenderedText(safe_html(document.title), body, safe_html(""), document.tags)
 
 
-def _safe(title: str) -> SafeString:
+def safe_html(title: str) -> SafeString:
     return mark_safe(title)  # noqa: S308 - sanitized when stored
 
 
@@ -149,7 +149,7 @@ def _posts(
 ) -> dict[str, Post]:
     everything = [comment for document in documents for comment in comments.get(document.pk, [])]
     names = _names(collection, [*documents, *everything])
-    texts = resolved([one.body for one in documents] + [one.text for one in everything], [collection])
+    texts = resolve_links([one.body for one in documents] + [one.text for one in everything], [collection])
     bodies = dict(zip((one.pk for one in documents), texts, strict=False))
     said = dict(zip((one.pk for one in everything), texts[len(documents) :], strict=True))
     posts = {}
@@ -171,7 +171,7 @@ def _post(
         docno=document.docno,
         anchor=anchor(document.docno),
         kind=document.kind,
-        title=_safe(document.title),
+        title=safe_html(document.title),
         body=body,
         tags=document.tags,
         score=document.score,

@@ -15,7 +15,7 @@ from corpus.models import Collection, Document, Formula
 from corpus.threads.selectors import address
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from tracks.models import Topic
-from tracks.topics.selectors import shown_topic
+from tracks.topics.selectors import render_topic
 
 PAGE = 20
 MEMBERS_PAGE = 50
@@ -75,7 +75,7 @@ def topic_page(pool: Pool, topic: Topic, number: str | None) -> dict[str, Any]:
         "track": pool.track,
         "tab": "pools",
         "topic": topic,
-        "shown_topic": shown_topic(topic, collections),
+        "shown_topic": render_topic(topic, collections),
         "page": page,
         "entries": shown_entries(pool, list(page)),
         "before": topics[at - 1] if at > 0 else "",

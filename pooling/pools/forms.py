@@ -12,7 +12,7 @@ from pooling.models import Pool
 from pooling.pools import selectors
 from pooling.pools.services import new_seed
 from tracks.models import Track
-from web.forms import bootstrapped
+from web.forms import style_fields
 
 
 class PoolForm(forms.Form):
@@ -52,7 +52,7 @@ class PoolForm(forms.Form):
                 initial=depth,
                 help_text=f"{said}{'; usual is' if rules.depth_is_default else ''} {depth}. 0: not pooled.",
             )
-        bootstrapped(self)
+        style_fields(self)
 
     @property
     def depth(self) -> dict[str, int]:
@@ -95,7 +95,7 @@ class PreviewForm(forms.Form):
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         if not selectors.to_top_up(track).exists():
             del self.fields["tops_up"]
-        bootstrapped(self)
+        style_fields(self)
 
     @property
     def address(self) -> str:

@@ -10,11 +10,11 @@ from django.utils.safestring import SafeString
 from pooling.models import Run
 from pooling.runs import services
 from pooling.runs.forms import AdminRunForm
-from web.admin import Kept
+from web.admin import Undeletable
 
 
 @admin.register(Run)
-class RunAdmin(Kept, admin.ModelAdmin[Run]):
+class RunAdmin(Undeletable, admin.ModelAdmin[Run]):
     """Look at runs; hand one in for a team through the same checks as on the team's own page."""
 
     list_display = [

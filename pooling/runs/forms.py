@@ -13,7 +13,7 @@ from pooling.runs.errors import RunRefused
 from pooling.runs.services import Declaration
 from pooling.teams import selectors as team_selectors
 from tracks.models import Track
-from web.forms import bootstrapped
+from web.forms import style_fields
 
 POOLED_AS = [("", "as the protocol says"), ("primary", "as primary"), ("alternate", "as alternate")]
 
@@ -58,7 +58,7 @@ class RunForm(forms.Form):
             del self.fields["pooled_as"]
         if track.protocol.parsed.runs.max_seconds_per_topic is None:
             del self.fields["seconds"]
-        bootstrapped(self)
+        style_fields(self)
 
     @property
     def declared(self) -> Declaration:

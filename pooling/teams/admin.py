@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from pooling.models import Team
 from pooling.teams import services
 from pooling.teams.forms import TeamForm
-from web.admin import Kept
+from web.admin import Undeletable
 
 
 @admin.register(Team)
-class TeamAdmin(Kept, admin.ModelAdmin[Team]):
+class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
     """Who submits. A person without a team is put into one here."""
 
     form = TeamForm

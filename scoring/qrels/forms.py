@@ -9,7 +9,7 @@ from assay.formats.qrels.exports import FORMS
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from pooling.models import Pool
 from tracks.models import Track
-from web.forms import bootstrapped
+from web.forms import style_fields
 
 MAX_MB = 16  # a million lines, which take about half a gigabyte while they are read
 MAX_BYTES = MAX_MB << 20
@@ -40,7 +40,7 @@ class FreezeForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY)
         cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools
-        bootstrapped(self)
+        style_fields(self)
 
     @property
     def also(self) -> list[str]:
@@ -71,7 +71,7 @@ class ExportForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        bootstrapped(self)
+        style_fields(self)
 
 
 class ImportForm(forms.Form):
@@ -84,7 +84,7 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        bootstrapped(self)
+        style_fields(self)
 
     def clean_file(self) -> "UploadedFile[Any]":
         """Read the file; what it holds is in `columns`."""

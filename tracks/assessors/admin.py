@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from assay.errors import Refused
 from tracks.assessors import services
 from tracks.models import Assessor, Track
-from web.admin import Kept
+from web.admin import Undeletable
 
 
 class AssessorForm(forms.ModelForm[Assessor]):
@@ -31,7 +31,7 @@ class AssessorForm(forms.ModelForm[Assessor]):
         return data
 
 
-class AssessorInline(Kept, admin.TabularInline[Assessor, Track]):
+class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
     """Who judges. Nobody is taken away: give no more topics to whom you no longer want."""
 
     model = Assessor

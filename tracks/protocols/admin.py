@@ -10,7 +10,7 @@ from accounts.models import User
 from assay.protocols.loader import ProtocolError, parse_protocol
 from tracks.models import StoredProtocol
 from tracks.protocols import services
-from web.admin import Kept
+from web.admin import Undeletable
 
 
 class ProtocolForm(forms.ModelForm[StoredProtocol]):
@@ -40,7 +40,7 @@ class ProtocolForm(forms.ModelForm[StoredProtocol]):
 
 
 @admin.register(StoredProtocol)
-class StoredProtocolAdmin(Kept, admin.ModelAdmin[StoredProtocol]):
+class StoredProtocolAdmin(Undeletable, admin.ModelAdmin[StoredProtocol]):
     """Paste a protocol, look at those there are. None is ever edited: a change is a new slug."""
 
     form = ProtocolForm

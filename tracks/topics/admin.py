@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from assay.errors import Refused
 from tracks.models import Topic, TopicImport
 from tracks.topics.services import checked_labels
-from web.admin import Kept, ReadOnly
+from web.admin import ReadOnly, Undeletable
 
 
 class TopicForm(forms.ModelForm[Topic]):
@@ -29,7 +29,7 @@ class TopicForm(forms.ModelForm[Topic]):
 
 
 @admin.register(Topic)
-class TopicAdmin(Kept, admin.ModelAdmin[Topic]):
+class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
     """Labels and threads of topics; the topics themselves come from the track's topic file."""
 
     form = TopicForm

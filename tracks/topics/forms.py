@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from web.forms import bootstrapped
+from web.forms import style_fields
 
 
 class TopicFileForm(forms.Form):
@@ -24,4 +24,4 @@ class TopicFileForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        bootstrapped(self)
+        style_fields(self)

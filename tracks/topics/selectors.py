@@ -9,7 +9,7 @@ from accounts.models import User
 from assay.html.highlight import mark
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
-from corpus.threads.selectors import Shown, _safe, resolved
+from corpus.threads.selectors import RenderedText, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Topic, Track
 
@@ -64,19 +64,19 @@ def topic_page(user: User | AnonymousUser, track: Track, topic: Topic) -> dict[s
     return {
         "track": track,
         "topic": topic,
-        "shown": shown_topic(topic, [one for one in (searched, own) if one]),
+        "shown": render_topic(topic, [one for one in (searched, own) if one]),
         "thread_collection": own if topic.thread else None,
         "before": track.topics.filter(code__lt=topic.code).order_by("-code").first(),
         "after": track.topics.filter(code__gt=topic.code).first(),
     }
 
 
-def shown_topic(topic: Topic, collections: Sequence[Collection]) -> Shown:
+def render_topic(topic: Topic, collections: Sequence[Collection]) -> RenderedText:
     """A topic for `corpus/_topic.html`; its links lead into those collections that the reader may read.
 
     The formula that a topic asks for is marked where it stands.
     """
     texts = topic.title, topic.body, topic.narrative
     title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts
-    body, narrative = resolved(rest, collections)
-    return Shown(_safe(title), body, narrative, topic.tags)
+    body, narrative = resolve_links(rest, collections)
+    return RenderedText(safe_html(title), body, narrative, topic.tags)

@@ -15,7 +15,7 @@ from tracks.assessors import services as assessor_services
 from tracks.assessors.admin import AssessorInline
 from tracks.models import Track
 from tracks.tracks import services
-from web.admin import Kept
+from web.admin import Undeletable
 
 admin.site.site_header = "Assay: the organizers' workshop"
 admin.site.site_title = "Assay"
@@ -43,7 +43,7 @@ class TrackForm(forms.ModelForm[Track]):
 
 
 @admin.register(Track)
-class TrackAdmin(Kept, admin.ModelAdmin[Track]):
+class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
     """Make a track, name its assessors, open and close it."""
 
     form = TrackForm

@@ -250,7 +250,7 @@ def test_link_within_a_thread_makes_no_neighbor(posts: Collection) -> None:
 def test_document_is_shown_by_itself_with_its_links(posts: Collection) -> None:
     document = make_document(posts, "1", body=sanitize.clean_body('<a href="/q/1">here</a>'), tags=["a"])
 
-    shown = thread_selectors.shown_document(document)
+    shown = thread_selectors.render_document(document)
 
     assert 'href="/collections/posts/threads/1/"' in shown.body
     assert (shown.title, shown.tags) == ("Title of 1", ["a"])

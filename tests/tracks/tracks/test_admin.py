@@ -184,7 +184,7 @@ def test_selection_that_is_no_id_is_answered_with_a_message(
     )
 
     assert answer.status_code == 200
-    assert "Nothing was done" in answer.content.decode()
+    assert "Nothing was changed" in answer.content.decode()
 
 
 def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User) -> None:
