@@ -2,7 +2,14 @@
 FROM node:24-slim AS front-end
 WORKDIR /assay
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM python:3.13-slim AS documentation
+WORKDIR /assay
+COPY requirements.txt requirements-docs.txt constraints.txt ./
+RUN pip install --no-cache-dir -r requirements.txt -r requirements-docs.txt -c constraints.txt
+COPY . .
+RUN python -m sphinx -q -W -b html -d /tmp/doctrees docs docs/_build/html
 
 FROM python:3.13-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 ASSAY_VAR=/var/lib/assay
@@ -11,6 +18,7 @@ COPY requirements.txt constraints.txt ./
 RUN pip install -r requirements.txt -c constraints.txt
 COPY . .
 COPY --from=front-end /assay/node_modules node_modules
+COPY --from=documentation /assay/docs/_build/html docs/_build/html
 # A key for this one command: nothing that it makes depends on it.
 RUN python -m compileall -q accounts assay assessment config corpus demo jobs pooling scoring server tracks web && python server/assets.py && rm -rf node_modules \
     && useradd --system --user-group --no-create-home assay \

@@ -1,10 +1,12 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint test stop clean
+.PHONY: help setup run docs screenshots format lint test stop clean
 PYTHON := .venv/bin/python
+# Biome starts through node, which may be the one in .venv.
+BIOME := PATH="$(CURDIR)/.venv/bin:$$PATH" node_modules/.bin/biome
 
-help: ## Show what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' Makefile
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 setup: ## Install what Assay needs into .venv and static/vendor
 	@sh server/setup.sh
@@ -12,21 +14,37 @@ setup: ## Install what Assay needs into .venv and static/vendor
 run: setup ## Start Assay with its demo campaign. PORT=8001: another port; DEMO=no: without the demo
 	@$(PYTHON) -m server.run
 
-lint: setup ## Check style, types, the direction of imports, and the settings of a deployment
+docs: setup ## Build the documentation site in docs/_build/html; a warning is an error
+	$(PYTHON) -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+
+screenshots: setup ## Take the pictures of the documentation from the demo campaign
+	@sh server/setup.sh --browser
+	$(PYTHON) -m tools.screenshots
+
+format: setup ## Format Python, templates, scripts and styles
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+	$(BIOME) check --write
+
+lint: setup ## Check style, types, prose, import contracts, templates, and the settings of a deployment
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	.venv/bin/lint-imports --no-cache
+	$(PYTHON) tools/prose.py
+	$(PYTHON) -m djlint templates --lint --quiet
+	$(BIOME) ci
 	@echo "$(PYTHON) manage.py check --deploy"
 	@HTTPS=true SECURE_HSTS_SECONDS=31536000 $(PYTHON) manage.py check --deploy --fail-level WARNING
 
-test: ## Run all checks and all tests, those in the browser included
+test: ## Run all checks, build the documentation, and run all tests, including those in a browser
 	@sh server/setup.sh --browser
 	@$(MAKE) --no-print-directory lint
-	$(PYTHON) -m pytest -n 2
+	@$(MAKE) --no-print-directory docs
+	$(PYTHON) -m pytest -n 2 --cov --cov-report=
 
 stop: ## Stop the servers that a killed `make run` left behind
 	@$(PYTHON) -m server.run --stop
 
 clean: ## Remove what `make setup` makes again. The data in var/ stay
-	rm -rf .venv node_modules static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv node_modules static/vendor docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -4,17 +4,18 @@ Builds without Django, a database or the network. ADR 18 gives the reasons for t
 """
 
 import sys
-import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
-_package = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
+from assay.version import VERSION  # noqa: E402
+
+
 
 project = "Assay"
 author = "the Assay contributors"
-release = version = _package.get("version", "")
+release = version = VERSION
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "library_reference", "generated_tables", "sessions"]
 source_suffix = {".md": "markdown"}
@@ -29,6 +30,7 @@ autodoc_default_options = {"members": True, "undoc-members": True}
 python_maximum_signature_line_length = 88
 add_module_names = False
 default_role = "code"
+smartquotes = False  # a prime belongs to the name of a measure
 
 html_theme = "furo"
 html_title = "Assay"

@@ -166,6 +166,11 @@ def pip_install(name: str) -> None:
 def install_python_packages() -> None:
     say("installing Python packages (a minute or two the first time)")
     pip_install("requirements-dev.txt")
+    editable = ["--no-deps", "--no-build-isolation", "--config-settings", "editable_mode=compat", "--editable"]
+    run(
+        [PYTHON, "-m", "pip", "install", "--quiet", *editable, "."],
+        hint="The command `assay` could not be installed.",
+    )
 
 
 def node_environment() -> dict[str, str]:
@@ -195,6 +200,15 @@ def install_front_end() -> None:
     say("installing front-end packages")
     npm(["ci", "--ignore-scripts"], hint="Is the network up? Call make again.")
     assets.copy_all()
+
+
+def build_documentation() -> None:
+    say("building the documentation")
+    output = ROOT / "docs" / "_build"
+    run(
+        [PYTHON, "-m", "sphinx", "-q", "-b", "html", "-d", output / "doctrees", "docs", output / "html"],
+        hint="The site works without its help pages; `make docs` shows more.",
+    )
 
 
 def compile_modules() -> None:
@@ -289,11 +303,23 @@ def main() -> int:
 
 def set_up(*, wants_browser: bool) -> None:
     make_environment()
-    python = digest("requirements.txt", "requirements-dev.txt", "requirements-node.txt", "constraints.txt")
+    python = digest(
+        "requirements.txt",
+        "requirements-docs.txt",
+        "requirements-dev.txt",
+        "requirements-node.txt",
+        "constraints.txt",
+        "pyproject.toml",
+    )
     once("python", python, install_python_packages, done=True)
     front_end = digest("package-lock.json", "package.json", "server/assets.py")
     once("front end", front_end, install_front_end, done=(assets.VENDOR / "bootstrap").is_dir())
     compile_modules()
+    made = {"_build", "library"}  # folders that the build itself writes
+    pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")]
+    names = sorted(str(page) for page in pages if not made & set(page.parts))
+    is_built = (ROOT / "docs" / "_build" / "html" / "index.html").is_file()
+    once("documentation", digest("docs/conf.py", *names), build_documentation, done=is_built)
     if wants_browser and not browser.find():
         install_browser()
 

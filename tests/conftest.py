@@ -1,4 +1,4 @@
-"""Real servers for every session (PostgreSQL and Redis in a folder of their own), and what tests need to use them."""
+"""Real servers for every session, PostgreSQL and Redis in a folder of their own, and fixtures that use them."""
 
 import os
 import shutil
@@ -36,29 +36,38 @@ from playwright.sync_api import (
 from server import browser as chromium
 from server import embedded, paths
 
-# Settings are read when Django is set up, so the servers come first: this, not an option in pyproject.toml, names the
-# settings' module to pytest-django. The processes of pytest-xdist share the PostgreSQL of the first
-# one, each with a database of its own there; a Redis and a folder for files each has for itself.
-_folder = Path(tempfile.mkdtemp(prefix="assay-tests-"))
-_folder.chmod(0o711)
-_postgres = embedded.Postgres(_folder / "postgres", options=embedded.THROWAWAY)
-_redis = embedded.Redis(_folder / "redis")
-(_folder / "static").mkdir()  # whitenoise warns where nothing was ever collected
-os.environ["ASSAY_VAR"] = str(_folder)
-os.environ["REDIS_URL"] = paths.broker_url(_folder)
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright keeps an event loop in the thread of the tests
-_redis.start()
-if not os.environ.get("DATABASE_URL"):
-    _postgres.start()
-    os.environ["DATABASE_URL"] = paths.database_url(_folder / "postgres")
-os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-django.setup()
-del os.environ[
-    "DJANGO_SETTINGS_MODULE"
-]  # or the processes of pytest-xdist would read settings before they get here
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the servers of this process and set Django up: settings are read then, so the servers come first.
+
+    The processes of pytest-xdist share the PostgreSQL of the first one, each with a database of its own; each has
+    its own Redis and its own folder for files. `pytest_unconfigure`, an interrupt or SIGTERM ends them all.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # run the cleanups below
+    folder = Path(tempfile.mkdtemp(prefix="assay-tests-"))
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    folder.chmod(0o711)
+    (folder / "static").mkdir()  # whitenoise warns about a missing folder
+    redis = embedded.Redis(folder / "redis")
+    config.add_cleanup(redis.stop)
+    redis.start()
+    os.environ["ASSAY_VAR"] = str(folder)
+    os.environ["REDIS_URL"] = paths.broker_url(folder)
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = (
+        "true"  # Playwright keeps an event loop in the thread of the tests
+    )
+    if not os.environ.get("DATABASE_URL"):
+        postgres = embedded.Postgres(folder / "postgres", options=embedded.THROWAWAY)
+        config.add_cleanup(postgres.stop)
+        postgres.start()
+        os.environ["DATABASE_URL"] = paths.database_url(folder / "postgres")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    # The processes of pytest-xdist inherit the environment, and must not read settings before they get here.
+    del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
-# A slow machine fails nothing; where many work, all of them try the same examples.
+# No deadline: a slow machine fails no test. In CI, every process tries the same examples.
 hypothesis_settings.register_profile(
     "assay",
     deadline=None,
@@ -69,20 +78,13 @@ hypothesis_settings.load_profile("assay")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Packed bytes hold the moment of packing, so that each process of pytest-xdist would name a test otherwise."""
+    """Name packed bytes alike in every process: they contain the time at which they were packed."""
     return "packed" if isinstance(val, bytes) and val[:2] in {b"\x1f\x8b", b"PK"} else None
-
-
-def pytest_unconfigure() -> None:
-    """Stop the servers and leave nothing behind."""
-    _redis.stop()
-    _postgres.stop()
-    shutil.rmtree(_folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _plain_static_files() -> None:
-    """Pages name static files as they are: no test needs `collectstatic` first."""
+    """Use plain names of static files, so that no test needs `collectstatic`."""
     from django.conf import settings
 
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
@@ -90,9 +92,9 @@ def _plain_static_files() -> None:
 
 @pytest.fixture(autouse=True)
 def _unseen_jobs_have_no_heartbeat(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A job that a test runs in its own transaction is seen by no other connection, the heartbeat's included.
+    """Switch the heartbeat off where a test runs jobs in its own transaction.
 
-    That would take a job of more than a few seconds for lost, on a slow machine any.
+    No other connection sees such a job, so its heartbeat would count it as lost after a few seconds.
     """
     from django.conf import settings
 
@@ -109,14 +111,14 @@ def _unseen_jobs_have_no_heartbeat(request: pytest.FixtureRequest) -> Iterator[N
 
 
 def shared_data() -> Path:
-    """The real files that tests compare with: `../shared/data`, or where `ASSAY_SHARED` points."""
+    """The folder of real files: `../shared/data`, or `data` under the folder that `ASSAY_SHARED` names."""
     root = Path(os.environ.get("ASSAY_SHARED", Path(__file__).resolve().parents[2] / "shared"))
     return root / "data"
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """Skips without the real files; with CI=true their absence is a failure."""
+    """The folder of real files. Without it the test is skipped; with CI=true it fails."""
     folder = shared_data()
     if not folder.is_dir():
         if os.environ.get("CI") == "true":
@@ -127,13 +129,13 @@ def data() -> Path:
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    """The broker of this session's tests and of the workers that they start."""
+    """The broker of this session's tests and their workers."""
     return os.environ["REDIS_URL"]
 
 
 @pytest.fixture
 def process_environment(transactional_db: None) -> dict[str, str]:
-    """What another process needs to see the rows, files and messages of this test; lost jobs show early."""
+    """Environment of another process that shares this test's rows, files and messages; lost jobs show early."""
     from django.db import connection
 
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
@@ -143,14 +145,14 @@ def process_environment(transactional_db: None) -> dict[str, str]:
 
 @dataclass
 class Running:
-    """A process group of its own, with its output in a file."""
+    """A process with its own process group, and its output in a file."""
 
     process: subprocess.Popen[bytes]
     log: Path
     name: str = ""
 
     def kill(self) -> None:
-        """SIGKILL for the whole group: nothing of it can say goodbye."""
+        """Send SIGKILL to the whole group, so that nothing in it can clean up."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
@@ -177,19 +179,19 @@ def start_process(command: list[str], environment: dict[str, str], log: Path, na
     return Running(process, log, name)
 
 
-PATIENCE = (
-    60_000  # ms that a page may take on a machine that does something else; a good page takes none of it
-)
+PAGE_TIMEOUT = 60_000  # ms that a page may take on a busy machine
 
 
-def wait_until(is_so: Callable[[], Any], *, seconds: float = 120, what: Callable[[], str] | str = "") -> Any:
-    """Ask until the answer is true; a test that waits for another process waits like this, never for a fixed time."""
+def wait_until(
+    condition: Callable[[], Any], *, seconds: float = 120, what: Callable[[], str] | str = ""
+) -> Any:
+    """Poll a condition until it is true. A test waits for another process like this, never for a fixed time."""
     end = time.monotonic() + seconds
-    while not (answer := is_so()):
+    while not (result := condition()):
         if time.monotonic() > end:
-            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what or is_so}")
+            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what or condition}")
         time.sleep(0.05)
-    return answer
+    return result
 
 
 Factory = Callable[..., Running]
@@ -197,9 +199,9 @@ Factory = Callable[..., Running]
 
 @pytest.fixture
 def worker(process_environment: dict[str, str], redis_url: str, tmp_path: Path) -> Iterator[Factory]:
-    """Starts real Celery workers against this test's database: `worker()`, then `.kill()` or `.stop()`.
+    """Start real Celery workers against this test's database: `worker()`, then `.kill()` or `.stop()`.
 
-    It returns when the worker answers. Keyword arguments in capitals are environment variables of the worker.
+    `worker()` returns when the worker answers. Keyword arguments in capitals are its environment variables.
     """
     from config.celery import app
 
@@ -230,7 +232,7 @@ def worker(process_environment: dict[str, str], redis_url: str, tmp_path: Path) 
 
 @pytest.fixture
 def beat(process_environment: dict[str, str], redis_url: str, tmp_path: Path) -> Iterator[Factory]:
-    """Starts a real Celery beat: `beat()`. It nudges lost jobs; the test waits for the effect."""
+    """Start a real Celery beat: `beat()`. It relaunches lost jobs; the test waits for the effect."""
     started: list[Running] = []
 
     def start(**environment: str) -> Running:
@@ -246,7 +248,7 @@ def beat(process_environment: dict[str, str], redis_url: str, tmp_path: Path) ->
 
 @dataclass
 class Watch:
-    """What a page did that no page of ours may do."""
+    """Collects what no page may do: request another host, break the policy, log an error."""
 
     complaints: list[str] = field(default_factory=list)
 
@@ -270,7 +272,7 @@ class Watch:
             self.complaints.append(f"{response.status} for {response.url}")
 
     def _console(self, message: ConsoleMessage) -> None:
-        # an answer such as 404 or 409 is the test's own affair; a missing part of the page is found above
+        # the test itself checks answers such as 404 or 409; missing parts of a page are found above
         if message.type == "error" and not message.text.startswith("Failed to load resource"):
             self.complaints.append(f"console: {message.text}")
 
@@ -282,52 +284,52 @@ def _chromium() -> Iterator[Browser]:
         if os.environ.get("CI") == "true":
             pytest.fail("there is no Chromium; `make test` installs one")
         pytest.skip("there is no Chromium; `make test` installs one")
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=PAGE_TIMEOUT)
     offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", offline])
 
 
-_at_work: set[int] = set()  # threads of the live server that answer a request at this moment
+_busy: set[int] = set()  # threads of the live server that are answering a request
 
 
 @receiver(request_started)
 def _begun(**_: Any) -> None:
-    if threading.current_thread() is not threading.main_thread():  # where the test's own client asks
-        _at_work.add(threading.get_ident())
+    if threading.current_thread() is not threading.main_thread():  # the thread of the test client
+        _busy.add(threading.get_ident())
 
 
 @receiver(request_finished)
 def _finished(**_: Any) -> None:
-    _at_work.discard(threading.get_ident())
+    _busy.discard(threading.get_ident())
 
 
 @pytest.fixture
 def new_page(_chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a page with cookies of its own for each person: `new_page()`; keywords go to Playwright's context.
+    """Open a page with its own cookies: `new_page()`; keyword arguments go to Playwright's context.
 
-    The test fails if any page asks another host, breaks the Content-Security-Policy or logs an error. Nothing moves
-    on the pages: a color that is on its way to another has the contrast of neither. At the end, what they asked
-    for last is waited for: a request that is still at work and the emptying of the tables lock each other up.
+    The test fails if a page requests another host, breaks the Content-Security-Policy or logs an error. Transitions
+    are off, because axe would measure the contrast of a color in between. At the end the fixture waits for the last
+    requests: a running request and the emptying of the tables would deadlock.
     """
     watch = Watch()
     contexts: list[BrowserContext] = []
 
     def open_page(**options: Any) -> Page:
         context = _chromium.new_context(**{"reduced_motion": "reduce", **options})
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(PAGE_TIMEOUT)
         contexts.append(context)
-        context.on("page", watch.follow)  # tabs that the page opens, too
+        context.on("page", watch.follow)  # also tabs that the page opens
         return context.new_page()
 
     yield open_page
     for context in contexts:
         context.close()
-    wait_until(lambda: not _at_work, what="requests are still at work")
+    wait_until(lambda: not _busy, what="requests are still at work")
     assert not watch.complaints, "\n".join(watch.complaints)
 
 
 @pytest.fixture
 def browser_page(new_page: Callable[..., Page]) -> Page:
-    """One page, watched as `new_page` says."""
+    """One page of `new_page`."""
     return new_page()
