@@ -1,0 +1,51 @@
+"""Tags for the components that pages share: tables, empty pages, downloads. Others are included by their path."""
+
+from urllib.parse import urlencode
+
+from django import template
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@register.simple_block_tag
+def table(content: str, label: str = "", style: str = "", caption: str = "") -> SafeString:
+    """A table that scrolls sideways on its own: `{% table "Topics" style="table-sm" %}<thead>…{% endtable %}`.
+
+    `label` names the scrolling region for a screen reader and makes it reachable by keyboard; give it to every table
+    that may be wider than a phone. `style` is one or more classes: `stacked` shows each row as a card on a phone (with
+    `data-label` on its cells), `narrow-table` is only as wide as its content. `caption` is read aloud, not shown.
+    """
+    context = {"content": content, "label": label, "style": style, "caption": caption}
+    return render_to_string("components/table.html", context)
+
+
+@register.simple_block_tag
+def empty_state(content: str) -> SafeString:
+    """What a page shows instead of an empty list: what will appear there, and the action that makes it appear.
+
+    `{% empty_state %}<p>No batches yet. <a href="…">Create a batch</a>.</p>{% endempty_state %}`
+    """
+    return render_to_string("components/empty_state.html", {"content": content})
+
+
+@register.simple_tag
+def download_button(label: str, view_name: str, *args: object) -> SafeString:
+    """A button that downloads a file: `{% download_button "TSV" "scoring:qrels_file" qrels.pk %}`."""
+    return _download(label, reverse(view_name, args=args), "btn btn-outline-primary")
+
+
+@register.simple_tag
+def download_link(label: str, view_name: str, *args: object, **query: str) -> SafeString:
+    """A link in a sentence that downloads a file; keywords become its query string."""
+    address = reverse(view_name, args=args)
+    return _download(label, f"{address}?{urlencode(query)}" if query else address, "")
+
+
+def _download(label: str, address: str, style: str) -> SafeString:
+    return format_html(
+        '<a{} href="{}" download>{}</a>', format_html(' class="{}"', style) if style else "", address, label
+    )

@@ -1,0 +1,71 @@
+"""The components of templates/components/."""
+
+import pytest
+from django.core.paginator import Paginator
+from django.template import RequestContext, Template
+from django.test import RequestFactory
+
+
+def rendered(source: str, query: str = "", **context: object) -> str:
+    request = RequestFactory().get(f"/{query}")
+    return Template("{% load components %}" + source).render(RequestContext(request, context))
+
+
+def test_table_with_a_label_is_a_region_that_scrolls_by_keyboard() -> None:
+    text = rendered('{% table name style="stacked" %}<tbody></tbody>{% endtable %}', name="Runs & teams")
+
+    assert 'tabindex="0" role="region" aria-label="Runs &amp; teams"' in text
+    assert '<table class="table stacked">' in text
+    assert "<caption" not in text
+
+
+def test_table_reads_its_caption_aloud_and_keeps_its_rows() -> None:
+    text = rendered('{% table caption="Runs" %}<tr><td>{{ name }}</td></tr>{% endtable %}', name="<b>")
+
+    assert '<caption class="visually-hidden">Runs</caption>' in text
+    assert "<td>&lt;b&gt;</td>" in text
+    assert "region" not in text
+
+
+def test_empty_state_shows_what_it_encloses() -> None:
+    text = rendered("{% empty_state %}<p>No runs yet.</p>{% endempty_state %}")
+
+    assert text.strip() == '<div class="empty"><p>No runs yet.</p></div>'
+
+
+def test_download_button_and_link_lead_to_the_file() -> None:
+    button = rendered('{% download_button "TSV" "scoring:qrels_file" 7 %}')
+    link = rendered('{% download_link "TSV" "scoring:qrels_file" 7 measure="P@5" %}')
+
+    assert button == '<a class="btn btn-outline-primary" href="/qrels/7/qrels.tsv" download>TSV</a>'
+    assert link == '<a href="/qrels/7/qrels.tsv?measure=P%405" download>TSV</a>'
+
+
+@pytest.mark.parametrize(
+    ("number", "has_previous", "has_next"), [(1, False, True), (2, True, True), (3, True, False)]
+)
+def test_pagination_leads_to_the_neighbors_and_keeps_the_query(
+    number: int, *, has_previous: bool, has_next: bool
+) -> None:
+    rows = Paginator(range(5), 2).get_page(number)
+
+    text = rendered('{% include "components/pagination.html" %}', "?sort=name", rows=rows)
+
+    assert (f'href="?sort=name&amp;page={number - 1}" rel="prev"' in text) == has_previous
+    assert (f'href="?sort=name&amp;page={number + 1}" rel="next"' in text) == has_next
+    assert "of 5" in text
+
+
+def test_pagination_of_one_page_shows_nothing() -> None:
+    text = rendered('{% include "components/pagination.html" %}', rows=Paginator(range(2), 2).get_page(1))
+
+    assert not text.strip()
+
+
+def test_measure_tabs_mark_the_chosen_measure() -> None:
+    measures = [("P@5", "precision"), ("nDCG@10", "gain")]
+
+    text = rendered('{% include "components/measure_tabs.html" %}', measures=measures, charted="P@5")
+
+    assert 'href="?measure=P%405"' in text
+    assert text.count('aria-current="true"') == 1
