@@ -212,9 +212,9 @@ def _values(hint: Any) -> str:
     if origin is Literal:
         return ", ".join(f"`{word}`" for word in arguments)
     if origin is tuple:
-        return "tables" if is_dataclass(arguments[0]) else f"list of: {_values(arguments[0])}"
+        return "tables" if is_dataclass(arguments[0]) else f"list ({_values(arguments[0])})"
     if origin is not None:
-        return f"table of: {_values(arguments[1])}"
+        return f"table ({_values(arguments[1])})"
     return "table" if is_dataclass(hint) else SCALARS[hint]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
-ARRAY = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
+ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([\w.~]+)\]\]")
 LEFT_OUT = {"assay.cli", "assay.samples"}  # commands have pages of their own; sample files are not code
 UNDERLINE = re.compile(r"-{3,}")
 ENTRY = re.compile(r"(?P<names>[\w*`, -]+?)(?: : | {2,})(?P<text>\S.*)")
@@ -45,7 +45,9 @@ def _short_types(
     returned: str | None,
 ) -> tuple[str | None, str | None]:
     """Arrays as `NDArray[float64]`."""
-    short = [ARRAY.sub(r"NDArray[\1]", text) if text else text for text in (arguments, returned)]
+    short = [
+        ARRAY.sub(r"~numpy.typing.NDArray[\1]", text) if text else text for text in (arguments, returned)
+    ]
     return short[0], short[1]
 
 

@@ -1,6 +1,8 @@
 """Every command that README and documentation show prints what they show."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,16 @@ def test_commands_are_only_in_blocks_that_run(name: str) -> None:
             assert not any(re.match(r"(\$ )?(assay|make|python) ", line) for line in lines), (
                 f"line {block.start}"
             )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_python_examples_run(name: str) -> None:
+    page = (ROOT / name).read_text().splitlines()
+
+    for block in blocks(page):
+        if block.language == "python":
+            code = "\n".join(block.lines(page))
+            subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,0 +1,60 @@
+"""The documentation in a real browser, under the site's own Content-Security-Policy.
+
+`new_page` fails each of these tests if a page asks another host, breaks the Content-Security-Policy or logs an error.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from config import documentation
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.urls("tests.docs.urls"),
+]
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(autouse=True)
+def _served(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documentation, "folder", lambda: built)
+
+
+def test_search_leads_to_a_page(new_page: Open, live_server: LiveServer) -> None:
+    page = new_page()
+    page.goto(f"{live_server.url}/manual/")
+
+    page.get_by_role("textbox", name="Search").fill("rank-biased overlap")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="What the numbers mean").first.click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("What the numbers mean")
+
+
+def test_chosen_theme_stays_on_the_next_page(new_page: Open, live_server: LiveServer) -> None:
+    page = new_page(color_scheme="light")
+    page.goto(f"{live_server.url}/manual/tour.html")
+
+    for _ in range(3):  # the button goes through auto, dark and light
+        if page.locator("body").get_attribute("data-theme") == "dark":
+            break
+        page.get_by_role("button", name="Toggle Light / Dark / Auto color theme").last.click()
+    page.goto(f"{live_server.url}/manual/glossary.html")
+
+    expect(page.locator("body")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 23)"
+
+
+def test_unknown_page_is_not_found(new_page: Open, live_server: LiveServer) -> None:
+    page = new_page()
+
+    response = page.goto(f"{live_server.url}/manual/no-such-page.html")
+
+    assert response is not None
+    assert response.status == 404
