@@ -303,7 +303,9 @@ def phrases(prose: str) -> Iterator[Hit]:
                 yield Hit(match.start(), " ".join(match.group().split()), phrase.suggestion, phrase.name)
 
 
-BRITISH = [(re.compile(pattern), replacement) for pattern, replacement in RULES["british"].items()]
+BRITISH: list[tuple[re.Pattern[str], str]] = [
+    (re.compile(pattern), replacement) for pattern, replacement in RULES["british"].items()
+]
 ISE = re.compile(r"(\w{2,})is(e|ed|es|er|ers|ing|able|ation|ations)")
 # The beginnings of words in -ise that have no form in -ize.
 NOT_IZE = re.compile(
