@@ -6,7 +6,6 @@ import math
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from assay.evaluation.files import InputError
 from assay.evaluation.protocol_rules import NotComputed
@@ -15,21 +14,9 @@ from assay.formats.runs.reader import UnknownForm
 from assay.pools.strategies import PoolError
 from assay.protocols.loader import ProtocolError
 from assay.protocols.measures import MeasureError
+from assay.tables import Cell, Table
 
 UNUSABLE = (InputError, ProtocolError, MeasureError, NotComputed, UnknownForm, ManifestError, PoolError)
-
-Cell = str | int | float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows under a head. A number that is not defined is an empty cell, and null in JSON."""
-
-    name: str
-    says: str
-    header: tuple[str, ...]
-    rows: list[tuple[Cell, ...]] = field(default_factory=list)
-
 
 def run_command(
     name: str, tables: Callable[[argparse.Namespace], Sequence[Table]], arguments: argparse.Namespace
@@ -70,7 +57,7 @@ def as_text(tables: Sequence[Table]) -> str:
 
 
 def _as_tsv(table: Table, *, is_titled: bool) -> str:
-    title = [f"# {table.name}: {table.says}"] if is_titled else []
+    title = [f"# {table.name}: {table.description}"] if is_titled else []
     rows = ["\t".join(map(_shown, row)) for row in table.rows]
     return "\n".join([*title, "\t".join(table.header), *rows]) + "\n"
 

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.db.models import Max, Q
 from django.urls import reverse
 
-from assay.charts.pool import curve
+from assay.charts import depth_chart
 from assay.pools.preview import Preview, preview_pool, usual_seconds
 from assay.pools.strategies import PoolError, check_strategies
 from assay.protocols.schema import Protocol
@@ -104,7 +104,7 @@ def preview_page(
         "preview": found,
         "seconds": seconds,
         "rows": rows,
-        "curve": curve(totals, found.hours(seconds).tolist(), list(notes.items())),
+        "curve": depth_chart(totals, found.hours(seconds).tolist(), list(notes.items())),
         "budget": budget,
         "chosen": next(row for row in rows if row.depth == chosen),
         "topics": _topics(found, chosen, seconds),

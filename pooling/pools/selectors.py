@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from assay.charts import size_chart
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Run
 from tracks.models import Track
 
 OVERLAP_RUNS = 24  # that a matrix shows
 TOPICS = 25  # that a wide table shows
 CHUNK = 5_000  # rows of a download that are held at a time
-GAP, HEIGHT, MARGIN, WIDTH = 3, 160, 40, 900  # of a chart, in user units
 
 
 def pools_of(track: Track) -> QuerySet[Pool]:
@@ -45,50 +45,12 @@ def runs_to_pool(track: Track) -> QuerySet[Run]:
     return standing.select_related("team").defer("report")
 
 
-class Bar(NamedTuple):
-    """A bar of a chart, in user units."""
-
-    label: str
-    n: int
-    x: int
-    middle: int
-    y: float
-    height: float
-
-
-class Chart(NamedTuple):
-    """A bar chart that the server has laid out; `top` is the value at its upper edge, `bar` the width of a bar."""
-
-    bars: list[Bar]
-    bar: int
-    is_labeled: bool
-    width: int
-    height: int
-    left: int
-    base: int
-    top: int
-
-
 class Cell(NamedTuple):
     """How much two runs share: units, and the share of the smaller run in tenths."""
 
     n: int
     tenths: int
     percent: int
-
-
-def size_chart(sizes: Sequence[tuple[str, int]]) -> Chart:
-    """The number of units of each topic as bars."""
-    top = max((n for _, n in sizes), default=0)
-    base = HEIGHT + 10
-    bar = max(8, min(48, WIDTH // max(1, len(sizes)) - GAP))
-    bars = []
-    for i, (label, n) in enumerate(sizes):
-        height = HEIGHT * n / top if top else 0
-        x = MARGIN + i * (bar + GAP)
-        bars.append(Bar(label, n, x, x + bar // 2, round(base - height, 2), round(height, 2)))
-    is_labeled = all(7 * len(label) < bar for label, _ in sizes)
-    return Chart(bars, bar, is_labeled, MARGIN + len(sizes) * (bar + GAP), base + 24, MARGIN, base, top)
 
 
 def overlap_rows(found: dict[str, Any]) -> list[tuple[Any, list[Cell]]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from accounts.access import Visitor, is_organizer
-from assay.charts.scores import CurveChart, curve_chart
+from assay.charts import CurveChart, curve_chart
 from assay.evaluation.scores import as_csv, as_tsv, shown
 from assay.protocols.measures import parse_measure
 from assay.statistics.analysis_tables import Cell, Table, comparison_tables, tables_of, units_table

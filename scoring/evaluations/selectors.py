@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.access import Visitor, is_organizer
 from accounts.models import User
-from assay.charts.scores import curve_chart, difference_chart, topic_chart
+from assay.charts import curve_chart, difference_chart, topic_chart
 from assay.evaluation.scores import ALL, shown
 from assay.protocols.measures import parse_measure
 from assay.statistics.rank_correlation import overlap_of_runs

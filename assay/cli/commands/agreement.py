@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cli.inputs import add_printing, positive
-from assay.cli.output import Cell, Table, run_command
+from assay.cli.output import run_command
 from assay.evaluation.files import InputError, decoded
 from assay.protocols.loader import load_protocol
 from assay.statistics.agreement import Metric, cohen_kappa, krippendorff_alpha, shared_units
+from assay.tables import Cell, Table
 
 NEEDED = ("topic", "docno", "assessor", "grade")
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")

@@ -5,12 +5,13 @@ import argparse
 import numpy as np
 
 from assay.cli.inputs import Inputs, add_common, add_lots, read_inputs, share
-from assay.cli.output import Cell, Table, run_command
+from assay.cli.output import run_command
 from assay.evaluation.scores import ALL
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import Overlap, overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, t_statistics
+from assay.tables import Cell, Table
 
 EXAMPLE = "assay compare --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv"
 

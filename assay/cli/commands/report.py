@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.cli.inputs import Inputs, add_common, read_inputs
-from assay.cli.output import Cell, Table, run_command
+from assay.cli.output import run_command
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.evaluation.files import InputError, read_qrels, reason
 from assay.formats.documents.sources import BadFile
@@ -19,6 +19,7 @@ from assay.measures.scores import RunScores, score_run
 from assay.protocols.measures import Measure
 from assay.statistics.side_by_side import SideBySide, by_label, side_by_side
 from assay.statistics.unit_counts import unit_counts
+from assay.tables import Cell, Table
 
 MOST_VALUES = 12  # a label with more of them is a name or a number of each topic
 QRELS, INSTANCES = "qrels", "instances"  # how the columns of --qrels and --instances are called

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cli.inputs import Inputs, add_common, add_lots, bar, inputs_of, positive, steps
-from assay.cli.output import Cell, Table, run_command
+from assay.cli.output import run_command
 from assay.evaluation.files import InputError
 from assay.formats.manifest import read_manifest
 from assay.pools.depth import PooledUnits
@@ -15,6 +15,7 @@ from assay.protocols.loader import load_protocol
 from assay.statistics.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import N_SAMPLES, topic_stability
 from assay.statistics.tukey import tukey_hsd
+from assay.tables import Cell, Table
 
 STEPS = 10  # depths of the curve, in equal parts of the protocol's
 

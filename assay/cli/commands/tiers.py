@@ -5,12 +5,13 @@ import argparse
 import numpy as np
 
 from assay.cli.inputs import Inputs, add_common, add_lots, read_inputs, steps
-from assay.cli.output import Cell, Table, run_command
+from assay.cli.output import run_command
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import ranks
 from assay.statistics.significance import PairTest, paired_t, randomization
 from assay.statistics.tukey import letters, tiers, tukey_hsd
+from assay.tables import Cell, Table
 
 EXAMPLE = "assay tiers --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv run3.tsv"
 

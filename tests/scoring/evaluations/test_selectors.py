@@ -3,7 +3,7 @@ import hashlib
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from assay.charts.scores import topic_chart
+from assay.charts import topic_chart
 from pooling.models import Team
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import selectors as leaderboard_selectors
