@@ -327,10 +327,13 @@ def american(word: str) -> str:
     return f"{match[1]}iz{match[2]}" if match and not NOT_IZE.fullmatch(match[1]) else ""
 
 
+ALLOWED = "|".join(RULES["allowed"])
+
+
 def spellings(text: str) -> Iterator[Hit]:
-    """British spellings, in parts of names too; addresses may have any."""
+    """British spellings, in parts of names too."""
     if any(american(word) for word in set(WORD.findall(text))):
-        for match in WORD.finditer(_mask_matches(r"https?://[^\s)>\"']+", text)):
+        for match in WORD.finditer(_mask_matches(ALLOWED, text)):
             if better := american(match.group()):
                 yield Hit(match.start(), match.group(), better, "spelling")
 
