@@ -1,7 +1,7 @@
-"""Who gets in where: every address of the site, asked for by every sort of person.
+"""Who may open which page: every address of the site, requested by every kind of person.
 
-The columns are those of `PEOPLE`. 0: the page; 3: forbidden; 4: not found, as if it were not there; 5: an address that
-takes forms only; L: sent to the login; R: sent on to another page. A new address without a line here fails a test.
+The columns are those of `PEOPLE`. 0: the page; 3: forbidden; 4: not found, as if it did not exist; 5: an address that
+only takes forms; L: redirected to the login; R: redirected to another page. A new address without a row fails a test.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,12 +23,19 @@ from tests.scoring.conftest import Scene, build_scene
 
 pytestmark = pytest.mark.django_db
 
-PEOPLE = ("visitor", "stranger", "member", "rival", "judge", "other judge", "organizer")
+PEOPLE = (
+    "visitor",
+    "stranger",
+    "member",
+    "member of another team",
+    "assessor",
+    "other assessor",
+    "organizer",
+)
 LETTERS = {200: "0", 403: "3", 404: "4", 405: "5"}
 
 MATRIX = """
 account                                 L000000
-assessment:task                   L444044
 assessment:back                         L000000
 assessment:batch                        L333330
 assessment:close                        5555555
@@ -40,7 +47,7 @@ assessment:mine                         L000000
 assessment:next                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044
-tracks:close_track                      5555555
+assessment:task                         L444044
 corpus:collection                       L000000
 corpus:collection, of topics            L444000
 corpus:collection_imports               L333330
@@ -51,22 +58,16 @@ corpus:find_formula                     L444444
 corpus:formula                          L000000
 corpus:formulas                         L333330
 corpus:import                           L333334
-tracks:import_topics                    L333330
 corpus:imports                          L333330
-jobs:job                              L444440
-jobs:jobs                             L000000
-tracks:open_track                       5555555
-tracks:protocol                         0000000
-jobs:retry                            5555555
 corpus:start_clustering                 5555555
 corpus:start_import                     L333330
 corpus:thread                           L000000
 corpus:thread, of topics                L444000
-tracks:topic                            0000000
-tracks:topics                           0000000
-tracks:track                            0000000
 health                                  0000000
 home                                    0000000
+jobs:job                                L444440
+jobs:jobs                               L000000
+jobs:retry                              5555555
 login                                   0000000
 logout                                  5555555
 password_change                         L000000
@@ -90,17 +91,13 @@ pooling:run_file                        L404440
 pooling:runs                            L000330
 pooling:submit                          L300330
 pooling:withdraw                        L404440
-scoring:analyze                         5555555
 scoring:analysis_json                   L333330
 scoring:analysis_table                  L333330
-scoring:compare_leaderboards                          4444440
-scoring:reports                         L333330
-scoring:report_table                    L333330
-scoring:choose_run                    444444R
-scoring:compare_runs                         4444440
-scoring:topic                           4444440
-scoring:topics                          4444440
-scoring:choose_leaderboard                   444444R
+scoring:analyze                         5555555
+scoring:choose_leaderboard              444444R
+scoring:choose_run                      444444R
+scoring:compare_leaderboards            4444440
+scoring:compare_runs                    4444440
 scoring:evaluation                      4444440
 scoring:evaluation_file                 4444440
 scoring:freeze                          L333330
@@ -114,8 +111,19 @@ scoring:qrels_file                      4444440
 scoring:qrels_judgments                 L333330
 scoring:qrels_list                      0000000
 scoring:release                         5555555
+scoring:report_table                    L333330
+scoring:reports                         L333330
 scoring:score                           5555555
+scoring:topic                           4444440
+scoring:topics                          4444440
 scoring:topics_file                     4444440
+tracks:close_track                      5555555
+tracks:import_topics                    L333330
+tracks:open_track                       5555555
+tracks:protocol                         0000000
+tracks:topic                            0000000
+tracks:topics                           0000000
+tracks:track                            0000000
 """
 OF_COLLECTIONS = {
     "corpus:collection",
@@ -126,15 +134,13 @@ OF_COLLECTIONS = {
     "corpus:formulas",
     "corpus:start_clustering",
 }
-# Once a leaderboard is released: to the track's teams, who open their own runs; then to everybody.
+# After a leaderboard is released: first to the teams of the track, who open their own runs, then to everybody.
 RELEASED = {
     "participants": """
-scoring:compare_leaderboards                          4400440
-scoring:choose_run                    44R444R
-scoring:compare_runs                         4404440
-scoring:topic                           4400440
-scoring:topics                          4400440
-scoring:choose_leaderboard                   44RR44R
+scoring:choose_leaderboard              44RR44R
+scoring:choose_run                      44R444R
+scoring:compare_leaderboards            4400440
+scoring:compare_runs                    4404440
 scoring:evaluation                      4404440
 scoring:evaluation_file                 4404440
 scoring:leaderboard                     4400440
@@ -142,21 +148,23 @@ scoring:leaderboard_file                4400440
 scoring:qrels                           4400440
 scoring:qrels_export                    4400440
 scoring:qrels_file                      4400440
+scoring:topic                           4400440
+scoring:topics                          4400440
 scoring:topics_file                     4400440
 """,
     "public": """
-scoring:compare_leaderboards                          0000000
-scoring:choose_run                    RRRRRRR
-scoring:compare_runs                         0000000
-scoring:topic                           0000000
-scoring:topics                          0000000
-scoring:choose_leaderboard                   RRRRRRR
+scoring:choose_leaderboard              RRRRRRR
+scoring:choose_run                      RRRRRRR
+scoring:compare_leaderboards            0000000
+scoring:compare_runs                    0000000
 scoring:evaluation                      0000000
 scoring:evaluation_file                 0000000
 scoring:leaderboard                     0000000
 scoring:leaderboard_file                0000000
 scoring:qrels                           0000000
 scoring:qrels_file                      0000000
+scoring:topic                           0000000
+scoring:topics                          0000000
 scoring:topics_file                     0000000
 """,
 }
@@ -170,7 +178,7 @@ def scene(db: None, settings: LazySettings, tmp_path: object, monkeypatch: pytes
 
 
 def named() -> Iterator[str]:
-    """The names of all addresses but the admin's, which lets nobody but organizers in."""
+    """The names of all addresses except the admin's."""
 
     def walk(patterns: list[URLPattern | URLResolver], space: str) -> Iterator[str]:
         for pattern in patterns:
@@ -194,7 +202,7 @@ def test_every_address_is_in_the_matrix() -> None:
 
 @pytest.fixture
 def addresses(scene: Scene) -> dict[str, str]:
-    """One address of each name, of things that are there: our team's run, Ada's task, a leaderboard that is hidden."""
+    """One address for each name, of existing objects: our team's run, Ada's task, a hidden leaderboard."""
     searched, own = make_collection("posts"), make_collection("topics")
     document = make_document(searched, "1")
     Formula.objects.create(collection=searched, code="f.1", post="1", thread="1", place=Formula.Place.TITLE)
@@ -206,7 +214,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     board = scene.leaderboard()
     analysis = analysis_services.request(leaderboard=board, kind="topics", by=scene.organizer)
     jobs.run(analysis.job_id)
-    job = Job.objects.create(kind="tests.work", title="Work", collection=searched, track=scene.track)
+    job = Job.objects.create(kind="tests.work", title="Work")
     pool = pool_services.request(track=scene.track, name="built", seed=1, depth={}, by=scene.organizer)
     jobs.run(pool.job_id)
     scene.track.collection = searched
@@ -234,37 +242,37 @@ def addresses(scene: Scene) -> dict[str, str]:
         "evaluation_id": [board.evaluations.get().pk],
         "evaluation_id kind": [board.evaluations.get().pk, "csv"],
     }
-    found = {}
+    urls = {}
     for name in named():
-        wanted = _parameters(name)
+        parameters = _parameters(name)
         if name == "tracks:protocol":
-            found[name] = reverse(name, args=[scene.track.protocol.slug])
+            urls[name] = reverse(name, args=[scene.track.protocol.slug])
         elif name in OF_COLLECTIONS:
-            found[name] = reverse(name, args=[searched.slug])
+            urls[name] = reverse(name, args=[searched.slug])
         elif name == "corpus:formula":
-            found[name] = reverse(name, args=[searched.slug, "f.1"])
+            urls[name] = reverse(name, args=[searched.slug, "f.1"])
         elif name == "corpus:thread":
-            found[name] = reverse(name, args=[searched.slug, document.docno])
-        elif not wanted:
-            found[name] = reverse(name)
+            urls[name] = reverse(name, args=[searched.slug, document.docno])
+        elif not parameters:
+            urls[name] = reverse(name)
         else:
-            found[name] = reverse(name, args=track if wanted == "slug" else arguments[wanted])
-    return found | {
+            urls[name] = reverse(name, args=track if parameters == "slug" else arguments[parameters])
+    return urls | {
         "corpus:collection, of topics": reverse("corpus:collection", args=[own.slug]),
         "corpus:thread, of topics": reverse("corpus:thread", args=[own.slug, "1"]),
     }
 
 
 def _parameters(name: str) -> str:
-    """The names of an address's parts that vary."""
-    room, _, short = name.rpartition(":")
+    """The parameters of an address, separated by spaces."""
+    space, _, short = name.rpartition(":")
     resolver = get_resolver()
-    lookup = resolver.namespace_dict[room][1] if room else resolver
+    lookup = resolver.namespace_dict[space][1] if space else resolver
     return " ".join(lookup.reverse_dict[short][0][0][1])
 
 
 def answers(scene: Scene, addresses: dict[str, str], names: Iterable[str]) -> dict[str, str]:
-    """What each person is answered at each address, as the matrix writes it."""
+    """The answer that each person gets at each address, one character per person."""
     people = (None, scene.stranger, scene.member, scene.other, scene.ada, scene.bob, scene.organizer)
     clients = [Client() for _ in people]
     for client, user in zip(clients, people, strict=True):
@@ -274,21 +282,21 @@ def answers(scene: Scene, addresses: dict[str, str], names: Iterable[str]) -> di
 
 
 def _answer(client: Client, address: str) -> str:
-    answer = client.get(address)
-    for _ in answer:  # a file is read to its end, and so closed
+    response = client.get(address)
+    for _ in response:  # read a file to its end, which closes it
         pass
-    if answer.status_code == 302:
-        return "L" if answer["Location"].startswith("/login/") else "R"
-    return LETTERS[answer.status_code]
+    if response.status_code == 302:
+        return "L" if response["Location"].startswith("/login/") else "R"
+    return LETTERS[response.status_code]
 
 
-def test_everybody_gets_in_where_they_may_and_nowhere_else(scene: Scene, addresses: dict[str, str]) -> None:
+def test_each_person_opens_what_they_may_and_nothing_else(scene: Scene, addresses: dict[str, str]) -> None:
     expected = rows_of(MATRIX)
 
     assert answers(scene, addresses, expected) == expected
 
 
-def test_release_opens_a_leaderboard_and_what_belongs_to_it(scene: Scene, addresses: dict[str, str]) -> None:
+def test_release_opens_a_leaderboard_and_its_pages(scene: Scene, addresses: dict[str, str]) -> None:
     board = scene.track.leaderboards.get()
 
     for level, matrix in RELEASED.items():
@@ -297,7 +305,7 @@ def test_release_opens_a_leaderboard_and_what_belongs_to_it(scene: Scene, addres
         assert answers(scene, addresses, expected) == expected, level
 
 
-def test_admin_lets_nobody_in_but_organizers(scene: Scene) -> None:
+def test_admin_is_for_organizers_only(scene: Scene) -> None:
     lists = [
         reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         for model in site._registry

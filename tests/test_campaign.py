@@ -1,6 +1,6 @@
-"""One real campaign, walked through in the browser by its four people: real topics, real pages, real runs.
+"""One real campaign, from import to leaderboard, by four people in a browser: real topics, real pages, real runs.
 
-A real worker does the long work. The assessor judges as ARQMath's own assessors did, so that what comes out can be
+A real worker does the long work. The assessor judges as ARQMath's own assessors did, so that the result can be
 compared with the official qrels and with pytrec_eval.
 """
 
@@ -38,7 +38,7 @@ Qrels = dict[str, dict[str, int]]
 
 
 class Campaign(NamedTuple):
-    """What the test brings along: files to upload, and what the assessors of 2020 said."""
+    """Files to upload, and the judgments of the assessors of 2020."""
 
     dump: list[Path]
     topics: Path
@@ -49,7 +49,7 @@ class Campaign(NamedTuple):
 
 @pytest.fixture
 def campaign(data: Path, tmp_path: Path) -> Campaign:
-    """Three topics of 2020 with the judged answers whose pages are at hand, and real runs cut down to these."""
+    """Three topics of 2020, those of their judged answers whose pages we have, and real runs reduced to these."""
     arqmath = data / "arqmath"
     official: Qrels = defaultdict(dict)
     for line in (arqmath / "qrels/qrels.arqmath-2020-task1.txt").read_text().splitlines():
@@ -199,7 +199,7 @@ def build_pool(organizer: Person) -> None:
     organizer.shot("pool")
 
 
-def give_out_topics(organizer: Person) -> None:
+def assign_topics(organizer: Person) -> None:
     page = organizer.page
     organizer.go("/admin/assessment/batch/add/")
     page.get_by_label("Pool:").select_option(index=1)
@@ -255,17 +255,17 @@ def freeze_and_score(organizer: Person) -> None:
 
 
 def download(person: Person, address: str) -> str:
-    answer = person.page.request.get(person.site + address)
-    assert answer.ok, address
-    return answer.text()
+    response = person.page.request.get(person.site + address)
+    assert response.ok, address
+    return response.text()
 
 
 def read_qrels(text: str) -> Qrels:
-    found: Qrels = defaultdict(dict)
+    qrels: Qrels = defaultdict(dict)
     for line in text.splitlines():
         topic, _, docno, grade = line.split()
-        found[topic][docno] = int(grade)
-    return dict(found)
+        qrels[topic][docno] = int(grade)
+    return dict(qrels)
 
 
 def test_campaign_from_import_to_leaderboard(
@@ -287,11 +287,13 @@ def test_campaign_from_import_to_leaderboard(
     participant = Person(new_page(), site, people["pat"])
     submit_runs(participant, campaign)
     build_pool(organizer)
-    give_out_topics(organizer)
+    assign_topics(organizer)
 
     assessor = Person(new_page(), site, people["ada"])
     n_judged = judge_everything(assessor, campaign.judged)
-    assert assessor.go("/tracks/answers-2020/runs/") == 403, "who judges does not see who found what"
+    assert assessor.go("/tracks/answers-2020/runs/") == 403, (
+        "an assessor does not see which run retrieved a document"
+    )
 
     freeze_and_score(organizer)
     track = Track.objects.get()
@@ -301,7 +303,7 @@ def test_campaign_from_import_to_leaderboard(
     assert participant.go(board.get_absolute_url()) == 200
     participant.shot("leaderboard")
     stranger = Person(new_page(), site, people["lee"])
-    assert stranger.go(board.get_absolute_url()) == 404, "released to the teams alone"
+    assert stranger.go(board.get_absolute_url()) == 404, "released to the teams only"
 
     frozen = read_qrels(download(organizer, f"/qrels/{board.qrels_id}/qrels.tsv"))
     pooled = _pooled(campaign)
@@ -309,7 +311,7 @@ def test_campaign_from_import_to_leaderboard(
         topic: {docno: grade for docno, grade in campaign.judged[topic].items() if docno in pooled[topic]}
         for topic in TOPICS
     }
-    assert frozen == expected, "the official judgments of what was pooled, and nothing else"
+    assert frozen == expected, "the official judgments of the pooled documents, and nothing else"
     assert n_judged == sum(map(len, pooled.values()))
     assert _scores(download(participant, f"/leaderboards/{board.pk}/topics.tsv")) == _reference(
         campaign, frozen
@@ -317,7 +319,7 @@ def test_campaign_from_import_to_leaderboard(
 
 
 def _pooled(campaign: Campaign) -> dict[str, set[str]]:
-    """What a plain reading of the rule pools: the top 50 of each primary run, of which no topic has as many."""
+    """The pool by the rule: the top 50 of each primary run. No topic has that many."""
     pooled: dict[str, set[str]] = defaultdict(set)
     for file in campaign.runs.values():
         for line in file.read_text().splitlines():
@@ -331,16 +333,16 @@ NAMES = {"nDCG'": "ndcg", "AP(rel=2)'": "map", "P(rel=2)@10'": "P_10"}
 
 
 def _scores(table: str) -> Scores:
-    """(run, topic, measure) -> value, of what the leaderboard's file says topic by topic."""
+    """(run, topic, measure) -> value, from the leaderboard's file of topics."""
     rows = [line.split("\t") for line in table.splitlines()[1:]]
     return {(run, topic, measure): value for run, topic, measure, value in rows if measure in NAMES}
 
 
 def _reference(campaign: Campaign, qrels: Qrels) -> Scores:
-    """The same from pytrec_eval, on runs without unjudged documents."""
+    """The same values from pytrec_eval, on runs without unjudged documents."""
     graded = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg"})
     binary = pytrec_eval.RelevanceEvaluator(qrels, {"map", "P_10"}, relevance_level=2)
-    found: Scores = {}
+    scores_by_run: Scores = {}
     for tag, file in campaign.runs.items():
         run: dict[str, dict[str, float]] = {topic: {} for topic in qrels}
         for line in file.read_text().splitlines():
@@ -350,6 +352,6 @@ def _reference(campaign: Campaign, qrels: Qrels) -> Scores:
         by_topic = {topic: graded.evaluate(run)[topic] | binary.evaluate(run)[topic] for topic in qrels}
         for measure, name in NAMES.items():
             values = {topic: scores[name] for topic, scores in by_topic.items()}
-            found |= {(tag, topic, measure): f"{value:.4f}" for topic, value in values.items()}
-            found[tag, "all", measure] = f"{sum(values.values()) / len(values):.4f}"
-    return found
+            scores_by_run |= {(tag, topic, measure): f"{value:.4f}" for topic, value in values.items()}
+            scores_by_run[tag, "all", measure] = f"{sum(values.values()) / len(values):.4f}"
+    return scores_by_run

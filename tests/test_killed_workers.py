@@ -1,7 +1,7 @@
-"""A worker that is killed in the middle leaves no half result, and another takes its job up.
+"""A worker that is killed in the middle leaves no partial result, and another worker takes over its job.
 
-The middle is made certain by a lock: the test holds a table that the worker must write, waits until the database
-says that the worker's statement is waiting for it, and kills the worker there, in its transaction.
+A lock makes sure that it is the middle: the test locks a table that the worker must write, waits until the database
+reports that the worker's statement is waiting for it, and kills the worker in its transaction.
 """
 
 import io
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @contextmanager
 def held(table: str) -> Iterator[Callable[[], bool]]:
-    """Hold a table so that nobody can write it; what is given tells whether somebody waits for that."""
+    """Lock a table against writing. The function that it yields says whether a statement is waiting for the lock."""
     other = psycopg2.connect(**connection.get_connection_params() | {"cursor_factory": None})
     try:
         with other.cursor() as cursor:
@@ -53,13 +53,13 @@ def held(table: str) -> Iterator[Callable[[], bool]]:
 
 
 def kill_while_writing(table: str, worker: Factory, ask: Callable[[], Any]) -> Any:
-    """Ask for a job, kill its worker when it is about to write the table, and return what `ask` gave."""
+    """Request a job with `ask`, kill its worker just before it writes the table, and return the result of `ask`."""
     with held(table) as is_waited_for:
-        asked = ask()
+        result = ask()
         first = worker()
-        wait_until(is_waited_for, what=f"the worker is about to write {table}")
+        wait_until(is_waited_for, reason=f"the worker is about to write {table}")
         first.kill()
-    return asked
+    return result
 
 
 def assert_taken_up(job: Job) -> None:
@@ -101,7 +101,7 @@ def test_import_goes_on_where_the_killed_worker_had_committed(
 
     beat()
     worker()
-    wait_until(lambda: is_done(job), what="the import is taken up and done")
+    wait_until(lambda: is_done(job), reason="the import is taken up and done")
     collection.refresh_from_db()
     assert_taken_up(job)
     assert collection.status == Collection.Status.READY
@@ -132,7 +132,7 @@ def track_with_runs() -> Track:
 
 
 @pytest.mark.parametrize("table", ["pooling_poolentry", "pooling_contribution"])
-def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+def test_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
     track = track_with_runs()
 
     def ask() -> Pool:
@@ -146,7 +146,7 @@ def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, 
     beat()
     worker()
     assert pool.job is not None
-    wait_until(lambda: is_done(pool.job), what="the pool is taken up and built")
+    wait_until(lambda: is_done(pool.job), reason="the pool is taken up and built")
     pool.refresh_from_db()
     assert_taken_up(pool.job)
     assert pool.status == Pool.Status.READY
@@ -154,7 +154,9 @@ def test_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, 
 
 
 @pytest.mark.parametrize("table", ["pooling_poolmember", "pooling_membercontribution"])
-def test_formula_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+def test_formula_pool_is_built_completely_by_the_next_worker(
+    worker: Factory, beat: Factory, table: str
+) -> None:
     scene = build_formula_scene()
     scene.submit("abacus", [4 * i for i in range(12)] + [1, 5])
     scene.submit("base", [3, 2, 0], team=1)
@@ -171,7 +173,7 @@ def test_formula_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: F
     beat()
     worker()
     assert pool.job is not None
-    wait_until(lambda: is_done(pool.job), what="the pool is taken up and built")
+    wait_until(lambda: is_done(pool.job), reason="the pool is taken up and built")
     pool.refresh_from_db()
     assert_taken_up(pool.job)
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 4
@@ -179,7 +181,7 @@ def test_formula_pool_is_built_whole_by_the_next_worker(worker: Factory, beat: F
 
 
 @pytest.mark.parametrize("table", ["scoring_evaluation", "scoring_score"])
-def test_runs_are_scored_whole_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
+def test_runs_are_scored_completely_by_the_next_worker(worker: Factory, beat: Factory, table: str) -> None:
     track = track_with_runs()
     organizer = make_organizer()
     judged = parse_qrels(b"A.1 0 1 3\nA.1 0 102 2\nA.2 0 203 1\n")
@@ -196,7 +198,7 @@ def test_runs_are_scored_whole_by_the_next_worker(worker: Factory, beat: Factory
     beat()
     worker()
     assert board.job is not None
-    wait_until(lambda: is_done(board.job), what="scoring is taken up and done")
+    wait_until(lambda: is_done(board.job), reason="scoring is taken up and done")
     board.refresh_from_db()
     assert_taken_up(board.job)
     assert board.status == Leaderboard.Status.READY

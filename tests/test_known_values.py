@@ -1,4 +1,4 @@
-"""Real runs and the official qrels of 2020, handed in through the web, score what is known of them."""
+"""Real runs and the official qrels of 2020, uploaded through the website, get their known scores."""
 
 import gzip
 from pathlib import Path
@@ -27,7 +27,7 @@ MEASURES = ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'")
 def scored(
     data: Path, client: Client, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Leaderboard:
-    """The leaderboard of all these runs, made as an organizer makes it at the browser."""
+    """The leaderboard of all known runs, made by an organizer through the website."""
     settings.MEDIA_ROOT = tmp_path
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
     arqmath = data / "arqmath"
@@ -61,14 +61,14 @@ def _tag(name: str) -> str:
     return name.partition(".")[0]
 
 
-def test_runs_score_what_is_known_of_them(scored: Leaderboard, client: Client, data: Path) -> None:
+def test_runs_get_their_known_scores(scored: Leaderboard, client: Client, data: Path) -> None:
     assert _averages_over_own_topics(scored) == KNOWN
     assert_leaderboard_averages_over_all_topics(scored, client)
-    assert_stored_bytes_are_those_handed_in(data)
+    assert_stored_bytes_are_those_uploaded(data)
 
 
 def _averages_over_own_topics(scored: Leaderboard) -> dict[str, tuple[str, ...]]:
-    found = {}
+    means = {}
     for name in KNOWN:
         evaluation = scored.evaluations.get(run__tag=_tag(name))
         with evaluation.run.original.open() as file:
@@ -79,23 +79,23 @@ def _averages_over_own_topics(scored: Leaderboard) -> dict[str, tuple[str, ...]]
             [score.value for score in evaluation.scores.filter(measure=measure, topic__in=topics)]
             for measure in MEASURES
         ]
-        found[name] = tuple(f"{sum(column) / len(column):.4f}" for column in values)
-    return found
+        means[name] = tuple(f"{sum(column) / len(column):.4f}" for column in values)
+    return means
 
 
 def assert_leaderboard_averages_over_all_topics(scored: Leaderboard, client: Client) -> None:
     table = client.get(reverse("scoring:leaderboard_file", args=[scored.pk, "tsv"])).content.decode()
     head, *rows = [line.split("\t") for line in table.splitlines()]
-    found = {row[head.index("run")]: dict(zip(head, row, strict=True)) for row in rows}
+    by_run = {row[head.index("run")]: dict(zip(head, row, strict=True)) for row in rows}
 
-    assert {row["topics"] for row in found.values()} == {"77"}
+    assert {row["topics"] for row in by_run.values()} == {"77"}
     for name, known in (KNOWN | KNOWN_OVER_ALL_JUDGED).items():
-        row = found[_tag(name)]
+        row = by_run[_tag(name)]
         if row["missing"] == "0" or name in KNOWN_OVER_ALL_JUDGED:
             assert tuple(row[measure] for measure in MEASURES) == known
 
 
-def assert_stored_bytes_are_those_handed_in(data: Path) -> None:
+def assert_stored_bytes_are_those_uploaded(data: Path) -> None:
     for name in KNOWN:
         with Run.objects.get(tag=_tag(name)).original.open() as file:
             assert file.read() == (data / "arqmath/runs" / name).read_bytes()

@@ -1,0 +1,156 @@
+"""Take the pictures of the documentation from the demo campaign: `make screenshots`.
+
+Starts the site with an empty folder of its own, waits for the demo, and opens each page of `PICTURES` as the person
+who would. Pictures go to docs/images. Nothing else runs in that folder, so the pictures do not depend on your data.
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from server import browser
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+PASSWORD = "assay-demo"  # noqa: S105 - of the demo on an embedded database
+START_SECONDS = 300
+DESKTOP, PHONE = (1180, 760), (390, 780)
+
+
+class Picture(NamedTuple):
+    """A page as a person sees it. `prepare` acts on the page before the picture is taken."""
+
+    name: str
+    person: str
+    path: str
+    prepare: Callable[[Page], None] | None = None
+    size: tuple[int, int] = DESKTOP
+    is_dark: bool = False
+
+
+def judge(page: Page) -> None:
+    """Open the next task of the assessor and wait for its formulas."""
+    page.get_by_role("button", name=re.compile("judging", re.IGNORECASE)).first.click()
+    expect(page.locator(".katex").first).to_be_visible()
+
+
+def check_broken_run(page: Page) -> None:
+    """Check a run with errors, and wait for the report."""
+    broken = ROOT / "assay" / "samples" / "runs" / "broken.tsv"
+    page.locator("input[type=file]").set_input_files(broken)
+    page.get_by_role("button", name="Check", exact=False).first.click()
+    expect(page.get_by_text("line").first).to_be_visible()
+
+
+def first_link(selector: str) -> Callable[[Page], None]:
+    """Follow the first link that a selector finds."""
+
+    def follow(page: Page) -> None:
+        page.locator(selector).first.click()
+        page.wait_for_load_state("networkidle")
+
+    return follow
+
+
+PICTURES = (
+    Picture("home", "organizer", "/"),
+    Picture("track", "organizer", "/tracks/demo-2026/"),
+    Picture("pool", "organizer", "/tracks/demo-2026/pools/", first_link("main table a, main .card a")),
+    Picture("batch", "organizer", "/tracks/demo-2026/judging/", first_link("main table a, main .card a")),
+    Picture("submit", "pat", "/tracks/demo-2026/runs/submit/", check_broken_run),
+    Picture("judging", "emmy", "/judge/", judge),
+    Picture("judging-phone", "emmy", "/judge/", judge, size=PHONE),
+    Picture("judging-dark", "emmy", "/judge/", judge, is_dark=True),
+    Picture("leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link("main table a, main .card a")),
+)
+
+
+@contextmanager
+def demo_site() -> Iterator[str]:
+    """The address of a site with the demo campaign, in a temporary folder; stopped at the end."""
+    with tempfile.TemporaryDirectory(prefix="assay-screenshots-") as folder:
+        log = Path(folder) / "run.log"
+        environment = {**os.environ, "ASSAY_VAR": f"{folder}/var", "PORT": "0", "PYTHONPATH": str(ROOT)}
+        environment.pop("DATABASE_URL", None)
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "server.run"], cwd=ROOT, env=environment, stdout=output, stderr=output
+            )
+        try:
+            yield _address(process, log)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=60)
+
+
+def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        if match := re.search(r"Assay runs at (\S+)", log.read_text(errors="replace")):
+            return match[1].rstrip("/")
+        time.sleep(0.2)
+    raise SystemExit(f"The site did not start:\n{log.read_text(errors='replace')}")
+
+
+def take(chromium: Browser, site: str, picture: Picture, folder: Path) -> None:
+    """Open a page as its person and save its picture."""
+    width, height = picture.size
+    context = chromium.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if picture.is_dark else "light",
+        reduced_motion="reduce",
+        device_scale_factor=1,
+    )
+    page = context.new_page()
+    page.goto(f"{site}/login/")
+    page.get_by_label("User name").fill(picture.person)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    page.goto(site + picture.path)
+    if picture.prepare:
+        picture.prepare(page)
+    page.screenshot(path=folder / f"{picture.name}.png")
+    context.close()
+
+
+def main() -> int:
+    """Take the pictures and return the exit status."""
+    parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
+    parser.add_argument("names", nargs="*", help="only these pictures (default: all)")
+    parser.add_argument("--site", help="a site that runs already with the demo (default: start one)")
+    parser.add_argument("--output", type=Path, default=IMAGES, help="folder of the pictures (default: docs/images)")
+    options = parser.parse_args()
+    path = browser.find()
+    if path is None:
+        raise SystemExit("There is no Chromium; `make test` installs one.")
+    options.output.mkdir(parents=True, exist_ok=True)
+    if options.site:
+        _take_all(options.site.rstrip("/"), str(path), options)
+    else:
+        with demo_site() as site:
+            _take_all(site, str(path), options)
+    return 0
+
+
+def _take_all(site: str, path: str, options: argparse.Namespace) -> None:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for picture in PICTURES:
+            if not options.names or picture.name in options.names:
+                take(chromium, site, picture, options.output)
+                sys.stdout.write(f"{options.output / picture.name}.png\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
