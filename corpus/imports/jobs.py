@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, cast
 from django.db import connection, transaction
 from django.db.models import Count, Sum
 
+from assay.errors import BadFile
 from assay.formats.documents.batch import Packed
 from assay.formats.documents.dump import Chunk, Reader
-from assay.formats.documents.sources import BadFile
 from assay.formats.formulas.chunks import FIRST_LINES
 from assay.formats.formulas.indexes import Index
 from corpus.formulas import indexing
@@ -23,7 +23,7 @@ from corpus.formulas.selectors import counts_kept, formula_counts
 from corpus.imports.files import ImportRefused, discard, opened
 from corpus.imports.load import copy
 from corpus.imports.load.formula_copy import FormulaStore
-from corpus.imports.load.processes import converted, n_processes
+from corpus.imports.load.conversion import converted, n_processes
 from corpus.imports.selectors import in_words
 from corpus.models import (
     Author,

@@ -1,15 +1,25 @@
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from math import isqrt
+from operator import truediv
+from pathlib import Path
 
 import pytest
 
+from assay.processes import WorkerLost, map_fresh
 from tests.helpers.paths import ROOT
 
-# Forking belongs into a process without threads, which that of the tests is not.
+# A process with threads must not fork, and the process of the tests has threads.
 PROGRAM = """
-import os, sys
-from assay.processes import WorkerLost, in_parallel
+import os, sys, time
+from functools import partial
+from assay.processes import WorkerLost, map_forked, map_fresh
 
 class TooOdd(Exception):
     pass
@@ -33,53 +43,169 @@ def python(program: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_results_come_in_the_order_of_the_items() -> None:
-    done = python("print([r for r, _ in in_parallel(work, range(10, 90), processes=3, refusals=TooOdd)])")
+def test_forked_results_come_in_the_order_of_the_items() -> None:
+    done = python("print([r for r, _ in map_forked(work, range(10, 90), processes=3, refusals=TooOdd)])")
 
     assert done.stdout.strip() == str([n * n for n in range(10, 90)]), done.stderr
 
 
-def test_several_processes_take_part() -> None:
-    program = """
-import time
+def test_several_forked_processes_take_part() -> None:
+    done = python("""
 def slow(n):
     time.sleep(0.01)
     return os.getpid()
-print(len(set(in_parallel(slow, range(60), processes=3, refusals=TooOdd))))
-"""
-    assert python(program).stdout.strip() == "3"
+print(len(set(map_forked(slow, range(60), processes=3))))
+""")
+
+    assert done.stdout.strip() == "3", done.stderr
 
 
 @pytest.mark.parametrize("processes", [1, 3])
-def test_the_refusal_of_the_first_item_is_raised_whoever_finds_it(processes: int) -> None:
-    program = f"""
+def test_refusal_of_the_first_refused_item_is_raised(processes: int) -> None:
+    done = python(f"""
 try:
-    in_parallel(work, range(20), processes={processes}, refusals=TooOdd)
+    map_forked(work, range(20), processes={processes}, refusals=TooOdd)
 except TooOdd as refusal:
     print("refused", refusal)
-"""
-    assert python(program).stdout.strip() == "refused 7"
+""")
+
+    assert done.stdout.strip() == "refused 7", done.stderr
 
 
 @pytest.mark.parametrize("item", [100, 200])
-def test_a_process_that_dies_is_said_and_leaves_no_half_result(item: int) -> None:
-    program = f"""
-import time
+def test_forked_process_that_dies_is_reported(item: int) -> None:
+    done = python(f"""
 def dies(n):
     if os.getpid() == parent:
         time.sleep(0.05)
     return work(n)
 try:
-    in_parallel(dies, [{item}] * 8, processes=2, refusals=TooOdd)
+    map_forked(dies, [{item}] * 8, processes=2, refusals=TooOdd)
 except WorkerLost as lost:
     print("lost:", lost)
-"""
-    done = python(program)
+""")
 
     assert done.stdout.startswith("lost: a process ended with status"), done.stderr
 
 
-def test_what_was_taken_up_is_told() -> None:
-    done = python("in_parallel(work, range(10, 13), processes=1, refusals=TooOdd, taken=print)")
+def test_number_of_begun_items_is_reported() -> None:
+    done = python("map_forked(work, range(10, 13), processes=1, refusals=TooOdd, started=print)")
 
     assert done.stdout.split() == ["0", "1", "2"]
+
+
+def test_error_in_the_parent_ends_the_forked_processes() -> None:
+    done = python("""
+def sleeps(n):
+    if os.getpid() == parent:
+        time.sleep(0.2)
+        raise ZeroDivisionError(n)
+    time.sleep(600)
+try:
+    map_forked(sleeps, range(9), processes=3)
+except ZeroDivisionError:
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        print("no children")
+""")
+
+    assert done.stdout.strip() == "no children", done.stderr
+
+
+@pytest.mark.parametrize("processes", [0, 1, 3])
+def test_fresh_results_come_with_their_items_in_order(processes: int) -> None:
+    results = list(map_fresh(isqrt, iter(range(200)), processes=processes))
+
+    assert results == [(n, isqrt(n)) for n in range(200)]
+
+
+def test_fresh_processes_accept_large_items_and_bound_arguments() -> None:
+    items = [b"x" * 3_000_000, b"y"]
+
+    results = list(map_fresh(partial(bytes.join, b"-"), [[item, item] for item in items], processes=2))
+
+    assert [result for _, result in results] == [item + b"-" + item for item in items]
+
+
+def test_no_items_give_no_results() -> None:
+    assert list(map_fresh(isqrt, [], processes=2)) == []
+
+
+def test_fresh_processes_hold_one_item_each() -> None:
+    read: list[int] = []
+
+    def items() -> Iterator[int]:
+        for n in range(100):
+            read.append(n)
+            yield n
+
+    with closing(map_fresh(isqrt, items(), processes=3)) as results:
+        next(results)
+
+    assert read == [0, 1, 2, 3]
+
+
+def test_refusal_of_a_fresh_process_is_raised_in_the_place_of_its_item() -> None:
+    results = map_fresh(partial(truediv, 12), [3, 4, 0, 5], processes=2, refusals=ZeroDivisionError)
+
+    assert [next(results), next(results)] == [(3, 4.0), (4, 3.0)]
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        next(results)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_error_of_a_fresh_process_is_reported(processes: int, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(WorkerLost, match="a process ended with status 1 before it was done"):
+        list(map_fresh(isqrt, [4, -1], processes=processes))
+    assert "ValueError" in capfd.readouterr().err
+
+
+def test_killed_fresh_process_is_reported() -> None:
+    with pytest.raises(WorkerLost, match=f"status -{signal.SIGKILL:d} "):
+        list(map_fresh(signal.raise_signal, [signal.SIGKILL], processes=1))
+
+
+def test_printing_does_not_disturb_the_results(capfd: pytest.CaptureFixture[str]) -> None:
+    assert list(map_fresh(print, ["a line"], processes=1)) == [("a line", None)]
+    assert capfd.readouterr().err == "a line\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "map_forked(time.sleep, [0.3] * 100, processes=3)",
+        "list(map_fresh(time.sleep, [0.3] * 100, processes=3))",
+    ],
+    ids=["forked", "fresh"],
+)
+def test_killed_parent_leaves_no_processes(program: str) -> None:
+    line = [sys.executable, "-c", PROGRAM + program]
+    with subprocess.Popen(line, cwd=ROOT) as parent:
+        children = _children(parent.pid, at_least=2)
+        parent.kill()
+
+    deadline = time.monotonic() + 10
+    while any(map(_is_running, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(_is_running, children))
+
+
+def _children(parent: int, *, at_least: int) -> list[int]:
+    """The children of a process, once there are enough of them."""
+    deadline = time.monotonic() + 10
+    children: list[int] = []
+    while len(children) < at_least and time.monotonic() < deadline:
+        time.sleep(0.05)
+        children = [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+    assert len(children) >= at_least
+    return children
+
+
+def _is_running(pid: int) -> bool:
+    """Whether a process exists and is not a zombie."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2]
+    except FileNotFoundError:
+        return False
+    return not status.startswith("Z")

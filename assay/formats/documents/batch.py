@@ -1,6 +1,5 @@
 """What a chunk of a file becomes: lines for COPY by staging table, and counts of what was taken and skipped."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -71,21 +70,6 @@ class Packed:
     counts: dict[str, int]
     skipped: dict[str, int]
     lines: dict[str, list[int]] = field(default_factory=dict)  # by reason, the first: 0 is the chunk's first
-
-    def to_bytes(self) -> bytes:
-        sizes = {table: len(content) for table, content in self.tables.items()}
-        head = json.dumps([sizes, self.counts, self.skipped, self.lines]).encode()
-        return b"\n".join([head, b"".join(self.tables.values())])
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Packed":
-        head, _, rest = data.partition(b"\n")
-        sizes, counts, skipped, lines = json.loads(head)
-        tables, at = {}, 0
-        for table, size in sizes.items():
-            tables[table] = rest[at : at + size]
-            at += size
-        return cls(tables, counts, skipped, lines)
 
 
 def _line(values: Iterable[str | None]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.formats.documents import jsonl, stackexchange
-from assay.formats.documents.batch import AGAIN, Batch, Malformed, Packed
+from assay.formats.documents.batch import AGAIN, Batch, Malformed
 from tests.helpers.dumps import answer, question, row
 
 DOCUMENT = [
@@ -216,12 +216,6 @@ def test_user_without_a_name_gets_one() -> None:
     )
 
     assert rows_of(batch, "author") == [["-1", "Community", "\\N"], ["4", "user4", "9"]]
-
-
-def test_packed_batch_survives_the_way_between_processes() -> None:
-    packed = stackexchange.convert((question(1) + answer(2, 1) + row(Id=3)).encode(), "posts").pack()
-
-    assert Packed.from_bytes(packed.to_bytes()) == packed
 
 
 def test_markup_that_would_take_a_parser_minutes_becomes_its_text() -> None:
