@@ -1,6 +1,6 @@
 """The pages on which organizers have formulas clustered, and read where ids and strings disagree."""
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -8,6 +8,7 @@ from accounts.access import AuthenticatedRequest, organizer_required
 from corpus.clusterings import selectors, services
 from corpus.clusterings.forms import ClusteringForm
 from corpus.collections import selectors as collection_selectors
+from web.downloads import download
 
 
 @require_GET
@@ -32,11 +33,7 @@ def start_clustering(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @require_GET
 @organizer_required
-def disagreements_file(request: AuthenticatedRequest, slug: str) -> StreamingHttpResponse:
+def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """Where given ids and our strings disagree, as CSV. Organizers only."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
-    response = StreamingHttpResponse(
-        selectors.disagreements_csv(collection), content_type="text/csv; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="{collection.slug}-visual-ids.csv"'
-    return response
+    return download(selectors.disagreements_csv(collection), f"{collection.slug}-visual-ids.csv")

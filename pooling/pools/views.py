@@ -1,8 +1,10 @@
 """The pages of pools, for organizers. Thin: find through a selector, check the form, call the service, answer."""
 
+import json
 from typing import Any
 
-from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,6 +16,7 @@ from pooling.pools import entries, previews, selectors, services
 from pooling.pools.errors import IdsMissing
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
+from web.downloads import download
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
 
@@ -82,57 +85,48 @@ def _ready(pool_id: int) -> Pool:
     return get_object_or_404(selectors.pools(), pk=pool_id, status=Pool.Status.READY)
 
 
-def _download(lines: Any, name: str) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(lines, content_type="text/tab-separated-values; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
 @require_GET
 @organizer_required
-def pool_file(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+def pool_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The pool as a TSV: topic, docno, position. Organizers only."""
     found = _ready(pool_id)
-    return _download(selectors.pool_lines(found), f"{found.track.slug}-pool-{found.pk}.tsv")
+    return download(selectors.pool_lines(found), f"{found.track.slug}-pool-{found.pk}.tsv")
 
 
 @require_GET
 @organizer_required
-def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """Which run brought what: topic, docno, team, tag, rank. Organizers only."""
     found = _ready(pool_id)
-    return _download(
+    return download(
         selectors.contribution_lines(found), f"{found.track.slug}-pool-{found.pk}-contributions.tsv"
     )
 
 
 @require_GET
 @organizer_required
-def pool_members(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+def pool_members(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """What belongs to each unit: topic, docno, member, post, thread, position. Organizers only."""
     found = _ready(pool_id)
-    return _download(selectors.member_lines(found), f"{found.track.slug}-pool-{found.pk}-members.tsv")
+    return download(selectors.member_lines(found), f"{found.track.slug}-pool-{found.pk}-members.tsv")
 
 
 @require_GET
 @organizer_required
-def pool_member_contributions(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+def pool_member_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """Which run brought which member: topic, docno, member, team, tag, rank. Organizers only."""
     found = _ready(pool_id)
     name = f"{found.track.slug}-pool-{found.pk}-member-contributions.tsv"
-    return _download(selectors.member_contribution_lines(found), name)
+    return download(selectors.member_contribution_lines(found), name)
 
 
 @require_GET
 @organizer_required
-def pool_record(request: AuthenticatedRequest, pool_id: int) -> JsonResponse:
+def pool_record(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """What the pool was made from, so that it can be built again. Organizers only."""
     found = _ready(pool_id)
-    response = JsonResponse(
-        selectors.pool_record(found), json_dumps_params={"indent": 1, "ensure_ascii": False}
-    )
-    response["Content-Disposition"] = f'attachment; filename="{found.track.slug}-pool-{found.pk}.json"'
-    return response
+    record = json.dumps(selectors.pool_record(found), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
+    return download(record, f"{found.track.slug}-pool-{found.pk}.json")
 
 
 @require_GET
@@ -153,10 +147,10 @@ def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 
 @require_GET
 @organizer_required
-def pool_overlap_file(request: AuthenticatedRequest, pool_id: int) -> StreamingHttpResponse:
+def pool_overlap_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The whole overlap matrix as a TSV. Organizers only."""
     found = _ready(pool_id)
-    return _download(selectors.overlap_lines(found), f"{found.track.slug}-pool-{found.pk}-overlap.tsv")
+    return download(selectors.overlap_lines(found), f"{found.track.slug}-pool-{found.pk}-overlap.tsv")
 
 
 @require_GET

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -19,6 +19,7 @@ from pooling.teams import selectors as team_selectors
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.downloads import download
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
 
@@ -98,7 +99,7 @@ def _check(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm
     return _submit_page(request, context)
 
 
-def _repair(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
+def _repair(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponseBase:
     """The repaired file as a download."""
     upload = form.cleaned_data["file"]
     name = upload.name or "run"
@@ -108,9 +109,7 @@ def _repair(request: AuthenticatedRequest, context: dict[str, Any], form: RunFor
         context["report"] = checked.report
         form.add_error("file", "There is nothing in this file that can be repaired safely.")
         return _submit_page(request, context)
-    response = HttpResponse(repaired, content_type="text/tab-separated-values; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="repaired-run.tsv"'
-    return response
+    return download(repaired, "repaired-run.tsv")
 
 
 def _submit(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
@@ -147,15 +146,10 @@ def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 @require_GET
 @person_required
-def run_file(request: AuthenticatedRequest, run_id: int) -> FileResponse:
+def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     """The bytes as they were uploaded. Its team while it stands, and organizers."""
     found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
-    return FileResponse(
-        found.original.open("rb"),
-        as_attachment=True,
-        filename=found.file_name,
-        content_type="application/octet-stream",
-    )
+    return download(found.original.open("rb"), found.file_name, is_checked=False)
 
 
 @READ_AND_POST

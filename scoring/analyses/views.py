@@ -1,6 +1,6 @@
 """The pages of reports and analyses. Organizers only: they say which team brought what."""
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -36,7 +36,7 @@ def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 @require_GET
 @never_cache
 @organizer_required
-def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: str) -> HttpResponse:
+def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of what is stored already, as TSV, or as CSV for spreadsheets."""
     board = get_object_or_404(leaderboard_selectors.leaderboards_for(request.user), pk=board_id)
     written = report_pages.report_file(board, name, kind, request.GET.get("measure", ""))
@@ -46,14 +46,14 @@ def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: 
 @require_GET
 @never_cache
 @organizer_required
-def analysis_table(request: AuthenticatedRequest, analysis_id: int, name: str, kind: str) -> HttpResponse:
+def analysis_table(request: AuthenticatedRequest, analysis_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of an analysis, as TSV, or as CSV for spreadsheets."""
     found = get_object_or_404(selectors.analyses_for(request.user), pk=analysis_id)
     written = report_pages.analysis_file(found, name, kind)
     return _table(written, f"{found.leaderboard.track.slug}-analysis-{found.pk}-{name}.{kind}")
 
 
-def _table(written: str | None, name: str) -> HttpResponse:
+def _table(written: str | None, name: str) -> HttpResponseBase:
     if written is None:
         raise Http404
     return download(written, name)
@@ -62,7 +62,7 @@ def _table(written: str | None, name: str) -> HttpResponse:
 @require_GET
 @never_cache
 @organizer_required
-def analysis_json(request: AuthenticatedRequest, analysis_id: int) -> HttpResponse:
+def analysis_json(request: AuthenticatedRequest, analysis_id: int) -> HttpResponseBase:
     """All that an analysis found as JSON, with what it was computed from."""
     found = get_object_or_404(selectors.analyses_for(request.user), pk=analysis_id)
     name = f"{found.leaderboard.track.slug}-analysis-{found.pk}.json"

@@ -1,6 +1,6 @@
 """Pages of the evaluation of a run."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
@@ -23,7 +23,7 @@ def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
 
 @require_GET
 @never_cache
-def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> HttpResponse:
+def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> HttpResponseBase:
     """The values of a run as TSV, or as CSV for spreadsheets. Whoever sees its page."""
     found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
     header, rows = qrels_selectors.topic_table(selectors.evaluations_for(request.user).filter(pk=found.pk))

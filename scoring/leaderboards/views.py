@@ -3,7 +3,7 @@
 import re
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -45,7 +45,7 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
 
 @require_GET
 @never_cache
-def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponse:
+def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """The leaderboard as TSV, CSV for spreadsheets, JSON, or LaTeX for a paper. Whoever sees its page."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     written = files.board_file(request.user, board, kind)
@@ -81,7 +81,7 @@ def compare(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
 
 @require_GET
 @never_cache
-def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponse:
+def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """Topic by topic, every run whose evaluation the person may open. Whoever sees the leaderboard."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     header, rows = qrels_selectors.topic_table(

@@ -1,7 +1,7 @@
 """Pages of qrels."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -88,7 +88,7 @@ def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
 
 @require_GET
 @never_cache
-def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponse:
+def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version as a TSV, always the same bytes. Whoever sees its page."""
     found = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     return download(selectors.qrels_tsv(found), f"qrels.{found.track.slug}.v{found.version}.tsv")
