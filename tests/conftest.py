@@ -1,12 +1,10 @@
-"""Real servers for every session, PostgreSQL and Redis in a folder of their own, and fixtures that use them."""
+"""Fixtures of all tests. `tests.servers` starts the PostgreSQL and the Redis that they use."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -16,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import django
 import pytest
 from django.core.signals import request_finished, request_started
 from django.dispatch import receiver
@@ -34,38 +31,6 @@ from playwright.sync_api import (
 )
 
 from server import browser as chromium
-from server import embedded, paths
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Start the servers of this process and set Django up: settings are read then, so the servers come first.
-
-    The processes of pytest-xdist share the PostgreSQL of the first one, each with a database of its own; each has
-    its own Redis and its own folder for files. `pytest_unconfigure`, an interrupt or SIGTERM ends them all.
-    """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # run the cleanups below
-    folder = Path(tempfile.mkdtemp(prefix="assay-tests-"))
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    folder.chmod(0o711)
-    (folder / "static").mkdir()  # whitenoise warns about a missing folder
-    redis = embedded.Redis(folder / "redis")
-    config.add_cleanup(redis.stop)
-    redis.start()
-    os.environ["ASSAY_VAR"] = str(folder)
-    os.environ["REDIS_URL"] = paths.broker_url(folder)
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = (
-        "true"  # Playwright keeps an event loop in the thread of the tests
-    )
-    if not os.environ.get("DATABASE_URL"):
-        postgres = embedded.Postgres(folder / "postgres", options=embedded.THROWAWAY)
-        config.add_cleanup(postgres.stop)
-        postgres.start()
-        os.environ["DATABASE_URL"] = paths.database_url(folder / "postgres")
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    django.setup()
-    # The processes of pytest-xdist inherit the environment, and must not read settings before they get here.
-    del os.environ["DJANGO_SETTINGS_MODULE"]
-
 
 # No deadline: a slow machine fails no test. In CI, every process tries the same examples.
 hypothesis_settings.register_profile(

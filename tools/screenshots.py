@@ -41,14 +41,18 @@ class Picture(NamedTuple):
 
 def judge(page: Page) -> None:
     """Open the next task of the assessor and wait for its formulas."""
-    page.get_by_role("button", name=re.compile("judging", re.IGNORECASE)).first.click()
+    page.locator("main form button.btn-primary").first.click()
     expect(page.locator(".katex").first).to_be_visible()
 
 
 def check_broken_run(page: Page) -> None:
-    """Check a run with errors, and wait for the report."""
-    broken = ROOT / "assay" / "samples" / "runs" / "broken.tsv"
-    page.locator("input[type=file]").set_input_files(broken)
+    """Check a run of the demo in which three lines are broken, and wait for the report."""
+    lines = (ROOT / "demo" / "runs" / "2026" / "abacus-text.tsv").read_text().splitlines(keepends=True)
+    lines[16] = lines[16].replace("\t", " ", 1).rsplit("\t", 1)[0] + "\n"
+    lines[40] = lines[39]
+    lines[58] = "A.999" + lines[58][lines[58].index("\t") :]
+    run = {"name": "abacus-text.tsv", "mimeType": "text/plain", "buffer": "".join(lines).encode()}
+    page.locator("input[type=file]").set_input_files(run)  # type: ignore[arg-type]
     page.get_by_role("button", name="Check", exact=False).first.click()
     expect(page.get_by_text("line").first).to_be_visible()
 
