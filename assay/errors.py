@@ -1,11 +1,25 @@
-"""Refusals: what a service will not do, said in a whole sentence."""
+"""The errors of the library. A message says what is wrong in a sentence; the command `assay` prints it and ends."""
 
 
-class Refused(Exception):
-    """A request that breaks a rule. `config.refusals` turns it into a page or JSON; a command into CommandError."""
+class AssayError(Exception):
+    """The library cannot do what was requested."""
+
+
+class InputError(AssayError, ValueError):
+    """A file, option or name cannot be used: where, what is wrong, and what is accepted."""
+
+
+class Refused(AssayError):
+    """A request breaks a rule. `config.refusals` turns it into a page or JSON; a command into CommandError."""
 
     title = "That is not possible"
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class BadFile(Refused):
+    """A file cannot be imported as it is."""
+
+    title = "This file cannot be imported"

@@ -1,6 +1,5 @@
 """Run and qrels files of the commands: plain, packed or from standard input, read as an upload is, and named."""
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -8,8 +7,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.errors import InputError
 from assay.evaluation.duplicates import DuplicatesError, parse_duplicates, with_duplicates
-from assay.formats.compression import Limits, Unreadable, opened, unwrap
+from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
@@ -18,10 +18,6 @@ from assay.protocols.schema import Protocol
 
 STDIN = "-"
 SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res"}
-
-
-class InputError(Exception):
-    """Input that cannot be used: file, line where there is one, and what is wrong."""
 
 
 def read_run(path: str, protocol: Protocol) -> RunColumns:
@@ -34,7 +30,7 @@ def read_run(path: str, protocol: Protocol) -> RunColumns:
     """
     try:
         with opened_file(path) as file:
-            checked = check_run(file, protocol=protocol, name=path, is_quick=True)
+            checked = check_run(file, protocol=protocol, name=path, columns_only=True)
     except OSError as error:
         raise InputError(f"{path}: {reason(error)}") from None
     if checked.columns is not None:
@@ -80,8 +76,7 @@ def read_judged(path: str, *, scale: int = 1, duplicates: str | None = None) -> 
 def read_text(path: str) -> Iterator[bytes]:
     """The bytes of a file, unpacked if it is packed."""
     with opened_file(path) as file:
-        size = file.seek(0, os.SEEK_END)
-        yield from unwrap(file, size, Limits())
+        yield from unpack(file, Limits())
 
 
 def decoded(path: str) -> str:

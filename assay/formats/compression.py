@@ -1,9 +1,12 @@
-"""What a file is wrapped in: plain, gz, xz, or a zip of one file, told apart by its first bytes and never by its name.
+"""Unpacking: the text of a file that is plain, or packed with gz, xz or zip.
 
-Everything streams, and every cap is checked while it streams, so that no file can take the memory or the day.
+The first bytes decide how a file is packed, not its name. Everything streams, and every limit is checked while it
+streams, so that no file can fill the memory or keep a process busy for hours. Runs, qrels, imports and trec_eval all
+use this module, with the same limits on packing; only the allowed size differs.
 """
 
 import lzma
+import math
 import struct
 import zipfile
 import zlib
@@ -14,12 +17,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.errors import BadFile
+
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
-RATIO_FROM = 16 << 20  # small files of ties compress very well; the ratio is looked at from here on
-HEAD = 4096  # bytes that are looked at before anything is taken for text
+RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well
+HEAD = 4096  # bytes that are inspected before a file counts as text
 MEMBERS = 10_000  # of one gz or xz file; parallel packers make one for each block
-ZIP_DIRECTORY = 1 << 16  # bytes that the directory of a zip with one file never needs
+ZIP_DIRECTORY = 1 << 16  # bytes; the directory of a zip with one file is never longer
+ZIP_END, ZIP64_LOCATOR, ZIP64_END = 22, 20, 56  # bytes of the records at the end of a zip
 
 MAGIC = (
     (b"%PDF-", "a PDF document"),
@@ -39,59 +45,114 @@ MAGIC = (
 )
 GZIP, XZ, ZIP, EMPTY_ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PK\x05\x06"
 ARCHIVES = ((GZIP, "gz"), (XZ, "xz"), (ZIP, "zip"), (EMPTY_ZIP, "zip"))
+TEXT = "A plain text file in UTF-8, or one such file packed with gz, xz or zip."
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a file may be, wrapped and unwrapped, in bytes, and how many lines are taken."""
+    """How large a file may be, packed and unpacked, in bytes, and how many lines are accepted."""
 
-    max_file: int = 256 << 20
-    max_text: int = 512 << 20
-    max_ratio: int = 100
+    max_file: float = 256 << 20
+    max_text: float = 512 << 20
+    max_ratio: int = 100  # of unpacked to packed bytes; the densest real dumps reach about 12
     max_line: int = 4096
     max_lines: int = 5_000_000
 
 
-class Unreadable(Exception):
-    """A file that cannot be read at all, or not to its end."""
+IMPORT_LIMITS = Limits(max_file=math.inf, max_text=math.inf)  # an import streams: its size costs no memory
 
-    def __init__(self, code: str, message: str, accepted: str) -> None:
-        super().__init__(message)
+
+class Unreadable(BadFile):
+    """A file that cannot be read, or not to its end.
+
+    Attributes
+    ----------
+    code : names the kind of problem.
+    reason : what is wrong with the file, a sentence without the file's name.
+    accepted : what is accepted instead, a phrase with a full stop.
+    message : all of it in one line, with the name.
+    """
+
+    def __init__(self, code: str, reason: str, accepted: str, *, name: str = "") -> None:
+        super().__init__(f"{f'{name}: ' if name else ''}{reason} Accepted: {accepted}")
         self.code = code
-        self.message = message
+        self.reason = reason
         self.accepted = accepted
 
-
-TEXT = "A plain text file in UTF-8, or such a file packed with gz, xz or zip."
+    def of(self, name: str) -> "Unreadable":
+        """The same problem, with the name of the file in the message."""
+        return Unreadable(self.code, self.reason, self.accepted, name=name)
 
 
 @contextmanager
 def opened(path: Path, limits: Limits) -> Iterator[BinaryIO]:
     """A file that can be read from its start more than once, also where the path is that of a pipe."""
     with path.open("rb") as file:
-        yield file if file.seekable() else BytesIO(file.read(limits.max_file + 1))
+        yield file if file.seekable() else BytesIO(_up_to(file, limits.max_file))
 
 
-def unwrap(source: BinaryIO, size: int, limits: Limits) -> Iterator[bytes]:
-    """The text of a file in blocks, unpacked if it is packed.
+def _up_to(file: BinaryIO, size: float) -> bytes:
+    return file.read() if math.isinf(size) else file.read(int(size) + 1)
+
+
+def is_packed(data: bytes) -> bool:
+    """Whether the bytes begin as a gz, xz or zip file does."""
+    return any(data.startswith(magic) for magic, _ in ARCHIVES)
+
+
+def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[bytes]:
+    """The text of a seekable file in blocks, from its start, unpacked if it is packed.
 
     Raises
     ------
     Unreadable
-        It is no text, a damaged or encrypted archive, an archive of several files, or larger than allowed.
+        The file is not text, is a damaged or encrypted archive or one of several files, or exceeds a limit. The
+        message cites `name`.
     """
+    try:
+        yield from _unpack(source, limits)
+    except Unreadable as error:
+        raise error.of(name) from None
+
+
+def _unpack(source: BinaryIO, limits: Limits) -> Iterator[bytes]:
+    size = source.seek(0, 2)
     if size > limits.max_file:
         raise too_large(size, limits)
     source.seek(0)
     head = source.read(512)
     source.seek(0)
-    kind = next((kind for magic, kind in ARCHIVES if head.startswith(magic)), "")
-    blocks = {"gz": _gz, "xz": _xz, "zip": _zip, "": _plain}[kind](source)
-    yield from _checked(_capped(blocks, size if kind else 0, limits), kind)
+    packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
+    blocks = {"gz": _gz, "xz": _xz, "zip": _zip, "": _plain}[packing](source)
+    yield from _text_only(_limited(blocks, source if packing else None, limits), packing)
+
+
+class UnpackedFile:
+    """The text of a file, read by the number of bytes; for imports, which may be larger than the memory."""
+
+    def __init__(self, source: BinaryIO, name: str) -> None:
+        self._blocks = unpack(source, IMPORT_LIMITS, name=name)
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """The next bytes: `size` of them, or fewer at the end of the text.
+
+        Raises
+        ------
+        Unreadable
+            As `unpack`.
+        """
+        parts, length = [self._rest], len(self._rest)
+        while length < size and (block := next(self._blocks, None)) is not None:
+            parts.append(block)
+            length += len(block)
+        data = b"".join(parts)
+        self._rest = data[size:]
+        return data[:size]
 
 
 def too_large(size: int, limits: Limits) -> Unreadable:
-    """The complaint about a file above the cap, also for doors that see the size before the bytes."""
+    """The error for a file above the limit, also for callers that know the size before they have the bytes."""
     return Unreadable(
         "file-too-large",
         f"The file has {_megabytes(size)}.",
@@ -99,7 +160,7 @@ def too_large(size: int, limits: Limits) -> Unreadable:
     )
 
 
-def _megabytes(size: int) -> str:
+def _megabytes(size: float) -> str:
     return f"{size / (1 << 20):,.0f} MB"
 
 
@@ -108,7 +169,8 @@ def _plain(source: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-def _capped(blocks: Iterator[bytes], packed: int, limits: Limits) -> Iterator[bytes]:
+def _limited(blocks: Iterator[bytes], packed: BinaryIO | None, limits: Limits) -> Iterator[bytes]:
+    """Pass the blocks on until a limit is exceeded. `packed` is the file that they are unpacked from."""
     total = 0
     for block in blocks:
         total += len(block)
@@ -118,57 +180,57 @@ def _capped(blocks: Iterator[bytes], packed: int, limits: Limits) -> Iterator[by
                 f"Unpacked, the file has more than {_megabytes(limits.max_text)}.",
                 f"At most {_megabytes(limits.max_text)} of text.",
             )
-        if packed and total > RATIO_FROM and total > limits.max_ratio * packed:
+        if packed is not None and total > RATIO_FROM and total > limits.max_ratio * packed.tell():
             raise Unreadable(
                 "ratio",
-                f"The file unpacks to more than {limits.max_ratio} times its size, as no run does.",
-                "The run itself, packed once; or the plain text file.",
+                f"The file unpacks to more than {limits.max_ratio} times its size, as no real data does.",
+                "The file packed once, or the plain text file.",
             )
         yield block
 
 
-def _checked(blocks: Iterator[bytes], kind: str) -> Iterator[bytes]:
+def _text_only(blocks: Iterator[bytes], packing: str) -> Iterator[bytes]:
     """Pass the blocks on if the first of them can be text."""
     first = b""
     for block in blocks:
         first += block
         if len(first) >= HEAD:
             break
-    what = _what(first)
-    if what:
-        where = f"Inside the {kind} is" if kind else "This is"
-        raise Unreadable("not-text", f"{where} {what}, not a run.", TEXT)
+    content = _other_content(first)
+    if content:
+        subject = f"The {packing} file contains" if packing else "The file is"
+        raise Unreadable("not-text", f"{subject} {content}.", TEXT)
     yield first
     yield from blocks
 
 
-def _what(head: bytes) -> str:
-    """What a file is by its first bytes, if it is not text; else an empty string."""
-    lowered = head[:64].lstrip()
-    for magic, what in MAGIC:
-        if lowered[: len(magic)].lower() == magic.lower():
-            return what
-    for magic, what in ARCHIVES:
+def _other_content(head: bytes) -> str:
+    """What a file that is not text contains, by its first bytes; an empty string for text."""
+    start = head[:64].lstrip()
+    for magic, content in MAGIC:
+        if start[: len(magic)].lower() == magic.lower():
+            return content
+    for magic, packing in ARCHIVES:
         if head.startswith(magic):
-            return f"a {what} archive"
+            return f"a {packing} archive"
     if head[257:262] == b"ustar":
         return "a tar archive"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ""
-    start = head[:4096]
-    if len(start) >= 8 and _looks_like_utf16(start):
+    head = head[:HEAD]
+    if len(head) >= 8 and _looks_like_utf16(head):
         return "UTF-16 text without a byte-order mark (save it as UTF-8)"
-    controls = len(start) - len(start.translate(None, bytes(set(range(32)) - set(b"\t\n\v\f\r"))))
-    return "binary data" if controls > len(start) / 10 else ""
+    controls = len(head) - len(head.translate(None, bytes(set(range(32)) - set(b"\t\n\v\f\r"))))
+    return "binary data" if controls > len(head) / 10 else ""
 
 
-def _looks_like_utf16(start: bytes) -> bool:
-    zeros = max(start[0::2].count(0), start[1::2].count(0))
-    return zeros > 0.4 * len(start) / 2 and min(start[0::2].count(0), start[1::2].count(0)) < zeros / 4
+def _looks_like_utf16(head: bytes) -> bool:
+    zeros = max(head[0::2].count(0), head[1::2].count(0))
+    return zeros > 0.4 * len(head) / 2 and min(head[0::2].count(0), head[1::2].count(0)) < zeros / 4
 
 
-def _damaged(kind: str, why: object) -> Unreadable:
-    return Unreadable("damaged", f"The {kind} file is damaged or cut off ({why}).", "A complete file.")
+def _damaged(packing: str, reason: object) -> Unreadable:
+    return Unreadable("damaged", f"The {packing} file is damaged or cut off ({reason}).", "A complete file.")
 
 
 def _gz(source: BinaryIO) -> Iterator[bytes]:
@@ -182,7 +244,7 @@ def _gz(source: BinaryIO) -> Iterator[bytes]:
             raise _damaged("gz", error) from None
         data = unpacker.unconsumed_tail or unpacker.unused_data or source.read(BLOCK)
         if unpacker.eof:
-            data = data.lstrip(b"\0") or source.read(BLOCK)  # padding behind a member is allowed
+            data = data.lstrip(b"\0") or source.read(BLOCK)  # padding after a member is allowed
             if not data:
                 return
             members = _next_member("gz", members)
@@ -192,10 +254,10 @@ def _gz(source: BinaryIO) -> Iterator[bytes]:
         raise _damaged("gz", "it ends too early")
 
 
-def _next_member(kind: str, members: int) -> int:
+def _next_member(packing: str, members: int) -> int:
     if members >= MEMBERS:
-        message = f"The {kind} file has more than {MEMBERS:,} members."
-        raise Unreadable("members", message, "The run packed once, as a whole.")
+        reason = f"The {packing} file has more than {MEMBERS:,} members."
+        raise Unreadable("members", reason, "The file packed once, as a whole.")
     return members + 1
 
 
@@ -227,7 +289,7 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
             with archive.open(info) as file:
                 while block := file.read(BLOCK):
                     yield block
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, ValueError) as error:
         raise _damaged("zip", error) from None
 
 
@@ -236,27 +298,37 @@ def _only_file(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
         info for info in archive.infolist() if not info.is_dir() and not info.filename.startswith("__MACOSX/")
     ]
     if len(files) != 1:
-        raise Unreadable("zip-files", f"The zip holds {len(files)} files.", "A zip of exactly one run.")
+        raise Unreadable("zip-files", f"The zip contains {len(files)} files.", "A zip of exactly one file.")
     if files[0].flag_bits & 1:
         raise Unreadable("encrypted", "The zip is encrypted.", "A zip without a password.")
     if files[0].compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        raise Unreadable("zip-method", "The zip is packed by an unusual method.", "Deflate, the usual one.")
+        raise Unreadable("zip-method", "The zip uses an unusual method.", "Deflate, the usual method.")
     return files[0]
 
 
 def _check_zip_directory(source: BinaryIO) -> None:
     """Refuse a zip whose list of files alone would fill the memory, before anything reads that list."""
-    source.seek(0, 2)
-    source.seek(max(0, source.tell() - 65_557))
+    size = source.seek(0, 2)
+    source.seek(max(0, size - 65_557 - ZIP64_LOCATOR - ZIP64_END))
     tail = source.read()
     end = tail.rfind(EMPTY_ZIP)
-    if end < 0 or len(tail) < end + 22:
+    if end < 0 or len(tail) < end + ZIP_END:
         raise _damaged("zip", "it has no directory")
-    (size,) = struct.unpack_from("<L", tail, end + 12)
-    if size > ZIP_DIRECTORY or tail[max(0, end - 20) : end].startswith(b"PK\x06\x07"):
+    if _directory_size(tail, end, len(tail) - size) > ZIP_DIRECTORY:
         raise Unreadable(
-            "zip-files",
-            "The zip holds many files or is of the zip64 kind.",
-            "A zip of exactly one run; gz is safest.",
+            "zip-files", "The zip contains many files.", "A zip of exactly one file; gz is safest."
         )
     source.seek(0)
+
+
+def _directory_size(tail: bytes, end: int, shift: int) -> int:
+    """The bytes of a zip's directory, by the records at its end. `shift`: what to add to a place of the file."""
+    locator = end - ZIP64_LOCATOR
+    if locator >= ZIP64_END and tail.startswith(
+        b"PK\x06\x07", locator
+    ):  # larger than 4 GB, or written by a stream
+        (place,) = struct.unpack_from("<Q", tail, locator + 8)
+        if place + shift != locator - ZIP64_END or not tail.startswith(b"PK\x06\x06", locator - ZIP64_END):
+            raise _damaged("zip", "its zip64 record is not where it should be")
+        return int(struct.unpack_from("<Q", tail, locator - ZIP64_END + 40)[0])
+    return int(struct.unpack_from("<L", tail, end + 12)[0])

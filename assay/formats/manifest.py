@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from assay.errors import InputError
 from assay.protocols.schema import Protocol
 
 NEEDED = ("file", "team", "tag", "kind")
 ALLOWED = (*NEEDED, "pooled_as")
 
 
-class ManifestError(ValueError):
+class ManifestError(InputError):
     """A manifest that cannot be used; one line for each thing that is wrong."""
 
 

@@ -8,7 +8,6 @@ member contributions  topic docno member team tag rank           the same, then 
 The last two are of pools whose units have members (`assay.pools.members`). What is not known of a member is empty.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.digests import sha256_of
+from assay.errors import InputError
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolInput
 from assay.protocols.schema import Protocol
 
 
-class PoolFileError(ValueError):
+class PoolFileError(InputError):
     """A file that belongs to a pool and cannot be used."""
 
 
@@ -128,7 +129,7 @@ def record(
     """
     found = statistics(pool, inputs)
     if pool.members is not None:
-        found["members"]["sha256"] = hashlib.sha256(members_tsv(pool)).hexdigest()
+        found["members"]["sha256"] = sha256_of(members_tsv(pool))
     runs = [{**dict(source), **run} for source, run in zip(sources, found.pop("runs"), strict=True)]
     return {
         "protocol": {"slug": protocol.slug, "sha256": protocol.digest},

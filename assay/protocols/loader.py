@@ -4,7 +4,6 @@ The dataclasses of `schema` are the grammar: their field names are the keys, the
 defaults what may be left out. Rules that bind several keys are in `_check_whole`.
 """
 
-import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from assay.digests import sha256_of
+from assay.errors import InputError
 from assay.protocols import schema
 from assay.protocols.measures import MeasureError, parse_measure
 from assay.protocols.schema import JudgingRules, Protocol
@@ -27,7 +28,7 @@ HIGHEST_GRADE = 999  # as in qrels
 SINGULAR = {"grades": "grade", "non_answers": "non_answer", "follow_ups": "follow_up"}
 
 
-class ProtocolError(ValueError):
+class ProtocolError(InputError):
     """A protocol that cannot be taken: `file: key: what was wrong; what is accepted`."""
 
 
@@ -75,7 +76,7 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
         raise ProtocolError(f"{name}: not TOML that anybody wrote: nested too deep") from None
     except ValueError:  # Python reads no decimal number of more than 4300 digits
         raise ProtocolError(f"{name}: not TOML that anybody wrote: a number too long to read") from None
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    digest = sha256_of(text.encode())
     if "digest" in data:
         raise ProtocolError(f"{name}: digest: unknown key; it is computed from the file")
     protocol: Protocol = _table(Protocol, {**data, "digest": digest}, name, "")
@@ -245,12 +246,12 @@ def _check_judging(protocol: Protocol) -> Iterator[str]:
 
 def _check_measures(protocol: Protocol) -> Iterator[str]:
     if not protocol.scoring.measures:
-        yield "assay.measures: empty; name at least one measure"
+        yield "scoring.measures: empty; name at least one measure"
     for n, name in enumerate(protocol.scoring.measures, 1):
         try:
             parse_measure(name)
         except MeasureError as error:
-            yield f"assay.measures[{n}]: {error}"
+            yield f"scoring.measures[{n}]: {error}"
 
 
 def _check_grades(judging: JudgingRules) -> Iterator[str]:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from assay.errors import InputError
+
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum"]
 
 
-class MeasureError(ValueError):
+class MeasureError(InputError):
     """A measure's name that cannot be taken: what was wrong, and what is accepted."""
 
 

@@ -7,8 +7,8 @@ from typing import BinaryIO, cast
 
 from django.core.files.storage import default_storage
 
-from assay.errors import Refused
-from assay.formats.documents.sources import BadFile, Unpacked, unpacked
+from assay.errors import BadFile, Refused
+from assay.formats.compression import UnpackedFile
 
 UPLOAD = "upload:"  # a location in Django's storage; any other is a path on the worker's disk
 
@@ -20,7 +20,7 @@ class ImportRefused(Refused):
 
 
 @contextmanager
-def opened(location: str, name: str) -> "Iterator[tuple[BinaryIO | Unpacked, BinaryIO]]":
+def opened(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO]]:
     """A file's content, unpacked, and the file itself."""
     try:
         if location.startswith(UPLOAD):
@@ -30,7 +30,7 @@ def opened(location: str, name: str) -> "Iterator[tuple[BinaryIO | Unpacked, Bin
     except OSError as error:
         raise BadFile(f"{name} cannot be opened: {error.strerror}.") from None
     with file:
-        yield unpacked(file, name), file
+        yield UnpackedFile(file, name), file
 
 
 def discard(locations: Iterable[str]) -> None:

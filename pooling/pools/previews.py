@@ -1,6 +1,5 @@
 """What a pool of the runs that stand would hold and cost, before it is built: from stored columns, kept for a while."""
 
-import hashlib
 import json
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -10,6 +9,7 @@ from django.db.models import Max, Q
 from django.urls import reverse
 
 from assay.charts import depth_chart
+from assay.digests import sha256_of
 from assay.pools.preview import Preview, preview_pool, usual_seconds
 from assay.pools.strategies import PoolError, check_strategies
 from assay.protocols.schema import Protocol
@@ -73,7 +73,7 @@ def _key(track: Track, protocol: Protocol, runs: list[Run], tops_up: Pool | None
         tops_up.pk if tops_up else None,
         str(changed) if track.collection_id else None,
     ]
-    return "pool-preview-" + hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    return "pool-preview-" + sha256_of(json.dumps(said).encode())
 
 
 def preview_page(

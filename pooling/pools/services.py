@@ -1,6 +1,5 @@
 """Pools: asked for in one short transaction, built by a job, stored in another."""
 
-import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from accounts.models import User
+from assay.digests import sha256_of
 from assay.pools.files import members_tsv, pool_tsv
 from assay.pools.order import MAX_SEED, ORDERS
 from assay.pools.statistics import statistics
@@ -172,9 +172,9 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     with progress.storing():
         Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
         rows.store(pool, built, documents=documents, run_ids=[run.pk for run in runs])
-        pool.sha256 = hashlib.sha256(pool_tsv(built)).hexdigest()
+        pool.sha256 = sha256_of(pool_tsv(built))
         if built.members is not None:
-            found["members"]["sha256"] = hashlib.sha256(members_tsv(built)).hexdigest()
+            found["members"]["sha256"] = sha256_of(members_tsv(built))
         pool.statistics = found
         pool.status = Pool.Status.READY
         pool.save(update_fields=["sha256", "statistics", "status"])

@@ -14,8 +14,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.formats.runs import columns
-from assay.formats.runs.reader import CheckedRun, UnknownForm, check_run
-from assay.formats.runs.rows import MAX_NAME
+from assay.formats.runs.forms import UnknownForm
+from assay.formats.runs.reader import CheckedRun, check_run
+from assay.formats.runs.words import MAX_NAME
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from pooling.models import Run, Team
 from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused

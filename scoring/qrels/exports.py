@@ -3,7 +3,7 @@
 import csv
 from io import StringIO
 
-from assay.formats.qrels.exports import Part, code_names, package, sealed, split_by_lot, zipped
+from assay.formats.qrels.exports import Part, code_names, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import harmless
 from assessment.models import Judgment
 from scoring.models import Qrels
@@ -30,7 +30,7 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
         parts = [Part("qrels", "All judgments of the version.", columns)]
     else:
         seed = DEFAULT_SEED if seed is None else seed
-        train, test = split_by_lot(columns, test_share, seed)
+        train, test = split_at_random(columns, test_share, seed)
         parts = [Part("train", "Topics to train on.", train), Part("test", "Topics to test on.", test)]
         notes.append(f"A share of {test_share:g} of the topics was drawn for the test (seed {seed}).")
     return zipped(package(parts, to, title=title, notes=notes), file_stem(qrels))

@@ -1,6 +1,5 @@
 """What makes qrels: freezing judgments, and taking over an official file. Both give a new version of the track's."""
 
-import hashlib
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
@@ -9,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, F, Max, OuterRef, Q
 
 from accounts.models import User
+from assay.digests import sha256_of
 from assay.evaluation.scores import ALL
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.runs.rules import ABSENT
@@ -95,7 +95,7 @@ def _groups(pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]]) 
 def _store_group(qrels: Qrels, group: str, alone: Frozen) -> None:
     """A version of its own, behind the one with all judgments; none if a version says the same already."""
     columns = columns_from(alone.rows)
-    sha256 = hashlib.sha256(format_qrels(columns)).hexdigest()
+    sha256 = sha256_of(format_qrels(columns))
     if Qrels.objects.filter(track=qrels.track, sha256=sha256).exists():
         return
     version = Qrels(
@@ -236,7 +236,7 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
     if ALL in columns.topics.tolist():
         raise QrelsRefused(f"A topic cannot be called “{ALL}”: that is how tables of scores name the mean.")
     versions = Qrels.objects.filter(track=qrels.track)
-    qrels.sha256 = hashlib.sha256(format_qrels(columns)).hexdigest()
+    qrels.sha256 = sha256_of(format_qrels(columns))
     same = versions.filter(sha256=qrels.sha256).first()
     if same is not None:
         raise QrelsRefused(

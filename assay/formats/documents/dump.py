@@ -5,13 +5,14 @@ row. A chunk is what stands between two of them. What is no row (a comment, a CD
 might hold `<row`. Memory is bounded by the longest row that is taken.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
+from assay.digests import RunningSha256
+from assay.errors import BadFile
 from assay.formats.documents.batch import Malformed
-from assay.formats.documents.sources import HEAD, BadFile, Form, form_of
+from assay.formats.documents.sources import HEAD, Form, form_of
 from assay.formats.formulas import indexes
 
 CHUNK = 1_500_000  # bytes
@@ -48,7 +49,7 @@ class Reader:
         self.name = name
         self._file = file
         self._position = position
-        self._sha256 = hashlib.sha256()
+        self._sha256 = RunningSha256()
         self._buffer = self._read(HEAD)
         self.form: Form = form_of(self._buffer, name)
         self._size = size or (INDEX_CHUNK if self.form.name in indexes.FORMS else CHUNK)
@@ -56,7 +57,7 @@ class Reader:
     @property
     def sha256(self) -> str:
         """Of what was read; of the whole file once all chunks were taken."""
-        return self._sha256.hexdigest()
+        return self._sha256.value
 
     def _read(self, size: int) -> bytes:
         data = self._file.read(size)

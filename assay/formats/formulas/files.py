@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import BadFile
+from assay.formats.compression import UnpackedFile
 from assay.formats.documents.dump import Readable, Reader
-from assay.formats.documents.sources import BOM, HEAD, BadFile, files_of, unpacked
+from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formats.formulas.chunks import names_of
 from assay.formats.formulas.indexes import Index
 from assay.formulas.columns import PLACES, Formulas
@@ -72,9 +74,8 @@ def read_files(paths: Iterable[Path]) -> Read:
 def _columns(path: Path, skipped: Counter[str]) -> Iterator[Columns]:
     """The columns of a file, chunk by chunk."""
     with path.open("rb") as file:
-        names = _names(unpacked(file, path.name).read(HEAD))
-        file.seek(0)
-        content = unpacked(file, path.name)
+        names = _names(UnpackedFile(file, path.name).read(HEAD))
+        content = UnpackedFile(file, path.name)
         if names is not None:
             yield from _map(content, path.name, names)
             return

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from assay.errors import BadFile
+from assay.formats.compression import UnpackedFile
 from assay.formats.documents.dump import Readable, Reader
-from assay.formats.documents.sources import BOM, HEAD, BadFile, files_of, unpacked
+from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formats.formulas import chunks
 from assay.formats.formulas.indexes import Index
 
@@ -66,9 +68,8 @@ class Source:
                     self.told(at - before)
 
     def _rows(self, file: BinaryIO, name: str) -> Iterator[list[Row]]:
-        names = _names(unpacked(file, name).read(HEAD))
-        file.seek(0)
-        content = unpacked(file, name)
+        names = _names(UnpackedFile(file, name).read(HEAD))
+        content = UnpackedFile(file, name)
         if names is not None:
             yield from _table(content, name, names)
             return

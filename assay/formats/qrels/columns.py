@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QrelsColumns:
-    """Qrels as arrays, sorted by topic, then docno. A negative grade says pooled, but not judged.
+    """Qrels as arrays, sorted by topic, then docno. A negative grade means: pooled, but not judged.
 
     topics : (topics,) codes.
     topic_index : (rows,) position in `topics`.

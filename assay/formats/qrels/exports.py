@@ -1,10 +1,9 @@
-"""Qrels to hand on: in several forms, split by topic, without names of people, each with a README and checksums.
+"""Exports qrels for others: in several forms, split by topic, without names of people, with a README and checksums.
 
-The same qrels give the same bytes: no date stands in a file, and a zip's members bear a fixed one.
+The same qrels give the same bytes: no file contains a date, and the members of a zip have a fixed date.
 """
 
 import csv
-import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from io import BytesIO, StringIO
 from typing import NamedTuple
@@ -13,6 +12,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.digests import sha256_of
+from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import format_qrels
 
@@ -30,15 +31,15 @@ class Form(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Qrels under a name, and what they are."""
+    """Qrels with a file name, and a sentence that describes them."""
 
     name: str
     words: str
     columns: QrelsColumns
 
 
-class SplitError(ValueError):
-    """Topics that cannot be split as asked for."""
+class SplitError(InputError):
+    """The topics cannot be split as requested."""
 
 
 def _trec(columns: QrelsColumns) -> bytes:
@@ -68,18 +69,18 @@ def _units(columns: QrelsColumns) -> bytes:
 
 
 FORMS = {
-    "trec": Form("txt", "topic, 0, docno and grade with blanks between, as trec_eval reads them", _trec),
+    "trec": Form("txt", "topic, 0, docno and grade, separated by spaces, as trec_eval reads them", _trec),
     "arqmath": Form(
-        "tsv", "topic, 0, docno and grade with tabs between, as ARQMath gives them out", format_qrels
+        "tsv", "topic, 0, docno and grade, separated by tabs, as ARQMath publishes them", format_qrels
     ),
-    "tsv": Form("tsv", "topic, docno and grade with tabs between, under a header", _tsv),
-    "csv": Form("csv", "topic, docno and grade as CSV (RFC 4180), under a header", _csv),
-    "units": Form("tsv", "topic and docno alone, without grades: what was judged, not how", _units),
+    "tsv": Form("tsv", "topic, docno and grade, separated by tabs, with a header", _tsv),
+    "csv": Form("csv", "topic, docno and grade as CSV (RFC 4180), with a header", _csv),
+    "units": Form("tsv", "topic and docno only: what was judged, without the grades", _units),
 }
 
 
 def of_topics(columns: QrelsColumns, topics: Collection[str]) -> QrelsColumns:
-    """The rows of some topics."""
+    """The rows of the given topics."""
     is_kept = np.isin(columns.topics, np.array(sorted(topics), dtype=np.str_))
     renumbered = np.cumsum(is_kept) - 1
     rows = is_kept[columns.topic_index]
@@ -92,12 +93,12 @@ def of_topics(columns: QrelsColumns, topics: Collection[str]) -> QrelsColumns:
 
 
 def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColumns, QrelsColumns]:
-    """Train and test: the topics named are the test topics.
+    """Split into train and test, with the given topics for test.
 
     Raises
     ------
     SplitError
-        A topic named is not in the qrels, or none is left on one side.
+        A topic is not in the qrels, or one side is empty.
     """
     known = set(columns.topics.tolist())
     unknown = sorted(set(test) - known)
@@ -105,17 +106,17 @@ def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColu
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         raise SplitError(f"the qrels have no topic {', '.join(unknown[:5])}{more}")
     if not test or len(set(test)) == len(known):
-        raise SplitError(f"{len(set(test))} of {len(known)} topics for the test would leave a part empty")
+        raise SplitError(f"with {len(set(test))} of {len(known)} topics for the test, one part is empty")
     return of_topics(columns, known - set(test)), of_topics(columns, test)
 
 
-def split_by_lot(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsColumns, QrelsColumns]:
-    """Train and test, with this share of the topics for the test, rounded, drawn by the seed.
+def split_at_random(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsColumns, QrelsColumns]:
+    """Split into train and test, with a rounded share of the topics for test, chosen at random with the seed.
 
     Raises
     ------
     SplitError
-        One of the parts would be empty.
+        One side is empty.
     """
     n = len(columns.topics)
     order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
@@ -123,15 +124,15 @@ def split_by_lot(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsC
 
 
 def package(parts: Sequence[Part], form: str, *, title: str, notes: Sequence[str]) -> dict[str, bytes]:
-    """The files of an export: each part in a form, a README that says what they are, and their checksums."""
+    """The files of an export: each part in the given form, a README that describes them, and their checksums."""
     files = {f"{part.name}.{FORMS[form].ending}": FORMS[form].write(part.columns) for part in parts}
     files[README] = _readme(parts, form, title, notes).encode(errors="backslashreplace")
     return sealed(files)
 
 
 def sealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Files and their checksums."""
-    sums = "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
+    """The files, and a file of their checksums."""
+    sums = "".join(f"{sha256_of(files[name])}  {name}\n" for name in sorted(files))
     return {**files, CHECKSUMS: sums.encode()}
 
 
@@ -162,7 +163,7 @@ def _counts(columns: QrelsColumns, form: str) -> list[str]:
     grades, n = np.unique(columns.grade, return_counts=True)
     rows = [f"| {grade} | {count} |" for grade, count in zip(grades[::-1], n[::-1], strict=True)]
     pooled = (
-        ["", "A negative grade says that a document was pooled and got no grade."]
+        ["", "A negative grade means that a document was pooled and has no grade."]
         if (grades < 0).any()
         else []
     )
@@ -170,7 +171,7 @@ def _counts(columns: QrelsColumns, form: str) -> list[str]:
 
 
 def zipped(files: Mapping[str, bytes], folder: str) -> bytes:
-    """A zip with the files in a folder; the same files give the same bytes."""
+    """A zip with the files in a folder. The same files give the same bytes."""
     buffer = BytesIO()
     with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
         for name in sorted(files):
@@ -181,7 +182,7 @@ def zipped(files: Mapping[str, bytes], folder: str) -> bytes:
 
 
 def code_names(people: Collection[str], seed: int) -> dict[str, str]:
-    """A1, A2, ... for people, dealt by the seed, so that the order of the codes tells nothing of the names."""
+    """A1, A2, ... for people, at random with the seed, so that the codes do not reveal the order of the names."""
     names = sorted(set(people))
     order: NDArray[np.int64] = np.random.Generator(np.random.PCG64(seed)).permutation(len(names))
     width = len(str(len(names)))

@@ -1,7 +1,7 @@
-"""The quick reader of qrels: text in which every line is beyond doubt, read with whole arrays.
+"""The fast path for qrels: files in which every line is regular, read with whole arrays.
 
-Whatever it declines is read line by line by `assay.formats.qrels.reader`, which says what is wrong; on what both take, both
-give the same rows.
+A file that it declines takes the slow path of `assay.formats.qrels.reader`, line by line, which reports what is
+wrong. Where both paths accept a file, they return the same rows.
 """
 
 from typing import Any, NamedTuple
@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import byte_keys, sorted_topics
-from assay.formats.runs.rows import INVISIBLE, NARROW, topics_by_change
+from assay.formats.runs.rows import NARROW, topics_by_change
+from assay.formats.runs.words import INVISIBLE
 from assay.formats.tokens import Places, Text, as_bytes, spans, whole_numbers
 
 WIDTH = 4
 HIGHEST = 999
 
 
-class QuickRows(NamedTuple):
-    """Rows in the order of topic, then docno, by bytes."""
+class SortedRows(NamedTuple):
+    """Rows sorted by topic, then docno, by bytes."""
 
     topics: NDArray[np.str_]
     topic_index: NDArray[np.int32]
@@ -26,18 +27,18 @@ class QuickRows(NamedTuple):
     grade: NDArray[np.int32]
 
 
-def read_quickly(data: bytes) -> QuickRows | None:
-    """The rows of a file in four columns; None if any line needs a closer look."""
+def read_fast_path(data: bytes) -> SortedRows | None:
+    """The rows of a file in four columns; None if any line is not regular."""
     text = _plain_text(data)
-    found = spans(text.codes, WIDTH) if text is not None else None
-    if text is None or found is None:
+    word_spans = spans(text.codes, WIDTH) if text is not None else None
+    if text is None or word_spans is None:
         return None
-    (topic, _, docno, written), (topic_width, _, docno_width, grade_width) = (
-        np.ascontiguousarray(one.T) for one in found
+    (topic, _, docno, grade_start), (topic_width, _, docno_width, grade_width) = (
+        np.ascontiguousarray(by_line.T) for by_line in word_spans
     )
     if max(int(topic_width.max()), int(docno_width.max())) > NARROW:
         return None
-    grade = _grades(text, written, grade_width)
+    grade = _grades(text, grade_start, grade_width)
     if grade is None:
         return None
     codes, index = topics_by_change(text, topic, topic_width)
@@ -46,7 +47,7 @@ def read_quickly(data: bytes) -> QuickRows | None:
 
 
 def _plain_text(data: bytes) -> Text | None:
-    """The text, if it is UTF-8 without comments, lone CR, NUL or characters that may need a word."""
+    """The text, if it is UTF-8 without comments, lone CR, NUL and invisible characters."""
     is_odd = not data or b"\x7f" in data or data.startswith(b"#") or b"\n#" in data
     if is_odd or data.count(b"\r") != data.count(b"\r\n"):
         return None
@@ -61,7 +62,7 @@ def _plain_text(data: bytes) -> Text | None:
 
 
 def _grades(text: Text, start: Places, length: Places) -> NDArray[np.int32] | None:
-    """Whole numbers, perhaps negative, perhaps written 3.0; None if a word is anything else."""
+    """Whole numbers, also negative ones and ones written as 3.0; None if a word is anything else."""
     is_negative = text.codes[start] == 45
     start, length = start + is_negative, length - is_negative
     has_zero = (length > 2) & (text.codes[start + length - 2] == 46) & (text.codes[start + length - 1] == 48)
@@ -76,8 +77,8 @@ def _grades(text: Text, start: Places, length: Places) -> NDArray[np.int32] | No
 
 def _ordered(
     topics: NDArray[np.str_], index: NDArray[np.int32], docno: NDArray[np.bytes_], grade: NDArray[np.int32]
-) -> QuickRows | None:
-    """Sorted rows; None if a document stands in its topic twice."""
+) -> SortedRows | None:
+    """Sorted rows; None if a topic contains a document twice."""
     keys = byte_keys(docno)
     by: list[NDArray[Any]] = [*reversed(keys), index]
     order = np.lexsort(by)
@@ -85,4 +86,4 @@ def _ordered(
     is_same = index[1:] == index[:-1]
     for key in keys:
         is_same &= key[order[1:]] == key[order[:-1]]
-    return None if is_same.any() else QuickRows(topics, index, docno[order], grade[order])
+    return None if is_same.any() else SortedRows(topics, index, docno[order], grade[order])

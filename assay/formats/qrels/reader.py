@@ -1,8 +1,8 @@
-"""Qrels files: `topic 0 docno grade` in four columns, read into arrays and written byte for byte the same.
+"""Reads and writes qrels files: `topic 0 docno grade` in four columns. The same qrels give the same bytes.
 
-Columns are split on any white space; CRLF, CR, a byte order mark, leading blanks, blank lines and a last line without
-its end are normal. A line whose first byte is # is a comment, as for trec_eval 10. Ids are text: no quote, no comment
-character inside a line. Rows are kept in the order of topic, then docno, both by the bytes of their UTF-8.
+Any white space separates columns. CRLF, CR, a byte-order mark, leading spaces, empty lines and a last line without an
+end are accepted. A line whose first byte is # is a comment, as in trec_eval 10. Ids are text: quotation marks and #
+inside a line have no meaning. Rows are sorted by topic, then docno, both by the bytes of their UTF-8.
 """
 
 import re
@@ -15,24 +15,24 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
-from assay.formats.qrels.fast import read_quickly
+from assay.formats.qrels.fast import read_fast_path
 from assay.formats.qrels.tables import header_of, table_rows
-from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME
+from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
 
-# 3, +1, 03 and 3.0; a fraction is caught on its own, to say so.
+# 3, +1, 03 and 3.0; a fraction has a message of its own.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
 FRACTION = re.compile(rb"[+-]?\d*\.\d+")
 HIGHEST = 999
 LOWEST = -999
-COMPLAINTS_KEPT = 100  # a file of another kind has one on each line
+COMPLAINTS_KEPT = 100  # a file in another format has one for each line
 LINES_SHOWN = 5
-CLOSE = Decimal("0.05")  # furthest from a whole number that is taken for rounding
+CLOSE = Decimal("0.05")  # the largest distance from a whole number that counts as rounding
 
 Row = tuple[bytes, bytes, int]
 
 
 class Complaint(NamedTuple):
-    """What is wrong with a line of a file."""
+    """What is wrong with a line of a file; line 0 is the file itself."""
 
     line: int
     message: str
@@ -42,7 +42,7 @@ class Complaint(NamedTuple):
 
 
 class QrelsError(ValueError):
-    """A qrels file that cannot be taken, with every complaint (the first hundred lines are named)."""
+    """A qrels file has errors. `complaints` has the first hundred of them."""
 
     def __init__(self, complaints: Sequence[Complaint], *, n_complaints: int) -> None:
         self.complaints = complaints
@@ -54,7 +54,7 @@ class QrelsError(ValueError):
 
 
 def columns_from(rows: Iterable[Row]) -> QrelsColumns:
-    """Arrays of rows (topic, docno, grade) in any order; each unit of a topic once."""
+    """Arrays from rows (topic, docno, grade) in any order; each document once per topic."""
     ordered = sorted(rows)
     codes = [topic for topic, _ in groupby(ordered, key=itemgetter(0))]
     place = {topic: index for index, topic in enumerate(codes)}
@@ -69,22 +69,22 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
 def parse_qrels(data: bytes, *, scale: int = 1) -> QrelsColumns:
     """Read a qrels file: four columns, or a table with a header (`assay.formats.qrels.tables`).
 
-    Every grade is multiplied by `scale`, which makes whole numbers of fractions such as the mean of three judges.
+    Every grade is multiplied by `scale`, which turns fractions, such as the mean of three judges, into whole numbers.
 
     Raises
     ------
     QrelsError
-        With a complaint for every line that is no line of qrels or repeats a document of its topic, or one
-        complaint without a line for a file that holds no line at all.
+        With a complaint for every wrong line and every repeated document of a topic, or one complaint without a line
+        for a file without qrels.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    quick = read_quickly(data) if scale == 1 else None
-    return QrelsColumns(*quick) if quick is not None else _parse_patiently(data, scale)
+    rows = read_fast_path(data) if scale == 1 else None
+    return QrelsColumns(*rows) if rows is not None else _read_slow_path(data, scale)
 
 
-def _parse_patiently(data: bytes, scale: int = 1) -> QrelsColumns:
+def _read_slow_path(data: bytes, scale: int = 1) -> QrelsColumns:
     reading = _Reading(scale)
     header = header_of(data)
     if header is not None:
@@ -93,7 +93,7 @@ def _parse_patiently(data: bytes, scale: int = 1) -> QrelsColumns:
         for number, line in enumerate(data.splitlines(), 1):
             reading.take(number, line)
     if not reading.rows and not reading.n_complaints:
-        reading.complain(0, "the file holds no qrels; expected lines of topic, 0, docno, grade")
+        reading.complain(0, "the file contains no qrels; expected lines of topic, 0, docno, grade")
     if reading.n_complaints:
         raise QrelsError(reading.complaints, n_complaints=reading.n_complaints)
     return columns_from(reading.rows)
@@ -121,8 +121,8 @@ class _Reading:
         if len(columns) != 4:
             self.complain(number, f"expected 4 columns (topic, 0, docno, grade), got {len(columns)}")
             return
-        topic, _, docno, written = columns
-        self._take_row(number, topic, docno, written)
+        topic, _, docno, grade = columns
+        self._take_row(number, topic, docno, grade)
 
     def take_table(self, data: bytes, separator: str, header: list[str]) -> None:
         try:
@@ -135,77 +135,77 @@ class _Reading:
             if isinstance(row, str):
                 self.complain(number, row)
             elif any(len(word.split()) != 1 for word in row):
-                self.complain(number, "topic, docno and grade are words: not empty, and without white space")
+                self.complain(number, "topic, docno and grade must be words: not empty, without white space")
             else:
-                topic, docno, written = (word.encode() for word in row)
-                self._take_row(number, topic, docno, written)
+                topic, docno, grade = (word.encode() for word in row)
+                self._take_row(number, topic, docno, grade)
 
-    def _take_row(self, number: int, topic: bytes, docno: bytes, written: bytes) -> None:
-        grade = _grade(written, self.scale)
+    def _take_row(self, number: int, topic: bytes, docno: bytes, grade_word: bytes) -> None:
+        grade = _grade(grade_word, self.scale)
         problem = _id_problem(topic, docno) or (grade if isinstance(grade, str) else "")
         if problem or isinstance(grade, str):
             self.complain(number, problem)
             return
         first = self.first_lines.setdefault((topic, docno), number)
         if first != number:
-            said = f"document {docno.decode()} of topic {topic.decode()} stands in line {first} already"
-            self.complain(number, said)
+            message = f"document {docno.decode()} of topic {topic.decode()} is already in line {first}"
+            self.complain(number, message)
             return
         self.rows.append((topic, docno, grade))
 
 
 def _id_problem(topic: bytes, docno: bytes) -> str:
-    for what, name, most in (("topic", topic, MAX_NAME), ("docno", docno, MAX_DOCNO)):
+    for field, name, most in (("topic", topic, MAX_NAME), ("docno", docno, MAX_DOCNO)):
         if not name.isascii():
             try:
                 name.decode()
             except UnicodeDecodeError:
-                return f"the {what} is not UTF-8"
+                return f"the {field} is not UTF-8"
         if b"\0" in name:
-            return f"the {what} holds a NUL byte"
-        if len(name) > most:  # an array is as wide as the longest, and an index has its bounds
-            return f"the {what} has {len(name)} bytes; at most {most} are accepted"
+            return f"the {field} contains a NUL byte"
+        if len(name) > most:  # an array is as wide as its longest word, and a database index has a limit
+            return f"the {field} has {len(name)} bytes; at most {most} are accepted"
     return ""
 
 
-def _grade(written: bytes, scale: int) -> int | str:
+def _grade(word: bytes, scale: int) -> int | str:
     """The grade, or what is wrong with it."""
-    shown = written[:40].decode(errors="replace")
-    if scale != 1 and FRACTION.fullmatch(written) and len(written) <= 40:
-        return _scaled(Decimal(written.decode()), scale, shown)
-    match = GRADE.fullmatch(written)
+    shown = word[:40].decode(errors="replace")
+    if scale != 1 and FRACTION.fullmatch(word) and len(word) <= 40:
+        return _scaled(Decimal(word.decode()), scale, shown)
+    match = GRADE.fullmatch(word)
     if match:
         grade = int(match[1]) * (scale if int(match[1]) > 0 else 1)
         if LOWEST <= grade <= HIGHEST:
             return grade
         return f"grade {shown} is out of range; grades from {LOWEST} to {HIGHEST} are accepted"
-    if FRACTION.fullmatch(written):
+    if FRACTION.fullmatch(word):
         return f"grade {shown} is a fraction; grades are whole numbers"
-    return f"grade {shown!r} is no whole number"
+    return f"grade {shown!r} is not a whole number"
 
 
 def _scaled(value: Decimal, scale: int, shown: str) -> int | str:
-    """Times `scale`, where that is whole but for what was lost in the last of the written digits.
+    """The value times `scale`, if that is a whole number apart from rounding in the last digit of the file.
 
-    A negative grade only says pooled, and stays what it is; of such there are no fractions.
+    A fraction below 0 is refused: a negative grade only means that the document was pooled.
     """
     product = value * scale
     nearest = int(product.to_integral_value())
     rounding = min(CLOSE, Decimal(2 * scale) * Decimal(10) ** int(value.as_tuple().exponent))
     if value < 0 or abs(product - nearest) > rounding:
-        return f"grade {shown} times {scale} is {product.normalize():f}, no whole number"
+        return f"grade {shown} times {scale} is {product.normalize():f}, not a whole number"
     if nearest > HIGHEST:
         return f"grade {shown} times {scale} is out of range; grades up to {HIGHEST} are accepted"
     return nearest
 
 
 def format_qrels(columns: QrelsColumns) -> bytes:
-    """The file form: tab-separated, LF at each line's end, sorted. The same qrels give the same bytes."""
+    """Qrels as a file: tabs, LF, sorted. The same qrels give the same bytes."""
     codes = [_no_comment(code.encode()) for code in columns.topics.tolist()]
     rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
     return b"".join(b"%s\t0\t%s\t%d\n" % (codes[topic], docno, grade) for topic, docno, grade in rows)
 
 
 def _no_comment(code: bytes) -> bytes:
-    """A blank before a topic that begins with #: a line that begins so would be a comment."""
+    """Put a space before a topic that begins with #, because a line that begins with # is a comment."""
     return b" " + code if code.startswith(b"#") else code

@@ -1,4 +1,4 @@
-"""Qrels as tables with a header: topic, docno and grade, with tabs or commas between, in any order of the columns."""
+"""Reads qrels as tables with a header: topic, docno and grade, separated by tabs or commas, in any order of columns."""
 
 import csv
 from collections.abc import Iterator
@@ -10,12 +10,11 @@ NAMES = {
     "docno": ("docno", "doc_id", "post_id", "formula_id", "visual_id", "docid"),
     "grade": ("grade", "relevance", "rel", "score"),
 }
-IGNORED = ("0", "q0", "iteration", "iter", "team", "assessor")
-MAX_HEADER = 1000  # bytes that a first line may have and still be looked at
+MAX_HEADER = 1000  # bytes; a longer first line is not a header
 
 
 def header_of(data: bytes) -> tuple[str, list[str]] | None:
-    """Separator and column names, if the first line names topic, docno and grade; None if it does not."""
+    """Separator and column names, if the first line names topic, docno and grade; otherwise None."""
     line = data[: MAX_HEADER + 1].lstrip(b"\r\n").splitlines()[:1]
     if not line or len(line[0]) > MAX_HEADER or not line[0].isascii():
         return None
@@ -32,7 +31,7 @@ def _place(words: list[str], name: str) -> int | None:
 def table_rows(
     text: str, separator: str, header: list[str]
 ) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
-    """Line number, and topic, docno and grade of each row, or what is wrong with it."""
+    """For each row its line number, and either topic, docno and grade or what is wrong with it."""
     places = [_place(header, name) or 0 for name in NAMES]
     quoting: Literal[0, 3] = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
     reader = csv.reader(StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True)
@@ -41,7 +40,7 @@ def table_rows(
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield reader.line_num, f"no row of a table: {error}"
+            yield reader.line_num, f"not a row of a table: {error}"
             return
         if cells is None:
             return

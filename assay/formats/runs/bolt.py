@@ -1,10 +1,11 @@
-"""The submission XML of BOLT IR: passages of forum posts, cited by where they stand.
+"""The submission XML of BOLT IR: passages of forum posts, cited by their position.
 
     bolt-ir-submission[team, date, eval, subtask, run, contact]
       > response[number] > cite[score, thread, post, offset, length], with the English passage as its text
 
-A citation's id is `thread:post:offset:length`, numbers without leading zeros; the first colons may be part of the
-thread's id, so it is read from its end. White space in a passage counts as one blank, and none at its ends.
+The id of a citation is `thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain
+colons, so the id of a citation is read from its end. White space in a passage is reduced to single spaces, and stripped
+at its ends.
 """
 
 import re
@@ -12,20 +13,20 @@ from collections.abc import Mapping
 
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
-from assay.formats.runs.rows import MAX_NAME, quoted, score_of
+from assay.formats.runs.elements import Elements
 from assay.formats.runs.rules import Expected
-from assay.formats.runs.xml import Elements
+from assay.formats.runs.words import MAX_NAME, quoted, score_of
 
 NEEDED = ("team", "date", "eval", "subtask", "run", "contact")
 ACCEPTED = "bolt-ir-submission > response > cite, the passage as text."
 INSIDE = {"bolt-ir-submission": "", "response": "bolt-ir-submission", "cite": "response"}
-WHOLE = re.compile(r"[0-9]{1,9}")
-LONGEST = 1000  # characters of a passage, whatever the protocol says
-KEPT = 20_000  # characters of a passage that are looked at
+NUMBER = re.compile(r"[0-9]{1,9}")
+LONGEST = 1000  # characters of a passage, even if the protocol has no limit or a higher one
+KEPT = 20_000  # characters of a passage that are read
 
 
 class BoltElements(Elements):
-    """Citations of one run."""
+    """Collects the citations of one run."""
 
     def __init__(self, expected: Expected, limits: Limits, tally: Tally) -> None:
         super().__init__(expected, limits, tally)
@@ -42,8 +43,8 @@ class BoltElements(Elements):
             if not is_forbidden:
                 self.misplaced(name, parent, number, ACCEPTED)
         elif name == "bolt-ir-submission":
-            given = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
-            self._tag = self.name(given["run"], "tag", MAX_NAME, number)
+            values = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
+            self._tag = self.name(values["run"], "tag", MAX_NAME, number)
         elif name == "response":
             self._topic = self.topic(attributes, name, "number", number)
         else:
@@ -52,12 +53,13 @@ class BoltElements(Elements):
             self.wants_text = True
 
     def _check_forbidden(self, name: str, attributes: Mapping[str, str], number: int) -> bool:
-        """Whether the element is one of the fields that a submission may not hold; its attributes may be some."""
+        """Report fields that a submission must not contain; whether the element itself is one."""
         fields = self.expected.rules.forbidden_fields
-        found = [key for key in (name, *attributes) if key in fields]
-        for key in found:
+        for key in (key for key in (name, *attributes) if key in fields):
             accepted = f"A submission without {', '.join(fields)}."
-            self.tally.error("forbidden-field", f"{key} is for assessors, not for systems", accepted, number)
+            self.tally.error(
+                "forbidden-field", f"only assessors fill in {key}, not systems", accepted, number
+            )
         return name in fields
 
     def text(self, data: str) -> None:
@@ -72,8 +74,8 @@ class BoltElements(Elements):
 
     def _take(self, cite: Mapping[str, str]) -> None:
         docno = self._id_of(cite)
-        written = self.attribute(cite, "cite", "score", self._number)
-        score = None if written is None else score_of(written.encode(), self._number, self.tally)
+        word = self.attribute(cite, "cite", "score", self._number)
+        score = None if word is None else score_of(word.encode(), self._number, self.tally)
         passage = self._passage()
         if self._topic is None or docno is None:
             return
@@ -92,10 +94,10 @@ class BoltElements(Elements):
         value = self.attribute(cite, "cite", key, self._number)
         if value is None:
             return None
-        if WHOLE.fullmatch(value) and int(value) >= least:
+        if NUMBER.fullmatch(value) and int(value) >= least:
             return str(int(value))
         message = f"{key} {quoted(value.encode())} is not a whole number of at least {least}"
-        accepted = "Characters, counted from the first after the post's tag as 0."
+        accepted = "A number of characters, counted from 0 after the post's tag."
         self.tally.error("offset", message, accepted, self._number, others="other offsets and lengths")
         return None
 

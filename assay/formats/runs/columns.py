@@ -1,9 +1,8 @@
-"""A run as columns: what pooling and scoring compute on, and the file that keeps it.
+"""A run as columns, on which pooling and scoring compute, and the file that stores them.
 
-Rows stand in trec_eval's order: topic by bytes, score descending (doubles; -0.0 ties 0.0), docno descending by
-bytes; in a form whose guidelines say otherwise, rows that tie stay in the order of the file. The order of rows is the
-order of the run: nothing that reads the columns sorts them again. The rank column is kept as it was in the file;
-nothing is ordered by it.
+Rows are in trec_eval's order: topic by bytes, score descending (doubles; -0.0 ties 0.0), docno descending by bytes.
+In a form whose guidelines say so, ties keep the order of the file. The order of rows is the order of the run: no
+reader of the columns sorts them again. The rank column is stored as it is in the file; nothing is ordered by it.
 """
 
 from dataclasses import dataclass
@@ -18,17 +17,17 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """One run. Arrays of one length each, but for `topics`.
+    """One run. All arrays but `topics` have the same length.
 
     Attributes
     ----------
-    topics : (t,) unicode codes of the topics that the run has, sorted by bytes.
+    topics : (t,) unicode codes of the topics in the run, sorted by bytes.
     topic_index : (n,) int32 index into `topics`, not decreasing.
     docno : (n,) bytes, UTF-8, none with a NUL.
     rank : (n,) int32, as in the file.
     score : (n,) float64, all finite.
-    post : (n,) bytes, docno of the post that each formula stands in, for the forms that say it; else None.
-    passage : (n,) bytes, UTF-8, the text of each citation, for the forms that give it; else None.
+    post : (n,) bytes, docno of the post that contains each formula, in the forms that name it; else None.
+    passage : (n,) bytes, UTF-8, the text of each citation, in the forms that have it; else None.
     """
 
     topics: NDArray[np.str_]
@@ -44,7 +43,7 @@ class RunColumns:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """(t + 1,) the rows of topic i are those from offsets[i] up to offsets[i + 1]."""
+        """(t + 1,) topic i has the rows from offsets[i] up to, not including, offsets[i + 1]."""
         return _offsets(self.topic_index, len(self.topics))
 
     @classmethod
@@ -58,23 +57,23 @@ class RunColumns:
         score: NDArray[np.float64],
         post: NDArray[np.bytes_] | None = None,
         passage: NDArray[np.bytes_] | None = None,
-        ties_stay: bool = False,
+        keeps_ties: bool = False,
     ) -> tuple[Self, NDArray[np.intp]]:
-        """Columns from rows in any order, and the permutation that put them into trec_eval's.
+        """Columns from rows in any order, and the permutation that sorted them into trec_eval's order.
 
-        With `ties_stay`, rows of one topic and score keep the order in which they are given.
+        With `keeps_ties`, rows of the same topic and score keep their order.
         """
         codes, topic_index = sorted_topics(topics, topic_index)
-        order = score_order(topic_index, score) if ties_stay else trec_order(topic_index, docno, score)
-        named = None if post is None else post[order]
-        cited = None if passage is None else passage[order]
-        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], named, cited)
+        order = score_order(topic_index, score) if keeps_ties else trec_order(topic_index, docno, score)
+        post = None if post is None else post[order]
+        passage = None if passage is None else passage[order]
+        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], post, passage)
         return columns, order
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The topics and documents of a run, in its order, as in `RunColumns`: all that scoring needs."""
+    """The topics and documents of a run, in the order of `RunColumns`; scoring needs no more."""
 
     topics: NDArray[np.str_]
     offsets: NDArray[np.int64]
@@ -94,7 +93,7 @@ def _offsets(topic_index: NDArray[np.int32], n_topics: int) -> NDArray[np.int64]
 def sorted_topics(
     topics: list[str], topic_index: NDArray[np.int32]
 ) -> tuple[NDArray[np.str_], NDArray[np.int32]]:
-    """Topic codes sorted by their bytes (for UTF-8 that is by code point), and the index renumbered to fit."""
+    """Topic codes sorted by their bytes (for UTF-8: by code point), and the index into the sorted codes."""
     by_bytes = sorted(range(len(topics)), key=topics.__getitem__)
     renumbered = np.empty(len(topics), dtype=np.int32)
     renumbered[by_bytes] = np.arange(len(topics), dtype=np.int32)
@@ -103,7 +102,7 @@ def sorted_topics(
 
 
 def byte_keys(docno: NDArray[np.bytes_]) -> list[NDArray[np.uint64]]:
-    """Big-endian 8-byte words of each docno, first word first: they compare as the bytes do, and faster."""
+    """Big-endian 8-byte words of each docno, first word first: they compare as the bytes do, but faster."""
     words = max(1, -(-docno.dtype.itemsize // 8))
     padded = np.ascontiguousarray(docno, dtype=f"S{8 * words}")
     matrix = padded.view(">u8").reshape(len(docno), words)
@@ -111,11 +110,11 @@ def byte_keys(docno: NDArray[np.bytes_]) -> list[NDArray[np.uint64]]:
 
 
 def has_equal(digest: NDArray[np.uint64]) -> bool:
-    """Whether two of some well-mixed numbers are equal; quicker than sorting them.
+    """Whether two of some well-mixed numbers are equal; faster than sorting them.
 
-    Each writes its place into a slot of a table, and reads who wrote there last. Of two that are equal at least one
-    finds somebody else in their slot. Who does is compared with that one, and goes into the next round with others of
-    its bits; the few that are left after three rounds are sorted.
+    Each number writes its position into a slot of a table; the last writer of a slot wins. Of two equal numbers at
+    least one loses. Each loser is compared with the winner of its slot, and enters the next round with other bits;
+    the few losers that remain after three rounds are sorted.
     """
     bits = max(8, (2 * len(digest)).bit_length())
     slots = np.empty(1 << bits, dtype=np.int32)
@@ -135,7 +134,7 @@ def has_equal(digest: NDArray[np.uint64]) -> bool:
 def trec_order(
     topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], score: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """The permutation into trec_eval's order; only rows that tie are compared by docno."""
+    """The permutation into trec_eval's order. Only ties are compared by docno."""
     order = score_order(topic_index, score)
     tied = _same_as_previous(topic_index[order], score[order])
     if not tied.any():
@@ -147,20 +146,20 @@ def trec_order(
 
 
 def score_order(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The permutation that sorts rows by topic, then by score descending; rows that tie stay as they stand."""
+    """The permutation that sorts rows by topic, then by score descending; ties keep their order."""
     if _is_ordered(topic_index, score):
         return np.arange(len(score))
     return np.lexsort((-score, topic_index))
 
 
-PASSES = 16  # by which groups of about as many rows are sorted; larger ones go to a general sort
+PASSES = 16  # of exchanges; they sort groups of about as many rows, and larger groups need a general sort
 
 
 def _by_docno(rows: NDArray[np.intp], tied: NDArray[np.bool_], docno: NDArray[np.bytes_]) -> NDArray[np.intp]:
-    """Rows of groups that tie, each group by docno, descending. `tied`: whether a row belongs to the one above.
+    """Sort groups of ties by docno, descending. `tied`: whether a row belongs to the group of the row above.
 
-    Groups are small as a rule, and a general sort gains nothing by it: so first neighbors that stand the wrong way
-    round change places, pairs that begin in even and in odd rows by turns, until none does.
+    Groups are usually small, which a general sort does not use. So neighbors in the wrong order are exchanged first, in
+    pairs that begin at even and at odd rows in turn (odd-even sort), until no pair changes.
     """
     keys = byte_keys(docno[rows])
     if len(keys) == 1:
@@ -180,13 +179,13 @@ def _by_docno(rows: NDArray[np.intp], tied: NDArray[np.bool_], docno: NDArray[np
 
 
 def _is_ordered(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> bool:
-    """Whether topics do not decrease, and scores do not increase within a topic."""
+    """Whether topics never decrease, and scores never increase inside a topic."""
     step = np.diff(topic_index)
     return bool(((step > 0) | ((step == 0) & (score[1:] <= score[:-1]))).all())
 
 
 def _same_as_previous(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether a row has the topic and the score of the row before."""
+    """(n,) whether a row has the topic and the score of the row above."""
     same = np.zeros(len(score), dtype=np.bool_)
     same[1:] = (topic_index[1:] == topic_index[:-1]) & (score[1:] == score[:-1])
     return same
@@ -198,7 +197,7 @@ def tied_rows(columns: RunColumns) -> NDArray[np.bool_]:
 
 
 def save(columns: RunColumns) -> bytes:
-    """The columns as the bytes of an npz file; the same columns give the same bytes."""
+    """The columns as the bytes of an npz file. Equal columns give equal bytes."""
     buffer = BytesIO()
     arrays: dict[str, Any] = {
         "topics": columns.topics,
@@ -217,12 +216,12 @@ def save(columns: RunColumns) -> bytes:
 
 
 def load(file: BinaryIO | Path) -> RunColumns:
-    """Columns as `save` wrote them.
+    """The columns that `save` wrote.
 
     Raises
     ------
     ValueError, KeyError
-        The file is not one of ours.
+        `save` did not write the file.
     """
     with np.load(file, allow_pickle=False) as arrays:
         return RunColumns(
@@ -237,19 +236,19 @@ def load(file: BinaryIO | Path) -> RunColumns:
 
 
 def load_ranking(file: BinaryIO | Path) -> Ranking:
-    """What scoring needs of a file that `save` wrote; the rest of it is not read.
+    """The part of a file of `save` that scoring needs; the rest is not read.
 
     Raises
     ------
     ValueError, KeyError
-        The file is not one of ours.
+        `save` did not write the file.
     """
     try:
         with ZipFile(file) as arrays:
             topics, docno = _array(arrays.read("topics.npy")), _array(arrays.read("docno.npy"))
             if "offsets.npy" in arrays.namelist():
                 offsets = _array(arrays.read("offsets.npy"))
-            else:  # as files were before they held them
+            else:  # older files do not have them
                 offsets = _offsets(_array(arrays.read("topic_index.npy")), len(topics))
             return Ranking(topics, offsets, docno)
     except BadZipFile as error:
@@ -257,14 +256,12 @@ def load_ranking(file: BinaryIO | Path) -> Ranking:
 
 
 def _array(data: bytes) -> NDArray[Any]:
-    """An array as `np.save` writes it, over the bytes that were read; `np.load` copies them twice."""
+    """The array of an npy file, without a copy of its bytes; `np.load` copies them twice."""
     text = BytesIO(data)
     version = np.lib.format.read_magic(text)
     if version != (1, 0):
-        raise ValueError(f"an array of version {version}; ours are of version (1, 0)")
+        raise ValueError(f"an npy array of version {version}; version (1, 0) is accepted")
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(text)
     if is_fortran or dtype.hasobject or len(shape) != 1:
-        raise ValueError(
-            f"an array of {dtype} and shape {shape}; ours have one dimension and hold no objects"
-        )
+        raise ValueError(f"an array of {dtype} and shape {shape}; one dimension without objects is accepted")
     return np.frombuffer(data, dtype, count=shape[0], offset=text.tell())

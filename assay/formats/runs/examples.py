@@ -1,9 +1,8 @@
-"""What a run of a protocol looks like, in words: for the page of submission and for nobody's memory."""
+"""Describes the runs that a protocol accepts, for the submission page."""
 
 from dataclasses import dataclass
 
-from assay.formats.runs.reader import forms_of
-from assay.formats.runs.rows import Form
+from assay.formats.runs.forms import LineForm, forms_of
 from assay.formats.runs.rules import NOUNS
 from assay.protocols.schema import Protocol
 
@@ -22,9 +21,9 @@ EXAMPLES = {
   date="2026-11-20" eval="P3" subtask="main"
   run="Owls-main" contact="owls@example.org">
  <response number="T1">
-  <cite score="0.9531" thread="harbour-17"
+  <cite score="0.9531" thread="harbor-17"
     post="p4" offset="120" length="38">
-   The owls of the harbour sing at night.
+   The owls of the harbor sing at night.
   </cite>
  </response>
 </bolt-ir-submission>""",
@@ -33,7 +32,7 @@ EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class FormHelp:
-    """A form of run: its columns or elements, and a short example of ours."""
+    """A form of run: its columns or elements, and a short example."""
 
     title: str
     example: str
@@ -41,29 +40,33 @@ class FormHelp:
 
 
 def accepted_forms(protocol: Protocol) -> list[FormHelp]:
-    """The forms that a run of the protocol may have."""
-    return [FormHelp(form.title, EXAMPLES[form.name], isinstance(form, Form)) for form in forms_of(protocol)]
+    """The forms that the protocol accepts."""
+    return [
+        FormHelp(form.title, EXAMPLES[form.name], isinstance(form, LineForm)) for form in forms_of(protocol)
+    ]
 
 
 def rules_of(protocol: Protocol) -> list[str]:
-    """What else is asked of a run, a sentence each."""
+    """The other rules for a run, one sentence each."""
     rules, forms = protocol.runs, forms_of(protocol)
-    one, several = NOUNS.get(protocol.unit, ("document", "documents"))
-    said = [f"At most {rules.max_ranks} {several} a topic, each once."]
-    if any(form.ties_stay for form in forms):
-        said.append("The score decides the order; what ties stays in the order of the file.")
+    noun, plural = NOUNS.get(protocol.unit, ("document", "documents"))
+    sentences = [f"Give at most {rules.max_ranks} {plural} per topic, each of them once."]
+    if any(form.keeps_ties for form in forms):
+        sentences.append("The score decides the order. Ties keep the order of the file.")
     else:
-        said.append(
-            f"The score decides the order; ties are broken by {one} id, descending, as trec_eval does."
+        sentences.append(
+            f"The score decides the order. Ties are ordered by {noun} id, descending, as in trec_eval."
         )
     if rules.min_score is not None and rules.max_score is not None:
-        said.append(f"Scores lie between {rules.min_score:g} and {rules.max_score:g}.")
+        sentences.append(f"Scores are between {rules.min_score:g} and {rules.max_score:g}.")
     if rules.max_passage_characters is not None:
-        said.append(f"A passage has at most {rules.max_passage_characters} characters.")
+        sentences.append(f"A passage has at most {rules.max_passage_characters} characters.")
     if rules.forbidden_fields:
-        said.append(f"None of the fields {', '.join(rules.forbidden_fields)}: these are for assessors.")
+        sentences.append(f"Leave out the fields {', '.join(rules.forbidden_fields)}: assessors fill them in.")
     if rules.max_seconds_per_topic is not None:
         most = f"{rules.max_seconds_per_topic / 60:g} minutes"
-        said.append(f"At most {most} for one topic: a second file gives the seconds of each.")
-    said += [f"At most {most} {kind} runs of a team." for kind, most in rules.max_of_kind.items()]
-    return said
+        sentences.append(
+            f"A topic takes at most {most}. Submit a second file with the seconds of each topic."
+        )
+    sentences += [f"A team submits at most {most} {kind} runs." for kind, most in rules.max_of_kind.items()]
+    return sentences

@@ -2,25 +2,25 @@
 
     results > run[runtag] > result[for] > hit[xref, score, rank] > formula[xref, for]
 
-A single `run` or `result` as the first element is taken too; what else stands in a hit (qvar) is passed over. `for`
-names the topic. A hit is one row: where formulas are judged, its id is the `xref` of its formula if it names one, else
-its own. A hit may leave out its score if all hits of its topic do; their ranks order them.
+The first element may also be a single `run` or `result`. Other elements in a hit, such as qvar, are skipped. `for`
+names the topic. A hit is one row. Its id is its `xref`; where formulas are judged and the hit names a formula, the id
+is the `xref` of the formula. A hit may omit its score if all hits of its topic do; then the ranks decide.
 """
 
 from collections.abc import Mapping
 
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
-from assay.formats.runs.rows import MAX_NAME, rank_of, score_of
+from assay.formats.runs.elements import Elements
 from assay.formats.runs.rules import Expected
-from assay.formats.runs.xml import Elements
+from assay.formats.runs.words import MAX_NAME, rank_of, score_of
 
 INSIDE = {"run": {"results", ""}, "result": {"run", "results", ""}, "hit": {"result"}}
 ACCEPTED = "results > run > result > hit > formula."
 
 
 class NtcirElements(Elements):
-    """Hits of one run, from its results."""
+    """Collects the hits of one run."""
 
     def __init__(self, expected: Expected, limits: Limits, tally: Tally) -> None:
         super().__init__(expected, limits, tally)
@@ -69,22 +69,22 @@ class NtcirElements(Elements):
             if len(set(self._formulas)) > 1:
                 self.tally.warning(
                     "several-formulas",
-                    "the hit names several formulas; the first of them is ranked",
-                    "One formula in a hit.",
+                    "the hit names several formulas; the first one is ranked",
+                    "One formula per hit.",
                     self._number,
                 )
             return self._formulas[0]
         return self.attribute(hit, "hit", "xref", self._number)
 
     def _score_and_rank(self, hit: Mapping[str, str]) -> tuple[float | None, int]:
-        written_rank, written = hit.get("rank", "").strip(), hit.get("score", "").strip()
-        rank = rank_of(written_rank.encode(), self._number, self.tally) if written_rank else self._n_hits
-        if written:
+        rank_word, score_word = hit.get("rank", "").strip(), hit.get("score", "").strip()
+        rank = rank_of(rank_word.encode(), self._number, self.tally) if rank_word else self._n_hits
+        if score_word:
             self._note_score(True)
-            return score_of(written.encode(), self._number, self.tally), rank
-        if not written_rank:
+            return score_of(score_word.encode(), self._number, self.tally), rank
+        if not rank_word:
             message = "the hit has neither score nor rank"
-            self.tally.error("score", message, "A score; or a rank, in all hits of the topic.", self._number)
+            self.tally.error("score", message, "A score, or a rank in all hits of the topic.", self._number)
             return None, rank
         self._note_score(False)
         return float(-rank), rank
@@ -93,7 +93,7 @@ class NtcirElements(Elements):
         if not has_score:
             self._unscored_lines.append(self._number)
         if self._topic is not None and self._scored.setdefault(self._topic, has_score) != has_score:
-            message = "some hits of the topic have a score and some have none"
+            message = "some hits of the topic have a score, others do not"
             self.tally.error("score", message, "A score in all hits of a topic, or in none.", self._number)
 
     def finish(self) -> None:
@@ -108,6 +108,6 @@ class NtcirElements(Elements):
         if self.tags.keys() == {b""}:
             self.tally.warning(
                 "no-tag",
-                "The file names no run; its tag has to be said when it is submitted.",
+                "The file does not name the run; give its tag when you submit it.",
                 '<run runtag="…"> around the results.',
             )

@@ -1,4 +1,4 @@
-"""What is checked on a run as a whole, once its lines are rows: all of it on arrays."""
+"""Checks a run as a whole, once its lines are rows; every check works on arrays."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.formats.compression import Limits
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
 from assay.formats.runs.columns import RunColumns, byte_keys, has_equal, tied_rows
+from assay.passages import leaders
 from assay.protocols.schema import RunRules
 
 NOUNS = {
@@ -18,16 +19,16 @@ NOUNS = {
     "visually-distinct-formula": ("formula", "formulas"),
     "passage": ("citation", "citations"),
 }
-NAMED = 20  # missing topics that are named
-PART = 1 << 14  # rows that are looked through for repeated ones at once
+NAMED = 20  # missing topics that a message names
+PART = 1 << 14  # rows that are searched for repetitions at once
 
-# How each of an array of distinct docnos stands to the collection.
+# Whether a docno is in the collection, and of the right unit.
 FIT, ABSENT, OTHER_UNIT = 0, 1, 2
 UnitLookup = Callable[[NDArray[np.bytes_]], NDArray[np.uint8]]
 
 
 class RunRows(NamedTuple):
-    """All rows of a run in file order; `topic_index` points into `topics`, in the order of their first lines."""
+    """All rows of a run in file order. `topic_index` points into `topics`, in the order of their first lines."""
 
     topics: list[str]
     topic_index: NDArray[np.int32]
@@ -49,18 +50,18 @@ NO_ROWS = RunRows(
 )
 
 
-class FormOfRun(Protocol):
-    """What the checks need to know of a form."""
+class Form(Protocol):
+    """The properties of a form that the checks use."""
 
     @property
     def has_ranks(self) -> bool: ...
     @property
-    def ties_stay(self) -> bool: ...
+    def keeps_ties(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicates:
-    """From which overlap passages count as one, and how deep in a topic a submitter is told of such."""
+    """The overlap from which passages are near-duplicates, and the ranks per topic in which they are reported."""
 
     overlap: float
     depth: int
@@ -68,7 +69,7 @@ class NearDuplicates:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the rows are held against; None for what is not known."""
+    """What the rows are checked against; None where that is unknown."""
 
     rules: RunRules
     unit: str
@@ -77,19 +78,19 @@ class Expected:
     near: NearDuplicates | None = None
 
     def most_lines(self, limits: Limits) -> int:
-        """How many lines are read at most: twice as many as the track has room for, where that is known."""
+        """The most lines that are read: if the topics are known, about twice as many as a complete run has."""
         if self.topics is None:
             return limits.max_lines
         return min(limits.max_lines, 2 * len(self.topics) * self.rules.max_ranks + 1000)
 
     @property
     def noun(self) -> tuple[str, str]:
-        """What a line ranks: one, and several."""
+        """What a line ranks, in singular and plural."""
         return NOUNS.get(self.unit, ("document", "documents"))
 
 
 def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
-    """Errors of content: topics, repeated documents, depth, range of scores, ids outside the collection."""
+    """Report errors of content: topics, repeated documents, depth, range of scores, ids outside the collection."""
     _check_topics(rows, expected.topics, tally)
     if _is_trec(rows):
         tally.error(*_TREC, n=len(rows.number), numbers=_at(rows.number, rows.number > 0))
@@ -103,21 +104,21 @@ def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
 
 _TREC = (
     "form",
-    "the second column is the same in all lines, as in TREC's form",
+    "the second column is the same in all lines, as in the form of TREC",
     "Query_Id Formula_Id Post_Id Rank Score Run_Number.",
 )
 
 
 def _is_trec(rows: RunRows) -> bool:
-    """Whether lines of formulas are TREC's lines: both have six columns, but TREC's second one says nothing."""
+    """Whether lines of formulas are in TREC's form, which has six columns too, the second one always the same."""
     is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
     return is_repeated and bool((rows.docno == rows.docno[0]).all())
 
 
 def _at(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np.intp]) -> list[int]:
     """The first line numbers of some rows, as many as a complaint shows."""
-    found = number[where]
-    few = np.partition(found, FIRST_LINES - 1)[:FIRST_LINES] if len(found) > FIRST_LINES else found
+    numbers = number[where]
+    few = np.partition(numbers, FIRST_LINES - 1)[:FIRST_LINES] if len(numbers) > FIRST_LINES else numbers
     return sorted(int(n) for n in few)
 
 
@@ -141,7 +142,7 @@ def _check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) ->
 def _count_others(
     rows: RunRows, topics: NDArray[np.int64], complaint: tuple[str, str, str], tally: Tally
 ) -> None:
-    """One complaint for the lines of all topics that are too many to be named."""
+    """Report the lines of all further topics together."""
     where = np.isin(rows.topic_index, topics)
     if where.any():
         code, message, accepted = complaint
@@ -162,11 +163,11 @@ def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
     first_of = order[np.maximum.accumulate(np.where(repeats, 0, np.arange(len(order))))]
     again = order[repeats]
     firsts = first_of[repeats]
-    complaint = ("repeated", f"the {noun} stands in its topic already", f"Each {noun} once in a topic.")
+    complaint = ("repeated", f"the topic already contains the {noun}", f"Each {noun} once per topic.")
     for i in np.argsort(rows.number[again])[:FIRST_LINES]:
         row, first = again[i], firsts[i]
-        what = f"{rows.docno[row].decode()} of {rows.topics[rows.topic_index[row]]}"
-        note = f"{what} first stands in line {rows.number[first]}"
+        document = f"{rows.docno[row].decode()} of {rows.topics[rows.topic_index[row]]}"
+        note = f"{document} is first in line {rows.number[first]}"
         tally.error(*complaint, int(rows.number[row]), note=note)
     rest = len(again) - FIRST_LINES
     if rest > 0:
@@ -174,7 +175,7 @@ def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
 
 
 def _may_repeat(rows: RunRows) -> bool:
-    """Whether two rows may name one document of one topic: equal rows have equal hashes, so False is certain."""
+    """Whether two rows may name the same document and topic. Equal rows have equal hashes, so False is certain."""
     digest = rows.topic_index.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for key in byte_keys(rows.docno):
         digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
@@ -184,7 +185,7 @@ def _may_repeat(rows: RunRows) -> bool:
 
 
 def _parts(topic_index: NDArray[np.int32]) -> list[int]:
-    """Where to cut rows into parts that stay in the processor's cache: never within a topic, nowhere if topics mix."""
+    """Where to cut rows into parts that fit the processor's cache: between topics, nowhere if topics alternate."""
     n, step = len(topic_index), np.diff(topic_index)
     if (step < 0).any():
         return [0, n]
@@ -194,7 +195,7 @@ def _parts(topic_index: NDArray[np.int32]) -> list[int]:
 
 
 def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
-    """A run has one tag. Each is given with its lines and the number of the first."""
+    """Report a run with several tags. `tags`: for each, the count of its lines and the number of the first."""
     if len(tags) < 2:
         return
     named = ", ".join(f"“{tag.decode()}” ({n:,} lines)" for tag, (n, _) in list(tags.items())[:5])
@@ -211,7 +212,7 @@ def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
 def _check_depth(rows: RunRows, expected: Expected, tally: Tally) -> None:
     max_ranks, nouns = expected.rules.max_ranks, expected.noun[1]
     depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
-    accepted = f"At most {max_ranks:,} {nouns} a topic."
+    accepted = f"At most {max_ranks:,} {nouns} per topic."
     deep = np.flatnonzero(depth > max_ranks)
     for index in deep[:DISTINCT]:
         lines = np.flatnonzero(rows.topic_index == index)
@@ -246,12 +247,12 @@ def _check_range(rows: RunRows, rules: RunRules, tally: Tally) -> None:
 
 def _check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> None:
     distinct, inverse = np.unique(rows.docno, return_inverse=True)
-    standing = lookup(distinct)[inverse]
+    states = lookup(distinct)[inverse]
     for state, code, message in (
         (ABSENT, "unknown-document", "the document is not in the collection"),
         (OTHER_UNIT, "wrong-unit", f"the document is in the collection, but is not of the kind {unit}"),
     ):
-        where = standing == state
+        where = states == state
         if where.any():
             tally.error(
                 code,
@@ -267,27 +268,28 @@ def warn_of_rows(
     columns: RunColumns,
     order: NDArray[np.intp],
     expected: Expected,
-    form: FormOfRun,
+    form: Form,
     tally: Tally,
 ) -> None:
-    """What a submitter should know, though it stops nothing. `order` made the columns out of the rows."""
+    """Report what a submitter should know, but need not change. `order` is the permutation of rows into columns."""
     number = rows.number[order]
     _warn_of_ties(columns, number, form, tally)
     if form.has_ranks:
         _warn_of_ranks(columns, number, tally)
     _warn_of_order(rows, tally)
     _warn_of_missing(columns, expected.topics, tally)
+    _warn_of_near_duplicates(columns, number, expected.near, tally)
 
 
-def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], form: FormOfRun, tally: Tally) -> None:
+def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], form: Form, tally: Tally) -> None:
     tied = tied_rows(columns)
     if tied.any():
         tally.warning(
             "ties",
-            f"{tied.sum():,} of {len(columns):,} lines have the score of another line above them in their topic",
-            "Ties stay in the order of the file."
-            if form.ties_stay
-            else "As trec_eval does, ties are ordered by document id, descending; not by the rank column.",
+            f"{tied.sum():,} of {len(columns):,} lines have the same score as a line above them in their topic",
+            "Ties keep the order of the file."
+            if form.keeps_ties
+            else "Ties are ordered by document id, descending, as in trec_eval; not by the rank column.",
             n=int(tied.sum()),
             numbers=_at(number, tied),
         )
@@ -313,8 +315,8 @@ def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally)
         first = by_rank[np.flatnonzero(is_odd)[np.unique(columns.topic_index[is_odd], return_index=True)[1]]]
         tally.warning(
             "rank-gaps",
-            f"the ranks of {len(topics)} topics do not run 1, 2, 3, … without gaps",
-            "Ranks from 1 on; they are not used, the scores decide.",
+            f"the ranks of {len(topics)} topics are not 1, 2, 3, … without gaps",
+            "Ranks from 1; they are not used, the scores decide.",
             n=len(topics),
             numbers=_at(number, first),
             is_repairable=True,
@@ -326,12 +328,12 @@ def _warn_of_order(rows: RunRows, tally: Tally) -> None:
     rises = np.append(False, same & (rows.score[1:] > rows.score[:-1]))
     change = np.flatnonzero(np.append(True, ~same))
     _, first = np.unique(rows.topic_index[change], return_index=True)
-    rises[np.delete(change, first)] = True  # a topic taken up again
+    rises[np.delete(change, first)] = True  # a topic that continues after another
     if rises.any():
         tally.warning(
             "order",
-            "the line does not stand in the order of its topic and score",
-            "Any order is taken; the score decides.",
+            "the line is out of order by topic or score",
+            "Any order; the score decides.",
             n=int(rises.sum()),
             numbers=_at(rows.number, rises),
             is_repairable=True,
@@ -349,4 +351,27 @@ def _warn_of_missing(columns: RunColumns, known: Collection[str] | None, tally: 
             f"{len(missing)} of {len(known or ())} topics have no line: {named}",
             "A topic without documents counts as 0 in every average over all topics.",
             n=len(missing),
+        )
+
+
+def _warn_of_near_duplicates(
+    columns: RunColumns, number: NDArray[np.int64], near: NearDuplicates | None, tally: Tally
+) -> None:
+    """Count the citations that nearly repeat a better one of their topic: they count as false alarms."""
+    if near is None or columns.passage is None:
+        return
+    n, numbers = 0, []
+    for start, end in zip(columns.offsets[:-1].tolist(), columns.offsets[1:].tolist(), strict=True):
+        top = columns.passage[start : min(end, start + near.depth)].tolist()
+        by_rank = leaders([passage.decode() for passage in top], near.overlap)
+        repeats = [row for row, leader in enumerate(by_rank, start) if leader != row - start]
+        n += len(repeats)
+        numbers += number[repeats[:FIRST_LINES]].tolist()
+    if n:
+        tally.warning(
+            "near-duplicates",
+            f"the citation nearly repeats a better one among the first {near.depth} of its topic",
+            f"One of those that share {near.overlap:.0%} of their word pairs: the others count as false alarms.",
+            n=n,
+            numbers=sorted(numbers),
         )

@@ -1,10 +1,11 @@
-"""Runs of lines: chunks of text through the readers of `run_rows`, and what is told by the file as a whole.
+"""Reads runs in lines: detects the form, turns chunks of lines into rows, and checks the file as a whole.
 
     topic docno rank score tag                      (ARQMath Task 1, 5 columns)
     topic formula post rank score tag               (ARQMath Task 2, 6 columns)
     topic Q0 docno rank score tag                   (TREC and NTCIR, 6 columns)
 
-Columns are separated by any ASCII white space. Ids are text, compared by bytes; no character in them is special.
+Columns are separated by any ASCII white space. Ids are text, compared by bytes; no character has
+a special meaning.
 """
 
 from collections import Counter
@@ -15,10 +16,12 @@ import numpy as np
 from assay.formats.compression import Limits
 from assay.formats.lines import LineNotes, Lines, n_lines
 from assay.formats.reports import Tally
-from assay.formats.runs.rows import RANK, SCORE, Form, Rows, read_patiently, read_regular
+from assay.formats.runs.forms import LineForm
+from assay.formats.runs.rows import Rows, read_fast_path, read_slow_path
 from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, check_tags
+from assay.formats.runs.words import RANK, SCORE
 
-SAMPLE = 50  # lines by which the form is told
+SAMPLE = 50  # lines from which the form is detected
 HEADER_WORDS = {
     b"rank",
     b"score",
@@ -32,10 +35,10 @@ HEADER_WORDS = {
 
 
 class LineReader:
-    """One file of lines on its way to rows. `tags` gives for each tag its lines and the number of the first."""
+    """Reads one file of lines. `tags` gives for each tag the count of its lines and the number of the first."""
 
-    def __init__(self, forms: list[Form], expected: Expected, limits: Limits, tally: Tally) -> None:
-        self.form: Form | None = None
+    def __init__(self, forms: list[LineForm], expected: Expected, limits: Limits, tally: Tally) -> None:
+        self.form: LineForm | None = None
         self.tags: dict[bytes, tuple[int, int]] = {}
         self._forms = forms
         self._expected = expected
@@ -45,7 +48,7 @@ class LineReader:
         self._n_rows = 0
 
     def read(self, blocks: Iterator[bytes]) -> bool:
-        """Read all lines; False if there are too many to go on.
+        """Read all lines; False if there are too many.
 
         Raises
         ------
@@ -61,21 +64,21 @@ class LineReader:
         return is_whole
 
     def rows(self) -> RunRows:
-        """What was read; the reader keeps none of it."""
-        found = _joined(self._parts)
+        """Return all rows and forget them."""
+        rows = _joined(self._parts)
         self._parts.clear()
-        return found
+        return rows
 
     def _take(self, number: int, chunk: bytes) -> bool:
         if self.form is None:
             if not chunk.strip():
                 return True
-            self.form = _form_of(chunk, self._forms)
+            self.form = _detect_form(chunk, self._forms)
             number, chunk = self._without_header(number, chunk)
-        rows = read_regular(number, chunk, self.form) if chunk else None
+        rows = read_fast_path(number, chunk, self.form) if chunk else None
         if rows is None:
             widths = sorted({form.width for form in self._forms})
-            rows = read_patiently(number, chunk, self.form, widths, self._tally)
+            rows = read_slow_path(number, chunk, self.form, widths, self._tally)
         self._keep(rows)
         return self._is_within_lines(number + n_lines(chunk) - 1)
 
@@ -87,21 +90,21 @@ class LineReader:
             self.tags[tag] = (before + n, first_of_all)
 
     def _is_within_lines(self, number: int) -> bool:
-        """Whether to read on; a run may not have twice as many lines as its track has room for."""
+        """Whether to read on; `Expected.most_lines` gives the limit."""
         most = self._expected.most_lines(self._limits)
         if number <= most:
             return True
         self._tally.error(
             "too-many-lines",
-            f"The file has more than {most:,} lines; it was read to line {number:,} only.",
-            "As many lines as there are topics times ranks."
+            f"The file has more than {most:,} lines; only the lines up to {number:,} were read.",
+            "As many lines as topics times ranks."
             if self._expected.topics is not None
             else f"At most {most:,} lines.",
         )
         return False
 
     def _without_header(self, number: int, chunk: bytes) -> tuple[int, bytes]:
-        """Skip a first line that names the columns."""
+        """The chunk, and the number of its first line, after a first line that names the columns."""
         assert self.form is not None
         start = len(chunk) - len(chunk.lstrip())
         end = chunk.index(b"\n", start) + 1
@@ -121,45 +124,45 @@ class LineReader:
             self._tally.error(
                 "line-too-long",
                 f"the line has more than {self._limits.max_line:,} bytes",
-                f"At most {self._limits.max_line:,} bytes a line.",
+                f"At most {self._limits.max_line:,} bytes per line.",
                 n=notes.n_too_long,
                 numbers=notes.too_long,
             )
-        found = (
-            ("bom", notes.has_bom, "a byte-order mark stands before the first line and was skipped", 1),
+        warnings = (
+            ("bom", notes.has_bom, "the byte-order mark before the first line was skipped", 1),
             (
                 "encoding-converted",
                 notes.encoding,
-                f"the text is in {notes.encoding} and was read as such",
+                f"the text was converted from {notes.encoding}",
                 1,
             ),
             ("line-ends", notes.n_crlf, "lines end with CR LF, as on Windows", notes.n_crlf),
             ("line-ends-cr", notes.n_cr, "lines end with CR alone, as on old Macs", notes.n_cr),
             ("final-newline", not notes.has_final_newline, "the last line has no line end", 1),
         )
-        for code, is_found, message, n in found:
-            if is_found:
+        for code, is_present, message, n in warnings:
+            if is_present:
                 self._tally.warning(
                     code, message, "UTF-8 text, each line ended with LF.", n=n, is_repairable=True
                 )
 
 
-def _form_of(chunk: bytes, forms: list[Form]) -> Form:
-    """The form that most of the first lines have; the first of the protocol's if none has any."""
+def _detect_form(chunk: bytes, forms: list[LineForm]) -> LineForm:
+    """The form that most of the first lines have; the protocol's first form if no line has any."""
     lines = [line.split() for line in chunk[: SAMPLE * 200].split(b"\n")[:SAMPLE]]
     counts = Counter(len(words) for words in lines if words)
     return max(forms, key=lambda form: counts[form.width])
 
 
 def _joined(parts: list[Rows]) -> RunRows:
-    """The parts as one, with topics numbered in the order of their first lines."""
+    """All parts as one, with topics numbered in the order of their first lines."""
     if not parts:
         return NO_ROWS
     numbers: dict[bytes, int] = {}
     index = []
     for part in parts:
-        here = np.array([numbers.setdefault(code, len(numbers)) for code in part.codes], dtype=np.int32)
-        index.append(here[part.topic_index] if len(here) else part.topic_index)
+        renumbered = np.array([numbers.setdefault(code, len(numbers)) for code in part.codes], dtype=np.int32)
+        index.append(renumbered[part.topic_index] if len(renumbered) else part.topic_index)
     posts = [part.post for part in parts if part.post is not None]
     return RunRows(
         [code.decode() for code in numbers],

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from lxml import etree
 
+from assay.errors import InputError
 
-class TopicListError(ValueError):
+
+class TopicListError(InputError):
     """A file in which no topics can be found."""
 
 

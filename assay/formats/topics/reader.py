@@ -23,9 +23,10 @@ from typing import Any, cast
 
 from lxml import etree
 
+from assay.errors import BadFile
 from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
-from assay.formats.documents.sources import BOM, HEAD, BadFile, form_of
+from assay.formats.documents.sources import BOM, HEAD, form_of
 from assay.formats.topics import bolt, ntcir
 from assay.html.sanitize import clean_body, clean_text, clean_title
 

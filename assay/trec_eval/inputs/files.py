@@ -2,15 +2,16 @@
 
 import re
 import sys
-import zlib
 from collections import defaultdict
 from collections.abc import Collection
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.formats.compression import Limits, Unreadable, is_packed, unpack
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import RunColumns, byte_keys, trec_order
 from assay.trec_eval.errors import NOT_COMPUTED, FileError
@@ -41,12 +42,12 @@ class Preference(NamedTuple):
 
 
 def read_file(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`; what gzip has packed is unpacked."""
+    """The bytes of a file, or of standard input for `-`, unpacked if they are packed."""
     try:
         data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     except OSError as error:
         raise FileError(path, error.strerror or str(error)) from None
-    if data.startswith(b"\x1f\x8b"):
+    if is_packed(data):
         data = _unpacked(path, data)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
@@ -56,17 +57,10 @@ def read_file(path: str) -> bytes:
 
 
 def _unpacked(path: str, data: bytes) -> bytes:
-    parts = []
-    while data:  # a file may be several, one after the other
-        unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-        try:
-            parts.append(unpacking.decompress(data))
-        except zlib.error as error:
-            raise FileError(path, f"cannot be unpacked: {error}") from None
-        if not unpacking.eof:
-            raise FileError(path, "cannot be unpacked: the end is missing")
-        data = unpacking.unused_data.lstrip(b"\0")
-    return b"".join(parts)
+    try:
+        return b"".join(unpack(BytesIO(data), Limits()))
+    except Unreadable as error:
+        raise FileError(path, f"cannot be unpacked: {error.reason}") from None
 
 
 def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:

@@ -27,7 +27,7 @@ TASK_1 = {
     "grades": {"High": 3, "Medium": 2, "Low": 1, "Not relevant": 0},
     "non_answers": {"System failure": True, "Do not know": True},
     "qrels.aggregate": "single",
-    "assay.measures": ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"),
+    "scoring.measures": ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"),
     "scoring.judged_only": True,
     "scoring.relevant_from": 2,
     "scoring.collapse_instances": False,
@@ -66,7 +66,7 @@ NTCIR_12 = TWO_JUDGES | {
     "pool.strategy": "top-k",
     "pool.depth": {"primary": 20, "alternate": 20, "baseline": 20},
     "judging.in_context": True,
-    "assay.measures": ("P(rel=3)@5", "P(rel=3)@10", "P(rel=3)@15", "P(rel=3)@20"),
+    "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "P(rel=3)@15", "P(rel=3)@20"),
 }
 KINDS_OF_QUERY = {"kind": ("concrete", "wildcard")}
 FIGURES: dict[str, dict[str, Any]] = {
@@ -117,7 +117,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "pool.strategy": "round-robin-until",
         "pool.target": 100,
         "judging.in_context": False,
-        "assay.measures": ("P(rel=3)@5", "P(rel=3)@10", "P-hit(rel=3)", "AP(rel=3)"),
+        "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "P-hit(rel=3)", "AP(rel=3)"),
         "published": {"topics": 21, "wildcard_topics": 18},
     },
     "ntcir-11-math": NTCIR
@@ -125,7 +125,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "topics.labels": KINDS_OF_QUERY,
         "pool.strategy": "known-item",
         "grades": {"Relevant": 1, "Not relevant": 0},
-        "assay.measures": ("RR",),
+        "scoring.measures": ("RR",),
         "published": {"topics": 100, "wildcard_topics": 59},
     },
     "ntcir-12-wikipedia": NTCIR_12
@@ -165,7 +165,7 @@ FIGURES: dict[str, dict[str, Any]] = {
             "dialect": (("yes", "no"), ("arz",)),
             "generous": (("yes", "no"), ()),
         },
-        "assay.measures": ("P@100", "R@100", "Rprec", "AP@1000", "P@5", "P@10", "P@20"),
+        "scoring.measures": ("P@100", "R@100", "Rprec", "AP@1000", "P@5", "P@10", "P@20"),
         "scoring.relevant_from": 1,
         "scoring.judged_only": False,
         "scoring.duplicates_are_false_alarms": True,

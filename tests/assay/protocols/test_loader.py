@@ -290,7 +290,7 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
             '"primary"]',
             "runs.scored_kinds: primary is not among runs.kinds",
         ),
-        ('measures = ["P(rel=3)@5"]', "measures = []", "assay.measures: empty"),
+        ('measures = ["P(rel=3)@5"]', "measures = []", "scoring.measures: empty"),
         (
             '"arqmath-6", ',
             '"arqmath-6", "trec-6", ',

@@ -82,8 +82,8 @@ def test_failed_import_says_why(organizer: Client) -> None:
         ({"upload": POSTS}, "A new collection needs a short name"),
         ({"slug": "not a slug", "upload": POSTS}, "valid"),
         ({"slug": "taken", "upload": POSTS}, "There is a collection taken already"),
-        ({"slug": "math", "upload": b"%PDF-1.7"}, "neither XML nor"),
-        ({"slug": "math", "upload": b"PK\x03\x04"}, "cannot be unpacked"),
+        ({"slug": "math", "upload": b"%PDF-1.7"}, "The file is a PDF document."),
+        ({"slug": "math", "upload": b"PK\x03\x04"}, "The zip file is damaged"),
         ({"slug": "math", "path": "../../etc"}, "Give a file"),
     ],
 )
@@ -201,7 +201,7 @@ def test_topic_page_says_that_an_open_track_takes_none(organizer: Client) -> Non
 
     page = organizer.get(reverse("tracks:import_topics", args=[track.slug])).content.decode()
 
-    assert "do not change any more" in page
+    assert "only the topics of a draft can change" in page
 
 
 def test_hostile_names_are_shown_as_text(organizer: Client) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.errors import BadFile
+from assay.formats.compression import UnpackedFile
 from assay.formats.documents.dump import CHUNK, MAX_ROW, Broken, Reader
-from assay.formats.documents.sources import BadFile, form_of, unpacked
+from assay.formats.documents.sources import form_of
 from tests.helpers.dumps import HEAD, dump, many_posts, question, row
 
 
@@ -155,7 +157,7 @@ def zipped(*names: str) -> bytes:
     ],
 )
 def test_packed_files_are_read(packed: bytes) -> None:
-    content = unpacked(io.BytesIO(packed), "Posts.gz")
+    content = UnpackedFile(io.BytesIO(packed), "Posts.gz")
 
     assert b"".join(chunk.data for chunk in Reader(content, "Posts.gz")).count(b"<row") == 1
 
@@ -163,22 +165,22 @@ def test_packed_files_are_read(packed: bytes) -> None:
 @pytest.mark.parametrize(
     ("packed", "said"),
     [
-        (gzip.compress(many_posts(300).encode())[:-500], "cannot be unpacked"),
-        (b"\x1f\x8bnot gzip", "cannot be unpacked"),
-        (b"\xfd7zXZ\x00nothing", "cannot be unpacked"),
-        (b"PK\x03\x04nothing", "cannot be unpacked"),
-        (zipped("a", "b"), "zip of 2 files"),
+        (gzip.compress(many_posts(300).encode())[:-500], "damaged or cut off"),
+        (b"\x1f\x8bnot gzip", "Posts.gz: The gz file is damaged"),
+        (b"\xfd7zXZ\x00nothing", "The xz file is damaged"),
+        (b"PK\x03\x04nothing", "The zip file is damaged"),
+        (zipped("a", "b"), "Accepted: A zip of exactly one file."),
         (b"7z\xbc\xaf\x27\x1c....", "7z archive"),
     ],
 )
 def test_broken_packing_is_refused(packed: bytes, said: str) -> None:
     with pytest.raises(BadFile) as refusal:
-        list(Reader(unpacked(io.BytesIO(packed), "Posts.gz"), "Posts.gz"))
+        list(Reader(UnpackedFile(io.BytesIO(packed), "Posts.gz"), "Posts.gz"))
 
     assert said in refusal.value.message
 
 
-def test_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+def test_bomb_is_refused_before_it_is_UnpackedFile(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.gz"
     with gzip.open(bomb, "wb") as file:
         file.write(b"<posts>\n")
@@ -186,4 +188,4 @@ def test_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
             file.write(b" " * 1_000_000)
 
     with bomb.open("rb") as file, pytest.raises(BadFile, match="unpacks to more than"):
-        list(Reader(unpacked(file, "bomb.gz"), "bomb.gz"))
+        list(Reader(UnpackedFile(file, "bomb.gz"), "bomb.gz"))

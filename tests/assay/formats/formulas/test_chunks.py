@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.errors import BadFile
 from assay.formats.documents.batch import AGAIN
 from assay.formats.documents.dump import Reader
-from assay.formats.documents.sources import BadFile, form_of
+from assay.formats.documents.sources import form_of
 from assay.formats.formulas.chunks import (
     COLUMNS,
     NO_CLOSE,
@@ -98,7 +99,7 @@ def test_index_of_empty_mathml_is_told_from_its_name() -> None:
             "index.tsv, line 1: the columns are id post formula; a formula index has id post_id",
         ),
         ("formula_id\tvisual_id_v2\tsha1\n", "the columns are formula_id visual_id_v2 sha1"),
-        ("1\t2\t3\n", "neither XML nor one JSON object a line nor a formula index"),
+        ("1\t2\t3\n", "neither XML nor one JSON object per line nor a formula index"),
         ("1\t2\t3\ttitle\tx\ty\tz\n", "neither XML nor"),
         ("A.1\tQ0\td\t1\t2.5\trun\n", "neither XML nor"),
     ],

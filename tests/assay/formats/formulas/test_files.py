@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.formats.documents.sources import BadFile
+from assay.errors import BadFile
 from assay.formats.formulas.chunks import NO_WIDTH
 from assay.formats.formulas.files import read_files, read_index
 from assay.formulas.columns import PLACES, Formulas

@@ -23,7 +23,7 @@ from assay.formats.qrels.exports import (
     code_names,
     of_topics,
     package,
-    split_by_lot,
+    split_at_random,
     split_given,
     zipped,
 )
@@ -83,7 +83,7 @@ def test_a_package_has_a_readme_and_checksums_that_hold(tmp_path: Path) -> None:
         "- From a test.",
         "4 topics, 5 lines.",
         "| 3 | 1 |",
-        "pooled and got no grade",
+        "pooled and has no grade",
     ):
         assert said in readme
     for name, content in files.items():
@@ -108,19 +108,19 @@ def test_given_topics_are_the_test_topics() -> None:
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.25, 0.5, 0.75]))
-def test_a_split_by_lot_parts_the_topics_and_loses_no_line(seed: int, share: float) -> None:
-    train, test = split_by_lot(small(), share, seed)
+def test_a_split_at_random_parts_the_topics_and_loses_no_line(seed: int, share: float) -> None:
+    train, test = split_at_random(small(), share, seed)
 
     assert len(test.topics) == round(share * 4)
     assert not set(train.topics) & set(test.topics)
     assert sorted(format_qrels(train).splitlines() + format_qrels(test).splitlines()) == sorted(
         format_qrels(small()).splitlines()
     )
-    assert format_qrels(split_by_lot(small(), share, seed)[1]) == format_qrels(test)
+    assert format_qrels(split_at_random(small(), share, seed)[1]) == format_qrels(test)
 
 
 def test_every_topic_is_drawn_by_some_seed() -> None:
-    drawn = Counter(str(code) for seed in range(200) for code in split_by_lot(small(), 0.25, seed)[1].topics)
+    drawn = Counter(str(code) for seed in range(200) for code in split_at_random(small(), 0.25, seed)[1].topics)
 
     assert len(drawn) == 4
     assert min(drawn.values()) > 20
@@ -135,7 +135,7 @@ def test_a_split_that_cannot_be_is_refused(test: list[str]) -> None:
 @pytest.mark.parametrize("share", [0.0, 1.0, 0.01])
 def test_a_share_that_leaves_a_part_empty_is_refused(share: float) -> None:
     with pytest.raises(SplitError):
-        split_by_lot(small(), share, 1)
+        split_at_random(small(), share, 1)
 
 
 def test_topics_that_are_not_there_leave_nothing() -> None:
@@ -246,7 +246,7 @@ def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
         (["convert", "QRELS", "--topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
         (["convert", "QRELS", "--output", "THERE"], "File exists"),
         (["split", "QRELS", "--test-topics", "BROKEN", "--output", "OUT"], "the qrels have no topic no"),
-        (["split", "QRELS", "--test-share", "0.01", "--output", "OUT"], "leave a part empty"),
+        (["split", "QRELS", "--test-share", "0.01", "--output", "OUT"], "one part is empty"),
         (
             ["convert", "QRELS", "--topics", "CUT", "--output", "OUT"],
             "cut.gz: The gz file is damaged or cut off",
@@ -318,7 +318,7 @@ def test_the_command_needs_no_settings(qrels: str, tmp_path: Path) -> None:
         "-X",
         "importtime",
         "-m",
-        "scoring",
+        "assay",
         "qrels",
         "convert",
         qrels,

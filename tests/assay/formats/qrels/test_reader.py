@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.formats.qrels.fast import read_quickly
+from assay.formats.qrels.fast import read_fast_path
 from assay.formats.qrels.reader import (
     QrelsColumns,
     QrelsError,
-    _parse_patiently,
+    _read_slow_path,
     columns_from,
     format_qrels,
     parse_qrels,
@@ -68,12 +68,12 @@ def test_a_grade_may_be_written_in_several_ways(written: str, grade: int) -> Non
     [
         ("1.5", "line 1: grade 1.5 is a fraction; grades are whole numbers"),
         ("0.33333", "line 1: grade 0.33333 is a fraction; grades are whole numbers"),
-        ("high", "line 1: grade 'high' is no whole number"),
-        ("nan", "line 1: grade 'nan' is no whole number"),
-        ("1e2", "line 1: grade '1e2' is no whole number"),
+        ("high", "line 1: grade 'high' is not a whole number"),
+        ("nan", "line 1: grade 'nan' is not a whole number"),
+        ("1e2", "line 1: grade '1e2' is not a whole number"),
         ("40000", "line 1: grade 40000 is out of range; grades from -999 to 999 are accepted"),
-        ("99999999999999999999", "line 1: grade '99999999999999999999' is no whole number"),
-        ("٣", "line 1: grade '٣' is no whole number"),
+        ("99999999999999999999", "line 1: grade '99999999999999999999' is not a whole number"),
+        ("٣", "line 1: grade '٣' is not a whole number"),
     ],
 )
 def test_any_other_grade_is_refused(written: str, complaint: str) -> None:
@@ -92,10 +92,10 @@ def test_every_complaint_has_its_line() -> None:
     assert complaints(text) == [
         "line 2: expected 4 columns (topic, 0, docno, grade), got 3",
         "line 3: expected 4 columns (topic, 0, docno, grade), got 5",
-        "line 4: document x of topic A.1 stands in line 1 already",
+        "line 4: document x of topic A.1 is already in line 1",
         "line 5: the topic is not UTF-8",
         "line 6: the docno is not UTF-8",
-        "line 7: the docno holds a NUL byte",
+        "line 7: the docno contains a NUL byte",
         "line 8: the topic has 101 bytes; at most 100 are accepted",
         "line 9: the docno has 401 bytes; at most 400 are accepted",
     ]
@@ -112,7 +112,7 @@ def test_complaints_are_counted_beyond_the_first_hundred() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"\n\r\n  \n", b"\xef\xbb\xbf"])
 def test_a_file_without_lines_is_refused(text: bytes) -> None:
-    assert complaints(text) == ["the file holds no qrels; expected lines of topic, 0, docno, grade"]
+    assert complaints(text) == ["the file contains no qrels; expected lines of topic, 0, docno, grade"]
 
 
 def test_a_file_in_utf_16_is_refused_as_such() -> None:
@@ -183,20 +183,20 @@ def test_the_quick_reader_gives_what_the_patient_one_gives_or_nothing(
 ) -> None:
     text = "".join(blank.join(line) + end for line in lines).encode()
 
-    quick = read_quickly(text)
+    quick = read_fast_path(text)
 
     if quick is not None:
-        assert rows(QrelsColumns(*quick)) == rows(_parse_patiently(text))
+        assert rows(QrelsColumns(*quick)) == rows(_read_slow_path(text))
 
 
-def test_regular_qrels_are_read_quickly(data: Path) -> None:
+def test_regular_qrels_are_read_fast_path(data: Path) -> None:
     for path in sorted((data / "arqmath" / "qrels").iterdir()):
         text = path.read_bytes()
 
-        quick = read_quickly(text)
+        quick = read_fast_path(text)
 
         assert quick is not None, path.name
-        assert rows(QrelsColumns(*quick)) == rows(_parse_patiently(text))
+        assert rows(QrelsColumns(*quick)) == rows(_read_slow_path(text))
 
 
 def test_a_line_that_begins_with_a_cross_is_a_comment_as_in_trec_eval() -> None:
@@ -221,10 +221,10 @@ def test_a_table_is_refused_by_line() -> None:
     text = 'topic,docno,grade\nA.1,9,3\nA.1,9,2\nA.1,10\nA.1,"a b",1\nA.1,,1\nA.1,12,1.5\nA.1,13,high\n'
 
     assert complaints(text.encode()) == [
-        "line 3: document 9 of topic A.1 stands in line 2 already",
+        "line 3: document 9 of topic A.1 is already in line 2",
         "line 4: expected 3 columns as in the header, got 2",
-        "line 5: topic, docno and grade are words: not empty, and without white space",
-        "line 6: topic, docno and grade are words: not empty, and without white space",
+        "line 5: topic, docno and grade must be words: not empty, without white space",
+        "line 6: topic, docno and grade must be words: not empty, without white space",
         "line 7: grade 1.5 is a fraction; grades are whole numbers",
         "line 8: grade 'high' is no whole number",
     ]
@@ -234,9 +234,9 @@ def test_a_table_is_refused_by_line() -> None:
     ("text", "complaint"),
     [
         (b"topic,docno,grade\nA.1,\xff,1\n", "line 2: the line is not UTF-8"),
-        (b'topic,docno,grade\nA.1,"x,1\n', "line 2: no row of a table: unexpected end of data"),
-        (b"topic,docno,grade\n", "the file holds no qrels; expected lines of topic, 0, docno, grade"),
-        (b"topic,docno,grade\nA.1,a\0b,1\n", "line 2: the docno holds a NUL byte"),
+        (b'topic,docno,grade\nA.1,"x,1\n', "line 2: not a row of a table: unexpected end of data"),
+        (b"topic,docno,grade\n", "the file contains no qrels; expected lines of topic, 0, docno, grade"),
+        (b"topic,docno,grade\nA.1,a\0b,1\n", "line 2: the docno contains a NUL byte"),
     ],
 )
 def test_a_broken_table_is_refused(text: bytes, complaint: str) -> None:
@@ -262,13 +262,13 @@ def test_fractions_are_scaled_where_that_is_asked_for(written: str, scale: int, 
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        ("0.5", "grade 0.5 times 3 is 1.5, no whole number"),
-        ("0.7", "grade 0.7 times 3 is 2.1, no whole number"),
-        ("-0.5", "grade -0.5 times 3 is -1.5, no whole number"),
+        ("0.5", "grade 0.5 times 3 is 1.5, not a whole number"),
+        ("0.7", "grade 0.7 times 3 is 2.1, not a whole number"),
+        ("-0.5", "grade -0.5 times 3 is -1.5, not a whole number"),
         ("400", "grade 400 is out of range; grades from -999 to 999 are accepted"),
-        ("400.5", "grade 400.5 times 3 is 1201.5, no whole number"),
+        ("400.5", "grade 400.5 times 3 is 1201.5, not a whole number"),
         ("400.33333", "grade 400.33333 times 3 is out of range; grades up to 999 are accepted"),
-        ("1e2", "grade '1e2' is no whole number"),
+        ("1e2", "grade '1e2' is not a whole number"),
     ],
 )
 def test_what_is_no_whole_number_even_so_is_refused(written: str, complaint: str) -> None:

@@ -36,7 +36,7 @@ def test_citations_that_tie_stay_in_the_order_of_the_file() -> None:
 
     assert [one[-5:] for one in taken(checked).docno[:3].tolist()] == [b":0:20", b"10:20", b"20:20"]
     (ties,) = checked.report.warnings
-    assert (ties.code, ties.accepted) == ("ties", "Ties stay in the order of the file.")
+    assert (ties.code, ties.accepted) == ("ties", "Ties keep the order of the file.")
 
 
 def test_passage_of_250_characters_is_taken_and_white_space_counts_once() -> None:

@@ -46,7 +46,7 @@ def test_posts_are_stored_with_the_columns() -> None:
 
 def test_patient_reader_keeps_the_same_posts(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = taken(check(formula_run(), FORMULAS))
-    monkeypatch.setattr("assay.formats.runs.text.read_regular", lambda *_: None)
+    monkeypatch.setattr("assay.formats.runs.text.read_fast_path", lambda *_: None)
 
     patient = taken(check(formula_run(), FORMULAS))
 
@@ -68,8 +68,8 @@ def test_header_of_a_run_of_formulas_is_skipped() -> None:
 def test_refusals_speak_of_formulas() -> None:
     (error,) = check(FORMULA_CASES["repeated formula"].make(), FORMULAS).report.errors
 
-    assert str(error) == "line 3: the formula stands in its topic already"
-    assert error.accepted == "Each formula once in a topic."
+    assert str(error) == "line 3: the topic already contains the formula"
+    assert error.accepted == "Each formula once per topic."
 
 
 def test_real_run_of_formulas_is_taken(data: Path) -> None:
@@ -92,7 +92,7 @@ def test_lines_of_trec_are_told_from_lines_of_formulas() -> None:
     (error,) = check(run_bytes(lines), FORMULAS).report.errors
 
     assert (error.code, error.n) == ("form", 4)
-    assert error.message == "the second column is the same in all lines, as in TREC's form"
+    assert error.message == "the second column is the same in all lines, as in the form of TREC"
 
 
 def test_one_formula_may_be_all_that_a_run_finds_for_its_topics() -> None:

@@ -17,7 +17,8 @@ from assay.formats.compression import Limits
 from assay.formats.reports import Report
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.reader import FORMS, CheckedRun, UnknownForm, check_run
+from assay.formats.runs.forms import FORMS, UnknownForm
+from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT
 from assay.protocols.loader import load_protocol
 from tests.helpers.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
@@ -130,7 +131,7 @@ def test_repeated_document_names_both_lines() -> None:
     (error,) = check(changed(3, "A.1\t101\t3\t9.5\trun-1")).report.errors
 
     assert error.lines[0].number == 3
-    assert error.lines[0].note == "101 of A.1 first stands in line 1"
+    assert error.lines[0].note == "101 of A.1 is first in line 1"
 
 
 def test_line_numbers_are_those_of_an_editor_for_every_line_end() -> None:
@@ -317,7 +318,7 @@ def test_ties_are_counted_and_ordered_by_docno_descending() -> None:
 
     assert [docno for _, docno, _, _ in rows(checked.columns)][:3] == [b"b", b"9", b"10"]
     (ties,) = checked.report.warnings
-    assert ties.message == "2 of 5 lines have the score of another line above them in their topic"
+    assert ties.message == "2 of 5 lines have the same score as a line above them in their topic"
 
 
 def test_minus_zero_ties_zero() -> None:
@@ -521,7 +522,7 @@ def fast_and_patient(monkeypatch: pytest.MonkeyPatch) -> Any:
     def both(data: bytes) -> tuple[CheckedRun, CheckedRun]:
         fast = check(data)
         with monkeypatch.context() as patch:
-            patch.setattr("assay.formats.runs.text.read_regular", lambda *_: None)
+            patch.setattr("assay.formats.runs.text.read_fast_path", lambda *_: None)
             return fast, check(data)
 
     return both

@@ -64,7 +64,7 @@ def test_more_than_ten_minutes_are_named() -> None:
     (error,) = check(b"T1 1\nT2 601\n").errors
 
     assert str(error) == "line 2: topic “T2” took 601 seconds"
-    assert error.accepted == "At most 600 seconds a topic."
+    assert error.accepted == "At most 600 seconds per topic."
     assert error.lines[0].text == "T2 601"
 
 

@@ -1,0 +1,61 @@
+"""The words of a run: what counts as a name, a rank and a score, in lines and in XML."""
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.formats.reports import Tally
+
+MAX_DOCNO = 400  # bytes
+MAX_NAME = 100  # bytes of a topic's code or a tag
+RANK = re.compile(rb"[+-]?[0-9]{1,9}")
+SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+# No-break space, soft hyphen, zero-width and direction marks, word joiner, a byte-order mark inside the text.
+INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xef\xbb\xbf")
+
+
+def score_of(word: bytes, number: int, tally: Tally) -> float | None:
+    """The score that a word writes; None, and an error in the tally, if it writes none."""
+    if SCORE.fullmatch(word):
+        value = float(word)
+        if math.isfinite(value):
+            return value
+    hint = " (use a point, not a comma)" if re.fullmatch(rb"[+-]?[0-9]+,[0-9]+", word) else ""
+    tally.error(
+        "score",
+        f"score {quoted(word)} is not a finite number{hint}",
+        "A decimal number such as 12.5, -3 or 1.2e-4.",
+        number,
+        others="other scores that are not finite numbers",
+    )
+    return None
+
+
+def rank_of(word: bytes, number: int, tally: Tally) -> int:
+    """The rank that a word writes; 0, and an error in the tally, if it writes none."""
+    if RANK.fullmatch(word):
+        return int(word)
+    tally.error(
+        "rank",
+        f"rank {quoted(word)} is not a whole number of at most nine digits",
+        "1, 2, 3, … in the order of the scores.",
+        number,
+        is_repairable=True,
+        others="other ranks that are not whole numbers",
+    )
+    return 0
+
+
+def quoted(word: bytes) -> str:
+    """A word as a message quotes it, cut to 40 bytes."""
+    text = word[:40].decode("utf-8", "replace")
+    return f"“{text}…”" if len(word) > 40 else f"“{text}”"
+
+
+def byte_strings(words: Sequence[bytes]) -> NDArray[np.bytes_]:
+    """Words as an array, which may be empty."""
+    return np.array(words, dtype=np.bytes_) if words else np.empty(0, dtype="S1")
