@@ -139,6 +139,7 @@ def _fork(
     if child:
         os.close(sink)
         return child, source
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the copy without a traceback
     status = 1
     try:
         outcomes = _take_items(work, items, queue, refusals, is_needed=lambda: os.getppid() == parent)

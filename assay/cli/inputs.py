@@ -1,4 +1,4 @@
-"""What the commands of analysis share: arguments, reading of qrels and runs, and the scores by topic of all runs."""
+"""What the commands that analyze runs share: options, qrels and runs, and the scores of all runs by topic."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -10,8 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from assay.cli.options import (
+    RUN_FILE,
+    add_average,
+    add_level,
+    add_measures,
+    add_protocol,
+    add_qrels,
+    add_seed,
+    positive,
+    share,
+)
+from assay.cli.tables import add_table_options
 from assay.cli.units import add_unit_arguments, read_units
-from assay.evaluation.files import STDIN, InputError, names, read_qrels, read_run
+from assay.errors import InputError
+from assay.evaluation.files import STDIN, names, read_qrels, read_run
 from assay.evaluation.protocol_rules import measures_of
 from assay.evaluation.units import Units
 from assay.formats.qrels.reader import QrelsColumns
@@ -24,97 +37,53 @@ from assay.protocols.schema import Average, Protocol
 
 Item = TypeVar("Item")
 
-SEED = 1
 
-
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """Protocol, qrels, measures, and how to print."""
-    parser.add_argument(
-        "--protocol", required=True, help="slug of a shipped protocol, or path of a .toml file"
-    )
-    parser.add_argument(
-        "--qrels", required=True, help="qrels file: topic, 0, docno, grade; - for standard input"
-    )
-    parser.add_argument(
-        "--measure",
-        action="append",
-        default=[],
-        metavar="M",
-        help="a measure instead of the protocol's, such as \"nDCG'\"; may be given several times",
-    )
-    parser.add_argument(
-        "--average",
-        choices=["judged", "common"],
-        help="topics compared on: all of the qrels, a missing one counting 0, or those alone that every run has "
-        "(default: as the protocol says)",
-    )
-    parser.add_argument(
-        "--level",
-        type=positive,
-        help="grade from which a document counts as relevant (default: the protocol's)",
-    )
+def add_scoring_options(parser: argparse.ArgumentParser) -> None:
+    """Add protocol, qrels, measures, units, and how to print."""
+    add_protocol(parser)
+    add_qrels(parser)
+    add_measures(parser)
+    add_average(parser, "the topics that every run has")
+    add_level(parser)
     add_unit_arguments(parser)
-    add_printing(parser)
+    add_table_options(parser)
 
 
-def add_printing(parser: argparse.ArgumentParser) -> None:
-    """Form of the output, and progress."""
-    parser.add_argument("--format", choices=["tsv", "json"], default="tsv")
-    parser.add_argument("--table", metavar="NAME", help="print this table only")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Add the run files."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN_FILE)
 
 
-def add_lots(parser: argparse.ArgumentParser) -> None:
-    """What is drawn, and by which seed."""
-    parser.add_argument("--seed", type=seed, default=SEED, help=f"of all lots drawn (default: {SEED})")
+def add_random_options(parser: argparse.ArgumentParser) -> None:
+    """Add the seed, and the sizes of randomization tests and the bootstrap."""
+    add_seed(parser)
     parser.add_argument(
         "--permutations",
         type=positive,
         default=10_000,
         metavar="N",
-        help="of randomization tests (default: 10000)",
+        help="number of permutations of a randomization test (default: 10000)",
     )
     parser.add_argument(
-        "--resamples", type=positive, default=10_000, metavar="N", help="of the bootstrap (default: 10000)"
+        "--resamples",
+        type=positive,
+        default=10_000,
+        metavar="N",
+        help="number of resamples of the bootstrap (default: 10000)",
     )
     parser.add_argument(
         "--alpha",
         type=share,
         default=0.05,
-        help="of the tests, and 1 - level of the intervals (default: 0.05)",
+        help="significance level of tests; intervals have the level 1 - ALPHA (default: 0.05)",
     )
-
-
-def positive(text: str) -> int:
-    """A whole number from 1."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10**7:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10000000")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    """A whole number from 0."""
-    if not text.isascii() or not text.isdigit() or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 - 1")
-    return int(text)
-
-
-def share(text: str) -> float:
-    """A number between 0 and 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
-    return value
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Everything that an analysis of runs starts from. Arrays of runs are in the order of `names`.
+    """The inputs of an analysis of runs. Arrays of runs are in the order of `names`.
 
-    `rows` are the runs as their files have them; `runs` are made of the units that are scored.
+    `rows` are the runs as in their files; `runs` consist of the units that are scored.
     """
 
     protocol: Protocol
@@ -140,19 +109,19 @@ class Inputs:
 
     @cached_property
     def is_counted(self) -> NDArray[np.bool_]:
-        """(topics of the qrels,) those that runs are compared on.
+        """(topics of the qrels,) whether runs are compared on the topic.
 
         Raises
         ------
         InputError
-            There is none: no topic of the qrels is in every run.
+            No topic of the qrels is in every run.
         """
         counted = np.ones(self.judged.n_topics, dtype=np.bool_)
         for scores in self._scored:
             counted &= scores.averaged(self.average)
         if not counted.any():
             raise InputError(
-                "no topic of the qrels is in every run; --average judged counts a missing one as 0"
+                "no topic of the qrels is in every run; --average judged counts a missing topic as 0"
             )
         return counted
 
@@ -169,70 +138,56 @@ class Inputs:
 
 
 def read_inputs(arguments: argparse.Namespace, paths: Sequence[str]) -> Inputs:
-    """Read what the arguments name.
+    """Read the files that the arguments name.
 
     Raises
     ------
     InputError
-        A file cannot be used, or a measure is no mean over topics.
-    ProtocolError, MeasureError, NotComputed, UnknownForm
-        Protocol or measures cannot be used.
+        A file, the protocol or a measure cannot be used.
     """
-    check_runs(paths)
+    repeated = {path for path in paths if paths.count(path) > 1}
+    if repeated:
+        raise InputError(f"{min(repeated)}: the run is given twice; give each run once")
     if [arguments.qrels, *paths].count(STDIN) > 1:
-        raise InputError("standard input (-) can be read once only")
+        raise InputError("standard input (-) can be read only once")
     protocol = load_protocol(arguments.protocol)
-    called = names(paths)
-    return inputs_of(arguments, protocol, list(called.values()), list(called))
+    run_names = names(paths)
+    return inputs_of(arguments, protocol, list(run_names.values()), list(run_names))
 
 
 def inputs_of(
-    arguments: argparse.Namespace, protocol: Protocol, called: list[str], paths: Sequence[str]
+    arguments: argparse.Namespace, protocol: Protocol, run_names: list[str], paths: Sequence[str]
 ) -> Inputs:
-    """The same, with names of the runs and a protocol that is read already."""
-    measures = means_only(measures_of(protocol, arguments.measure))
+    """Read the files, with a protocol that is loaded and names of the runs that are known."""
+    measures = _only_means(measures_of(protocol, arguments.measure))
     units = read_units(arguments, protocol)
     qrels = read_qrels(arguments.qrels)
     rows = [read_run(path, protocol) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)]
     average = arguments.average or protocol.scoring.average
     level = arguments.level or protocol.scoring.relevant_from
-    return Inputs(protocol, qrels, called, rows, units, measures, average, level)
+    return Inputs(protocol, qrels, run_names, rows, units, measures, average, level)
 
 
-def check_runs(paths: Sequence[str]) -> None:
-    """Raises InputError if a run is named twice: it would be compared with itself."""
-    repeated = {path for path in paths if paths.count(path) > 1}
-    if repeated:
-        raise InputError(f"{min(repeated)}: named twice")
-
-
-def means_only(measures: Sequence[Measure]) -> list[Measure]:
-    """The measures, all of them means over topics: tests and intervals compare means.
-
-    Raises
-    ------
-    InputError
-        One is summed up otherwise.
-    """
+def _only_means(measures: Sequence[Measure]) -> list[Measure]:
     for measure in measures:
         if FAMILIES[measure.family].summary != "mean":
-            raise InputError(f"{measure} is no mean over topics; tests and intervals compare means alone")
+            raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
     return list(measures)
 
 
-def bar(items: Sequence[Item], what: str, unit: str, *, is_quiet: bool) -> "tqdm[Item]":
-    """The items, with a bar on a terminal."""
-    return tqdm(items, desc=what, unit=unit, disable=is_quiet or None, leave=False)
+def bar(items: Sequence[Item], label: str, unit: str, *, is_quiet: bool) -> "tqdm[Item]":
+    """The items, with a progress bar on a terminal."""
+    return tqdm(items, desc=label, unit=unit, disable=is_quiet or None, leave=False)
 
 
-def steps(what: str, *, is_quiet: bool) -> Callable[[int, int], None]:
-    """A bar on a terminal that a kernel moves: what is done, of how much."""
-    shown = tqdm(desc=what, disable=is_quiet or None, leave=False)
+def steps(label: str, *, is_quiet: bool) -> Callable[[int, int], None]:
+    """A progress bar on a terminal that a kernel moves: steps done, and steps in total."""
+    progress = tqdm(desc=label, disable=is_quiet or None, leave=False)
 
     def move(done: int, total: int) -> None:
-        shown.total = total
-        shown.update(done - shown.n)
+        progress.total = total
+        progress.update(done - progress.n)
         if done >= total:
-            shown.close()
+            progress.close()
 
     return move

@@ -1,7 +1,7 @@
-"""The command `assay`: one subcommand for each thing that can be done with files alone.
+"""The command `assay`: one subcommand for each task that needs only files.
 
-A subcommand is a module of `assay.cli.commands` with `add_arguments`, `run` and `EXAMPLE`. Only the module that is
-asked for is imported: loading all of them would take longer than most commands.
+A subcommand is a module of `assay.cli.commands` with `add_arguments`, `run` and `EXAMPLE`. Only the module of the
+subcommand that the user calls is imported: to import all of them would take longer than most commands run.
 """
 
 import argparse
@@ -9,15 +9,17 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
-from assay.cli.console import print_any_name
+from assay.cli.options import Parser
+from assay.errors import AssayError
 
 COMMANDS = {
-    "check": "check run files and name everything that is wrong with them",
-    "pool": "build the pool of the runs of a manifest",
-    "preview": "show the size of a pool, and the hours of judging, at each depth",
-    "evaluate": "score runs against qrels",
-    "qrels": "convert qrels, split them, or remove names from judgments",
+    "check": "check run files and list everything that is wrong with them",
+    "pool": "build the pool of the runs in a manifest",
+    "preview": "show the size of the pool and the hours of judging at every depth",
+    "evaluate": "score runs with qrels",
+    "qrels": "convert qrels, split them by topic, or remove names from judgments",
     "agreement": "measure how far assessors agree",
     "tiers": "rank runs, with confidence intervals and tiers",
     "compare": "compare two runs topic by topic",
@@ -25,50 +27,73 @@ COMMANDS = {
     "report": "print the tables of a lab overview",
     "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",
     "slt": "print the SLT string of each formula",
-    "cluster": "give formulas that look alike one visual id",
+    "cluster": "give formulas that look the same one visual id",
     "protocol": "list, show or check protocols",
     "completion": "print the completion script of a shell",
 }
 EPILOG = """\
 examples:
-  assay check --protocol arqmath-2021-task1 run.tsv
-  assay evaluate --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv
+  assay check --protocol arqmath-2020-task1 --topics topics.txt runs/abacus.tsv
+  assay evaluate --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv
   assay COMMAND --help
 
-exit status: 0 success, 1 a run has errors, 2 a file or an option cannot be used"""
+exit status: 0 success, 1 a run has errors, 2 a file or an option cannot be used, 130 interrupted"""
+INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 
-# OpenBLAS starts its threads when NumPy is loaded: a twentieth of a second, and hardly any work for them to do.
+# OpenBLAS starts its threads when NumPy is imported. That takes 50 ms, and the commands hardly use them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit status."""
-    print_any_name()
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["trec_eval"]:  # it has options of its own form, such as -l2
-        trec_eval = import_module("assay.trec_eval.command")
-        its_status: int = trec_eval.main(words[1:])
-        return its_status
+    if isinstance(
+        sys.stdout, TextIOWrapper
+    ):  # show the bytes of a file name that is not UTF-8, as stderr does
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        try:
+            return _run(sys.argv[1:] if argv is None else argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader closed the pipe, as head does; Python must not flush again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(words: Sequence[str]) -> int:
+    if words[:1] == ["trec_eval"]:  # it parses its own options, such as -l2
+        trec_eval_status: int = import_module("assay.trec_eval.command").main(words[1:])
+        return trec_eval_status
     name = _overview().parse_args(words[:1]).command
     command = import_module(f"assay.cli.commands.{name}")
-    parser = argparse.ArgumentParser(
-        prog=f"assay {name}",
-        description=command.__doc__,
-        epilog=f"example:\n  {command.EXAMPLE}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(f"assay {name}", description=command.__doc__, example=command.EXAMPLE)
     command.add_arguments(parser)
-    status: int = command.run(parser.parse_args(words[1:]))
+    arguments = parser.parse_args(words[1:])
+    try:
+        status: int = command.run(arguments)
+    except BrokenPipeError:
+        raise
+    except (AssayError, OSError) as error:
+        print_error(f"assay {name}", error)
+        return 2
     return status
 
 
-def _overview() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="assay",
-        description="Check and pool runs, score them, and analyze test collections. No database is needed.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def print_error(command: str, error: Exception) -> None:
+    """Print what is wrong on standard error, with the name of the file if it cannot be read."""
+    message = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        message = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    for line in message.splitlines():
+        print(f"{command}: {line}", file=sys.stderr)  # noqa: T201
+
+
+def _overview() -> Parser:
+    description = "Check and pool runs, score them, and analyze test collections. No database is needed."
+    parser = Parser("assay", description=description)
+    parser.epilog = EPILOG
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for name, summary in COMMANDS.items():
@@ -77,7 +102,7 @@ def _overview() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Prints the version; it is looked up only when asked for."""
+    """Print the version, which is imported only now."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         parser.exit(message=f"assay {import_module('assay.version').VERSION}\n")

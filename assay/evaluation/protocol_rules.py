@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from assay.errors import InputError
 from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Protocol
 
 
-class NotComputed(ValueError):
+class NotComputed(InputError):
     """A protocol whose scores cannot be computed from what was given: slug, key, and what is wanted."""
 
 

@@ -1,110 +1,123 @@
-"""Give formulas that look alike one visual id, as TSV: formula id, visual id.
+"""Give formulas that look the same one visual id, as TSV: formula id, visual id.
 
-Where an index gives ids, they are kept; disagreements between ids and strings are reported.
+Ids that an index has are kept. The command reports where ids and SLT strings disagree.
 """
 
 import argparse
-import csv
 from pathlib import Path
 
 import numpy as np
 
-from assay.cli.formula_output import Unusable, add_output, each, output, tell
-from assay.cli.formula_output import run as run_command
+from assay.cli.formulas import add_work_options, note, opened_output, results, write_tsv
+from assay.errors import InputError
 from assay.formats.formulas.files import read_index
 from assay.formats.formulas.work import keys_of
 from assay.formulas.visual_ids import Disagreement, Keys, Report, id_order, report, visual_ids
 
-EXAMPLE = "assay cluster latex_representation_v3/ slt_representation_v3/ --output ids.tsv"
-EXAMPLES = 10  # disagreements that are named on the terminal; a file takes them all
-COLUMNS = ("visual_id", "ids_of_string", "strings_of_id", "formulae", "first_formula", "representation")
+EXAMPLE = "assay cluster formulas-latex.tsv formulas-slt.tsv --output ids.tsv"
+N_SHOWN = 10  # disagreements that are printed; a file gets all of them
+HEADER = ("formula_id", "visual_id")
+REPORT_HEADER = (
+    "visual_id",
+    "ids_of_string",
+    "strings_of_id",
+    "formulae",
+    "first_formula",
+    "representation",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `assay cluster`."""
     parser.add_argument(
         "files",
         nargs="+",
         type=Path,
         metavar="INDEX",
-        help="formula indexes of LaTeX and of Presentation MathML, folders of them, or TSV with columns id, latex, "
-        "mathml",
+        help="formula index in LaTeX or Presentation MathML, folder of indexes, or TSV with the columns id, latex, "
+        "mathml; plain, gz, xz or zip",
     )
     parser.add_argument(
         "--ids",
         type=Path,
         metavar="MAP",
-        help="TSV of formula id and visual id: ids to keep, before those of an index",
+        help="TSV of formula id and visual id: ids to keep, in preference to those of an index",
     )
-    parser.add_argument("--anew", action="store_true", help="make all ids anew, whatever the files give")
+    parser.add_argument("--anew", action="store_true", help="replace all ids that the files have")
     parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="write where given ids and strings disagree, as TSV"
+        "--report", type=Path, metavar="FILE", help="write as TSV where given ids and SLT strings disagree"
     )
-    add_output(parser)
+    add_work_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the ids; 2 if a file cannot be used."""
-    return run_command("cluster", cluster_files, arguments)
-
-
-def cluster_files(options: argparse.Namespace) -> None:
-    """Print the visual id of each formula, and say where ids and strings disagree."""
-    found: dict[str, tuple[bytes, bytes, str]] = {}
-    for rows in each(keys_of, options.files, options.processes):
-        for code, slt, latex, visual in rows:
-            old = found.get(code, (b"", b"", ""))  # what another file says of it
-            found[code] = (slt or old[0], latex or old[1], visual or old[2])
-    if not found:
-        raise Unusable("no file holds a formula")
-    keys = Keys.of((code, *said) for code, said in found.items())
-    keys = _with_ids(keys, options.ids, is_anew=options.anew)
+    keys = _with_given_ids(_read_keys(arguments), arguments.ids, is_anew=arguments.anew)
     visuals = visual_ids(keys)
-    with output(options.output) as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(("formula_id", "visual_id"))
-        order = id_order(keys.formula)
-        pairs = zip(keys.formula[order].tolist(), visuals[order].tolist(), strict=True)
-        writer.writerows((code.decode(), visual.decode()) for code, visual in pairs)
-    _report(keys, report(keys), options.report)
-    n_distinct, without = len(np.unique(visuals[visuals != b""])), int((visuals == b"").sum())
-    tell(f"{len(keys):,} formulas, {n_distinct:,} of them visually distinct; {without:,} without an id")
+    order = id_order(keys.formula)
+    pairs = zip(keys.formula[order].tolist(), visuals[order].tolist(), strict=True)
+    with opened_output(arguments.output) as file:
+        write_tsv(file, [HEADER])
+        write_tsv(file, ((code.decode(), visual.decode()) for code, visual in pairs))
+    _print_report(keys, report(keys), arguments)
+    n_distinct, n_without = len(np.unique(visuals[visuals != b""])), int((visuals == b"").sum())
+    summary = f"{len(keys):,} formulas, {n_distinct:,} of them visually distinct; {n_without:,} without an id"
+    note(summary, arguments)
+    return 0
 
 
-def _with_ids(keys: Keys, path: Path | None, *, is_anew: bool) -> Keys:
-    """The keys with the ids that are to be kept."""
+def _read_keys(arguments: argparse.Namespace) -> Keys:
+    """The keys of each formula. If several files have a formula, a later file completes and replaces an earlier one."""
+    by_code: dict[str, tuple[bytes, bytes, str]] = {}
+    for rows in results(keys_of, arguments.files, arguments):
+        for code, slt, latex, visual in rows:
+            earlier = by_code.get(code, (b"", b"", ""))
+            by_code[code] = (slt or earlier[0], latex or earlier[1], visual or earlier[2])
+    if not by_code:
+        raise InputError("the input contains no formula")
+    return Keys.of((code, *keys) for code, keys in by_code.items())
+
+
+def _with_given_ids(keys: Keys, path: Path | None, *, is_anew: bool) -> Keys:
+    """The keys with the ids to keep: those of the map at `path`, then those of the files."""
     kept = np.zeros(len(keys), dtype="S1") if is_anew else keys.kept
     if path is not None:
-        known = read_index(path)
-        rows = known.rows(keys.formula)
-        told = np.append(known.visual, b"")[rows]  # -1 is the last: of an unknown formula nothing is told
-        kept = np.where(told != b"", told, kept)
+        id_map = read_index(path)
+        mapped = np.append(id_map.visual, b"")[id_map.rows(keys.formula)]  # row -1, empty: not in the map
+        kept = np.where(mapped != b"", mapped, kept)
     return Keys(keys.formula, keys.slt, keys.latex, kept)
 
 
-def _report(keys: Keys, found: Report, path: Path | None) -> None:
-    """Say where given ids and strings disagree: some on the terminal, all of them in the file."""
-    if path is not None:
-        rows = (_row(keys, one) for one in found.details)
-        with output(path) as file:
-            csv.writer(file, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows])
-    if not found.details:
+def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> None:
+    """Report where given ids and strings disagree: the first on the terminal, all of them in the file."""
+    rows = [_row(keys, disagreement) for disagreement in report.details]
+    if arguments.report is not None:
+        with opened_output(arguments.report) as file:
+            write_tsv(file, [REPORT_HEADER, *rows])
+    if not rows:
         return
-    tell(
-        f"ids and strings disagree on {found.n_formulas:,} formulas: {found.split_ids:,} ids with several SLT strings, "
-        f"{found.shared_strings:,} SLT strings with several ids, "
-        f"{found.shared_latex:,} LaTeX without a string with several ids"
+    summary = (
+        f"ids and strings disagree on {report.n_formulas:,} formulas: "
+        f"{report.split_ids:,} ids with several SLT strings, "
+        f"{report.shared_strings:,} SLT strings with several ids, "
+        f"{report.shared_latex:,} LaTeX without a string with several ids"
     )
-    for one in found.details[:EXAMPLES]:
-        visual, n_ids, n_strings, n, first, what = _row(keys, one)
-        tell(
-            f"  id {visual}, {n} formulas such as {first}: the {what} has {n_ids} ids, the id {n_strings} strings"
+    note(summary, arguments)
+    for visual, n_ids, n_strings, n, first, representation in rows[:N_SHOWN]:
+        formulas = f"{n} formulas such as {first}"
+        note(
+            f"  id {visual}, {formulas}: the {representation} has {n_ids} ids, the id {n_strings} strings",
+            arguments,
         )
-    if len(found.details) > EXAMPLES and path is None:
-        tell(f"  and {len(found.details) - EXAMPLES:,} more; --report FILE takes them all")
+    if len(rows) > N_SHOWN and arguments.report is None:
+        note(f"  and {len(rows) - N_SHOWN:,} more; --report FILE writes all of them", arguments)
 
 
-def _row(keys: Keys, one: Disagreement) -> tuple[str, int, int, int, str, str]:
-    """A disagreement in the order of `COLUMNS`."""
-    first = keys.formula[one.row].decode()
-    return one.visual.decode(), one.n_ids, one.n_strings, one.n, first, "SLT" if one.is_slt else "LaTeX"
+def _row(keys: Keys, disagreement: Disagreement) -> tuple[str, int, int, int, str, str]:
+    """A disagreement in the order of `REPORT_HEADER`."""
+    return (
+        disagreement.visual.decode(),
+        disagreement.n_ids,
+        disagreement.n_strings,
+        disagreement.n,
+        keys.formula[disagreement.row].decode(),
+        "SLT" if disagreement.is_slt else "LaTeX",
+    )

@@ -1,11 +1,12 @@
-"""Two runs compared: their difference by topic, whether it can be told from chance, and how alike their lists are."""
+"""Compare two runs: their difference by topic, its significance, and how similar their rankings are."""
 
 import argparse
 
 import numpy as np
 
-from assay.cli.inputs import Inputs, add_common, add_lots, read_inputs, share
-from assay.cli.output import run_command
+from assay.cli.inputs import Inputs, add_random_options, add_scoring_options, read_inputs
+from assay.cli.options import RUN_FILE, share
+from assay.cli.tables import print_tables
 from assay.evaluation.scores import ALL
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
@@ -13,53 +14,48 @@ from assay.statistics.rank_correlation import Overlap, overlap_of_runs
 from assay.statistics.significance import paired_t, randomization, t_statistics
 from assay.tables import Cell, Table
 
-EXAMPLE = "assay compare --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv"
+EXAMPLE = "assay compare --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `compare`."""
-    add_common(parser)
-    add_lots(parser)
+    add_scoring_options(parser)
+    add_random_options(parser)
     parser.add_argument(
         "--persistence",
         type=share,
         default=0.9,
         metavar="P",
-        help="of rank-biased overlap: how likely a reader goes on to the next rank (default: 0.9)",
+        help="persistence of rank-biased overlap: the probability that a reader goes to the next rank (default: 0.9)",
     )
-    parser.add_argument("runs", nargs=2, metavar="RUN", help="two run files, plain, gz, xz or zip")
+    parser.add_argument("runs", nargs=2, metavar="RUN", help=RUN_FILE)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the comparison."""
-    return run_command("compare", _tables, arguments)
-
-
-def _tables(arguments: argparse.Namespace) -> list[Table]:
     inputs = read_inputs(arguments, arguments.runs)
     overlap = overlap_of_runs(*inputs.runs, p=arguments.persistence)
     first, second = inputs.names
-    return [
+    tables = [
         Table(
             "summary",
-            f"{first} and {second} by the mean; intervals and p-values of the difference, seed {arguments.seed}",
+            f"means of {first} and {second}; intervals and p-values of the difference, seed {arguments.seed}",
             ("measure", "topics", "first", "second", "mean_first", "mean_second", "difference", "low", "high",
              "wins", "ties", "losses", "t", "p_t", "p_randomisation"),
             [_summary(inputs, measure, arguments) for measure in inputs.measures],
         ),
         Table(
             "overlap",
-            f"rank-biased overlap of the two lists, p = {arguments.persistence:g}: sure, what is open, best guess",
+            f"rank-biased overlap of the runs, p = {arguments.persistence:g}: lower bound, residual, point estimate",
             ("topic", "minimum", "residual", "extrapolated"),
             _overlap_rows({code: overlap[code] for code in overlap if code in set(inputs.topics)}),
         ),
         Table(
             "topics",
-            f"values by topic: first {first}, second {second}; a positive difference is for the first",
+            f"values by topic: first {first}, second {second}; a positive difference favors the first",
             ("measure", "topic", "first", "second", "difference"),
             [row for measure in inputs.measures for row in _topic_rows(inputs, measure)],
         ),
     ]  # fmt: skip
+    return print_tables(tables, arguments)
 
 
 def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) -> tuple[Cell, ...]:
@@ -68,7 +64,7 @@ def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) ->
     interval = bootstrap(
         differences, seed=arguments.seed, level=1 - arguments.alpha, n_resamples=arguments.resamples
     )
-    drawn = randomization(scores, n_permutations=arguments.permutations, seed=arguments.seed)
+    permuted = randomization(scores, n_permutations=arguments.permutations, seed=arguments.seed)
     is_tied = np.isclose(differences, 0.0, atol=1e-12)
     wins = int(((differences > 0) & ~is_tied).sum())
     ties = int(is_tied.sum())
@@ -85,7 +81,7 @@ def _summary(inputs: Inputs, measure: Measure, arguments: argparse.Namespace) ->
         scores.shape[1] - wins - ties,
         float(t_statistics(scores)[0, 1]),
         float(paired_t(scores).p[0, 1]),
-        float(drawn.p[0, 1]),
+        float(permuted.p[0, 1]),
     )
 
 
@@ -93,10 +89,10 @@ def _overlap_rows(overlap: dict[str, Overlap]) -> list[tuple[Cell, ...]]:
     if not overlap:
         return []
     means = np.mean(list(overlap.values()), axis=0).tolist()
-    return [(ALL, *means), *((code, *one) for code, one in overlap.items())]
+    return [(ALL, *means), *((code, *values) for code, values in overlap.items())]
 
 
 def _topic_rows(inputs: Inputs, measure: Measure) -> list[tuple[Cell, ...]]:
     scores = inputs.scores(measure)
     pairs = zip(inputs.topics, *scores.tolist(), strict=True)
-    return [(str(measure), topic, one, other, one - other) for topic, one, other in pairs]
+    return [(str(measure), topic, first, second, first - second) for topic, first, second in pairs]

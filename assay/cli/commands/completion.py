@@ -5,78 +5,78 @@ fish: `assay completion fish > ~/.config/fish/completions/assay.fish`.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from assay.cli.main import COMMANDS
 
 EXAMPLE = "assay completion bash"
 
+# The array `words` has the options and actions of the command; a word that is not an option may also be a file.
 BASH = """\
 _assay() {{
-    local current=${{COMP_WORDS[COMP_CWORD]}} words=""
+    local current=${{COMP_WORDS[COMP_CWORD]}} words
+    COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         words="{commands}"
     else
         case "${{COMP_WORDS[1]}}" in
 {cases}
         esac
+        case "$current" in
+            -*) ;;
+            *) COMPREPLY=($(compgen -f -- "$current")) ;;
+        esac
     fi
-    case "$current" in
-        -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
-        *) if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "$words" -- "$current"));
-           else COMPREPLY=($(compgen -W "${{words//--[a-z-]*}}" -- "$current") $(compgen -f -- "$current")); fi ;;
-    esac
+    COMPREPLY+=($(compgen -W "$words" -- "$current"))
 }}
 complete -o filenames -F _assay assay
 """
-ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
+ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `assay completion`."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to complete in")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script of a shell."""
+    words = {name: _words(name) for name in COMMANDS}
     if arguments.shell == "fish":
-        script = "\n".join(_fish())
+        script = "".join(f"{line}\n" for line in _fish(words))
     else:
-        cases = "\n".join(
-            f'            {name}) words="{" ".join(words)}" ;;' for name, words in _words().items()
-        )
-        bash = BASH.format(commands=" ".join(COMMANDS), cases=cases)
-        script = (ZSH if arguments.shell == "zsh" else "") + bash
-    print(script)  # noqa: T201
+        script = (ZSH if arguments.shell == "zsh" else "") + _bash(words)
+    print(script, end="")  # noqa: T201
     return 0
 
 
-def _fish() -> Iterator[str]:
+def _bash(words: Mapping[str, list[str]]) -> str:
+    cases = [f'            {name}) words="{" ".join(words[name])}" ;;' for name in words]
+    return BASH.format(commands=" ".join(words), cases="\n".join(cases))
+
+
+def _fish(words: Mapping[str, list[str]]) -> Iterator[str]:
     for name, summary in COMMANDS.items():
         about = summary.replace("'", "\\'")
         yield f"complete -c assay -n __fish_use_subcommand -a {name} -d '{about}'"
-    for name, words in _words().items():
-        for word in words:
+        for word in words[name]:
             option = f"-l {word.removeprefix('--')}" if word.startswith("--") else f"-a {word}"
             yield f"complete -c assay -n '__fish_seen_subcommand_from {name}' {option}"
 
 
-def _words() -> dict[str, list[str]]:
-    """The long options and the actions of each command."""
-    words = {}
-    for name in COMMANDS:
-        parser = argparse.ArgumentParser(prog=name)
-        if name != "trec_eval":  # its options have one letter
-            import_module(f"assay.cli.commands.{name}").add_arguments(parser)
-        words[name] = sorted(set(_of(parser)))
-    return words
+def _words(name: str) -> list[str]:
+    """The long options of a command, and its actions."""
+    parser = argparse.ArgumentParser()
+    if name != "trec_eval":  # its options have one letter
+        import_module(f"assay.cli.commands.{name}").add_arguments(parser)
+    return sorted(set(_words_of(parser)))
 
 
-def _of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of its options
+def _words_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:  # argparse has no public list of options
         yield from (option for option in action.option_strings if option.startswith("--"))
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for name, its_parser in action.choices.items():
+        if isinstance(action, argparse._SubParsersAction):
+            for name, subparser in action.choices.items():
                 yield name
-                yield from _of(its_parser)
+                yield from _words_of(subparser)
+        elif action.choices is not None and not action.option_strings:
+            yield from map(str, action.choices)

@@ -1,4 +1,4 @@
-"""What a lab's overview tells of qrels and runs: units a topic, rankings by topic label and by other qrels, curves."""
+"""Print the tables of a lab overview: units per topic, rankings by topic label and by other qrels, curves."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,42 +6,41 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.cli.inputs import Inputs, add_common, read_inputs
-from assay.cli.output import run_command
+from assay.cli.inputs import Inputs, add_runs, add_scoring_options, read_inputs
+from assay.cli.tables import print_tables
+from assay.errors import InputError
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from assay.evaluation.files import InputError, read_qrels, reason
-from assay.formats.documents.sources import BadFile
+from assay.evaluation.files import read_qrels
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.formats.topics.reader import read_labels, read_topics
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.protocols.measures import Measure
-from assay.statistics.side_by_side import SideBySide, by_label, side_by_side
-from assay.statistics.unit_counts import unit_counts
+from assay.statistics.qrels_summary import summarize_qrels
+from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
 from assay.tables import Cell, Table
 
-MOST_VALUES = 12  # a label with more of them is a name or a number of each topic
-QRELS, INSTANCES = "qrels", "instances"  # how the columns of --qrels and --instances are called
+MOST_VALUES = 12  # a label with more values does not group topics
+QRELS, INSTANCES = "qrels", "instances"  # names of --qrels and --instances in the output
 
-EXAMPLE = "assay report --protocol arqmath-2021-task1 --qrels qrels.txt run1.tsv run2.tsv"
+EXAMPLE = "assay report --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `report`."""
-    add_common(parser)
+    add_scoring_options(parser)
     parser.add_argument(
         "--labels",
         type=Path,
         metavar="FILE",
-        help="labels of topics: CSV, JSON, or topics as JSON lines; rankings by each value are compared",
+        help="labels of topics: CSV, JSON, or topics as XML or JSON lines; compares the rankings by each value",
     )
     parser.add_argument(
         "--label",
         action="append",
         default=[],
         metavar="NAME",
-        help="a label to report; may be given several times (default: all that are words)",
+        help="label to report; repeat it for more (default: all labels with a few values that are words)",
     )
     parser.add_argument(
         "--compare",
@@ -49,18 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=named_file,
         metavar="NAME=QRELS",
-        help="other qrels for the same runs, such as those of a group of judges; may be given several times",
+        help="other qrels for the same runs, such as those of a group of assessors; repeat it for more",
     )
     parser.add_argument(
         "--instances",
         metavar="QRELS",
-        help="qrels of formula instances: the same runs are also scored instance by instance",
+        help="qrels of formula instances: also score the same runs instance by instance",
     )
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, plain, gz, xz or zip")
+    add_runs(parser)
 
 
 def named_file(text: str) -> tuple[str, str]:
-    """`NAME=FILE` as an option of a command line."""
+    """Qrels with a name: `NAME=QRELS`."""
     name, equals, path = text.partition("=")
     if not equals or not name or not path:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=QRELS, such as students=qrels.txt")
@@ -68,46 +67,42 @@ def named_file(text: str) -> tuple[str, str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report."""
-    return run_command("report", _tables, arguments)
-
-
-def _tables(arguments: argparse.Namespace) -> list[Table]:
     inputs = read_inputs(arguments, arguments.runs)
-    beside = _beside(arguments)
+    other_qrels = _read_other_qrels(arguments)
     labels = _labels(arguments, inputs) if arguments.labels else {}
-    compared = [*_by_labels(inputs, labels), *_by_qrels(inputs, beside)]
-    return [
-        _units(inputs, beside),
+    compared = [*_by_labels(inputs, labels), *_by_qrels(inputs, other_qrels)]
+    tables = [
+        _units(inputs, other_qrels),
         *_comparisons(inputs, compared),
         _curves(inputs),
         _cutoffs(inputs),
     ]
+    return print_tables(tables, arguments)
 
 
-def _beside(arguments: argparse.Namespace) -> dict[str, QrelsColumns]:
-    found = {INSTANCES: read_qrels(arguments.instances)} if arguments.instances else {}
+def _read_other_qrels(arguments: argparse.Namespace) -> dict[str, QrelsColumns]:
+    other_qrels = {INSTANCES: read_qrels(arguments.instances)} if arguments.instances else {}
     for name, path in arguments.compare:
-        if name in {QRELS, INSTANCES, *found}:
-            raise InputError(f"--compare {name}: the name stands twice; --qrels is called {QRELS}")
-        found[name] = read_qrels(path)
-    return found
+        if name in {QRELS, INSTANCES, *other_qrels}:
+            raise InputError(f"--compare {name}: the name is in use; use a name of its own for each qrels")
+        other_qrels[name] = read_qrels(path)
+    return other_qrels
 
 
 def _labels(arguments: argparse.Namespace, inputs: Inputs) -> dict[str, dict[str, str]]:
-    """The values of each label, by topic: those asked for, or all that put several topics under few words."""
+    """The values of each label, by topic: the labels of --label, or all labels with a few values that are words."""
     of_topics = _read_labels(arguments.labels)
     known = {code: of_topics[code] for code in inputs.topics if code in of_topics}
     if not known:
-        raise InputError(f"{arguments.labels}: it has labels for no topic of the qrels")
+        raise InputError(f"{arguments.labels}: no label is for a topic of the qrels")
     names = dict.fromkeys(name for labels in known.values() for name in labels)
     missing = [name for name in arguments.label if name not in names]
     if missing:
-        raise InputError(f"{arguments.labels}: there is no label {missing[0]!r}; there is {', '.join(names)}")
+        raise InputError(f"{arguments.labels}: no label {missing[0]!r}; the labels are {', '.join(names)}")
     values = {name: {code: labels.get(name, "") for code, labels in known.items()} for name in names}
     if arguments.label:
         return {name: values[name] for name in arguments.label}
-    return {name: found for name, found in values.items() if _are_words(set(found.values()) - {""})}
+    return {name: by_topic for name, by_topic in values.items() if _are_words(set(by_topic.values()) - {""})}
 
 
 def _are_words(values: set[str]) -> bool:
@@ -115,43 +110,38 @@ def _are_words(values: set[str]) -> bool:
 
 
 def _read_labels(path: Path) -> Mapping[str, Mapping[str, str]]:
-    try:
-        data = path.read_bytes()
-        if path.suffix.lower() in {".xml", ".jsonl", ".ndjson"}:
-            return {topic.code: topic.labels for topic in read_topics(data, path.name) if topic.labels}
-        return read_labels(data, path.name)
-    except OSError as error:
-        raise InputError(f"{path}: {reason(error)}") from None
-    except BadFile as error:
-        raise InputError(str(error)) from None
+    data = path.read_bytes()
+    if path.suffix.lower() in {".xml", ".jsonl", ".ndjson"}:
+        return {topic.code: topic.labels for topic in read_topics(data, path.name) if topic.labels}
+    return read_labels(data, path.name)
 
 
-def _units(inputs: Inputs, beside: Mapping[str, QrelsColumns]) -> Table:
+def _units(inputs: Inputs, other_qrels: Mapping[str, QrelsColumns]) -> Table:
     table = Table(
         "units",
-        f"judged and relevant units a topic; relevant from grade {inputs.level}",
+        f"judged and relevant units per topic; relevant from grade {inputs.level}",
         ("qrels", "topics", "judged_min", "judged_max", "judged_mean", "judged",
          "relevant_min", "relevant_max", "relevant_mean", "relevant"),
     )  # fmt: skip
-    for name, qrels in {QRELS: inputs.qrels, **beside}.items():
-        counts = unit_counts(qrels, level=inputs.level)
+    for name, qrels in {QRELS: inputs.qrels, **other_qrels}.items():
+        counts = summarize_qrels(qrels, level=inputs.level)
         table.rows.append((name, counts.n_topics, *counts.judged, *counts.relevant))
     return table
 
 
-Compared = tuple[str, Measure, SideBySide]
+Compared = tuple[str, Measure, RankingComparison]
 
 
 def _by_labels(inputs: Inputs, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Compared]:
     for label, values in labels.items():
         for measure in inputs.measures:
-            yield label, measure, by_label(inputs.scores(measure), inputs.topics, values)
+            yield label, measure, compare_by_label(inputs.scores(measure), inputs.topics, values)
 
 
-def _by_qrels(inputs: Inputs, beside: Mapping[str, QrelsColumns]) -> Iterator[Compared]:
-    if not beside:
+def _by_qrels(inputs: Inputs, other_qrels: Mapping[str, QrelsColumns]) -> Iterator[Compared]:
+    if not other_qrels:
         return
-    every = {QRELS: inputs.qrels, **beside}
+    every = {QRELS: inputs.qrels, **other_qrels}
     scored = {
         name: _scored(inputs.rows if name == INSTANCES else inputs.runs, qrels, inputs.measures)
         for name, qrels in every.items()
@@ -161,7 +151,7 @@ def _by_qrels(inputs: Inputs, beside: Mapping[str, QrelsColumns]) -> Iterator[Co
         means = np.array(
             [[scores.means(inputs.average)[n] for scores in of_runs] for of_runs in scored.values()]
         )
-        yield QRELS, measure, side_by_side(list(every), means, n_topics)
+        yield QRELS, measure, compare_rankings(list(every), means, n_topics)
 
 
 def _scored(runs: Sequence[Ranked], qrels: QrelsColumns, measures: Sequence[Measure]) -> list[RunScores]:
@@ -172,12 +162,12 @@ def _scored(runs: Sequence[Ranked], qrels: QrelsColumns, measures: Sequence[Meas
 def _comparisons(inputs: Inputs, compared: Sequence[Compared]) -> list[Table]:
     scores = Table(
         "scores",
-        "means and places of the runs by the topics of each label, and by each qrels",
+        "means and ranks of the runs on the topics of each label, and with each qrels",
         ("by", "value", "topics", "measure", "run", "mean", "rank"),
     )
     correlations = Table(
         "correlations",
-        "how alike the rankings by two values are: Kendall's tau-b, and AP correlation with ties",
+        "how similar the rankings by two values are: Kendall's tau-b, and AP correlation with ties",
         ("by", "measure", "first", "second", "tau", "tau_ap"),
     )
     gaps = Table(
@@ -194,14 +184,14 @@ def _comparisons(inputs: Inputs, compared: Sequence[Compared]) -> list[Table]:
 
 
 def _score_rows(
-    by: str, measure: Measure, table: SideBySide, runs: Sequence[str]
+    by: str, measure: Measure, table: RankingComparison, runs: Sequence[str]
 ) -> Iterator[tuple[Cell, ...]]:
     for n, value in enumerate(table.names):
         for run_name, mean, rank in zip(runs, table.means[n].tolist(), table.ranks[n].tolist(), strict=True):
             yield by, value, table.n_topics[n], str(measure), run_name, mean, rank
 
 
-def _correlation_rows(by: str, measure: Measure, table: SideBySide) -> Iterator[tuple[Cell, ...]]:
+def _correlation_rows(by: str, measure: Measure, table: RankingComparison) -> Iterator[tuple[Cell, ...]]:
     for i, first in enumerate(table.names):
         for j in range(i + 1, len(table.names)):
             tau, tau_ap = float(table.tau[i, j]), float(table.tau_ap[i, j])
@@ -227,13 +217,13 @@ def _cutoffs(inputs: Inputs) -> Table:
     for name, columns in zip(inputs.names, inputs.runs, strict=True):
         hits = inputs.judged.hits(columns)
         plain, primed = (
-            precision_at(one, level=inputs.level)[inputs.is_counted].mean(axis=0).tolist()
-            for one in (hits, hits.judged_only())
+            precision_at(counted, level=inputs.level)[inputs.is_counted].mean(axis=0).tolist()
+            for counted in (hits, hits.judged_only())
         )
         rows += [(name, k, p, primed_p) for k, p, primed_p in zip(CUTOFFS, plain, primed, strict=True)]
     return Table(
         "precision",
-        f"precision at cutoffs, and that of judged documents alone; relevant from grade {inputs.level}",
+        f"precision at cutoffs, of all documents and of only the judged ones; relevant from grade {inputs.level}",
         ("run", "k", "precision", "precision'"),
         rows,
     )

@@ -1,13 +1,12 @@
-"""Whether qrels will serve runs that were not pooled: a team left out, shallower pools, fewer topics."""
+"""Test whether qrels can score runs that were not pooled: leave out a team, pool less deep, use fewer topics."""
 
 import argparse
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
-from assay.cli.inputs import Inputs, add_common, add_lots, bar, inputs_of, positive, steps
-from assay.cli.output import run_command
-from assay.evaluation.files import InputError
+from assay.cli.inputs import Inputs, add_random_options, add_scoring_options, bar, inputs_of, steps
+from assay.cli.options import add_manifest, positive
+from assay.cli.tables import print_tables
 from assay.formats.manifest import read_manifest
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolInput, build_pool
@@ -17,43 +16,35 @@ from assay.statistics.topic_stability import N_SAMPLES, topic_stability
 from assay.statistics.tukey import tukey_hsd
 from assay.tables import Cell, Table
 
-STEPS = 10  # depths of the curve, in equal parts of the protocol's
+STEPS = 10  # depths of the curve, in equal steps to the protocol's
 
-EXAMPLE = "assay reuse --protocol arqmath-2021-task1 --qrels qrels.txt --runs manifest.csv"
+EXAMPLE = "assay reuse --protocol arqmath-2020-task1 --qrels qrels.txt --runs manifest.csv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `reuse`."""
-    add_common(parser)
-    add_lots(parser)
-    parser.add_argument(
-        "--runs", type=Path, required=True, metavar="MANIFEST", help="CSV: file,team,tag,kind[,pooled_as]"
-    )
+    add_scoring_options(parser)
+    add_manifest(parser)
+    add_random_options(parser)
     parser.add_argument(
         "--samples",
         type=positive,
         default=N_SAMPLES,
         metavar="N",
-        help=f"rankings by some topics that are drawn (default: {N_SAMPLES})",
+        help=f"number of random samples of topics (default: {N_SAMPLES})",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found."""
-    return run_command("reuse", _tables, arguments)
-
-
-def _tables(arguments: argparse.Namespace) -> list[Table]:
     inputs, pooled = _read(arguments)
     whole = Scoring(inputs.runs, inputs.qrels, inputs.measures, inputs.average, inputs.level)
     is_quiet = arguments.quiet
     teams = leave_one_team_out(
         whole,
         _pool(pooled, inputs, arguments.seed, 1.0),
-        [one.team for one in pooled],
+        [run.team for run in pooled],
         progress=steps("teams", is_quiet=is_quiet),
     )
-    # one pool where the protocol has no depth that could be less
+    # a protocol without depths has only one pool
     parts = range(1, STEPS + 1) if inputs.protocol.pool.depth else [STEPS]
     depths = depth_curve(
         whole,
@@ -63,31 +54,28 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
         ],
         progress=steps("depths", is_quiet=is_quiet),
     )
-    return [
+    tables = [
         *_team_tables(inputs, teams),
         _depth_table(inputs, depths),
         _topic_table(inputs, arguments),
-        _discrimination(inputs, arguments),
+        _discrimination_table(inputs, arguments),
     ]
+    return print_tables(tables, arguments)
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Inputs, list[PoolInput]]:
     protocol = load_protocol(arguments.protocol)
-    try:
-        listed = read_manifest(arguments.runs, protocol)
-    except OSError as error:
-        raise InputError(f"{arguments.runs}: {error.strerror}") from None
-    paths = [str(one.file) for one in listed]
-    inputs = inputs_of(arguments, protocol, [one.tag for one in listed], paths)
+    runs = read_manifest(arguments.runs, protocol)
+    inputs = inputs_of(arguments, protocol, [run.tag for run in runs], [str(run.file) for run in runs])
     pooled = [
-        PoolInput(rows, one.team, one.tag, one.kind, one.pooled_as)
-        for rows, one in zip(inputs.rows, listed, strict=True)
+        PoolInput(rows, run.team, run.tag, run.kind, run.pooled_as)
+        for rows, run in zip(inputs.rows, runs, strict=True)
     ]
     return inputs, pooled
 
 
 def _pool(pooled: Sequence[PoolInput], inputs: Inputs, seed: int, part: float) -> PooledUnits:
-    """The pool of these runs, to a part of the depth of each kind, one rank at least."""
+    """The pool of these runs, to a part of the depth of each kind but at least one rank."""
     protocol, formulas = inputs.protocol, inputs.units.formulas
     depth = {kind: math.ceil(part * k) for kind, k in protocol.pool.depth.items()}
     return build_pool(pooled, protocol=protocol, seed=seed, depth=depth, formulas=formulas).units
@@ -96,24 +84,24 @@ def _pool(pooled: Sequence[PoolInput], inputs: Inputs, seed: int, part: float) -
 def _team_tables(inputs: Inputs, teams: Sequence[TeamLeftOut]) -> list[Table]:
     left_out = Table(
         "teams",
-        f"units that a team alone brought to the pool; those judged; those relevant, from grade {inputs.level}",
+        f"units that only one team contributed to the pool: all, judged, and relevant from grade {inputs.level}",
         ("team", "runs", "pooled_alone", "judged_alone", "relevant_alone"),
-        [(one.team, len(one.changes), one.n_pooled, one.n_judged, one.n_relevant) for one in teams],
+        [(team.team, len(team.changes), team.n_pooled, team.n_judged, team.n_relevant) for team in teams],
     )
     changes = Table(
         "left_out",
-        "each run scored without the judgments that its team alone found, and its place among all runs then",
+        "score and rank of each run without the judgments of units that only its team contributed",
         ("team", "run", "measure", "with", "without", "change", "rank_with", "rank_without"),
-        [row for one in teams for row in _changes(inputs, one)],
+        [row for team in teams for row in _changes(inputs, team)],
     )
     taus = Table(
         "left_out_tau",
-        "Kendall's tau-b of the rankings of all runs with and without what the team alone found",
+        "Kendall's tau-b of the rankings of all runs with and without the units that only the team contributed",
         ("team", "measure", "tau"),
         [
-            (one.team, str(measure), tau)
-            for one in teams
-            for measure, tau in zip(inputs.measures, one.tau, strict=True)
+            (team.team, str(measure), tau)
+            for team in teams
+            for measure, tau in zip(inputs.measures, team.tau, strict=True)
         ],
     )
     return [left_out, changes, taus]
@@ -155,7 +143,7 @@ def _depth_table(inputs: Inputs, points: Sequence[DepthPoint]) -> Table:
     ]
     return Table(
         "depths",
-        "shallower pools of these runs: units, those judged, those relevant; the ranking beside that by all qrels",
+        "shallower pools of these runs: units, judged and relevant ones; the ranking compared with that by all qrels",
         ("depth", "pooled", "judged", "relevant", "of_all_relevant", "measure", "tau", "tau_ap", "largest_move"),
         rows,
     )  # fmt: skip
@@ -164,7 +152,7 @@ def _depth_table(inputs: Inputs, points: Sequence[DepthPoint]) -> Table:
 def _topic_table(inputs: Inputs, arguments: argparse.Namespace) -> Table:
     table = Table(
         "topics",
-        f"rankings by some topics beside that by all, and by as many others ({arguments.samples} samples, "
+        f"rankings by some topics compared with that by all, and that by as many others ({arguments.samples} samples, "
         f"seed {arguments.seed})",
         ("measure", "topics", "tau", "low", "high", "split_tau", "swaps"),
     )
@@ -179,10 +167,10 @@ def _topic_table(inputs: Inputs, arguments: argparse.Namespace) -> Table:
     return table
 
 
-def _discrimination(inputs: Inputs, arguments: argparse.Namespace) -> Table:
+def _discrimination_table(inputs: Inputs, arguments: argparse.Namespace) -> Table:
     table = Table(
         "discrimination",
-        f"share of the pairs of runs that randomized Tukey HSD tells apart at {arguments.alpha:g} "
+        f"share of the pairs of runs that differ significantly by randomized Tukey HSD at {arguments.alpha:g} "
         f"({arguments.permutations} permutations, seed {arguments.seed})",
         ("measure", "pairs", "share", "critical_0.05"),
     )
@@ -194,5 +182,5 @@ def _discrimination(inputs: Inputs, arguments: argparse.Namespace) -> Table:
             seed=arguments.seed,
             progress=steps(str(measure), is_quiet=arguments.quiet),
         )
-        table.rows.append((str(measure), n_pairs, test.share_told_apart(arguments.alpha), test.critical))
+        table.rows.append((str(measure), n_pairs, test.share_significant(arguments.alpha), test.critical))
     return table

@@ -1,44 +1,42 @@
 """Print the SLT string of each formula as TSV: formula id, string (empty for a formula without one)."""
 
 import argparse
-import csv
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from assay.cli.formula_output import Unusable, add_output, each, output, tell
-from assay.cli.formula_output import run as run_command
+from assay.cli.formulas import add_work_options, note, opened_output, results, write_tsv
+from assay.errors import InputError
 from assay.formats.formulas.work import strings_of
 
-EXAMPLE = "assay slt --input slt_representation_v3/ --output strings.tsv"
+EXAMPLE = "assay slt --input formulas-slt.tsv --output strings.tsv"
+HEADER = ("formula_id", "slt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `assay slt`."""
     parser.add_argument(
         "--input",
         type=Path,
         action="append",
         metavar="FILE",
-        help="a formula index of Presentation MathML, a folder of its files, or TSV with columns id and mathml; "
-        "plain, gz, xz or zip; repeatable (default: standard input)",
+        help="formula index in Presentation MathML, folder of indexes, or TSV with the columns id and mathml; plain, "
+        "gz, xz or zip; repeat it for more files (default: standard input)",
     )
-    add_output(parser)
+    add_work_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the strings; 2 if a file cannot be used."""
-    return run_command("slt", write_strings, arguments)
+    n: Counter[bool] = Counter()  # with a string, and without
+    with opened_output(arguments.output) as file:
+        write_tsv(file, [HEADER])
+        write_tsv(file, _counted(arguments, n))
+    if not n:
+        raise InputError("the input contains no Presentation MathML")
+    note(f"{n.total():,} formulas, {n[False]:,} of them without an SLT string", arguments)
+    return 0
 
 
-def write_strings(options: argparse.Namespace) -> None:
-    """Print the SLT string of each formula."""
-    n: Counter[str] = Counter()
-    with output(options.output) as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(("formula_id", "slt"))
-        for rows in each(strings_of, options.input or [Path("/dev/stdin")], options.processes):
-            writer.writerows(rows)
-            n.update("without" if not string else "with" for _, string in rows)
-    if not n["with"] + n["without"]:
-        raise Unusable("no file holds Presentation MathML")
-    tell(f"{n['with'] + n['without']:,} formulas, {n['without']:,} of them without an SLT string")
+def _counted(arguments: argparse.Namespace, n: Counter[bool]) -> Iterator[tuple[str, str]]:
+    for rows in results(strings_of, arguments.input or [Path("/dev/stdin")], arguments):
+        n.update(bool(string) for _, string in rows)
+        yield from rows

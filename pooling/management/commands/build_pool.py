@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
-from assay.cli.commands.pool import depth_argument, seed_argument
+from assay.cli.options import depth, seed
 from assay.errors import Refused
 from corpus.management.commands.import_collection import follow
 from jobs.models import Job
@@ -21,9 +21,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
         parser.add_argument("--name", required=True, help="of the pool, new in the track")
-        parser.add_argument("--seed", required=True, type=seed_argument)
+        parser.add_argument("--seed", required=True, type=seed)
         parser.add_argument("--by", required=True, help="username of the organizer")
-        parser.add_argument("--depth", type=depth_argument, action="append", default=[], metavar="KIND=K")
+        parser.add_argument("--depth", type=depth, action="append", default=[], metavar="KIND=K")
         parser.add_argument(
             "--order", choices=Pool.Order.values, help="of judging, instead of the protocol's"
         )

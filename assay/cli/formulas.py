@@ -1,0 +1,64 @@
+"""Read formulas from files with several processes and write TSV, for `assay slt` and `assay cluster`."""
+
+import argparse
+import csv
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+from tqdm import tqdm
+
+from assay.cli.options import add_output, add_processes, add_quiet
+from assay.formats.formulas.rows import Row, Source
+from assay.processes import map_fresh, processors
+
+R = TypeVar("R")
+SMALL = 4_000_000  # bytes; starting processes takes longer than reading fewer bytes
+LONGEST_CELL = 2**31 - 1
+
+
+def add_work_options(parser: argparse.ArgumentParser) -> None:
+    """Add the number of processes, where to write, and --quiet."""
+    add_processes(parser)
+    add_output(parser)
+    add_quiet(parser)
+
+
+def results(
+    work: Callable[[Sequence[Row]], R], paths: Sequence[Path], options: argparse.Namespace
+) -> Iterator[R]:
+    """The result of the work for the rows of the files, in order, with a progress bar on a terminal."""
+    csv.field_size_limit(LONGEST_CELL)
+    with tqdm(
+        unit="B", unit_scale=True, desc="reading formulas", disable=options.quiet or None, leave=False
+    ) as bar:
+        source = Source(paths, told=bar.update)
+        bar.reset(source.size or None)
+        is_small = source.size < SMALL
+        n_processes = options.processes or (1 if is_small else processors())
+        for _, result in map_fresh(work, source, processes=n_processes if n_processes > 1 else 0):
+            yield result
+    for reason, n in sorted(source.skipped.items()):
+        note(f"skipped {n:,}: {reason}", options)
+
+
+@contextmanager
+def opened_output(path: Path | None) -> Iterator[TextIO]:
+    """The file to write to, or standard output."""
+    if path is None:
+        yield sys.stdout
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+def write_tsv(file: TextIO, rows: Iterable[Sequence[object]]) -> None:
+    csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
+
+
+def note(text: str, options: argparse.Namespace) -> None:
+    """Print a line of the summary on standard error, unless --quiet is given."""
+    if not options.quiet:
+        print(text, file=sys.stderr)  # noqa: T201

@@ -1,0 +1,120 @@
+"""What `assay check`, `assay pool` and `assay preview` share: options, lookup of formulas, and checked runs."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from assay.cli.options import add_formulas, add_manifest, add_protocol, add_quiet, add_topics
+from assay.errors import InputError
+from assay.formats.formulas.files import read_index
+from assay.formats.manifest import ManifestRun
+from assay.formats.report_text import print_report
+from assay.formats.reports import Report
+from assay.formats.runs.formulas import FormulaLookup
+from assay.formats.runs.reader import check_run
+from assay.formats.topics.codes import read_topic_codes
+from assay.formulas.columns import PLACES, Formulas
+from assay.pools.strategies import PoolInput
+from assay.protocols.loader import load_protocol
+from assay.protocols.schema import Protocol
+
+
+class RunsRefused(Exception):
+    """Runs to be pooled have errors; the reports are printed."""
+
+
+def add_pooling_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the runs, and what is pooled already."""
+    add_protocol(parser)
+    add_manifest(parser)
+    add_topics(parser)
+    add_formulas(parser)
+    parser.add_argument(
+        "--allow-unknown",
+        action="store_true",
+        help="skip formulas that are missing from the --formulas files, instead of rejecting the run",
+    )
+    parser.add_argument(
+        "--top-up", type=Path, metavar="POOL", help="earlier pool: leave out the units that it contains"
+    )
+    add_quiet(parser)
+
+
+def read_protocol_and_topics(arguments: argparse.Namespace) -> tuple[Protocol, list[str] | None]:
+    """The protocol, and the topics that runs may name; None if no topic file is given."""
+    topics = read_topic_codes(arguments.topics) if arguments.topics else None
+    return load_protocol(arguments.protocol), topics
+
+
+def read_formulas(paths: Sequence[Path]) -> Formulas | None:
+    """The formulas of the files; None if there are no files.
+
+    Raises
+    ------
+    assay.errors.Refused
+        A file is neither a formula index nor an id map.
+    InputError
+        The files contain no formula.
+    """
+    if not paths:
+        return None
+    formulas = read_index(paths)
+    if not len(formulas):
+        raise InputError(f"{', '.join(path.name for path in paths)}: the files contain no formula")
+    return formulas
+
+
+def formula_lookup(formulas: Formulas | None, *, allows_unknown: bool = False) -> FormulaLookup | None:
+    """How a check of runs looks formulas up."""
+    if formulas is None:
+        return None
+    return partial(_with_unknown, formulas) if allows_unknown else lambda _: formulas
+
+
+def _with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
+    """The formulas with these sorted ids. One that is missing has no post and no visual id."""
+    row = formulas.rows(ids)
+    is_known = row >= 0
+    return Formulas(
+        formula=ids,
+        post=np.where(is_known, formulas.post[row], b""),
+        thread=np.where(is_known, formulas.thread[row], b""),
+        place=np.where(is_known, formulas.place[row], PLACES.index("answer")).astype(np.uint8),
+        visual=np.where(is_known, formulas.visual[row], b""),
+    )
+
+
+def checked_inputs(
+    runs: list[ManifestRun],
+    protocol: Protocol,
+    topics: list[str] | None,
+    formulas: FormulaLookup | None,
+    *,
+    is_quiet: bool,
+) -> tuple[list[PoolInput], list[Report]]:
+    """Check the runs of a manifest; what goes into the pool, and the reports.
+
+    Raises
+    ------
+    RunsRefused
+        Some runs have errors.
+    """
+    inputs, reports, rejected = [], [], []
+    for run in tqdm(runs, desc="reading runs", unit="run", disable=is_quiet or None, leave=False):
+        checked = check_run(run.file, protocol=protocol, topics=topics, formulas=formulas, name=run.file.name)
+        reports.append(checked.report)
+        if checked.columns is None:
+            rejected.append((checked.report, str(run.file)))
+        else:
+            inputs.append(PoolInput(checked.columns, run.team, run.tag, run.kind, run.pooled_as))
+    for report, path in rejected:
+        print_report(report, path, sys.stderr)
+    if rejected:
+        raise RunsRefused
+    return inputs, reports
