@@ -1,4 +1,4 @@
-"""Who may enter a view: the doors that more than one room has."""
+"""Decorators that say who may open a page, for the views of all apps."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 
 class AuthenticatedRequest(HttpRequest):
-    """A request of somebody who has logged in."""
+    """A request whose user has logged in."""
 
     user: User
 
@@ -25,12 +25,12 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def person_required(view: Guarded[P]) -> View[P]:
-    """Anybody who has logged in; visitors get the login page."""
+    """For everyone who has logged in. Visitors get the login page."""
     return login_required(view)  # type: ignore[return-value]
 
 
 def organizer_required(view: Guarded[P]) -> View[P]:
-    """Organizers only: others get a 403, visitors the login page."""
+    """For organizers. Other users get a 403, visitors the login page."""
 
     @wraps(view)
     def guarded(request: AuthenticatedRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""Who may do what in the admin: an organizer (`is_staff`) has every permission on Assay's own models."""
+"""Permissions in the admin: an organizer (`is_staff`) has every permission on the models of Assay."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ APPS = {"accounts", "jobs", "corpus", "tracks", "pooling", "assessment", "scorin
 
 
 class OrganizerBackend(ModelBackend):
-    """Django's own, and every permission on our apps for organizers; what may be deleted, each admin decides."""
+    """Gives organizers every permission on our apps. The admin of each model decides what may be deleted."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff

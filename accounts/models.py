@@ -1,16 +1,16 @@
-"""People."""
+"""User accounts."""
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
 
 class User(AbstractUser):
-    """A person. `is_staff` makes an organizer; assessors and team members get their part from a track."""
+    """A person who can log in. `is_staff` marks organizers; a track names its assessors, a team its members."""
 
     uses_shortcuts = models.BooleanField(
         "single-key shortcuts",
         default=True,
-        help_text="Judge with single keys. Switch off if you use speech input or another tool that sends keys.",
+        help_text="Judge with single keys. Switch this off if you use speech input or another tool that sends keys.",
     )
 
     class Meta(AbstractUser.Meta):

@@ -1,4 +1,4 @@
-"""Addresses of accounts."""
+"""URLs of accounts."""
 
 from django.contrib.auth import views as auth_views
 from django.urls import path

@@ -1,4 +1,4 @@
-"""Pages of a person's account."""
+"""Pages of a user's account."""
 
 from django.contrib.auth import views as auth_views
 from django.contrib.auth.forms import PasswordChangeForm
@@ -7,8 +7,8 @@ from django.urls import reverse_lazy
 
 
 class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):
-    """Change your own password. Everybody who has logged in."""
+    """Change your own password. Everyone who has logged in."""
 
     template_name = "accounts/password_change.html"
     success_url = reverse_lazy("account")
-    success_message = "Your password is changed."
+    success_message = "Your password was changed."

@@ -1,4 +1,4 @@
-"""Jobs in the admin."""
+"""Jobs in the admin, to read."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""Long work: one row for each job."""
+"""Jobs: long work that a Celery worker does."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,10 +8,10 @@ from accounts.models import User
 
 
 class Job(models.Model):
-    """Long work. This row, not the message queue, is the truth about its state.
+    """Long work and its state. This row counts, not the message in the queue.
 
-    `attempt` is a fencing token: a worker that lost the job (killed, or cut off and taken for dead) finds another
-    number under the row's lock, and may not store its result.
+    `attempt` is a fencing token. A worker that lost the job, because it was killed or cut off, finds another number
+    under the row's lock and cannot store its result.
     """
 
     class State(models.TextChoices):
@@ -19,6 +19,8 @@ class Job(models.Model):
         RUNNING = "running", "running"
         DONE = "done", "done"
         FAILED = "failed", "failed"
+
+    UNFINISHED = (State.QUEUED, State.RUNNING)
 
     kind = models.CharField(max_length=100)
     title = models.CharField(max_length=200)
@@ -31,7 +33,7 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0)
     losses = models.PositiveSmallIntegerField(
-        default=0, help_text="How often a worker was lost while doing it."
+        default=0, help_text="How many workers were lost during this job."
     )
     heartbeat_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -39,7 +41,7 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     subject = models.CharField(
-        max_length=200, blank=True, help_text="What the job works for, such as a track or a collection."
+        max_length=200, blank=True, help_text="What the job is for, such as a track or a collection."
     )
     subject_path = models.CharField(max_length=500, blank=True, help_text="Path of the subject's page.")
 
@@ -61,14 +63,14 @@ class Job(models.Model):
 
     @property
     def subject_url(self) -> str:
-        """Address of the subject's page; empty without one."""
+        """URL of the subject's page; empty if it has none."""
         return get_script_prefix() + self.subject_path if self.subject_path else ""
 
     @property
     def is_finished(self) -> bool:
-        return self.state in {self.State.DONE, self.State.FAILED}
+        return self.state not in self.UNFINISHED
 
     @property
     def percent(self) -> int | None:
-        """Progress in whole percent; None while the total is unknown."""
+        """Progress, rounded down; None while the total is unknown."""
         return min(100, 100 * self.done // self.total) if self.total else None

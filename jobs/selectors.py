@@ -1,4 +1,4 @@
-"""Jobs that a person may watch."""
+"""Jobs, and who may see them."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
@@ -8,7 +8,7 @@ from jobs.models import Job
 
 
 def jobs_for(user: User | AnonymousUser) -> QuerySet[Job]:
-    """Jobs that a person may watch, newest first: organizers all, others those that they asked for."""
+    """Jobs that a user may see, newest first: organizers see all, others see those that they requested."""
     if not isinstance(user, User):
         return Job.objects.none()
     jobs = Job.objects.select_related("created_by")

@@ -1,8 +1,9 @@
-"""Long work: the job row is the truth, a Celery message is only a nudge.
+"""Request, run and retry jobs.
 
-A handler computes outside transactions and stores inside `progress.storing()`, which locks the job's row and makes
-sure that this attempt still owns it. A worker that is killed leaves a stale heartbeat; `relaunch_lost` hands the
-job to another worker under the next attempt number, and whatever the first might still try to store is refused.
+The row of a job holds its state; a Celery message only wakes a worker. A handler computes outside transactions and
+stores inside `progress.storing()`, which locks the row and checks that this attempt still owns the job. A killed worker
+leaves a stale heartbeat. `relaunch_lost` then gives the job to another worker under the next attempt number, and the
+first attempt can no longer store anything.
 """
 
 import logging
@@ -34,7 +35,7 @@ PROGRESS_SECONDS = 0.5
 
 
 class Subject(Protocol):
-    """What a job works for: anything with a name and a page."""
+    """What a job is for: anything with a name and a page."""
 
     def get_absolute_url(self) -> str: ...
 
@@ -44,31 +45,31 @@ FailureHook = Callable[..., None]  # (**arguments of the job)
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredHandler:
     run: Handler
     failed: FailureHook | None
     retried: FailureHook | None = None
 
 
-_handlers: dict[str, Registered] = {}
+_handlers: dict[str, RegisteredHandler] = {}
 
 
 class JobLost(Exception):
-    """Another worker has taken the job over: this attempt must stop and store nothing."""
+    """Another worker took the job over, so this attempt must stop and store nothing."""
 
 
 def handler(
     kind: str, *, failed: FailureHook | None = None, retried: FailureHook | None = None
 ) -> Callable[[Handler], Handler]:
-    """Register the function that does jobs of a kind.
+    """Register the function that runs the jobs of a kind.
 
-    `failed` runs in the transaction that marks one failed, `retried` in the one that gives a failed one a fresh start.
+    `failed` runs in the transaction that marks a job as failed, `retried` in the one that restarts a failed job.
     """
 
     def register(function: Handler) -> Handler:
         if kind in _handlers:
             raise ValueError(f"two handlers for jobs of kind {kind}")
-        _handlers[kind] = Registered(function, failed, retried)
+        _handlers[kind] = RegisteredHandler(function, failed, retried)
         return function
 
     return register
@@ -82,7 +83,7 @@ def request(
     by: User | None,
     subject: Subject,
 ) -> Job:
-    """Record a job for a subject, such as a track; wake a worker once the transaction commits."""
+    """Record a job for a subject, such as a track, and wake a worker when the transaction commits."""
     if kind not in _handlers:
         raise ValueError(f"no handler for jobs of kind {kind}")
     job = Job.objects.create(
@@ -98,15 +99,15 @@ def request(
 
 
 def nudge(job_id: int) -> None:
-    """Ask any worker to run a job. Without a broker the job stays queued, and the beat asks again."""
+    """Send a message that asks a worker to run a job. If the broker is down, Celery beat repeats it later."""
     try:
         current_app.send_task("jobs.tasks.run_job", args=[job_id], retry=False)
     except BrokerError as error:
-        logger.warning("job %s could not be queued (%s); the beat will ask again", job_id, error)
+        logger.warning("job %s: no message could be sent (%s); Celery beat will repeat it", job_id, error)
 
 
 class Progress:
-    """What a handler holds of its job: it reports through it, and stores only through it."""
+    """The job as its handler sees it: the handler reports progress and stores its result through this object."""
 
     def __init__(self, job_id: int, attempt: int) -> None:
         self.job_id = job_id
@@ -114,16 +115,16 @@ class Progress:
         self._lost = threading.Event()
         self._next_report = 0.0
 
-    def _mine(self) -> Q:
+    def _own_row(self) -> Q:
         return Q(pk=self.job_id, attempt=self.attempt, state=Job.State.RUNNING)
 
     def update(self, done: int, total: int | None = None, message: str = "") -> None:
-        """Show how far the work is; written at most twice a second.
+        """Store the progress, at most twice per second.
 
         Raises
         ------
         JobLost
-            Another worker has taken the job over.
+            Another worker took the job over.
         """
         if self._lost.is_set():
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
@@ -132,38 +133,38 @@ class Progress:
             return
         self._next_report = now + PROGRESS_SECONDS
         fields = {"done": done, "total": total, "message": message, "heartbeat_at": timezone.now()}
-        if not Job.objects.filter(self._mine()).update(**fields):
+        if not Job.objects.filter(self._own_row()).update(**fields):
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
 
     @contextmanager
     def storing(self) -> Iterator[Job]:
-        """A transaction in which this attempt owns the job: nobody can take it over before it commits.
+        """A transaction in which this attempt owns the job. No other worker can take it over before the commit.
 
         Raises
         ------
         JobLost
-            Another worker has taken the job over; nothing was stored.
+            Another worker took the job over; nothing was stored.
         """
         with transaction.atomic():
-            job = Job.objects.select_for_update().filter(self._mine()).first()
+            job = Job.objects.select_for_update().filter(self._own_row()).first()
             if job is None:
                 raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
             yield job
 
     def beat(self, stop: threading.Event) -> None:
-        """Renew the heartbeat from a thread of its own until told to stop, or until the job is lost."""
+        """Renew the heartbeat, in a separate thread, until `stop` is set or the job is lost."""
         while not stop.wait(settings.JOB_HEARTBEAT_SECONDS) and not self._lost.is_set():
             try:
-                if not Job.objects.filter(self._mine()).update(heartbeat_at=timezone.now()):
+                if not Job.objects.filter(self._own_row()).update(heartbeat_at=timezone.now()):
                     self._lost.set()
             except (OperationalError, InterfaceError):
-                logger.warning("job %s: no heartbeat, the database does not answer", self.job_id)
+                logger.warning("job %s: no heartbeat because the database does not answer", self.job_id)
             finally:
                 connection.close()
 
 
 def _claim(job_id: int) -> Job | None:
-    """Take a queued job, or one whose worker is gone; None if there is nothing to do."""
+    """Claim a job that is queued, or whose worker is lost; None if it is neither."""
     with transaction.atomic():
         job = Job.objects.select_for_update(skip_locked=True).filter(pk=job_id).first()
         if job is None or not _is_free(job):
@@ -200,7 +201,7 @@ def _heartbeat(progress: Progress) -> Iterator[None]:
 
 
 def run(job_id: int) -> None:
-    """Run a job to its end, unless it is finished or another worker has it. Delivering it twice is harmless."""
+    """Run a job to its end, unless it is finished or another worker holds it. A second delivery does nothing."""
     job = _claim(job_id)
     if job is None:
         return
@@ -214,16 +215,18 @@ def run(job_id: int) -> None:
             result = registered.run(progress, **job.arguments)
         _finish(progress, result)
     except JobLost:
-        logger.warning("job %s was taken over; attempt %s stops", job.pk, job.attempt)
+        logger.warning("job %s: another worker took it over; attempt %s stops", job.pk, job.attempt)
     except Refused as refusal:
         _finish_failed(progress, registered, job, refusal.message)
     except (OperationalError, InterfaceError):
-        logger.exception("job %s: the database went away; the beat takes the job up again", job.pk)
+        logger.exception(
+            "job %s: lost the connection to the database; Celery beat will relaunch the job", job.pk
+        )
         raise
-    except Exception:  # whatever a handler raises is a failed job with a reason, never a lost one
+    except Exception:  # any error of a handler fails the job with a reason, so that the job is not lost
         logger.exception("job %s (%s) failed", job.pk, job.kind)
         _finish_failed(
-            progress, registered, job, "Something unforeseen went wrong; the worker's log has the details."
+            progress, registered, job, "An unexpected error occurred. The log of the worker has the details."
         )
 
 
@@ -237,15 +240,17 @@ def _finish(progress: Progress, result: dict[str, Any]) -> None:
         job.save()
 
 
-def _finish_failed(progress: Progress, registered: Registered | None, job: Job, reason: str) -> None:
+def _finish_failed(progress: Progress, registered: RegisteredHandler | None, job: Job, reason: str) -> None:
     try:
         with progress.storing() as current:
             _mark_failed(current, registered, reason)
     except JobLost:
-        logger.warning("job %s was taken over; its failure in attempt %s is dropped", job.pk, job.attempt)
+        logger.warning(
+            "job %s: another worker took it over; the failure of attempt %s is ignored", job.pk, job.attempt
+        )
 
 
-def _mark_failed(job: Job, registered: Registered | None, reason: str) -> None:
+def _mark_failed(job: Job, registered: RegisteredHandler | None, reason: str) -> None:
     job.state = Job.State.FAILED
     job.error = reason
     job.finished_at = timezone.now()
@@ -255,33 +260,33 @@ def _mark_failed(job: Job, registered: Registered | None, reason: str) -> None:
 
 
 def relaunch_lost() -> int:
-    """Queue again what no worker holds: jobs whose message or worker was lost. Returns how many.
+    """Queue the jobs again whose message or worker was lost. Returns their number.
 
-    A job that has used up its attempts fails with that reason, so that nothing that kills workers runs forever.
+    A job that lost `MAX_LOSSES` workers fails with that reason, so that a job that kills workers does not run forever.
     """
     silent = Q(heartbeat_at__lt=_lost_before()) | Q(heartbeat_at=None, created_at__lt=_lost_before())
-    _fail_spent(Q(state=Job.State.RUNNING) & silent)
-    waiting = Job.objects.filter(silent, state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    _fail_after_max_losses(Q(state=Job.State.RUNNING) & silent)
+    waiting = Job.objects.filter(silent, state__in=Job.UNFINISHED)
     ids = list(waiting.order_by("id").values_list("pk", flat=True))
-    # A queued job's heartbeat is the last time it was asked for: a busy worker is not flooded with messages.
+    # The heartbeat of a queued job is the time of its last message, so that a busy worker gets few messages.
     Job.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=timezone.now())
     for job_id in ids:
         nudge(job_id)
     return len(ids)
 
 
-def _fail_spent(silent: Q) -> None:
-    spent = Job.objects.filter(silent, losses__gte=MAX_LOSSES)
-    for job_id in list(spent.values_list("pk", flat=True)):
+def _fail_after_max_losses(silent: Q) -> None:
+    jobs = Job.objects.filter(silent, losses__gte=MAX_LOSSES)
+    for job_id in list(jobs.values_list("pk", flat=True)):
         with transaction.atomic():
             job = Job.objects.select_for_update(skip_locked=True).filter(silent, pk=job_id).first()
             if job is not None:
-                reason = f"The worker was lost {MAX_LOSSES} times while doing this; it is not tried again."
+                reason = f"The worker was lost {MAX_LOSSES} times during this job. It is not started again."
                 _mark_failed(job, _handlers.get(job.kind), reason)
 
 
 def retry(*, job: Job) -> None:
-    """Give a failed job a fresh start.
+    """Restart a failed job.
 
     Raises
     ------
@@ -297,9 +302,7 @@ def retry(*, job: Job) -> None:
             "heartbeat_at": None,
         }
         if not Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(**fields):
-            raise Refused(
-                f"Only a failed job can be tried again; “{job.title}” is {job.get_state_display()}."
-            )
+            raise Refused(f"Only a failed job can be restarted; “{job.title}” is {job.get_state_display()}.")
         registered = _handlers.get(job.kind)
         if registered is not None and registered.retried is not None:
             registered.retried(**job.arguments)

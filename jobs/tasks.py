@@ -1,4 +1,4 @@
-"""Celery tasks of jobs."""
+"""Celery tasks that run jobs."""
 
 from celery import shared_task
 
@@ -7,11 +7,11 @@ from jobs import services
 
 @shared_task(name="jobs.tasks.run_job")
 def run_job(job_id: int) -> None:
-    """Run a job; delivering it twice is harmless."""
+    """Run a job. A second delivery does nothing."""
     services.run(job_id)
 
 
 @shared_task(name="jobs.tasks.relaunch_lost_jobs", ignore_result=True)
 def relaunch_lost_jobs() -> None:
-    """Queue again the jobs that no worker holds."""
+    """Queue the jobs again that no worker holds."""
     services.relaunch_lost()

@@ -1,4 +1,4 @@
-"""Addresses of the tracks app."""
+"""URLs of the tracks app."""
 
 from django.urls import include, path
 

@@ -1,4 +1,4 @@
-"""The login: in with the right password, and not by guessing."""
+"""Logging in, and the limit on wrong passwords."""
 
 import pytest
 from django.test import Client
@@ -9,50 +9,50 @@ from tests.helpers.factories import PASSWORD, make_organizer, make_user
 pytestmark = pytest.mark.django_db
 
 
-def attempt(client: Client, name: str, password: str, door: str = "login") -> int:
-    return client.post(reverse(door), {"username": name, "password": password}).status_code
+def log_in(client: Client, name: str, password: str, url_name: str = "login") -> int:
+    return client.post(reverse(url_name), {"username": name, "password": password}).status_code
 
 
-def test_right_password_lets_in_also_after_some_wrong_ones(client: Client) -> None:
+def test_right_password_logs_in_after_some_wrong_ones(client: Client) -> None:
     make_user("ada")
 
-    wrong = [attempt(client, "ada", "guess") for _ in range(9)]
+    wrong = [log_in(client, "ada", "guess") for _ in range(9)]
 
     assert set(wrong) == {200}, "the form again"
-    assert attempt(client, "ada", PASSWORD) == 302
-    assert attempt(Client(), "ada", "guess") == 200, "and the count begins anew"
+    assert log_in(client, "ada", PASSWORD) == 302
+    assert log_in(Client(), "ada", "guess") == 200, "the count starts again at zero"
 
 
-@pytest.mark.parametrize("door", ["login", "admin:login"])
-def test_ten_wrong_passwords_make_that_name_wait_and_no_other(client: Client, door: str) -> None:
+@pytest.mark.parametrize("url_name", ["login", "admin:login"])
+def test_ten_wrong_passwords_lock_that_user_name_only(client: Client, url_name: str) -> None:
     make_organizer("ada")
     make_user("emmy")
 
     for _ in range(10):
-        attempt(client, "ada", "guess", door)
+        log_in(client, "ada", "guess", url_name)
     locked = client.post(reverse("login"), {"username": "ada", "password": PASSWORD})
 
     assert locked.status_code == 429
-    assert "Wait a quarter of an hour" in locked.content.decode()
-    assert attempt(client, "emmy", PASSWORD) == 302
+    assert "Wait 15 minutes" in locked.content.decode()
+    assert log_in(client, "emmy", PASSWORD) == 302
 
 
-def test_organizer_unlocks_nobody_by_being_logged_in(client: Client) -> None:
+def test_page_view_of_an_organizer_unlocks_nobody(client: Client) -> None:
     make_user("ada")
     for _ in range(10):
-        attempt(client, "ada", "guess")
+        log_in(client, "ada", "guess")
     other = Client()
     other.force_login(make_organizer())
 
     assert other.get("/").status_code == 200
-    assert attempt(client, "ada", PASSWORD) == 429
+    assert log_in(client, "ada", PASSWORD) == 429
 
 
-def test_wrong_password_says_so_without_saying_which_part_was_wrong(client: Client) -> None:
+def test_message_does_not_show_whether_the_user_name_exists(client: Client) -> None:
     make_user("ada")
 
-    page = client.post(reverse("login"), {"username": "ada", "password": "guess"}).content.decode()
-    unknown = client.post(reverse("login"), {"username": "nobody", "password": "guess"}).content.decode()
+    wrong_password = client.post(reverse("login"), {"username": "ada", "password": "guess"}).content.decode()
+    unknown_name = client.post(reverse("login"), {"username": "nobody", "password": "guess"}).content.decode()
 
-    assert "do not go together" in page
-    assert "do not go together" in unknown
+    assert "The user name or the password is wrong." in wrong_password
+    assert "The user name or the password is wrong." in unknown_name

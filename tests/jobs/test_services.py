@@ -1,4 +1,4 @@
-"""Jobs: each is done once, whoever dies on the way."""
+"""Jobs: each runs once, even if workers are killed."""
 
 import threading
 from collections.abc import Iterator
@@ -21,12 +21,18 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Registers a handler for one test, and queues nothing."""
+    """Registers a handler for one test and requests a job of it, which no worker receives."""
     monkeypatch.setattr(jobs, "_handlers", dict(jobs._handlers))
 
     def register(function: Any, failed: Any = None, retried: Any = None) -> Job:
         jobs.handler("tests.work", failed=failed, retried=retried)(function)
-        return jobs.request(kind="tests.work", title="Work", arguments={"n": 3}, by=make_organizer())
+        return jobs.request(
+            kind="tests.work",
+            title="Work",
+            arguments={"n": 3},
+            by=make_organizer(),
+            subject=make_collection(),
+        )
 
     return register
 
@@ -47,7 +53,7 @@ def test_job_runs_to_its_end_and_keeps_its_result(kind: Any) -> None:
     assert (job.state, job.result, job.done, job.total, job.attempt) == ("done", {"sum": 4}, 3, 3, 1)
 
 
-def test_job_delivered_twice_is_done_once(kind: Any) -> None:
+def test_job_delivered_twice_runs_once(kind: Any) -> None:
     calls: list[int] = []
 
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
@@ -61,12 +67,12 @@ def test_job_delivered_twice_is_done_once(kind: Any) -> None:
     assert calls == [3]
 
 
-def test_job_that_another_worker_holds_is_left_alone(kind: Any) -> None:
+def test_job_that_another_worker_holds_is_not_started(kind: Any) -> None:
     calls: list[int] = []
 
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
         calls.append(n)
-        jobs.run(progress.job_id)  # the same message, delivered to somebody else meanwhile
+        jobs.run(progress.job_id)  # as if another worker had received the message too
         return {}
 
     jobs.run(kind(work).pk)
@@ -74,7 +80,7 @@ def test_job_that_another_worker_holds_is_left_alone(kind: Any) -> None:
     assert calls == [3]
 
 
-def test_refusal_fails_the_job_with_its_sentence(kind: Any) -> None:
+def test_refusal_fails_the_job_with_its_message(kind: Any) -> None:
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
         raise Refused("The file is empty.")
 
@@ -89,7 +95,7 @@ def test_failure_runs_the_hook_in_the_same_transaction(kind: Any) -> None:
     collection = make_collection(status=Collection.Status.IMPORTING)
 
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
-        raise KeyError("a fault of ours")
+        raise KeyError("a bug")
 
     def failed(*, n: int) -> None:
         Collection.objects.filter(pk=collection.pk).update(status=Collection.Status.EMPTY)
@@ -100,12 +106,12 @@ def test_failure_runs_the_hook_in_the_same_transaction(kind: Any) -> None:
     job.refresh_from_db()
     collection.refresh_from_db()
     assert (job.state, collection.status) == ("failed", "empty")
-    assert "a fault of ours" not in job.error
+    assert "a bug" not in job.error
 
 
 def test_attempt_that_lost_its_job_stores_nothing(kind: Any) -> None:
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
-        Job.objects.filter(pk=progress.job_id).update(attempt=7)  # taken for dead, and taken over
+        Job.objects.filter(pk=progress.job_id).update(attempt=7)  # another worker took it over
         with progress.storing():
             make_collection("half-a-result")
         return {}
@@ -132,7 +138,7 @@ def test_attempt_that_lost_its_job_stops_at_its_next_report(kind: Any) -> None:
     assert reached == []
 
 
-def test_what_fails_while_storing_is_rolled_back(kind: Any) -> None:
+def test_error_while_storing_rolls_back(kind: Any) -> None:
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
         with progress.storing():
             make_collection("half-a-result")
@@ -143,7 +149,7 @@ def test_what_fails_while_storing_is_rolled_back(kind: Any) -> None:
     assert not Collection.objects.filter(slug="half-a-result").exists()
 
 
-def test_job_of_a_dead_worker_is_taken_up_by_the_next(kind: Any) -> None:
+def test_next_worker_takes_over_the_job_of_a_lost_worker(kind: Any) -> None:
     job = kind(lambda progress, *, n: {"n": n})
     Job.objects.filter(pk=job.pk).update(state="running", attempt=1, heartbeat_at=long_ago())
 
@@ -153,7 +159,7 @@ def test_job_of_a_dead_worker_is_taken_up_by_the_next(kind: Any) -> None:
     assert (job.state, job.attempt, job.losses) == ("done", 2, 1)
 
 
-def test_database_that_goes_away_leaves_the_job_to_the_beat(kind: Any) -> None:
+def test_job_that_lost_the_database_stays_running_for_the_beat(kind: Any) -> None:
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
         raise OperationalError("server closed the connection")
 
@@ -167,30 +173,30 @@ def test_database_that_goes_away_leaves_the_job_to_the_beat(kind: Any) -> None:
 
 @pytest.fixture
 def nudged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    asked: list[int] = []
-    monkeypatch.setattr(jobs, "nudge", asked.append)
-    return asked
+    ids: list[int] = []
+    monkeypatch.setattr(jobs, "nudge", ids.append)
+    return ids
 
 
-def test_beat_asks_again_for_lost_and_forgotten_jobs_only(kind: Any, nudged: list[int]) -> None:
-    def job(**fields: Any) -> int:
-        made = Job.objects.create(kind="tests.work", title="Work")
-        Job.objects.filter(pk=made.pk).update(**fields)
-        return made.pk
+def test_only_jobs_that_lost_their_worker_or_message_are_relaunched(kind: Any, nudged: list[int]) -> None:
+    def make_job(**fields: Any) -> int:
+        job = Job.objects.create(kind="tests.work", title="Work")
+        Job.objects.filter(pk=job.pk).update(**fields)
+        return job.pk
 
-    forgotten = job(created_at=long_ago())
-    lost = job(state="running", heartbeat_at=long_ago())
-    job(created_at=long_ago(), heartbeat_at=timezone.now())  # asked for just now
-    job(state="running", heartbeat_at=timezone.now())
-    job(state="done", created_at=long_ago())
-    job()
+    forgotten = make_job(created_at=long_ago())
+    lost = make_job(state="running", heartbeat_at=long_ago())
+    make_job(created_at=long_ago(), heartbeat_at=timezone.now())  # its message was sent just now
+    make_job(state="running", heartbeat_at=timezone.now())
+    make_job(state="done", created_at=long_ago())
+    make_job()
 
     assert jobs.relaunch_lost() == 2
     assert nudged == [forgotten, lost]
-    assert jobs.relaunch_lost() == 1, "the forgotten one has been asked for; the lost one is still silent"
+    assert jobs.relaunch_lost() == 1, "a message was sent for the forgotten job; the lost job is still silent"
 
 
-def test_job_that_kills_its_workers_fails_in_the_end(kind: Any, nudged: list[int]) -> None:
+def test_job_that_kills_its_workers_fails_after_five_losses(kind: Any, nudged: list[int]) -> None:
     failures: list[int] = []
     job = kind(lambda progress, *, n: {}, lambda *, n: failures.append(n))
     Job.objects.filter(pk=job.pk).update(state="running", losses=jobs.MAX_LOSSES, heartbeat_at=long_ago())
@@ -202,7 +208,7 @@ def test_job_that_kills_its_workers_fails_in_the_end(kind: Any, nudged: list[int
     assert "lost 5 times" in job.error
 
 
-def test_failed_job_can_be_tried_again(kind: Any) -> None:
+def test_failed_job_can_be_retried(kind: Any) -> None:
     attempts: list[int] = []
 
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
@@ -220,17 +226,17 @@ def test_failed_job_can_be_tried_again(kind: Any) -> None:
     assert (job.state, job.error, attempts) == ("done", "", [1, 2])
 
 
-def test_what_a_retried_job_is_for_is_told_so(kind: Any) -> None:
-    told: list[int] = []
-    job = kind(lambda progress, *, n: {}, retried=lambda *, n: told.append(n))
+def test_retry_calls_the_hook_of_the_handler(kind: Any) -> None:
+    calls: list[int] = []
+    job = kind(lambda progress, *, n: {}, retried=lambda *, n: calls.append(n))
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED)
 
     jobs.retry(job=job)
 
-    assert told == [3]
+    assert calls == [3]
 
 
-def test_job_that_has_not_failed_is_not_tried_again(kind: Any) -> None:
+def test_job_that_has_not_failed_cannot_be_retried(kind: Any) -> None:
     job = kind(lambda progress, *, n: {})
 
     with pytest.raises(Refused, match="Only a failed job"):
@@ -254,7 +260,7 @@ def test_two_handlers_of_one_kind_are_refused(kind: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_heartbeat_goes_on_while_the_handler_is_silent(kind: Any, settings: Any) -> None:
+def test_heartbeat_continues_while_the_handler_reports_nothing(kind: Any, settings: Any) -> None:
     settings.JOB_HEARTBEAT_SECONDS = 0.01
     beats: list[Any] = []
 
@@ -273,7 +279,7 @@ def test_heartbeat_goes_on_while_the_handler_is_silent(kind: Any, settings: Any)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_that_start_at_once_do_a_job_once(kind: Any) -> None:
+def test_two_workers_that_start_at_once_run_a_job_once(kind: Any) -> None:
     calls: list[int] = []
     start = threading.Barrier(2)
 
@@ -301,18 +307,18 @@ def test_two_workers_that_start_at_once_do_a_job_once(kind: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nobody_takes_a_job_over_while_it_stores(kind: Any) -> None:
-    seen: list[bool] = []
+def test_no_worker_takes_over_a_job_while_it_stores(kind: Any) -> None:
+    refused: list[bool] = []
 
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
         with progress.storing() as job:
             Job.objects.filter(pk=job.pk).update(heartbeat_at=long_ago())
 
-            def rival() -> None:
-                seen.append(jobs._claim(job.pk) is None)
+            def other_worker() -> None:
+                refused.append(jobs._claim(job.pk) is None)
                 connection.close()
 
-            thread = threading.Thread(target=rival)
+            thread = threading.Thread(target=other_worker)
             thread.start()
             thread.join()
         return {}
@@ -321,11 +327,11 @@ def test_nobody_takes_a_job_over_while_it_stores(kind: Any) -> None:
     jobs.run(job.pk)
 
     job.refresh_from_db()
-    assert (seen, job.state) == ([True], "done")
+    assert (refused, job.state) == ([True], "done")
 
 
-def test_lost_is_raised_outside_a_running_job() -> None:
+def test_storing_outside_a_running_job_raises_job_lost() -> None:
     job = Job.objects.create(kind="tests.work", title="Work")
 
     with pytest.raises(JobLost), Progress(job.pk, 1).storing():
-        pytest.fail("entered a job that was not running")
+        pytest.fail("stored for a job that was not running")

@@ -1,4 +1,4 @@
-"""Assessors in the admin of a track."""
+"""Assessors, in the admin of their track."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from web.admin import Undeletable
 
 
 class AssessorForm(forms.ModelForm[Assessor]):
-    """Refuses whom the service would refuse."""
+    """Shows next to the form what the service would refuse."""
 
     class Meta:
         model = Assessor
@@ -32,7 +32,7 @@ class AssessorForm(forms.ModelForm[Assessor]):
 
 
 class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
-    """Who judges. Nobody is taken away: give no more topics to whom you no longer want."""
+    """The assessors of a track. To stop an assessor, assign them no more topics; their judgments stay."""
 
     model = Assessor
     form = AssessorForm

@@ -1,4 +1,4 @@
-"""Who judges for which track."""
+"""Assessors of tracks."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
@@ -8,15 +8,15 @@ from tracks.models import Track
 
 
 def is_assessor(user: User | AnonymousUser, track: Track) -> bool:
-    """Whether the person judges for the track."""
+    """Whether the user judges for the track. One query."""
     return isinstance(user, User) and user.is_active and track.assessors.filter(user=user).exists()
 
 
 def judges_anywhere(user: User | AnonymousUser) -> bool:
-    """Whether the person judges for any track."""
+    """Whether the user judges for any track. One query."""
     return isinstance(user, User) and user.is_active and user.assessor_of.exists()
 
 
 def tracks_judged_by(user: User) -> QuerySet[Track]:
-    """Tracks for which a person judges, by name."""
+    """The tracks for which a user judges, by name."""
     return Track.objects.filter(assessors__user=user)

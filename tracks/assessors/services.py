@@ -5,17 +5,17 @@ from django.db import transaction
 from accounts.models import User
 from tracks.models import Assessor, Track
 from tracks.tracks import services as track_services
-from tracks.tracks.errors import TrackRefused
+from tracks.tracks.services import TrackRefused
 
 
 @transaction.atomic
 def add(*, track: Track, user: User) -> Assessor:
-    """Let a person judge for a track.
+    """Make a user an assessor of a track.
 
     Raises
     ------
     TrackRefused
-        The person is a member of one of the track's teams.
+        The user is a member of one of the track's teams.
     """
     check(track=track_services.lock(track.pk), user=user)
     assessor, _ = Assessor.objects.get_or_create(track=track, user=user)
@@ -23,20 +23,20 @@ def add(*, track: Track, user: User) -> Assessor:
 
 
 def check_group(*, track: Track, group: str) -> None:
-    """Refuse a group of assessors that the track's protocol does not name; none is always allowed."""
+    """Refuse a group of assessors that the protocol does not define; an empty group is always allowed."""
     groups = track.protocol.parsed.judging.groups
     if group and group not in groups:
-        accepted = f"use {', '.join(groups)}" if groups else "the protocol has none; leave it empty"
+        accepted = f"use {', '.join(groups)}" if groups else "it defines no groups, so leave the field empty"
         raise TrackRefused(f"“{group}” is not a group of assessors of {track.protocol.slug}: {accepted}.")
 
 
 def check(*, track: Track, user: User) -> None:
-    """Refuse a member of one of the track's teams: nobody judges what their own team found.
+    """Refuse a member of one of the track's teams: nobody judges documents that their own team retrieved.
 
     Raises
     ------
     TrackRefused
-        The person is a member of one of the track's teams.
+        The user is a member of one of the track's teams.
     """
     if user.teams.filter(track=track).exists():
-        raise TrackRefused(f"{user} is a member of a team of {track}, so cannot judge for it.")
+        raise TrackRefused(f"{user} is a member of a team of {track}, so {user} cannot judge for it.")

@@ -1,4 +1,4 @@
-"""Assessors of a track."""
+"""Assessors of tracks."""
 
 from django.db import models
 
@@ -7,12 +7,12 @@ from tracks.models.tracks import Track
 
 
 class Assessor(models.Model):
-    """A person who judges for a track. Never a member of one of its teams."""
+    """A user who judges for a track, and who is not a member of any of its teams."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="assessors")
     user = models.ForeignKey(User, models.PROTECT, related_name="assessor_of")
     group = models.CharField(
-        max_length=50, blank=True, help_text="Where the protocol has judges of several kinds."
+        max_length=50, blank=True, help_text="One of the groups of the protocol; empty if it defines none."
     )
 
     class Meta:

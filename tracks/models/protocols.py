@@ -1,4 +1,4 @@
-"""Protocols, as tracks use them."""
+"""Protocols that tracks use."""
 
 from django.db import models
 
@@ -8,13 +8,13 @@ from assay.protocols.schema import Protocol
 
 
 class StoredProtocol(models.Model):
-    """A protocol file as it stood when a track took it. Never edited: a change is a new slug."""
+    """A protocol file. It is never edited: a changed protocol gets a new slug."""
 
     slug = models.SlugField(unique=True, max_length=100)
     title = models.TextField()
     text = models.TextField("TOML")
     digest = models.CharField("sha256", max_length=64)
-    is_shipped = models.BooleanField("comes with Assay", default=False)
+    is_shipped = models.BooleanField("ships with Assay", default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
 

@@ -7,7 +7,7 @@ from tracks.models.tracks import Track
 
 
 class Topic(models.Model):
-    """An information need. `title`, `body` and `narrative` are sanitized HTML; topics sort by the bytes of `code`."""
+    """An information need. `title`, `body` and `narrative` are sanitized HTML. Topics sort by the bytes of `code`."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="topics")
     code = models.CharField(max_length=100, db_collation="C")
@@ -17,11 +17,11 @@ class Topic(models.Model):
     tags = ArrayField(models.TextField(), default=list, blank=True)
     labels = models.JSONField(default=dict, blank=True)
     formula_id = models.CharField(
-        max_length=100, blank=True, help_text="Where the topic is a formula: its id in the topic's own body."
+        max_length=100, blank=True, help_text="If the topic is a formula: its id in the body of the topic."
     )
-    latex = models.TextField(blank=True, help_text="Where the topic is a formula: its LaTeX.")
+    latex = models.TextField(blank=True, help_text="If the topic is a formula: its LaTeX.")
     thread = models.TextField(
-        blank=True, db_collation="C", help_text="Docno of the topic's own question in the topic collection."
+        blank=True, db_collation="C", help_text="Docno of the topic's question in the topic collection."
     )
 
     class Meta:
@@ -33,7 +33,7 @@ class Topic(models.Model):
 
 
 class TopicImport(models.Model):
-    """A file of topics or labels that was imported into a track. The file itself is not kept."""
+    """A record that a file of topics or labels was imported into a track. The file itself is not stored."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="topic_imports")
     format = models.CharField(max_length=40)

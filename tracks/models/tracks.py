@@ -8,7 +8,7 @@ from tracks.models.protocols import StoredProtocol
 
 
 class Track(models.Model):
-    """One task of one campaign: a protocol, the collection that is searched, and its topics."""
+    """One task of a campaign: a protocol, the collection that runs search, and topics."""
 
     class Status(models.TextChoices):
         DRAFT = "draft", "draft"
@@ -18,7 +18,7 @@ class Track(models.Model):
     slug = models.SlugField(unique=True, max_length=100)
     name = models.CharField(max_length=200)
     description = models.TextField(
-        blank=True, help_text="Plain text, shown to everybody once the track is open."
+        blank=True, help_text="Plain text, shown to everyone once the track is open."
     )
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="tracks")
     collection = models.ForeignKey(
@@ -27,7 +27,7 @@ class Track(models.Model):
         null=True,
         blank=True,
         related_name="tracks",
-        help_text="What runs search.",
+        help_text="The collection that runs search.",
     )
     topic_collection = models.ForeignKey(
         Collection,
@@ -35,13 +35,13 @@ class Track(models.Model):
         null=True,
         blank=True,
         related_name="topic_tracks",
-        help_text="The topics' own threads, with the answers that they got later. Participants never see it.",
+        help_text="The threads from which the topics were made, with their answers. Participants never see it.",
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     closes_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="From this moment no run is taken or withdrawn. Empty: until closed by hand.",
+        help_text="From this time on, runs can no longer be submitted or withdrawn. Leave it empty to close by hand.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

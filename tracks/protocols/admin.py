@@ -14,13 +14,13 @@ from web.admin import Undeletable
 
 
 class ProtocolForm(forms.ModelForm[StoredProtocol]):
-    """Takes a protocol's TOML, checked by the loader that reads the shipped ones."""
+    """The TOML of a protocol, validated by the loader that reads the shipped protocols."""
 
     text = forms.CharField(
         label="TOML",
         strip=False,
         widget=forms.Textarea(attrs={"rows": 40, "cols": 110, "spellcheck": "false"}),
-        help_text="Paste the TOML of a protocol. Start from one that comes with Assay; its slug must be new.",
+        help_text="Paste the TOML of a protocol. You can start from a shipped protocol; give it a new slug.",
     )
 
     class Meta:
@@ -28,20 +28,22 @@ class ProtocolForm(forms.ModelForm[StoredProtocol]):
         fields = ["text"]
 
     def clean_text(self) -> str:
-        """The text, if the loader takes it and its slug is free."""
+        """The text, if the loader accepts it and its slug is not in use."""
         text: str = self.cleaned_data["text"].replace("\r\n", "\n")
         try:
             protocol = parse_protocol(text, name="protocol")
         except ProtocolError as error:
             raise forms.ValidationError(str(error)) from error
         if StoredProtocol.objects.filter(slug=protocol.slug).exists():
-            raise forms.ValidationError(f"slug: there is a protocol {protocol.slug}; a change is a new slug.")
+            raise forms.ValidationError(
+                f"slug: there is a protocol {protocol.slug} already; choose another slug."
+            )
         return text
 
 
 @admin.register(StoredProtocol)
 class StoredProtocolAdmin(Undeletable, admin.ModelAdmin[StoredProtocol]):
-    """Paste a protocol, look at those there are. None is ever edited: a change is a new slug."""
+    """Add and view protocols. They are never edited: a changed protocol gets a new slug."""
 
     form = ProtocolForm
     list_display = ["slug", "title", "is_shipped", "created_at"]
@@ -54,7 +56,7 @@ class StoredProtocolAdmin(Undeletable, admin.ModelAdmin[StoredProtocol]):
         return ["text"] if obj is None else ["slug", "title", "digest", "is_shipped", "created_by", "text"]
 
     def save_model(self, request: HttpRequest, obj: StoredProtocol, form: Any, change: bool) -> None:
-        """Store through the service, and let the admin go on with the row that it made."""
+        """Store the protocol through the service, and continue with the row that it created."""
         by = request.user if isinstance(request.user, User) else None
         stored = services.store(text=form.cleaned_data["text"], by=by)
         obj.pk, obj.slug, obj.title = stored.pk, stored.slug, stored.title

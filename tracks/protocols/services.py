@@ -1,7 +1,5 @@
 """Store protocols."""
 
-import hashlib
-
 from django.db import transaction
 
 from accounts.models import User
@@ -11,27 +9,27 @@ from tracks.models import StoredProtocol
 
 
 class ProtocolTaken(Refused):
-    """A protocol's slug is in use with other content."""
+    """Another protocol has the same slug."""
 
     title = "This protocol cannot be changed"
 
     def __init__(self, slug: str) -> None:
         super().__init__(
-            f"There is a protocol {slug} with other content, and a track or a pool may rest on it. "
-            "A change is a new protocol: give it a new slug."
+            f"There is already a protocol {slug} with different content, which a track or a pool may use. "
+            "Give the changed protocol a new slug."
         )
 
 
 @transaction.atomic
 def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProtocol:
-    """Take a protocol's TOML into the database; the same bytes again give the row that is there.
+    """Store the TOML of a protocol. If the same text is stored already, return its row.
 
     Raises
     ------
     ProtocolError
-        The text breaks the schema.
+        The text does not match the schema.
     ProtocolTaken
-        Its slug is in use with other content.
+        Another protocol has the same slug.
     """
     text = text.replace("\r\n", "\n")
     protocol = parse_protocol(text, name="protocol")
@@ -40,7 +38,7 @@ def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProt
         defaults={
             "title": protocol.title,
             "text": text,
-            "digest": hashlib.sha256(text.encode()).hexdigest(),
+            "digest": protocol.digest,
             "is_shipped": is_shipped,
             "created_by": by,
         },
@@ -51,5 +49,5 @@ def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProt
 
 
 def load_shipped() -> list[StoredProtocol]:
-    """Store every protocol that comes with Assay; harmless to repeat."""
+    """Store every protocol that ships with Assay. Repeating it changes nothing."""
     return [store(text=shipped_text(slug), by=None, is_shipped=True) for slug in shipped_slugs()]

@@ -1,4 +1,4 @@
-"""Addresses of protocols."""
+"""URLs of protocols."""
 
 from django.urls import path
 

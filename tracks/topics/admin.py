@@ -1,4 +1,4 @@
-"""Topics in the admin."""
+"""Topics and their imports in the admin."""
 
 from django import forms
 from django.contrib import admin
@@ -11,10 +11,11 @@ from web.admin import ReadOnly, Undeletable
 
 
 class TopicForm(forms.ModelForm[Topic]):
-    """Takes the labels that the track's protocol has."""
+    """Accepts the labels that the protocol of the track allows."""
 
     labels = forms.JSONField(
-        required=False, help_text='Such as {"category": "proof"}, as the protocol allows.'
+        required=False,
+        help_text='A JSON object such as {"category": "proof"}, with labels that the protocol allows.',
     )
 
     class Meta:
@@ -30,7 +31,7 @@ class TopicForm(forms.ModelForm[Topic]):
 
 @admin.register(Topic)
 class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
-    """Labels and threads of topics; the topics themselves come from the track's topic file."""
+    """The labels and threads of topics. The topics themselves are imported from a topic file."""
 
     form = TopicForm
     list_display = ["code", "track", "thread"]

@@ -1,4 +1,4 @@
-"""Form that imports topics and labels."""
+"""The form that imports topics and labels."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from web.forms import style_fields
 
 
 class TopicFileForm(forms.Form):
-    """A topic file, or labels for topics that are there."""
+    """A topic file, or labels for existing topics."""
 
     holds = forms.ChoiceField(
         choices=[
-            ("topics", "topics, beside those that are there"),
-            ("all topics", "all topics: those that it has not are removed"),
-            ("labels", "labels for the topics that are there"),
+            ("topics", "topics, to add or update"),
+            ("all topics", "all topics: remove topics that are missing from the file"),
+            ("labels", "labels for existing topics"),
         ],
-        label="The file holds",
+        label="The file contains",
     )
     upload = forms.FileField(
         label="File", widget=forms.ClearableFileInput(attrs={"accept": ".xml,.jsonl,.json,.csv,.tsv,.txt"})

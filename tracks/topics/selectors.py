@@ -1,6 +1,7 @@
-"""Topics, and which parts of them a person may see."""
+"""Topics, which parts of them a user may see, and their pages."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
@@ -13,7 +14,7 @@ from corpus.threads.selectors import RenderedText, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Topic, Track
 
-# What a protocol calls the parts of a topic; the number is always seen.
+# The names of the parts of a topic in a protocol, with their field and its empty value. The code is always visible.
 TOPIC_FIELDS: dict[str, tuple[str, object]] = {
     "query": ("title", ""),
     "language-target": ("tags", []),
@@ -23,58 +24,82 @@ TOPIC_FIELDS: dict[str, tuple[str, object]] = {
 }
 
 
+@dataclass(frozen=True)
+class TopicsPage:
+    """The columns for formulas and labels are shown only if some topic has one."""
+
+    track: Track
+    topics: list[Topic]
+    has_formulas: bool
+    has_labels: bool
+
+
+@dataclass(frozen=True)
+class TopicPage:
+    """`thread_collection` has the thread of the topic; None if there is none that the user may read."""
+
+    track: Track
+    topic: Topic
+    rendered: RenderedText
+    thread_collection: Collection | None
+    previous: Topic | None
+    next: Topic | None
+    tab: str = "topics"
+
+
 def topics_of(track: Track) -> QuerySet[Topic]:
-    """A track's topics in the order of their codes' bytes."""
+    """The topics of a track, in the order of the bytes of their codes."""
     return track.topics.all()
 
 
-def as_seen(user: User | AnonymousUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
-    """Topics with what a person may see of them: organizers and assessors all, others what the protocol says.
+def hide_fields(user: User | AnonymousUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
+    """Topics without the fields that a user may not see.
 
-    What is hidden is emptied in the rows, which are for reading.
+    Organizers and assessors see all fields, others those that the protocol lists. Hidden fields are emptied in the
+    rows, so do not save these.
     """
     visible = track.protocol.parsed.topics.participants_see
-    found = list(topics)
+    rows = list(topics)
     if not visible or (isinstance(user, User) and user.is_organizer) or is_assessor(user, track):
-        return found
-    for topic in found:
-        for word, (name, nothing) in TOPIC_FIELDS.items():
-            if word not in visible:
-                setattr(topic, name, nothing)
-    return found
+        return rows
+    for topic in rows:
+        for part, (field, empty) in TOPIC_FIELDS.items():
+            if part not in visible:
+                setattr(topic, field, empty)
+    return rows
 
 
-def topics_page(user: User | AnonymousUser, track: Track) -> dict[str, object]:
-    """What the list of a track's topics shows: columns for formulas and labels only where some topic has one."""
-    topics = as_seen(user, track, topics_of(track))
-    return {
-        "track": track,
-        "topics": topics,
-        "has_formulas": any(topic.latex for topic in topics),
-        "has_labels": any(topic.labels for topic in topics),
-    }
+def topics_page(user: User | AnonymousUser, track: Track) -> TopicsPage:
+    topics = hide_fields(user, track, topics_of(track))
+    return TopicsPage(
+        track=track,
+        topics=topics,
+        has_formulas=any(topic.latex for topic in topics),
+        has_labels=any(topic.labels for topic in topics),
+    )
 
 
-def topic_page(user: User | AnonymousUser, track: Track, topic: Topic) -> dict[str, object]:
-    """What a topic's page shows; its own thread only to those who may read the topic collection."""
+def topic_page(user: User | AnonymousUser, track: Track, topic: Topic) -> TopicPage:
     readable = list(collections_for(user).filter(Q(tracks=track) | Q(topic_tracks=track)))
-    searched = next((one for one in readable if one.pk == track.collection_id), None)
-    own = next((one for one in readable if one.pk == track.topic_collection_id), None)
-    (topic,) = as_seen(user, track, [topic])
-    return {
-        "track": track,
-        "topic": topic,
-        "shown": render_topic(topic, [one for one in (searched, own) if one]),
-        "thread_collection": own if topic.thread else None,
-        "before": track.topics.filter(code__lt=topic.code).order_by("-code").first(),
-        "after": track.topics.filter(code__gt=topic.code).first(),
-    }
+    searched = next((collection for collection in readable if collection.pk == track.collection_id), None)
+    threads = next(
+        (collection for collection in readable if collection.pk == track.topic_collection_id), None
+    )
+    (topic,) = hide_fields(user, track, [topic])
+    return TopicPage(
+        track=track,
+        topic=topic,
+        rendered=render_topic(topic, [collection for collection in (searched, threads) if collection]),
+        thread_collection=threads if topic.thread else None,
+        previous=track.topics.filter(code__lt=topic.code).order_by("-code").first(),
+        next=track.topics.filter(code__gt=topic.code).first(),
+    )
 
 
 def render_topic(topic: Topic, collections: Sequence[Collection]) -> RenderedText:
-    """A topic for `corpus/_topic.html`; its links lead into those collections that the reader may read.
+    """A topic for `tracks/topics/_topic.html`. Links lead into `collections`, which the reader must be able to read.
 
-    The formula that a topic asks for is marked where it stands.
+    If the topic asks for a formula, that formula is marked. One query per collection.
     """
     texts = topic.title, topic.body, topic.narrative
     title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts

@@ -1,13 +1,14 @@
-"""Bringing topics and their labels into a track."""
+"""Import topics and their labels into a track."""
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.core.files import File
 from django.db import transaction
 
+from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.formats.topics.reader import MAX_SIZE, BadTopics, TopicRow, comparable, read_labels, read_topics
 from corpus.models import Collection, Document
@@ -18,14 +19,14 @@ FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
 
 class TopicsRefused(Refused):
-    """Topics that the track does not take."""
+    """The track does not accept these topics or labels."""
 
     title = "These topics cannot be imported"
 
 
 @dataclass
 class TopicReport:
-    """What an import of topics did. `matched` tells how each topic found its own thread."""
+    """The result of an import of topics. `matched` counts topics by how their thread was found."""
 
     n_new: int = 0
     n_changed: int = 0
@@ -37,20 +38,20 @@ class TopicReport:
     def __str__(self) -> str:
         n = self.n_new + self.n_changed + self.n_unchanged
         parts = [
-            f"{n} topic{'s' * (n != 1)}: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} as before"
+            f"{n} topic{'s' * (n != 1)}: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} unchanged"
         ]
         if self.n_removed:
-            parts.append(f"{self.n_removed} removed that the file has not")
-        parts += [f"{matched} found their own thread {how}" for how, matched in self.matched.items()]
+            parts.append(f"{self.n_removed} removed because the file does not contain them")
+        parts += [f"{matched} matched with a thread by {key}" for key, matched in self.matched.items()]
         if self.unmatched:
-            parts.append(f"no thread was found for {', '.join(self.unmatched)}")
+            parts.append(f"no thread found for {', '.join(self.unmatched)}")
         return "; ".join(parts) + "."
 
 
 def import_upload(*, track: Track, upload: "File[bytes]", holds: str) -> str:
-    """`import_topics` or `import_labels` of an uploaded file; what came of it, in a sentence."""
+    """Import an uploaded file by `import_topics` or `import_labels`. Returns the result in a sentence."""
     if upload.size > MAX_SIZE:
-        raise TopicsRefused(f"The file has {upload.size:,} bytes; a topic file has at most {MAX_SIZE:,}.")
+        raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
     name = upload.name or "the file"
     if holds == "labels":
         return str(import_labels(track=track, data=upload.read(), name=name))
@@ -58,19 +59,19 @@ def import_upload(*, track: Track, upload: "File[bytes]", holds: str) -> str:
 
 
 def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False) -> TopicReport:
-    """Take the topics of a file. A topic whose code is there already is brought up to date.
+    """Import the topics of a file. A topic whose code exists already is updated.
 
-    With `replace`, topics that the file has not are removed: a draft has no runs that could rest on them.
+    With `replace`, topics that are missing from the file are removed. This is safe in a draft, which has no runs.
 
-    A topic finds its own thread in the topic collection by the docno that the file names, or else by its title if
-    just one question has it.
+    The thread of a topic is searched in the topic collection: by the docno in the file, or by the title if exactly
+    one question has it.
 
     Raises
     ------
     BadFile
-        The file cannot be used; every fault is named.
+        The file cannot be used; the message lists every error.
     TopicsRefused
-        The track is no draft, or its protocol judges another unit.
+        The track is not a draft, or its protocol needs other topics.
     """
     rows = read_topics(data, name)
     with transaction.atomic():
@@ -78,84 +79,91 @@ def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
         report = TopicReport()
-        standing = {topic.code: topic for topic in current.topics.all()}
+        existing = {topic.code: topic for topic in current.topics.all()}
         for row in rows:
-            _save(row, threads[row.code][0], current, standing.get(row.code), report)
+            _save(row, threads[row.code].docno, current, existing.get(row.code), report)
         if replace:
-            gone = current.topics.exclude(code__in=[row.code for row in rows])
-            report.n_removed = gone.delete()[0]
+            missing = current.topics.exclude(code__in=[row.code for row in rows])
+            report.n_removed = missing.delete()[0]
         _count_threads(threads, current, report)
         _record(current, data, name, "topics", {"topics": len(rows)})
     return report
 
 
 def _draft(track: Track) -> Track:
-    """The track, locked, if its topics may still change: runs rest on them from its opening on."""
+    """The track, locked, if it is a draft. Runs depend on the topics of an opened track, so those do not change."""
     current = track_services.lock(track.pk)
     if current.status != Track.Status.DRAFT:
         raise TopicsRefused(
-            f"{current} is {current.get_status_display()}: its topics do not change any more."
+            f"{current} is {current.get_status_display()}; only the topics of a draft can change."
         )
     return current
 
 
 def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
+    """Refuse formulas where the protocol needs other topics, the reverse, and labels that it does not allow."""
     protocol = track.protocol.parsed
     is_formula = protocol.unit in FORMULA_UNITS
     wrong = [row for row in rows if bool(row.latex or row.formula_id) != is_formula]
     if wrong:
-        what = "is no formula" if is_formula else "is a formula"
-        asked = "formulas" if is_formula else f"no formulas, but something to find a {protocol.unit} for"
-        raise TopicsRefused(
-            f"{name}: topic {wrong[0].code} {what}; the topics of {protocol.slug} are {asked}."
-        )
+        problem = "has no formula" if is_formula else "is a formula"
+        needed = "formulas as topics" if is_formula else f"topics to which a {protocol.unit} can be relevant"
+        raise TopicsRefused(f"{name}: topic {wrong[0].code} {problem}; {protocol.slug} needs {needed}.")
     complaints = [
         f"line {row.line}: {complaint}"
         for row in rows
-        for complaint in _label_faults(row.code, row.labels, protocol.topics.labels)
+        for complaint in _label_errors(row.code, row.labels, protocol.topics.labels)
     ]
     if complaints:
         raise BadTopics(name, complaints)
 
 
 def checked_labels(*, topic: Topic, labels: object) -> dict[str, str]:
-    """Labels as they are kept, if the protocol of the topic's track allows each.
+    """Labels in the form that is stored, if the protocol of the track allows each of them.
 
     Raises
     ------
     TopicsRefused
-        They are no object of words, or the protocol has not such a label or value.
+        They are not an object of strings, or the protocol does not allow a label or a value.
     """
     if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
         raise TopicsRefused(
-            'Labels are an object of words, such as {"category": "proof"}; {} if there are none.'
+            'Labels must be a JSON object of strings, such as {"category": "proof"}; use {} for none.'
         )
-    for fault in _label_faults(topic.code, labels, topic.track.protocol.parsed.topics.labels):
-        raise TopicsRefused(f"{fault[0].upper()}{fault[1:]}.")
-    return _normal(labels)
+    for error in _label_errors(topic.code, labels, topic.track.protocol.parsed.topics.labels):
+        raise TopicsRefused(f"{error[0].upper()}{error[1:]}.")
+    return _normalize(labels)
 
 
-def _label_faults(
+def _label_errors(
     code: str, labels: Mapping[str, str], allowed: Mapping[str, tuple[str, ...]]
 ) -> Iterator[str]:
     for label, value in labels.items():
         if label.lower() not in allowed:
-            yield f"topic {code}: no label {label!r}; there are {', '.join(allowed) or 'none'}"
+            yield f"topic {code}: unknown label {label!r}; {_accepted(allowed)}"
         elif allowed[label.lower()] and value.strip().lower() not in allowed[label.lower()]:
             yield f"topic {code}: {label} {value!r} is not allowed; use {', '.join(allowed[label.lower()])}"
 
 
-def _normal(labels: Mapping[str, str]) -> dict[str, str]:
+def _accepted(labels: Iterable[str]) -> str:
+    return f"use {', '.join(labels)}" if labels else "the protocol defines no labels"
+
+
+def _normalize(labels: Mapping[str, str]) -> dict[str, str]:
     return {label.lower(): value.strip().lower() for label, value in labels.items()}
 
 
-Found = tuple[str, str]  # docno of the thread or "", and how it was found
+class ThreadMatch(NamedTuple):
+    """The thread of a topic, and the key by which it was found; both are empty if it was not found."""
+
+    docno: str = ""
+    key: str = ""
 
 
-def _threads(rows: Sequence[TopicRow], collection: Collection | None) -> dict[str, Found]:
-    """Each topic's own question in the topic collection."""
+def _threads(rows: Sequence[TopicRow], collection: Collection | None) -> dict[str, ThreadMatch]:
+    """The question of each topic in the topic collection, by the code of the topic. Two queries."""
     if collection is None:
-        return {row.code: ("", "") for row in rows}
+        return {row.code: ThreadMatch() for row in rows}
     questions = Document.objects.filter(collection=collection, kind=Document.Kind.QUESTION)
     named = set(questions.filter(docno__in=[row.thread for row in rows]).values_list("docno", flat=True))
     by_title = _by_title(
@@ -165,28 +173,28 @@ def _threads(rows: Sequence[TopicRow], collection: Collection | None) -> dict[st
 
 
 def _by_title(wanted: set[str], questions: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    found = defaultdict(list)
+    docnos = defaultdict(list)
     for docno, title in questions:
         if (key := comparable(title)) in wanted:
-            found[key].append(docno)
-    return found
+            docnos[key].append(docno)
+    return docnos
 
 
-def _thread(row: TopicRow, named: set[str], by_title: Mapping[str, list[str]]) -> Found:
+def _thread(row: TopicRow, named: set[str], by_title: Mapping[str, list[str]]) -> ThreadMatch:
     if row.thread:
-        return (row.thread, "by the docno in the file") if row.thread in named else ("", "")
+        return ThreadMatch(row.thread, "docno") if row.thread in named else ThreadMatch()
     same = by_title.get(comparable(row.title), [])
-    return (same[0], "by their title") if len(same) == 1 else ("", "")
+    return ThreadMatch(same[0], "title") if len(same) == 1 else ThreadMatch()
 
 
-def _save(row: TopicRow, thread: str, track: Track, standing: Topic | None, report: TopicReport) -> None:
-    topic = standing or Topic(track=track, code=row.code)
+def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, report: TopicReport) -> None:
+    topic = existing or Topic(track=track, code=row.code)
     before = _values(topic)
     topic.title, topic.body, topic.narrative = row.title, row.body, row.narrative
     topic.tags, topic.formula_id, topic.latex = list(row.tags), row.formula_id, row.latex
     topic.thread = thread or topic.thread
-    topic.labels = topic.labels | _normal(row.labels)
-    if standing is None:
+    topic.labels = topic.labels | _normalize(row.labels)
+    if existing is None:
         report.n_new += 1
     elif _values(topic) == before:
         report.n_unchanged += 1
@@ -201,15 +209,15 @@ def _values(topic: Topic) -> tuple[object, ...]:
     return (*texts, list(topic.tags), dict(topic.labels))
 
 
-def _count_threads(threads: Mapping[str, Found], track: Track, report: TopicReport) -> None:
+def _count_threads(threads: Mapping[str, ThreadMatch], track: Track, report: TopicReport) -> None:
     if track.topic_collection is not None:
-        report.matched = Counter(how for _, how in threads.values() if how)
-        report.unmatched = [code for code, (_, how) in threads.items() if not how]
+        report.matched = Counter(match.key for match in threads.values() if match.key)
+        report.unmatched = [code for code, match in threads.items() if not match.key]
 
 
 def _record(track: Track, data: bytes, name: str, form: str, counts: dict[str, int]) -> None:
-    """Keep a trace of what was imported; the file itself is not kept."""
-    sha256 = hashlib.sha256(data).hexdigest()
+    """Record what was imported. The file itself is not stored."""
+    sha256 = sha256_of(data)
     TopicImport.objects.create(
         track=track, format=form, name=name, sha256=sha256, size=len(data), counts=counts
     )
@@ -217,43 +225,44 @@ def _record(track: Track, data: bytes, name: str, form: str, counts: dict[str, i
 
 @dataclass(frozen=True)
 class LabelReport:
-    """What an import of labels did. `ignored` are columns that the protocol does not know."""
+    """The result of an import of labels. `ignored` are columns that are not labels of the protocol."""
 
     n_topics: int
     ignored: tuple[str, ...]
 
     def __str__(self) -> str:
-        ignored = f"; left out, for they are no labels: {', '.join(self.ignored)}" if self.ignored else ""
+        ignored = f"; ignored columns that are not labels: {', '.join(self.ignored)}" if self.ignored else ""
         return f"{self.n_topics} topic{'s' * (self.n_topics != 1)} labeled{ignored}."
 
 
 @transaction.atomic
 def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
-    """Put labels on topics, as the protocol allows. Other columns are left out and named.
+    """Add labels to topics. Columns that are not labels of the protocol are ignored and reported.
 
     Raises
     ------
     BadFile
-        The file cannot be used, or names a topic or a value that there is not; every fault is named.
+        The file cannot be used, or contains an unknown topic or value; the message lists every error.
     """
     labels = read_labels(data, name)
     current = track_services.lock(track.pk)
     allowed = current.protocol.parsed.topics.labels
     topics = {topic.code: topic for topic in current.topics.all()}
     known = {
-        code: {k: v for k, v in row.items() if k.strip().lower() in allowed} for code, row in labels.items()
+        code: {label: value for label, value in row.items() if label.strip().lower() in allowed}
+        for code, row in labels.items()
     }
     ignored = sorted(
         {label for row in labels.values() for label in row if label.strip().lower() not in allowed}
     )
     complaints = [f"there is no topic {code} in {current}" for code in labels if code not in topics]
-    complaints += [fault for code, row in known.items() for fault in _label_faults(code, row, allowed)]
+    complaints += [error for code, row in known.items() for error in _label_errors(code, row, allowed)]
     if not any(known.values()):
-        complaints.append(f"none of its columns is a label; there are {', '.join(allowed) or 'none'}")
+        complaints.append(f"no column is a label; {_accepted(allowed)}")
     if complaints:
         raise BadTopics(name, complaints)
     for code, row in known.items():
-        topics[code].labels = topics[code].labels | _normal(row)
+        topics[code].labels = topics[code].labels | _normalize(row)
     Topic.objects.bulk_update([topics[code] for code in known], ["labels"])
     _record(current, data, name, "labels", {"topics": len(known)})
     return LabelReport(len(known), tuple(ignored))

@@ -1,4 +1,4 @@
-"""Addresses of topics."""
+"""URLs of topics."""
 
 from django.urls import path
 

@@ -10,12 +10,13 @@ from assay.errors import Refused
 from tracks.topics import selectors, services
 from tracks.topics.forms import TopicFileForm
 from tracks.tracks import selectors as track_selectors
+from web.pages import context_of
 
 
 @require_http_methods(["GET", "POST"])
 @organizer_required
 def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Bring topics, or labels for them, into a track. Organizers only."""
+    """Import topics, or labels for them. Organizers only."""
     track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
     form = TopicFileForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
@@ -24,24 +25,25 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             return redirect("tracks:topics", track.slug)
         except Refused as refusal:
             form.add_error("upload", refusal.message.split("\n"))
-    context = {"track": track, "form": form, "labels": track.protocol.parsed.topics.labels, "tab": "topics"}
+    labels = track.protocol.parsed.topics.labels
+    context = {"track": track, "form": form, "labels": labels, "tab": "topics"}
     return render(request, "tracks/topics/import.html", context)
 
 
 @require_GET
 def topics(request: HttpRequest, slug: str) -> HttpResponse:
-    """The topics of a track. Everybody, once it is no draft."""
-    found = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
-    return render(request, "tracks/topics/topics.html", selectors.topics_page(request.user, found))
+    """The topics of a track. Everyone; drafts for organizers only."""
+    track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
+    return render(
+        request, "tracks/topics/topics.html", context_of(selectors.topics_page(request.user, track))
+    )
 
 
 @require_GET
 def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
-    """One topic. Everybody, once its track is no draft; its own thread is linked for those who may read it."""
-    found = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
-    one = get_object_or_404(selectors.topics_of(found), code=code)
+    """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""
+    track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
+    topic = get_object_or_404(selectors.topics_of(track), code=code)
     return render(
-        request,
-        "tracks/topics/topic.html",
-        selectors.topic_page(request.user, found, one) | {"tab": "topics"},
+        request, "tracks/topics/topic.html", context_of(selectors.topic_page(request.user, track, topic))
     )

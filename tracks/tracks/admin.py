@@ -1,5 +1,4 @@
-"""The organizers' workshop for people, protocols, tracks and topics. It calls the services; nothing here is deleted
-that a judgment, a run or a pool may rest on."""
+"""Tracks in the admin, and the headings of the admin site."""
 
 from typing import Any
 
@@ -17,14 +16,14 @@ from tracks.models import Track
 from tracks.tracks import services
 from web.admin import Undeletable
 
-admin.site.site_header = "Assay: the organizers' workshop"
+admin.site.site_header = "Assay administration"
 admin.site.site_title = "Assay"
-admin.site.index_title = "People, tracks, runs, batches"
-admin.site.unregister(Group)  # what a person may do follows from their part in a track
+admin.site.index_title = "Users, tracks, runs, batches"
+admin.site.unregister(Group)  # permissions follow from roles in tracks, not from groups
 
 
 class TrackForm(forms.ModelForm[Track]):
-    """Keeps what must not change once a track has been opened."""
+    """The fields of a track that organizers edit."""
 
     class Meta:
         model = Track
@@ -32,19 +31,18 @@ class TrackForm(forms.ModelForm[Track]):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        searched = data.get("collection", self.instance.collection)  # not in the form once the track is open
-        own = data.get("topic_collection")
-        if searched is not None and searched == own:
+        searched = data.get("collection", self.instance.collection)  # no field once the track was opened
+        if searched is not None and searched == data.get("topic_collection"):
             self.add_error(
                 "topic_collection",
-                "The topics' own threads must be a collection apart: participants see the searched one.",
+                "Choose another collection than the one that runs search: participants can read that one.",
             )
         return data
 
 
 @admin.register(Track)
 class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
-    """Make a track, name its assessors, open and close it."""
+    """Create a track, add its assessors, open and close it."""
 
     form = TrackForm
     list_display = ["name", "slug", "status", "protocol", "collection", "closes_at"]
@@ -60,13 +58,13 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
         return {} if obj is not None and obj.status != Track.Status.DRAFT else self.prepopulated_fields
 
     def get_readonly_fields(self, request: HttpRequest, obj: Track | None = None) -> list[str]:
-        """Runs are checked against slug, protocol and collection: they stand once the track has been opened."""
+        """Fields that cannot change once the track was opened, because runs are checked against them."""
         if obj is None or obj.status == Track.Status.DRAFT:
             return []
-        return sorted(services.SETTLED)
+        return sorted(services.FIXED_ONCE_OPENED)
 
     def save_model(self, request: HttpRequest, obj: Track, form: Any, change: bool) -> None:
-        """What was changed, through the service; a new track as it is."""
+        """Save changed fields through the service; a new track is saved directly."""
         if change:
             services.edit(track=obj, changed=form.changed_data)
         else:
@@ -75,7 +73,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
     def save_formset(
         self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool
     ) -> None:
-        """Each new assessor through the service, which looks under the track's lock whether they are in a team."""
+        """Add each new assessor through the service, which checks the teams under the lock of the track."""
         formset.save(commit=False)
         for assessor in formset.new_objects:
             try:
@@ -85,13 +83,13 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
 
     @admin.action(description="Open for runs")
     def open_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:
-        self._each(request, queryset, services.open_for_runs)
+        self._apply(request, queryset, services.open_for_runs)
 
     @admin.action(description="Close for runs")
     def close_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:
-        self._each(request, queryset, services.close)
+        self._apply(request, queryset, services.close)
 
-    def _each(self, request: HttpRequest, tracks: QuerySet[Track], service: Any) -> None:
+    def _apply(self, request: HttpRequest, tracks: QuerySet[Track], service: Any) -> None:
         for track in tracks:
             try:
                 self.message_user(request, f"{track}: {service(track=track).get_status_display()}.")

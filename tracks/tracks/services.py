@@ -1,20 +1,24 @@
-"""What changes protocols, tracks and their people. Every door (page, admin, command) calls these."""
+"""Change tracks. Page, admin and command call these functions."""
 
 from collections.abc import Collection
 
 from django.db import transaction
 from django.utils import timezone
 
+from assay.errors import Refused
 from tracks.models import Track
-from tracks.tracks.errors import TrackRefused
 
-SETTLED = {"slug", "protocol", "collection"}  # of a track, once it has been opened
+FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields
+
+
+class TrackRefused(Refused):
+    """The state of the track does not allow the change."""
 
 
 def lock(track_id: int) -> Track:
-    """The track with its protocol, locked until the transaction ends; rows that point to it may still be made.
+    """The track with its protocol, locked until the transaction ends. Other rows may still refer to it.
 
-    Whoever opens or closes it, takes or withdraws a run, makes a pool, or numbers qrels goes one after another.
+    Take this lock to open or close the track, to accept or withdraw a run, to create a pool, or to number qrels.
     """
     tracks = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol")
     return tracks.get(pk=track_id)
@@ -22,19 +26,18 @@ def lock(track_id: int) -> Track:
 
 @transaction.atomic
 def edit(*, track: Track, changed: Collection[str]) -> Track:
-    """Keep what was changed of a track, and nothing else: its status may be changing at the same time.
+    """Save the changed fields of a track, and no others, because its status may change at the same time.
 
     Raises
     ------
     TrackRefused
-        The track has been opened, and runs may have been checked against what would change.
+        The track was opened, and runs may have been checked against one of the fields.
     """
     current = lock(track.pk)
-    settled = SETTLED & set(changed) if current.status != Track.Status.DRAFT else set()
-    if settled:
-        what = ", ".join(sorted(settled))
+    fixed = FIXED_ONCE_OPENED & set(changed) if current.status != Track.Status.DRAFT else set()
+    if fixed:
         raise TrackRefused(
-            f"{current} has been opened, and runs were checked against it: its {what} cannot change."
+            f"{current} was opened and runs were checked against it: its {', '.join(sorted(fixed))} cannot change."
         )
     if changed:
         track.save(update_fields=list(changed))
@@ -43,7 +46,7 @@ def edit(*, track: Track, changed: Collection[str]) -> Track:
 
 @transaction.atomic
 def open_for_runs(*, track: Track) -> Track:
-    """Let the teams submit runs.
+    """Let teams submit runs.
 
     Raises
     ------
@@ -54,7 +57,9 @@ def open_for_runs(*, track: Track) -> Track:
     if not current.topics.exists():
         raise TrackRefused(f"{current} has no topics yet. Import its topic file first.")
     if current.closes_at is not None and current.closes_at <= timezone.now():
-        raise TrackRefused(f"The closing time of {current} has passed. Set a later one, or none, first.")
+        raise TrackRefused(
+            f"The closing time of {current} has passed. Set a later time or none, then open it."
+        )
     current.status = Track.Status.OPEN
     current.save(update_fields=["status"])
     return current
@@ -62,10 +67,16 @@ def open_for_runs(*, track: Track) -> Track:
 
 @transaction.atomic
 def close(*, track: Track) -> Track:
-    """Take no more runs, and let none be withdrawn."""
+    """Accept no more runs, and let no run be withdrawn.
+
+    Raises
+    ------
+    TrackRefused
+        The track is a draft.
+    """
     current = lock(track.pk)
     if current.status == Track.Status.DRAFT:
-        raise TrackRefused(f"{current} is a draft: it has not been opened, so it cannot be closed.")
+        raise TrackRefused(f"{current} is a draft. Only an open track can be closed.")
     current.status = Track.Status.CLOSED
     current.save(update_fields=["status"])
     return current

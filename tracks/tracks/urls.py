@@ -1,4 +1,4 @@
-"""Addresses of tracks."""
+"""URLs of tracks."""
 
 from django.urls import path
 

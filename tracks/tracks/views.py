@@ -1,4 +1,4 @@
-"""The pages of a track: overview, topics, protocol; and the jobs that work for it."""
+"""The overview page of a track, and the buttons that open and close it."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -6,37 +6,32 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.protocols.description import facts
 from tracks.tracks import selectors, services
+from web.pages import context_of
 
 
 @require_GET
 def track(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a track is about and how it is judged and scored. Everybody, once it is no draft."""
-    found = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
-    protocol = found.protocol.parsed
-    context = {
-        "track": found,
-        "protocol": protocol,
-        "facts": facts(protocol),
-        "n_topics": found.topics.count(),
-    }
-    return render(request, "tracks/tracks/track.html", context)
+    """What a track is about, and how it is judged and scored. Everyone; drafts for organizers only."""
+    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(track)))
 
 
 @require_POST
 @organizer_required
 def open_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Let teams submit. Organizers only."""
-    found = services.open_for_runs(track=get_object_or_404(selectors.tracks_for(request.user), slug=slug))
-    messages.success(request, f"{found} is open: its teams can submit runs.")
-    return redirect(found)
+    """Let teams submit runs. Organizers only."""
+    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    services.open_for_runs(track=track)
+    messages.success(request, f"{track} is open. Its teams can submit runs.")
+    return redirect(track)
 
 
 @require_POST
 @organizer_required
 def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Take no more runs. Organizers only."""
-    found = services.close(track=get_object_or_404(selectors.tracks_for(request.user), slug=slug))
-    messages.success(request, f"{found} is closed: no run is taken or withdrawn from now on.")
-    return redirect(found)
+    """Accept no more runs. Organizers only."""
+    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    services.close(track=track)
+    messages.success(request, f"{track} is closed. Runs can no longer be submitted or withdrawn.")
+    return redirect(track)

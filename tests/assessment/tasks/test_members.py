@@ -221,7 +221,7 @@ def test_page_shows_the_query_and_each_member_in_its_post(scene: Scene, ada: Cli
     text = ada.get(task.get_absolute_url()).content.decode()
 
     assert text.count('<article class="instance"') == 3
-    assert "Query formula" in text
+    assert "Topic formula" in text
     assert text.count("math-container is-marked") == 1 + 3 * 3, (
         "in the name, in its paragraph, in the whole post"
     )

@@ -10,7 +10,7 @@ from tests.scoring.conftest import Scene, build_scene
 from tracks.assessors.admin import AssessorForm
 from tracks.assessors.services import check_group
 from tracks.models import Assessor
-from tracks.tracks.errors import TrackRefused
+from tracks.tracks.services import TrackRefused
 
 pytestmark = pytest.mark.django_db
 

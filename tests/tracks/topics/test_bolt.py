@@ -1,10 +1,10 @@
-"""Topics of BOLT IR: read from their XML, and shown to participants only as far as the protocol says."""
+"""Topics of BOLT IR: read from their XML; participants see only the parts that the protocol lists."""
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from assay.formats.documents.sources import BadFile
+from assay.errors import BadFile
 from assay.formats.topics.reader import BadTopics, read_topics
 from tests.helpers.factories import make_assessor, make_organizer, make_track, make_user
 from tracks.models import Track
@@ -13,7 +13,7 @@ from tracks.topics.services import import_topics
 TOPICS = b"""<?xml version="1.0" encoding="UTF-8"?>
 <bolt-ir-topics>
  <topic number="BIR-1">
-  <query>What do harbour people say about owls?</query>
+  <query>What do harbor people say about owls?</query>
   <language-target lang="arz"/>
   <description>Opinions on owls &amp; their song.</description>
   <properties><asks-about>animal</asks-about><asks-for>opinion</asks-for><languages>arz</languages>
@@ -32,7 +32,7 @@ def test_topics_are_read_with_all_their_parts() -> None:
 
     assert (first.code, first.title, first.tags) == (
         "BIR-1",
-        "What do harbour people say about owls?",
+        "What do harbor people say about owls?",
         ("arz",),
     )
     assert first.body == "<p>Opinions on owls &amp; their song.</p>"
@@ -60,7 +60,7 @@ def track(db: None) -> Track:
 
 
 HIDDEN = ("Opinions on owls", "Songs count", "animal")
-SEEN = ("What do harbour people say about owls?", "arz")
+SEEN = ("What do harbor people say about owls?", "arz")
 
 
 def pages(client: Client) -> str:
@@ -69,28 +69,28 @@ def pages(client: Client) -> str:
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["visitor", "participant"])
-def test_participants_see_number_query_and_language_alone(track: Track, is_known: bool) -> None:
+def test_participants_see_only_number_query_and_language(track: Track, is_known: bool) -> None:
     client = Client()
     if is_known:
         client.force_login(make_user("pat"))
 
-    shown = pages(client)
+    text = pages(client)
 
-    assert all(word in shown for word in SEEN)
-    assert not any(word in shown for word in HIDDEN)
+    assert all(part in text for part in SEEN)
+    assert not any(part in text for part in HIDDEN)
 
 
-def test_assessors_and_organizers_see_whole_topics(track: Track) -> None:
+def test_assessors_and_organizers_see_all_parts_of_topics(track: Track) -> None:
     for user in (make_assessor(track, "jane"), make_organizer("oscar")):
         client = Client()
         client.force_login(user)
 
-        shown = pages(client)
+        text = pages(client)
 
-        assert all(word in shown for word in (*SEEN, *HIDDEN))
+        assert all(part in text for part in (*SEEN, *HIDDEN))
 
 
-def test_reading_topics_as_a_participant_changes_none(track: Track) -> None:
+def test_page_view_by_a_participant_changes_no_topic(track: Track) -> None:
     pages(Client())
 
     assert track.topics.get(code="BIR-1").labels == {

@@ -1,4 +1,4 @@
-"""Topic files and label files: what is read, what is refused, and how a topic finds its own thread."""
+"""Topic files and label files: what is read, what is refused, and how the thread of a topic is found."""
 
 import json
 from pathlib import Path
@@ -9,12 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from lxml import etree
 
-from assay.errors import Refused
-from assay.formats.documents.sources import BadFile
+from assay.errors import BadFile, Refused
 from assay.formats.topics.reader import comparable, read_labels, read_topics
-from corpus.models import Import
 from tests.helpers.factories import make_collection, make_document, make_organizer, make_topic, make_track
-from tracks.models import Topic, Track
+from tracks.models import Topic, TopicImport, Track
 from tracks.topics.services import TopicsRefused, import_labels, import_topics
 
 XML = '<?xml version="1.0" ?>\n<Topics>\n%s</Topics>'
@@ -63,7 +61,7 @@ def test_json_topics_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (xml("A.1", "A.2", "A.1"), "topic A.1 stands in line 3 already"),
         (xml("A 1"), "without white space"),
@@ -82,11 +80,11 @@ def test_json_topics_are_read() -> None:
         ("<Topics>".encode("utf-16"), "UTF-16"),
     ],
 )
-def test_faulty_topic_file_is_refused_whole(content: bytes, said: str) -> None:
+def test_topic_file_with_an_error_is_refused(content: bytes, message: str) -> None:
     with pytest.raises(Refused) as refusal:
         read_topics(content, "topics.xml")
 
-    assert said in refusal.value.message
+    assert message in refusal.value.message
 
 
 def test_entities_are_never_expanded(tmp_path: Path) -> None:
@@ -114,12 +112,12 @@ def test_real_topics_are_all_read(data: Path, name: str) -> None:
     assert all(topic.title and topic.body for topic in topics)
     assert all(bool(topic.latex) == name.endswith("2") for topic in topics)
     spans = sum((element.findtext("Question") or "").count("math-container") for element in plain)
-    # In each file one span is empty, or stands within another.
+    # In each file one span is empty, or is inside another.
     assert sum(topic.body.count('class="math-container"') for topic in topics) == spans - 1
 
 
 @pytest.mark.django_db
-def test_topics_go_into_a_draft_and_again_without_doubles() -> None:
+def test_second_import_updates_topics_and_adds_no_duplicates() -> None:
     track = draft()
 
     first = import_topics(track=track, data=xml("A.1", "A.2"), name="topics.xml")
@@ -132,19 +130,19 @@ def test_topics_go_into_a_draft_and_again_without_doubles() -> None:
         ("A.3", "New"),
     ]
     assert import_topics(track=track, data=xml("A.1"), name="topics.xml").n_unchanged == 1
-    assert Import.objects.filter(track=track, format="topics").count() == 3
+    assert TopicImport.objects.filter(track=track, format="topics").count() == 3
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("status", [Track.Status.OPEN, Track.Status.CLOSED])
-def test_topics_do_not_change_once_runs_may_rest_on_them(status: Track.Status) -> None:
+def test_topics_do_not_change_once_the_track_was_opened(status: Track.Status) -> None:
     track = make_track(status=status)
-    make_topic(track, "A.1", title="As it was")
+    make_topic(track, "A.1", title="Original")
 
     with pytest.raises(TopicsRefused):
         import_topics(track=track, data=xml("A.1", "A.2"), name="topics.xml")
 
-    assert list(track.topics.values_list("title", flat=True)) == ["As it was"]
+    assert list(track.topics.values_list("title", flat=True)) == ["Original"]
 
 
 @pytest.mark.django_db
@@ -156,11 +154,11 @@ def test_file_of_all_topics_removes_the_others() -> None:
 
     assert list(track.topics.values_list("code", flat=True)) == ["A.1", "A.3"]
     assert (report.n_new, report.n_unchanged, report.n_removed) == (1, 1, 2)
-    assert "2 removed that the file has not" in str(report)
+    assert "2 removed because the file does not contain them" in str(report)
 
 
 @pytest.mark.django_db
-def test_formulas_are_no_topics_of_a_track_of_answers() -> None:
+def test_track_of_answers_refuses_formula_topics() -> None:
     with pytest.raises(TopicsRefused, match=r"B\.1 is a formula"):
         import_topics(track=draft(), data=(XML % FORMULA).encode(), name="topics.xml")
 
@@ -168,11 +166,11 @@ def test_formulas_are_no_topics_of_a_track_of_answers() -> None:
 
 
 @pytest.mark.django_db
-def test_topic_finds_its_thread_by_attribute_then_by_its_title() -> None:
+def test_thread_of_a_topic_is_found_by_docno_or_else_by_title() -> None:
     threads = make_collection("later-questions")
     title = 'Is <span class="math-container" data-display="inline">x</span> &lt; 2?'
-    for docno, given in (("11", "Named"), ("12", title), ("13", "Twice"), ("14", "Twice")):
-        make_document(threads, docno, title=given)
+    for docno, question in (("11", "Named"), ("12", title), ("13", "Twice"), ("14", "Twice")):
+        make_document(threads, docno, title=question)
     rows = [
         {"code": "A.1", "title": "Something else", "thread": "11"},
         {"code": "A.2", "title": "Is  $x$ < 2?"},
@@ -190,17 +188,17 @@ def test_topic_finds_its_thread_by_attribute_then_by_its_title() -> None:
         "A.4": "",
     }
     assert report.unmatched == ["A.3", "A.4"]
-    assert "1 found their own thread by their title" in str(report)
+    assert "1 matched with a thread by title" in str(report)
 
 
-def test_titles_compare_by_their_words_and_latex() -> None:
+def test_titles_are_compared_by_their_words_and_latex() -> None:
     marked = '<span class="math-container" data-formula-id="q_1" data-display="block">a &lt; b</span> holds'
 
     assert comparable(marked) == comparable("$$a &lt; b$$  Holds") == "a < b holds"
 
 
 @pytest.mark.django_db
-def test_labels_of_csv_go_onto_the_topics() -> None:
+def test_labels_in_csv_are_added_to_the_topics() -> None:
     track = make_track()
     for code in ("A.1", "A.2"):
         make_topic(track, code, labels={"difficulty": "easy"})
@@ -215,11 +213,11 @@ def test_labels_of_csv_go_onto_the_topics() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"A.9": {"category": "proof"}}', "there is no topic A.9"),
         ('{"A.1": {"category": "poem"}}', "use computation, concept, proof"),
-        ('{"A.1": {"length": "9"}}', "none of its columns is a label"),
+        ('{"A.1": {"length": "9"}}', "no column is a label; use "),
         ('{"A.1": "proof"}', "must give an object"),
         ('{"A.1": ', "not JSON"),
         ("topic,category\nA.1,proof,hard\n", "line 2: expected 2 columns, got 3"),
@@ -227,14 +225,14 @@ def test_labels_of_csv_go_onto_the_topics() -> None:
         ("", "needs a head line"),
     ],
 )
-def test_faulty_labels_change_nothing(content: str, said: str) -> None:
+def test_label_file_with_an_error_changes_nothing(content: str, message: str) -> None:
     track = make_track()
     make_topic(track, "A.1")
 
     with pytest.raises(Refused) as refusal:
         import_labels(track=track, data=content.encode(), name="labels")
 
-    assert said in refusal.value.message
+    assert message in refusal.value.message
     assert track.topics.get().labels == {}
 
 
@@ -263,7 +261,7 @@ def test_topic_of_ntcir_is_read() -> None:
     assert 'data-formula-id="f.0"' in topic.body
 
 
-def test_topics_may_be_a_code_and_a_formula_a_line() -> None:
+def test_topics_may_be_lines_of_code_and_formula() -> None:
     topics = read_topics(b"\xef\xbb\xbfN-1\tx^2\r\n\r\nN-2\t\\qvar{*1*} < 3\r\n", "topics.txt")
 
     assert [(topic.line, topic.code, topic.latex) for topic in topics] == [
@@ -293,15 +291,14 @@ def test_real_formula_topics_have_their_formulas(
 
     assert len(topics) == n
     assert all(topic.latex for topic in topics)
-    found = next(topic for topic in topics if topic.code == code)
-    assert latex in {None, found.latex}
+    assert latex in {None, next(topic.latex for topic in topics if topic.code == code)}
     if "arqmath" in name:
-        unmarked = [one.code for one in topics if one.formula_id not in one.title + one.body]
+        unmarked = [topic.code for topic in topics if topic.formula_id not in topic.title + topic.body]
         assert unmarked == []
 
 
 @pytest.mark.django_db
-def test_query_formula_is_marked_in_its_question(client: Client) -> None:
+def test_topic_formula_is_marked_in_its_question(client: Client) -> None:
     collection = make_collection()
     track = draft(protocol="arqmath-2021-task2", collection=collection)
     body = "&lt;p&gt;Why &lt;span class='math-container' id='q_1'&gt;$x$&lt;/span&gt;?&lt;/p&gt;"
@@ -316,9 +313,9 @@ def test_query_formula_is_marked_in_its_question(client: Client) -> None:
     listed = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
 
     assert 'class="math-container is-marked" data-formula-id="q_1"' in page
-    assert "Query formula" in page
+    assert "Topic formula" in page
     assert "<dt>Complexity</dt><dd>low</dd>" in page
-    assert "Query formula" in listed
+    assert "Topic formula" in listed
     assert "Complexity: low" in listed
 
 
@@ -329,5 +326,5 @@ def test_list_of_topics_without_formulas_and_labels_has_no_columns_for_them(clie
 
     listed = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
 
-    assert "Query formula" not in listed
+    assert "Topic formula" not in listed
     assert "Labels" not in listed

@@ -1,4 +1,4 @@
-"""The organizers' workshop: what it takes, and what it will not do."""
+"""The admin of tracks, protocols, topics and users: what organizers can change there, and what they cannot."""
 
 from html import unescape
 from typing import Any
@@ -21,7 +21,6 @@ from tests.helpers.factories import (
 )
 from tracks.assessors.admin import AssessorForm
 from tracks.models import Assessor, StoredProtocol, Track
-from tracks.tracks import errors as track_errors
 from tracks.tracks import services as track_services
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +44,7 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (
             "max_ranks = 1000",
@@ -57,12 +56,12 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
     ],
 )
 def test_broken_protocol_is_refused_with_key_and_allowed_values(
-    client: Client, organizer: User, old: str, new: str, said: str
+    client: Client, organizer: User, old: str, new: str, message: str
 ) -> None:
     answer = client.post(reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace(old, new)})
 
     assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert not StoredProtocol.objects.filter(slug="our-lab-2026").exists()
 
 
@@ -73,7 +72,7 @@ def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) ->
         reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")}
     )
 
-    assert "a change is a new slug" in answer.content.decode()
+    assert "there is a protocol trec-adhoc already" in answer.content.decode()
 
 
 def test_stored_protocol_is_shown_and_never_edited_or_deleted(client: Client, organizer: User) -> None:
@@ -93,7 +92,7 @@ def _track_form(**fields: object) -> dict[str, object]:
     return {"name": "Answers 2026", "slug": "answers-2026", "description": "", **inline, **fields}
 
 
-def test_organizer_makes_a_track_with_its_assessors(client: Client, organizer: User) -> None:
+def test_organizer_creates_a_track_with_its_assessors(client: Client, organizer: User) -> None:
     judge = make_user("ada")
     form = _track_form(
         protocol=make_protocol().pk, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": judge.pk}
@@ -107,18 +106,21 @@ def test_organizer_makes_a_track_with_its_assessors(client: Client, organizer: U
     assert [assessor.user for assessor in track.assessors.all()] == [judge]
 
 
-def test_member_of_a_team_cannot_be_made_an_assessor(client: Client, organizer: User) -> None:
+def test_member_of_a_team_cannot_become_an_assessor(client: Client, organizer: User) -> None:
     track, member = make_track(), make_user("pat")
     Team.objects.create(track=track, name="Abacus").members.add(member)
     form = _track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": member.pk})
 
     answer = client.post(reverse("admin:tracks_track_change", args=[track.pk]), form)
 
-    assert f"{member} is a member of a team of {track}, so cannot judge for it." in answer.content.decode()
+    assert (
+        f"{member} is a member of a team of {track}, so {member} cannot judge for it."
+        in answer.content.decode()
+    )
     assert not Assessor.objects.filter(user=member).exists()
 
 
-def test_member_who_joins_a_team_behind_the_form_is_refused_all_the_same(
+def test_user_who_joins_a_team_while_the_form_is_checked_is_refused(
     client: Client, organizer: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     track, member = make_track(), make_user("pat")
@@ -137,17 +139,17 @@ def test_member_who_joins_a_team_behind_the_form_is_refused_all_the_same(
     assert not Assessor.objects.filter(user=member).exists()
 
 
-def test_topics_own_threads_must_be_a_collection_apart(client: Client, organizer: User) -> None:
+def test_collection_of_topic_threads_differs_from_the_searched_one(client: Client, organizer: User) -> None:
     collection = make_collection()
     form = _track_form(protocol=make_protocol().pk, collection=collection.pk, topic_collection=collection.pk)
 
     answer = client.post(reverse("admin:tracks_track_add"), form)
 
-    assert "must be a collection apart" in answer.content.decode()
+    assert "Choose another collection than the one that runs search" in answer.content.decode()
     assert not Track.objects.filter(slug="answers-2026").exists()
 
 
-def test_protocol_of_an_opened_track_stands(client: Client, organizer: User) -> None:
+def test_protocol_of_an_opened_track_does_not_change(client: Client, organizer: User) -> None:
     track = make_track()
     other = make_protocol("trec-adhoc")
 
@@ -174,7 +176,7 @@ def test_track_without_topics_is_not_opened(client: Client, organizer: User) -> 
 
 
 @pytest.mark.parametrize("junk", ["", "abc", "1; --", "9" * 40, "-1"])
-def test_selection_that_is_no_id_is_answered_with_a_message(
+def test_selection_that_is_not_an_id_is_refused_with_a_message(
     client: Client, organizer: User, junk: str
 ) -> None:
     answer = client.post(
@@ -187,7 +189,7 @@ def test_selection_that_is_no_id_is_answered_with_a_message(
     assert "Nothing was changed" in answer.content.decode()
 
 
-def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User) -> None:
+def test_organizer_creates_users_but_no_superuser(client: Client, organizer: User) -> None:
     root = make_user("root", is_staff=True, is_superuser=True)
     form = {
         "username": "emmy",
@@ -213,7 +215,7 @@ def test_organizer_makes_people_but_no_superuser(client: Client, organizer: User
     assert not User.objects.get(username="emmy").is_superuser
 
 
-def test_nobody_is_deleted(client: Client, organizer: User) -> None:
+def test_users_are_not_deleted(client: Client, organizer: User) -> None:
     judge = make_assessor(make_track())
 
     answer = client.post(reverse("admin:accounts_user_delete", args=[judge.pk]), {"post": "yes"})
@@ -222,9 +224,21 @@ def test_nobody_is_deleted(client: Client, organizer: User) -> None:
     assert User.objects.filter(pk=judge.pk).exists()
 
 
-@pytest.mark.parametrize("name", ["user", "storedprotocol", "collection", "track", "topic", "import", "job"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "accounts_user",
+        "corpus_collection",
+        "corpus_import",
+        "jobs_job",
+        "tracks_storedprotocol",
+        "tracks_topic",
+        "tracks_topicimport",
+        "tracks_track",
+    ],
+)
 def test_lists_are_for_organizers_only(client: Client, name: str) -> None:
-    address = reverse(f"admin:corpus_{name}_changelist")
+    address = reverse(f"admin:{name}_changelist")
 
     client.force_login(make_organizer())
     assert client.get(address).status_code == 200
@@ -232,7 +246,7 @@ def test_lists_are_for_organizers_only(client: Client, name: str) -> None:
     assert client.get(address).status_code == 302, "sent to the admin's login"
 
 
-def test_editing_a_track_leaves_a_status_that_changes_meanwhile(organizer: User) -> None:
+def test_edit_of_a_track_keeps_a_status_that_changed_meanwhile(organizer: User) -> None:
     track = make_track(status=Track.Status.DRAFT)
     stale = Track.objects.get(pk=track.pk)
     Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
@@ -244,20 +258,20 @@ def test_editing_a_track_leaves_a_status_that_changes_meanwhile(organizer: User)
     assert (track.name, track.status) == ("New name", Track.Status.OPEN)
 
 
-def test_what_runs_were_checked_against_does_not_change_behind_a_stale_form(organizer: User) -> None:
+def test_stale_form_cannot_change_the_protocol_of_an_opened_track(organizer: User) -> None:
     track = make_track(status=Track.Status.DRAFT)
     stale = Track.objects.get(pk=track.pk)
     Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
 
     stale.protocol = make_protocol("trec-adhoc")
-    with pytest.raises(track_errors.TrackRefused, match="its protocol cannot change"):
+    with pytest.raises(track_services.TrackRefused, match="its protocol cannot change"):
         track_services.edit(track=stale, changed=["protocol"])
 
     track.refresh_from_db()
     assert track.protocol.slug == "arqmath-2020-task1"
 
 
-def test_searched_collection_of_an_open_track_is_not_made_its_topics_threads(
+def test_searched_collection_of_an_open_track_cannot_hold_its_topic_threads(
     client: Client, organizer: User
 ) -> None:
     track = make_track()
@@ -266,26 +280,26 @@ def test_searched_collection_of_an_open_track_is_not_made_its_topics_threads(
 
     answer = client.post(reverse("admin:tracks_track_change", args=[track.pk]), form)
 
-    assert "must be a collection apart" in answer.content.decode()
+    assert "Choose another collection than the one that runs search" in answer.content.decode()
     track.refresh_from_db()
     assert track.topic_collection is None
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         ('{"category": "proof"}', ""),
         ("", ""),
-        ('{"color": "red"}', "no label"),
+        ('{"color": "red"}', "unknown label 'color'; use "),
         ('{"category": "poem"}', "is not allowed; use computation, concept, proof"),
-        ('["proof"]', "Labels are an object of words"),
-        ('{"category": null}', "Labels are an object of words"),
+        ('["proof"]', "Labels must be a JSON object of strings"),
+        ('{"category": null}', "Labels must be a JSON object of strings"),
         ('{"category": "\\u0000"}', "is not allowed"),
         ("{", "Enter a valid JSON"),
     ],
 )
-def test_topic_takes_the_labels_that_its_protocol_has(
-    client: Client, organizer: User, labels: str, said: str
+def test_topic_accepts_the_labels_that_its_protocol_defines(
+    client: Client, organizer: User, labels: str, message: str
 ) -> None:
     topic = make_topic(make_track(), "A.1")
 
@@ -293,5 +307,5 @@ def test_topic_takes_the_labels_that_its_protocol_has(
         reverse("admin:tracks_topic_change", args=[topic.pk]), {"labels": labels, "thread": ""}
     )
 
-    assert (answer.status_code == 302) is (not said)
-    assert unescape(said) in unescape(answer.content.decode())
+    assert (answer.status_code == 302) is (not message)
+    assert unescape(message) in unescape(answer.content.decode())

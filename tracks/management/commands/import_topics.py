@@ -13,27 +13,29 @@ from tracks.topics.services import import_labels, import_topics
 
 class Command(BaseCommand):
     help = (
-        "Import topics (ARQMath's XML, or one JSON object a line) into a draft track; "
-        "with --labels, put labels (CSV or JSON) on its topics."
+        "Import topics into a draft track, from ARQMath's XML or from lines of JSON. With --labels, import labels "
+        "for its topics, from CSV or JSON."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
         parser.add_argument("file", type=Path)
-        parser.add_argument("--replace", action="store_true", help="remove the topics that the file has not")
-        parser.add_argument("--labels", action="store_true", help="the file holds labels, not topics")
+        parser.add_argument(
+            "--replace", action="store_true", help="remove topics that are missing from the file"
+        )
+        parser.add_argument("--labels", action="store_true", help="the file contains labels, not topics")
 
     def handle(self, *args: Any, **options: Any) -> None:
         file: Path = options["file"]
         try:
             track = Track.objects.get(slug=options["track"])
-            read: dict[str, Any] = {"track": track, "data": file.read_bytes(), "name": file.name}
-            done = (
-                import_labels(**read)
+            source: dict[str, Any] = {"track": track, "data": file.read_bytes(), "name": file.name}
+            report = (
+                import_labels(**source)
                 if options["labels"]
-                else import_topics(**read, replace=options["replace"])
+                else import_topics(**source, replace=options["replace"])
             )
-            self.stdout.write(str(done))
+            self.stdout.write(str(report))
         except Track.DoesNotExist:
             raise CommandError(f"There is no track {options['track']}.") from None
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Store the protocols that come with Assay, so that tracks can be made from them."""
+"""Store the protocols that ship with Assay, so that tracks can use them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tracks.protocols import services as protocol_services
 
 
 class Command(BaseCommand):
-    help = "Store the protocols that come with Assay; harmless to repeat."
+    help = "Store the protocols that ship with Assay. Repeating the command changes nothing."
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -1,0 +1,73 @@
+"""The pages of jobs."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from jobs import services
+from jobs.models import Job
+from tests.helpers.factories import make_collection, make_organizer, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_job_is_visible_to_organizers_and_to_the_user_who_requested_it(client: Client) -> None:
+    owner = make_user()
+    job = Job.objects.create(kind="tests.work", title="Work", created_by=owner)
+    statuses = []
+
+    for user in (owner, make_user(), make_organizer()):
+        client.force_login(user)
+        statuses.append(client.get(job.get_absolute_url()).status_code)
+
+    assert statuses == [200, 404, 200]
+
+
+def test_list_has_the_jobs_of_the_user_with_their_subjects(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_handlers", {"tests.work": services.RegisteredHandler(dict, None)})
+    owner, collection = make_user(), make_collection(name="Posts of 2026")
+    services.request(kind="tests.work", title="Work", arguments={}, by=owner, subject=collection)
+
+    client.force_login(owner)
+    own = client.get(reverse("jobs:jobs")).content.decode()
+    client.force_login(make_user())
+    others = client.get(reverse("jobs:jobs")).content.decode()
+
+    assert f'<a href="{collection.get_absolute_url()}">Posts of 2026</a>' in own
+    assert "No jobs yet." in others
+
+
+def test_fragment_of_a_job_polls_until_the_job_is_finished(client: Client) -> None:
+    client.force_login(make_organizer())
+    job = Job.objects.create(kind="tests.work", title="Work", state="running", done=3, total=12)
+
+    running = client.get(job.get_absolute_url(), headers={"hx-request": "true"})
+    Job.objects.filter(pk=job.pk).update(state="done")
+    finished = client.get(job.get_absolute_url(), headers={"hx-request": "true"})
+
+    assert 'hx-trigger="every 1s"' in running.content.decode()
+    assert 'value="25"' in running.content.decode()
+    assert "HX-Refresh" not in running.headers
+    assert finished.headers["HX-Refresh"] == "true"
+    assert "hx-trigger" not in finished.content.decode()
+
+
+def test_only_an_organizer_retries_a_failed_job(client: Client) -> None:
+    job = Job.objects.create(
+        kind="tests.work", title="Work", state="failed", created_by=(owner := make_user())
+    )
+    address = reverse("jobs:retry", args=[job.pk])
+
+    client.force_login(owner)
+    for_owner = client.get(job.get_absolute_url()).content.decode()
+    status_for_owner = client.post(address).status_code
+    client.force_login(make_organizer())
+    for_organizer = client.get(job.get_absolute_url()).content.decode()
+    client.post(address)
+
+    job.refresh_from_db()
+    assert (status_for_owner, job.state) == (403, "queued")
+    assert "Retry job" in for_organizer
+    assert "Retry job" not in for_owner
