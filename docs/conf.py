@@ -11,8 +11,6 @@ sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
 from assay.version import VERSION  # noqa: E402
 
-
-
 project = "Assay"
 author = "the Assay contributors"
 release = version = VERSION

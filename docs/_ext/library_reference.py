@@ -70,6 +70,8 @@ def _pages() -> Iterator[tuple[str, str]]:
         if any(package == name or package.startswith(f"{name}.") for name in LEFT_OUT):
             continue
         files = sorted(path for path in init.parent.glob("*.py") if not path.name.startswith("_"))
+        if not files and not init.read_text().strip():
+            continue  # a folder of data
         modules = [package, *(f"{package}.{path.stem}" for path in files)]
         sections = [f"# {package}", *_automodule(package)]
         for module in modules[1:]:
@@ -87,6 +89,7 @@ def _automodule(module: str) -> list[str]:
 
 def _as_rst(app: Sphinx, kind: str, name: str, subject: object, options: object, lines: list[str]) -> None:
     """Turn a docstring's NumPy sections into a field list, in place."""
+    app.env.note_dependency(__file__)
     rst: list[str] = []
     for title, body in _sections(lines):
         text = list(_rst(_unindented(body), has_entries=title in {"Parameters", "Raises", "Attributes"}))
