@@ -1,4 +1,4 @@
-"""The Django project; the Celery application is loaded with it, so that tasks find it."""
+"""The Django project. It loads the Celery application, which tasks register with."""
 
 from config.celery import app as celery_app
 

@@ -1,4 +1,4 @@
-"""Refuses an address with a NUL in it, once and before any view: no text in the database can hold one."""
+"""Rejects an address that contains a NUL character, before any view: PostgreSQL cannot store one."""
 
 from collections.abc import Callable
 
@@ -7,12 +7,12 @@ from django.http import HttpRequest, HttpResponse
 
 
 class NulMiddleware:
-    """Answers 400 where the path or the query holds a NUL."""
+    """Responds with 400 if the path or the query string contains a NUL character."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if "\0" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
-            raise BadRequest("The address holds a NUL.")
+            raise BadRequest("The address contains a NUL character.")
         return self.get_response(request)

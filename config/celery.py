@@ -1,4 +1,4 @@
-"""The Celery application. Tasks are shells around services; the job row in the database is the truth."""
+"""The Celery application. A task calls one service; the state of the work is in its job row in the database."""
 
 import os
 import warnings
@@ -11,7 +11,7 @@ from celery.signals import worker_ready
 from server import paths
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-warnings.filterwarnings("ignore", category=SecurityWarning)  # `make run` works as root, on purpose
+warnings.filterwarnings("ignore", category=SecurityWarning)  # `make run` may run as root
 
 app = Celery("assay")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -29,8 +29,8 @@ app.autodiscover_tasks(
 
 
 @worker_ready.connect
-def note_ready(**_: Any) -> None:
-    """For `make run`, which waits for it: a queue in a folder carries no questions to a worker."""
+def write_ready_file(**_: Any) -> None:
+    """Tell `make run` that the worker is ready: a worker whose queue is a folder cannot be asked."""
     file = paths.worker_file(paths.var())
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.write_text(str(os.getpid()))

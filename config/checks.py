@@ -1,4 +1,4 @@
-"""System checks of our own settings."""
+"""System checks of the settings."""
 
 import os
 from pathlib import Path
@@ -15,28 +15,34 @@ UNSAFE = {"'unsafe-inline'", "'unsafe-eval'", "*", "https:", "http:"}
 def secret_key(**_: Any) -> list[CheckMessage]:
     if len(settings.SECRET_KEY) >= SECRET_LENGTH:
         return []
-    hint = "Unset it to have one made, or use 50 random characters."
+    hint = "Use 50 random characters, or unset it: the server then generates a key."
     return [Error(f"SECRET_KEY has fewer than {SECRET_LENGTH} characters.", hint=hint, id="assay.E001")]
 
 
 def folders(**_: Any) -> list[CheckMessage]:
-    """What an upload needs at the first moment."""
+    """The folders of uploads must be writable."""
     errors: list[CheckMessage] = []
     for folder in (Path(settings.VAR_DIR), Path(settings.MEDIA_ROOT)):
         nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
         if not os.access(nearest, os.W_OK | os.X_OK):
-            message = f"{nearest} cannot be written, and {folder} is needed."
-            errors.append(Error(message, hint="Set ASSAY_VAR, or change the owner.", id="assay.E002"))
+            message = f"Cannot create {folder}: {nearest} is not writable."
+            errors.append(
+                Error(
+                    message,
+                    hint="Set ASSAY_VAR to another folder, or change the owner of this one.",
+                    id="assay.E002",
+                )
+            )
     return errors
 
 
 def jobs(**_: Any) -> list[CheckMessage]:
-    """A job that is taken for lost between two heartbeats would be done twice, for ever."""
+    """A job must not count as lost between two heartbeats, or workers would repeat it endlessly."""
     if settings.JOB_LOST_AFTER_SECONDS >= HEARTBEATS * settings.JOB_HEARTBEAT_SECONDS:
         return []
     message = (
-        f"JOB_LOST_AFTER_SECONDS is {settings.JOB_LOST_AFTER_SECONDS:g}, less than {HEARTBEATS} times "
-        f"JOB_HEARTBEAT_SECONDS, {settings.JOB_HEARTBEAT_SECONDS:g}."
+        f"JOB_LOST_AFTER_SECONDS is {settings.JOB_LOST_AFTER_SECONDS:g}; it must be at least {HEARTBEATS} times "
+        f"JOB_HEARTBEAT_SECONDS, which is {settings.JOB_HEARTBEAT_SECONDS:g}."
     )
     return [Error(message, id="assay.E003")]
 
@@ -55,14 +61,18 @@ def front_end(**_: Any) -> list[CheckMessage]:
     if (Path(settings.BASE_DIR) / "static" / "vendor" / "bootstrap").is_dir():
         return []
     return [
-        Warning("static/vendor is missing: pages have no style.", hint="Run `make setup`.", id="assay.W005")
+        Warning(
+            "static/vendor is missing, so pages have no styles.", hint="Run `make setup`.", id="assay.W005"
+        )
     ]
 
 
 def https(**_: Any) -> list[CheckMessage]:
     if settings.HTTPS:
         return []
-    return [Warning("HTTPS is off: passwords travel in the clear.", hint="Set HTTPS=true.", id="assay.W006")]
+    return [
+        Warning("HTTPS is off, so passwords are sent unencrypted.", hint="Set HTTPS=true.", id="assay.W006")
+    ]
 
 
 def register_all() -> None:

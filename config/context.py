@@ -1,11 +1,27 @@
-"""What the frame of every page knows of the person who asks."""
+"""What the frame of every page needs to know about the request."""
 
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
+from config.help import page_for
 from tracks.assessors.selectors import judges_anywhere
 
 
-def person(request: HttpRequest) -> dict[str, object]:
-    """`is_assessor`: whether they judge for any track. A query, which only a page with the site's head makes."""
-    return {"is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user))}
+def frame(request: HttpRequest) -> dict[str, object]:
+    """`is_assessor`, whether the user judges in any track, and `help_address`, the documentation of this page.
+
+    `is_assessor` takes one query, and only on a page that shows the site's header.
+    """
+    return {
+        "is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user)),
+        "help_address": _help_address(request),
+    }
+
+
+def _help_address(request: HttpRequest) -> str:
+    """The documentation for the view of the request; an error page may have no view."""
+    match = request.resolver_match
+    page, _, anchor = page_for(match.view_name if match else "").partition("#")
+    address = reverse("documentation", args=[page])
+    return f"{address}#{anchor}" if anchor else address

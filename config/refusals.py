@@ -1,4 +1,4 @@
-"""The one place where a refusal becomes an answer: a 409 page that says why, or JSON for a program."""
+"""Turns a refusal into a response: a 409 page with the reason, or problem+json for a program."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from assay.errors import Refused
 
 
 class RefusalMiddleware:
-    """Turns `Refused`, raised by a service under any view, into a 409."""
+    """Responds with 409 when a service raises `Refused`, whatever the view."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""Settings, all from the environment (12-factor). A value that cannot be used stops the start, naming it."""
+"""Settings, all from the environment (12-factor). A bad value stops the start and names the variable and the value."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ VAR_DIR = paths.var()
 DEBUG = environment.boolean("DEBUG")
 SECRET_KEY = environment.secret("SECRET_KEY", VAR_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
-# the two local names serve the health check from inside a container
+# the local names are for the health check inside a container
 ALLOWED_HOSTS = [*environment.words("ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
@@ -45,7 +45,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",  # before all that answers by itself, so that its answers have a policy too
+    "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too
     "config.addresses.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -73,7 +73,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.context.person",
+                "config.context.frame",
             ],
         },
     },
@@ -85,7 +85,7 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
-# Ten wrong passwords for a name from one address, and that pair waits.
+# After ten wrong passwords for a user name from one address, that pair has to wait.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.backends.OrganizerBackend"]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
@@ -105,7 +105,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-LANGUAGE_CODE = "en-gb"
+LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
@@ -113,7 +113,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = environment.text("STATIC_ROOT") or str(VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
-MEDIA_ROOT = VAR_DIR / "files"  # never served by a URL: each file goes through a view that checks who asks
+MEDIA_ROOT = VAR_DIR / "files"  # no URL serves it: each file is sent by a view that checks permissions
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -123,10 +123,10 @@ FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
-IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import what stands in it, and nothing else
+IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import files of this folder only
 
 CELERY_BROKER_URL = environment.broker("REDIS_URL", paths.broker_url(VAR_DIR))
-# Longer than any task: a message that comes again while its job runs is harmless, but pointless.
+# Longer than any task. Redis delivers a message again after this time; while its job runs, that is harmless.
 VISIBILITY_SECONDS = 12 * 3600
 if CELERY_BROKER_URL.startswith("filesystem:"):
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str | int] = environment.queue_folders(VAR_DIR / "queue")
@@ -165,7 +165,7 @@ SECURE_REDIRECT_EXEMPT = [r"^health/$"]
 SECURE_HSTS_SECONDS = int(environment.number("SECURE_HSTS_SECONDS", 0))
 SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.boolean("SECURE_HSTS_INCLUDE_SUBDOMAINS")
 SECURE_HSTS_PRELOAD = environment.boolean("SECURE_HSTS_PRELOAD")
-if environment.boolean("BEHIND_PROXY"):  # only where the proxy sets these headers itself
+if environment.boolean("BEHIND_PROXY"):  # safe only if the proxy always sets these headers
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     USE_X_FORWARDED_HOST = True
 FORCE_SCRIPT_NAME = environment.text("FORCE_SCRIPT_NAME") or None
@@ -176,7 +176,7 @@ CSRF_COOKIE_SECURE = HTTPS
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Whether a whole domain with its subdomains is HTTPS for good, only its owner can say.
+# Only the owner of a domain can decide that it and its subdomains use HTTPS for good.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 LOG_LEVEL = environment.one_of("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"], "WARNING")
@@ -188,7 +188,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
-        "django.request": {"level": "ERROR"},  # a 404 is the visitor's affair
-        "kombu.connection": {"level": "ERROR"},  # a queue in a folder has no host, and it says so
+        "django.request": {"level": "ERROR"},  # no log line for a 404
+        "kombu.connection": {"level": "ERROR"},  # it reports that a queue in a folder has no host
     },
 }

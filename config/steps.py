@@ -1,5 +1,6 @@
-"""What a person does next in a track: the way of the data, with what has been reached."""
+"""What a user does next in a track: the steps of their role, and how far each has come."""
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
@@ -12,6 +13,7 @@ from pooling.models import Pool, Run
 from scoring.models import Leaderboard, Qrels
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
+from web.counting import counted
 
 
 class Step(NamedTuple):
@@ -21,100 +23,103 @@ class Step(NamedTuple):
     is_done: bool
 
 
-def steps_for(user: User | AnonymousUser, track: Track) -> dict[str, object]:
-    """Heading and steps for the person's part in the track; no steps for a visitor."""
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a role under a heading; a user without a role has none."""
+
+    heading: str = ""
+    steps: list[Step] = field(default_factory=list)
+
+
+def steps_for(user: User | AnonymousUser, track: Track) -> Steps:
+    """The steps of the user's role in a track."""
     if not isinstance(user, User):
-        return {"steps": []}
+        return Steps()
     if user.is_organizer:
-        return {"heading": "The campaign", "steps": [*_before_runs(track), *_after_runs(track)]}
+        return Steps("Campaign", [*_before_runs(track), *_after_runs(track)])
     if is_assessor(user, track):
-        return {"heading": "Your part: assessor", "steps": _of_assessor(user, track)}
+        return Steps("Your role: assessor", _of_assessor(user, track))
     if user.teams.filter(track=track).exists():
-        return {"heading": "Your part: participant", "steps": _of_participant(user, track)}
-    return {"steps": []}
+        return Steps("Your role: participant", _of_participant(user, track))
+    return Steps()
 
 
 def _before_runs(track: Track) -> list[Step]:
-    n_topics, n_assessors = track.topics.count(), track.assessors.count()
-    n_teams = track.teams.count()
+    n_topics, n_assessors, n_teams = track.topics.count(), track.assessors.count(), track.teams.count()
     collection = track.collection
+    is_loaded = collection is not None and collection.status == collection.Status.READY
+    collection_state = str(collection) if collection else "none, so documents of runs are not checked"
+    topics, teams = (
+        reverse("tracks:import_topics", args=[track.slug]),
+        reverse("admin:pooling_team_changelist"),
+    )
     in_admin = reverse("admin:tracks_track_change", args=[track.pk])
+    is_open = track.status != track.Status.DRAFT
     return [
-        Step(
-            "Collection",
-            str(collection) if collection else "none: runs are checked without it",
-            reverse("corpus:imports"),
-            collection is not None and collection.status == collection.Status.READY,
-        ),
-        Step(
-            "Topics", _n(n_topics, "topic"), reverse("tracks:import_topics", args=[track.slug]), n_topics > 0
-        ),
-        Step("Assessors", _n(n_assessors, "person", "people"), in_admin, n_assessors > 0),
-        Step("Teams", _n(n_teams, "team"), reverse("admin:pooling_team_changelist"), n_teams > 0),
-        Step(
-            "Open for runs",
-            track.get_status_display(),
-            track.get_absolute_url(),
-            track.status != track.Status.DRAFT,
-        ),
+        Step("Collection", collection_state, reverse("corpus:imports"), is_loaded),
+        Step("Topics", counted(n_topics, "topic"), topics, n_topics > 0),
+        Step("Assessors", counted(n_assessors, "person,people"), in_admin, n_assessors > 0),
+        Step("Teams", counted(n_teams, "team"), teams, n_teams > 0),
+        Step("Open for runs", track.get_status_display(), track.get_absolute_url(), is_open),
     ]
 
 
 def _after_runs(track: Track) -> list[Step]:
     n_runs = Run.objects.filter(track=track, status=Run.Status.SUBMITTED).count()
-    pools = Pool.objects.filter(track=track, status=Pool.Status.READY).count()
+    n_pools = Pool.objects.filter(track=track, status=Pool.Status.READY).count()
+    return [
+        Step("Runs", counted(n_runs, "run"), reverse("pooling:runs", args=[track.slug]), n_runs > 0),
+        Step("Pool", counted(n_pools, "pool"), reverse("pooling:pools", args=[track.slug]), n_pools > 0),
+        _judging(track),
+        *_scoring(track),
+    ]
+
+
+def _judging(track: Track) -> Step:
     batches = Batch.objects.filter(pool__track=track)
-    judging = batches.aggregate(n=Count("pk"), open=Count("pk", filter=Q(status=Batch.Status.OPEN)))
+    counts = batches.aggregate(n=Count("pk"), open=Count("pk", filter=Q(status=Batch.Status.OPEN)))
     n_judged = Task.objects.filter(batch__in=batches, status=Task.Status.SUBMITTED).count()
+    return Step(
+        "Judging",
+        f"{counted(counts['n'], 'batch,batches')}, {counts['open']} open, {counted(n_judged, 'judgment')}",
+        reverse("assessment:judging", args=[track.slug]),
+        counts["n"] > 0 and counts["open"] == 0,
+    )
+
+
+def _scoring(track: Track) -> list[Step]:
     qrels = Qrels.objects.filter(track=track).first()
     board = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).first()
-    released = board is not None and board.release != Leaderboard.Release.HIDDEN
+    release = board.get_release_display() if board and board.release != Leaderboard.Release.HIDDEN else ""
+    qrels_list = reverse("scoring:qrels_list", args=[track.slug])
+    boards = reverse("scoring:leaderboards", args=[track.slug])
     return [
-        Step("Runs", _n(n_runs, "run"), reverse("pooling:runs", args=[track.slug]), n_runs > 0),
-        Step("Pool", _n(pools, "pool"), reverse("pooling:pools", args=[track.slug]), pools > 0),
+        Step("Qrels", str(qrels) if qrels else "not frozen yet", qrels_list, qrels is not None),
         Step(
-            "Judging",
-            f"{_n(judging['n'], 'batch', 'batches')}, {judging['open']} open, {_n(n_judged, 'judgment')}",
-            reverse("assessment:judging", args=[track.slug]),
-            judging["n"] > 0 and judging["open"] == 0,
-        ),
-        Step(
-            "Qrels",
-            str(qrels) if qrels else "not frozen yet",
-            reverse("scoring:qrels_list", args=[track.slug]),
-            qrels is not None,
-        ),
-        Step(
-            "Leaderboard",
-            f"released to {board.get_release_display()}" if board and released else "not released yet",
-            reverse("scoring:leaderboards", args=[track.slug]),
-            released,
+            "Leaderboard", f"released to {release}" if release else "not released yet", boards, bool(release)
         ),
     ]
 
 
 def _of_assessor(user: User, track: Track) -> list[Step]:
-    own = TopicAssignment.objects.filter(
+    n_topics = TopicAssignment.objects.filter(
         assessor=user, is_withdrawn=False, batch__pool__track=track, batch__status=Batch.Status.OPEN
-    )
+    ).count()
     n_judged = Task.objects.filter(
         assessor=user, batch__pool__track=track, status=Task.Status.SUBMITTED
     ).count()
-    state = f"{_n(own.count(), 'topic')} given to you, {_n(n_judged, 'judgment')} made"
+    state = f"{counted(n_topics, 'topic')} assigned to you, {counted(n_judged, 'judgment')} submitted"
     return [Step("Judge", state, reverse("assessment:mine"), False)]
 
 
 def _of_participant(user: User, track: Track) -> list[Step]:
+    n_topics = track.topics.count()
     n_runs = Run.objects.filter(track=track, team__members=user, status=Run.Status.SUBMITTED).count()
-    board = Leaderboard.objects.filter(track=track).exclude(release=Leaderboard.Release.HIDDEN).exists()
+    is_released = Leaderboard.objects.filter(track=track).exclude(release=Leaderboard.Release.HIDDEN).exists()
     runs = reverse("pooling:runs", args=[track.slug])
     boards = reverse("scoring:leaderboards", args=[track.slug])
     return [
-        Step("Topics", _n(track.topics.count(), "topic"), reverse("tracks:topics", args=[track.slug]), True),
-        Step("Your runs", f"{_n(n_runs, 'run')} submitted", runs, n_runs > 0),
-        Step("Leaderboard", "released" if board else "not released yet", boards, board),
+        Step("Topics", counted(n_topics, "topic"), reverse("tracks:topics", args=[track.slug]), True),
+        Step("Your runs", f"{counted(n_runs, 'run')} submitted", runs, n_runs > 0),
+        Step("Leaderboard", "released" if is_released else "not released yet", boards, is_released),
     ]
-
-
-def _n(n: int, singular: str, plural: str = "") -> str:
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"

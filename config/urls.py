@@ -1,13 +1,15 @@
-"""Every address of the site. Each app has its own."""
+"""The addresses of the site. Each app has its own `urls`."""
 
 from django.contrib import admin
 from django.urls import include, path
 
-from config import views
+from config import documentation, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("health/", views.health, name="health"),
+    path("help/", documentation.documentation, name="documentation"),
+    path("help/<path:page>", documentation.documentation, name="documentation"),
     path("account/", views.account, name="account"),
     path("", include("accounts.urls")),
     path("", include("jobs.urls")),

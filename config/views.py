@@ -1,4 +1,4 @@
-"""The front page, a person's account, and the health check."""
+"""The home page, the user's account, and the health check."""
 
 from django.contrib import messages
 from django.db import connection
@@ -13,23 +13,23 @@ from tracks.tracks.selectors import tracks_for
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """The tracks that a person may see. Everybody."""
+    """The tracks that the user may see. Everyone."""
     return render(request, "config/home.html", {"tracks": tracks_for(request.user)})
 
 
 @person_required
 def account(request: AuthenticatedRequest) -> HttpResponse:
-    """A person's settings, teams and tracks. Everybody who has logged in."""
+    """The user's settings, teams and tracks. Everyone who has logged in."""
     if request.method == "POST":
         account_services.set_shortcuts(user=request.user, is_on="uses_shortcuts" in request.POST)
-        messages.success(request, "Your settings are saved.")
+        messages.success(request, "Settings saved.")
         return redirect("account")
     parts = {"judged": tracks_judged_by(request.user), "teams": teams_with(request.user)}
     return render(request, "accounts/account.html", parts)
 
 
 def health(request: HttpRequest) -> JsonResponse:
-    """Answer if the web process runs and reaches its database. Everybody."""
+    """Respond if the web process runs and reaches its database. Everyone."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return JsonResponse({"status": "ok"})

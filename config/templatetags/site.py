@@ -1,4 +1,4 @@
-"""Template tags of every page: the tabs of a track, times, and counted nouns."""
+"""Template tags of the whole site: the tabs of a track, the steps of a role, times, and counted nouns."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -14,8 +14,11 @@ from accounts.models import User
 from config.steps import steps_for
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
+from web.counting import counted
+from web.pages import context_of
 
 register = template.Library()
+register.filter("counted", counted)
 
 
 class Tab(NamedTuple):
@@ -26,7 +29,7 @@ class Tab(NamedTuple):
 
 @register.inclusion_tag("components/tabs.html", takes_context=True)
 def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
-    """The tabs of a track that the person who asks can use; the pages behind them check for themselves."""
+    """The tabs of a track that the user needs. Each page checks permissions itself."""
     request = context["request"]
     tabs = []
     for label, name in _pages(request.user, track):
@@ -39,10 +42,10 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
 
 
 def _pages(user: User | AnonymousUser, track: Track) -> list[tuple[str, str]]:
-    """Label and URL name of each page of a track that is of use to the person."""
+    """Label and URL name of each page of a track that the user needs."""
     is_organizer = isinstance(user, User) and user.is_organizer
     judges = is_assessor(user, track)
-    wanted = [
+    pages = [
         ("Overview", "tracks:track", True),
         ("Topics", "tracks:topics", True),
         ("Runs", "pooling:runs", user.is_authenticated and not judges),
@@ -51,35 +54,29 @@ def _pages(user: User | AnonymousUser, track: Track) -> list[tuple[str, str]]:
         ("Qrels", "scoring:qrels_list", True),
         ("Leaderboard", "scoring:leaderboards", True),
     ]
-    return [(label, name) for label, name, is_wanted in wanted if is_wanted]
+    return [(label, name) for label, name, is_shown in pages if is_shown]
 
 
 @register.inclusion_tag("components/steps.html", takes_context=True)
 def campaign_steps(context: template.Context, track: Track) -> dict[str, object]:
-    """What the person who asks does next in a track."""
-    return steps_for(context["request"].user, track)
+    """What the user does next in a track."""
+    return context_of(steps_for(context["request"].user, track))
 
 
 @register.simple_tag
 def time_of(moment: datetime | None) -> SafeString | str:
-    """A moment in UTC, to the minute, with the exact one for machines."""
-    if moment is None:
-        return "–"
-    utc = localtime(moment)
-    return format_html('<time datetime="{}">{} UTC</time>', utc.isoformat(), utc.strftime("%Y-%m-%d %H:%M"))
+    """A time in UTC, to the minute; the `datetime` attribute has the exact time."""
+    return _time(moment, "%Y-%m-%d %H:%M UTC")
 
 
 @register.simple_tag
 def day_of(moment: datetime | None) -> SafeString | str:
-    """The day of a moment in UTC."""
+    """The day of a time, in UTC."""
+    return _time(moment, "%Y-%m-%d")
+
+
+def _time(moment: datetime | None, pattern: str) -> SafeString | str:
     if moment is None:
         return "–"
     utc = localtime(moment)
-    return format_html('<time datetime="{}">{}</time>', utc.isoformat(), utc.strftime("%Y-%m-%d"))
-
-
-@register.filter
-def counted(n: int, noun: str) -> str:
-    """`3 runs`, `1 run`; give the plural after a comma where it is not noun + s: `"batch,batches"`."""
-    singular, _, plural = noun.partition(",")
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+    return format_html('<time datetime="{}">{}</time>', utc.isoformat(), utc.strftime(pattern))

@@ -64,6 +64,7 @@ def test_lines_are_streamed() -> None:
     assert response.getvalue() == b"0\n1\n"
 
 
+@pytest.mark.django_db  # closing a response closes old connections
 def test_open_file_is_streamed_and_closed() -> None:
     file = BytesIO(b"q1 0 d1 1\n")
 

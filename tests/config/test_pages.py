@@ -1,0 +1,115 @@
+"""The frame of every page: the link to the documentation, error pages, the look of the admin, the home page."""
+
+import re
+from typing import Any
+
+import pytest
+from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
+
+from config import documentation
+from tests.helpers.factories import make_organizer, make_track, make_user
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [("home", "/help/index.html"), ("corpus:start_import", "/help/howto/import-a-collection.html")],
+)
+def test_help_leads_to_the_documentation_of_the_page(client: Client, name: str, page: str) -> None:
+    client.force_login(make_organizer())
+
+    text = client.get(reverse(name)).content.decode()
+
+    assert f'href="{page}"' in text
+
+
+@pytest.mark.django_db
+def test_help_leads_to_the_section_of_the_page(client: Client) -> None:
+    track = make_track("arq")
+    client.force_login(make_organizer())
+
+    text = client.get(reverse("pooling:runs", args=[track.slug])).content.decode()
+
+    assert 'href="/help/roles/participant.html#submit-a-run"' in text
+
+
+@pytest.mark.django_db
+def test_missing_page_has_a_help_link_too(client: Client) -> None:
+    response = client.get("/nowhere/")
+
+    assert response.status_code == 404
+    assert 'href="/help/index.html"' in response.content.decode()
+
+
+@pytest.mark.django_db
+def test_everyone_reads_the_documentation(client: Client, tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(documentation, "folder", lambda: tmp_path)
+    (tmp_path / "index.html").write_text("<h1>Assay</h1>")
+
+    assert client.get("/help/").content == b"<h1>Assay</h1>"
+    assert client.get("/help/index.html").content == b"<h1>Assay</h1>"
+    assert client.get("/help/missing.html").status_code == 404
+
+
+@pytest.mark.django_db
+def test_missing_documentation_names_the_command_that_builds_it(
+    client: Client, tmp_path: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(documentation, "folder", lambda: tmp_path)
+
+    response = client.get("/help/")
+
+    assert response.status_code == 404
+    assert "make docs" in response.content.decode()
+
+
+def test_server_error_page_needs_no_request_and_no_database() -> None:
+    text = render_to_string("500.html")
+
+    assert "config/base.css" in text
+    assert 'class="site-head"' in text
+
+
+@pytest.mark.django_db
+def test_server_error_is_styled_like_the_other_pages(client: Client, monkeypatch: Any) -> None:
+    def fail(user: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("config.views.tracks_for", fail)
+    client.raise_request_exception = False
+
+    response = client.get("/")
+
+    assert response.status_code == 500
+    assert "<h1>Server error</h1>" in response.content.decode()
+
+
+@pytest.mark.django_db
+def test_admin_has_the_look_of_the_product(client: Client) -> None:
+    client.force_login(make_organizer())
+
+    text = client.get("/admin/").content.decode()
+
+    assert re.search(r"config/admin[.\w]*\.css", text)
+    assert re.search(r"config/icon[.\w]*\.svg", text)
+    assert 'href="/help/' in text
+    assert not re.search(r"<style|\sstyle=", text)
+
+
+@pytest.mark.django_db
+def test_organizer_without_tracks_reads_how_to_begin(client: Client) -> None:
+    client.force_login(make_organizer())
+
+    assert "Create a track" in client.get("/").content.decode()
+
+
+@pytest.mark.django_db
+def test_stranger_without_tracks_waits_for_the_organizers(client: Client) -> None:
+    client.force_login(make_user("sam"))
+
+    text = client.get("/").content.decode()
+
+    assert "No tracks yet" in text
+    assert "Create a track" not in text
