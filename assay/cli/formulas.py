@@ -34,7 +34,7 @@ def results(
     with tqdm(
         unit="B", unit_scale=True, desc="reading formulas", disable=options.quiet or None, leave=False
     ) as bar:
-        source = Source(paths, told=bar.update)
+        source = Source(paths, report_bytes=bar.update)
         bar.reset(source.size or None)
         is_small = source.size < SMALL
         n_processes = options.processes or (1 if is_small else processors())

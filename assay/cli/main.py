@@ -76,7 +76,8 @@ def _run(words: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except (AssayError, OSError) as error:
-        print_error(f"assay {name}", error)
+        action = getattr(arguments, "action", None)  # qrels and protocol have actions
+        print_error(f"{parser.prog} {action}" if action else parser.prog, error)
         return 2
     return status
 

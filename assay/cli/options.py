@@ -29,7 +29,12 @@ def add_protocol(parser: argparse.ArgumentParser, *, is_required: bool = True) -
 
 
 def add_topics(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--topics", type=Path, metavar="FILE", help="topics: XML, or one code per line")
+    parser.add_argument(
+        "--topics",
+        type=input_path,
+        metavar="FILE",
+        help="topics: XML, or one code per line; plain, gz, xz or zip",
+    )
 
 
 def add_qrels(parser: argparse.ArgumentParser) -> None:
@@ -127,6 +132,11 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of processes (default: one per processor if the files are large)",
     )
+
+
+def input_path(text: str) -> Path:
+    """The path of a file to read; - is standard input."""
+    return Path("/dev/stdin") if text == "-" else Path(text)
 
 
 def positive(text: str) -> int:

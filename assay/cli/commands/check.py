@@ -8,14 +8,13 @@ import json
 import sys
 from pathlib import Path
 
-from assay.cli.options import RUN_FILE, add_format, add_formulas, add_protocol, add_topics
+from assay.cli.options import RUN_FILE, add_format, add_formulas, add_protocol, add_topics, input_path
 from assay.cli.pooling import formula_lookup, read_formulas, read_protocol_and_topics
 from assay.formats.report_text import print_report
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import check_seconds
 
 EXAMPLE = "assay check --protocol arqmath-2020-task1 --topics topics.txt runs/abacus.tsv runs/baseline.tsv.gz"
-STDIN = Path("/dev/stdin")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repair", type=Path, metavar="DIR", help="write a repaired copy of each run that can be repaired"
     )
     add_format(parser, "text", "json")
-    parser.add_argument("runs", nargs="+", type=_path, metavar="RUN", help=RUN_FILE)
-
-
-def _path(text: str) -> Path:
-    return STDIN if text == "-" else Path(text)
+    parser.add_argument("runs", nargs="+", type=input_path, metavar="RUN", help=RUN_FILE)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.options import Parser, add_formulas, add_seed, add_topics, share
+from assay.cli.options import Parser, add_formulas, add_seed, add_topics, input_path, share
 from assay.cli.units import read_formulas
 from assay.errors import InputError
 from assay.evaluation.distinct_formulas import of_distinct_formulas
@@ -47,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_qrels_options(split)
     test = split.add_mutually_exclusive_group(required=True)
     test.add_argument(
-        "--test-topics", type=Path, metavar="FILE", help="test topics: XML, or one code per line"
+        "--test-topics",
+        type=input_path,
+        metavar="FILE",
+        help="test topics: XML, or one code per line; plain, gz, xz or zip",
     )
     test.add_argument(
         "--test-share", type=share, metavar="X", help="share of topics to choose at random, such as 0.3"

@@ -1,31 +1,35 @@
-"""Topic codes out of a file: topic XML of any lab whose topics have a `number` or `num`, or a list, one code a line."""
+"""Reads topic codes: from topic XML whose topics have a `number` or `num`, or from a list with one code per line."""
 
 from pathlib import Path
 
 from lxml import etree
 
 from assay.errors import InputError
+from assay.formats.compression import Limits, opened, unpack
 
 
 class TopicListError(InputError):
-    """A file in which no topics can be found."""
+    """A file contains no topic codes."""
 
 
 def read_topic_codes(path: Path) -> list[str]:
-    """The codes, in the order of the file.
+    """The codes, in the order of the file; it may be compressed.
 
     Raises
     ------
     TopicListError
-        The file is no well-formed XML, not UTF-8, or names no topic.
+        The file is not well-formed XML, is not UTF-8, or contains no topic.
+    Unreadable
+        The file is damaged.
     OSError
         The file cannot be read.
     """
-    data = path.read_bytes()
+    with opened(path, Limits()) as file:
+        data = b"".join(unpack(file, Limits(), name=path.name))
     is_xml = data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     codes = _from_xml(data, path.name) if is_xml else _from_list(data, path.name)
     if not codes:
-        raise TopicListError(f"{path.name}: no topic found; give topic XML or a list with one code a line")
+        raise TopicListError(f"{path.name}: no topics; use topic XML or a list with one code per line")
     return codes
 
 
@@ -34,7 +38,7 @@ def _from_xml(data: bytes, name: str) -> list[str]:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise TopicListError(f"{name}: no well-formed XML: {error}") from None
+        raise TopicListError(f"{name}: not well-formed XML: {error}") from None
     topics = [node for node in root.iter(etree.Element) if etree.QName(node).localname.lower() == "topic"]
     codes = [node.get("number") or node.findtext("{*}num") or "" for node in topics]
     return [code.strip() for code in codes if code.strip()]

@@ -1,4 +1,4 @@
-"""How far judges agree, from a file of judgments."""
+"""`assay agreement`: how far assessors agree, from a file of judgments."""
 
 import io
 import sys
@@ -19,7 +19,7 @@ JUDGMENTS = (
 )
 
 
-def test_judges_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_assessors_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "judgments.csv"
     path.write_text("\ufeff" + JUDGMENTS)
 
@@ -42,7 +42,7 @@ def test_judges_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert [row["topic"] for row in tables["topics"]] == ["A.1", "A.2"]
 
 
-def test_judgments_of_one_kind_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "judgments.csv"
     path.write_text(JUDGMENTS)
 
@@ -58,14 +58,14 @@ def test_judgments_of_one_kind_alone(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (
             b"topic,docno,grade\n",
-            "line 1: expected the columns topic, docno, assessor, grade; there is no assessor",
+            "line 1: expected the columns topic, docno, assessor, grade; assessor is missing",
         ),
-        (b"topic,docno,assessor,grade\nA.1,10,ada,good\n", "line 2: grade 'good' is no whole number"),
+        (b"topic,docno,assessor,grade\nA.1,10,ada,good\n", "line 2: grade 'good' is not a whole number"),
         (
             b"topic,docno,assessor,grade\nA.1,10,ada,1\nA.1,,ada,1\n",
-            "line 3: topic, docno and assessor are needed",
+            "line 3: expected a topic, a docno and an assessor",
         ),
-        (b"topic,docno,assessor,grade\nA.1,10,ada,1,9\n", "line 2: topic, docno and assessor are needed"),
+        (b"topic,docno,assessor,grade\nA.1,10,ada,1,9\n", "line 2: expected a topic, a docno and an assessor"),
         (b'topic,docno,assessor,grade\nA.1,"10"0,ada,1\n', "line 2"),
         (b"topic,docno,assessor,grade\nA.1,\xff,ada,1\n", "not UTF-8 (byte 32)"),
         (b"", "line 1: expected the columns"),
@@ -80,7 +80,7 @@ def test_judgments_that_cannot_be_used_are_refused(
     assert main(["agreement", str(path)]) == 2
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
-    assert captured.err.startswith(f"agreement: {path}: ")
+    assert captured.err.startswith(f"assay agreement: {path}: ")
     assert reason in captured.err
 
 

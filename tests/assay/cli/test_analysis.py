@@ -1,4 +1,4 @@
-"""The commands of analysis on small files, and what they say of the real runs and qrels of 2020."""
+"""The commands of analysis on small files, and on the real runs and qrels of 2020."""
 
 import json
 import subprocess
@@ -45,13 +45,13 @@ def test_only_topics_of_both_runs_are_compared_if_asked(
     assert common["summary"][0]["topics"] == "2"
 
 
-def test_runs_stand_in_order_with_their_tiers(
+def test_runs_are_ranked_with_their_tiers(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     tables = ask(capsys, "tiers", *qrels(folder), "--measure", "RR", *three)
 
     assert (tables["ranking"][0]["rank"], tables["ranking"][0]["run"]) == ("1", "good")
-    assert {row["tier"] for row in tables["ranking"]} == {"a"}  # three topics tell nothing apart
+    assert {row["tier"] for row in tables["ranking"]} == {"a"}  # three topics are too few for a significant difference
     assert tables["tests"][0]["pairs"] == "3"
     assert "pairs" not in tables
 
@@ -82,10 +82,10 @@ def test_json_has_the_numbers_of_the_text(
 ) -> None:
     text = ask(capsys, "compare", *qrels(folder), *three[:2])
     main(["compare", *qrels(folder), "--format", "json", *three[:2]])
-    found = json.loads(capsys.readouterr().out)
+    tables = json.loads(capsys.readouterr().out)
 
-    assert list(found) == list(text)
-    for name, rows in found.items():
+    assert list(tables) == list(text)
+    for name, rows in tables.items():
         for row, expected in zip(rows, text[name], strict=True):
             for key, value in row.items():
                 shown = f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
@@ -106,7 +106,7 @@ def test_a_team_is_left_out_and_pools_are_cut(folder: Path, capsys: pytest.Captu
     )
 
     assert [(row["team"], row["runs"]) for row in tables["teams"]] == [("Ours", "2"), ("Theirs", "1")]
-    # every document that the runs rank is in the depth-50 pool; short and good alone bring nothing more than poor
+    # every document that the runs rank is in the depth-50 pool; short and good contribute nothing more than poor
     assert [row["judged_alone"] for row in tables["teams"]] == ["0", "0"]
     assert [row["run"] for row in tables["left_out"]] == ["good", "short", "poor"]
     assert [row["depth"] for row in tables["depths"]][-1] == "100%"
@@ -120,7 +120,7 @@ def test_a_protocol_without_depths_has_one_pool(folder: Path, capsys: pytest.Cap
         lines = (folder / f"{name}.tsv").read_text().splitlines()
         words = [line.split("\t") for line in lines]
         (folder / f"{name}.tsv").write_text(
-            "".join("\t".join([one[0], "1", *one[1:]]) + "\n" for one in words)
+            "".join("\t".join([topic, "1", *rest]) + "\n" for topic, *rest in words)
         )
     arguments = ["--protocol", "ntcir-10-math", "--qrels", str(folder / "qrels.txt")]
 
@@ -164,7 +164,7 @@ def test_a_label_of_numbers_is_reported_if_asked_for(
     assert [row["value"] for row in asked] == ["all topics", "1", "2", "no label"]
 
 
-def test_labels_may_stand_with_the_topics(
+def test_labels_may_be_in_the_topic_file(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     topics = folder / "topics.jsonl"
@@ -177,7 +177,7 @@ def test_labels_may_stand_with_the_topics(
     assert [row["value"] for row in tables["gaps"]] == ["all topics", "concept", "proof", "no label"]
 
 
-def test_other_qrels_stand_beside(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_qrels_are_compared(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "students.txt").write_text("A.1 0 11 3\nA.2 0 10 2\n")
 
     tables = ask(
@@ -199,13 +199,13 @@ def test_other_qrels_stand_beside(folder: Path, three: list[str], capsys: pytest
     assert [(row["first"], row["second"]) for row in tables["correlations"]] == [("qrels", "students")]
 
 
-def test_a_table_is_printed_alone(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_one_table_is_printed_if_asked(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", *qrels(folder), "--table", "units", *three]) == 0
 
     assert capsys.readouterr().out.splitlines()[0].startswith("qrels\ttopics\t")
 
 
-def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("evaluate", "compare", "tiers", "reuse", "report", "agreement"):
         with pytest.raises(SystemExit) as ended:
             main([name, "--help"])
@@ -226,7 +226,7 @@ def test_a_reader_that_stops_early_is_no_error(folder: Path, three: list[str]) -
         assert process.wait() == 0
 
 
-def test_the_real_runs_of_2020_fall_into_these_tiers(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_runs_of_2020_are_in_these_tiers(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(data / "arqmath" / "runs" / name) for name in KNOWN]
 
     tables = ask(
@@ -245,7 +245,7 @@ def test_the_real_runs_of_2020_fall_into_these_tiers(data: Path, capsys: pytest.
     assert tables["tests"][0]["told_apart"] == "10"
 
 
-def test_the_real_runs_of_2020_rank_so_by_difficulty(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_runs_of_2020_rank_differently_by_difficulty(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(data / "arqmath" / "runs" / name) for name in KNOWN]
     labels = str(data / "arqmath" / "task1_2020_topic_info.json")
 

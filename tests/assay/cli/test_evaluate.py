@@ -12,7 +12,7 @@ import pytest
 from assay.cli.main import main
 from assay.formats.runs.columns import save
 from assay.formats.runs.reader import check_run
-from assay.protocols.loader import load_protocol
+from assay.protocols.loader import load_protocol, shipped_text
 from tests.helpers.paths import ROOT
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED, real_qrels
 
@@ -100,7 +100,7 @@ def test_common_topics_alone_are_printed_if_they_alone_are_averaged(
 
 
 def test_json_has_the_same_rows(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
-    main([*PROTOCOL, "--qrels", qrels, run, "--format", "json", "--measure", "RR", "nDCG'", "--quiet"])
+    main([*PROTOCOL, "--qrels", qrels, run, "--format", "json", "--measure", "RR", "--measure", "nDCG'", "--quiet"])
 
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -119,8 +119,8 @@ def test_a_measure_longer_than_a_file_name_is_refused(
     assert "nDCG@999" in capsys.readouterr().err
 
 
-def test_a_run_after_measures_is_a_run(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*PROTOCOL, "--qrels", qrels, "--measure", "RR", "P@5", run]) == 0
+def test_a_run_after_a_measure_is_a_run(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PROTOCOL, "--qrels", qrels, "--measure", "RR", "--measure", "P@5", run]) == 0
     assert len(table(capsys.readouterr().out)) == 2
 
 
@@ -168,7 +168,7 @@ def test_packed_files_are_read(
     assert table(capsys.readouterr().out) == {("good", "all", "RR"): "0.5000"}
 
 
-def test_runs_with_one_file_name_are_told_apart(
+def test_runs_with_the_same_file_name_have_their_path_as_name(
     qrels: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other"
@@ -213,9 +213,9 @@ def test_a_broken_run_is_one_message_and_status_2(
     [
         (
             b"A.1 0 10 3\nA.1 0 10 2\n",
-            "broken.tsv: line 2: document 10 of topic A.1 stands in line 1 already",
+            "broken.tsv: line 2: document 10 of topic A.1 is already in line 1",
         ),
-        (b"", "broken.tsv: the file holds no qrels"),
+        (b"", "broken.tsv: the file contains no qrels"),
         (b"\x1f\x8b\x08broken", "broken.tsv: The gz file is damaged"),
     ],
 )
@@ -234,8 +234,7 @@ def test_broken_qrels_are_one_message_and_status_2(
     [
         (["--qrels", "QRELS", "nowhere.tsv"], "nowhere.tsv: No such file or directory"),
         (["--qrels", "nowhere.txt", "RUN"], "nowhere.txt: No such file or directory"),
-        (["--qrels", "QRELS"], "no run given"),
-        (["--qrels", "-", "-"], "standard input (-) can be read once only"),
+        (["--qrels", "-", "-"], "standard input (-) can be read only once"),
         (["--qrels", "QRELS", "RUN", "--measure", "ndcg"], "there is no measure 'ndcg'; use nDCG"),
         (["--qrels", "QRELS", "RUN", "--protocol", "nothing"], "no protocol 'nothing'"),
     ],
@@ -256,7 +255,7 @@ def test_a_protocol_that_scores_distinct_formulas_is_refused(
     qrels: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     protocol = tmp_path / "own.toml"
-    text = (ROOT / "protocols" / "arqmath-2020-task1.toml").read_text()
+    text = shipped_text("arqmath-2020-task1")
     protocol.write_text(text.replace("[scoring]", "[scoring]\ncollapse_instances = true"))
 
     status = main(["evaluate", "--protocol", str(protocol), "--qrels", qrels, run])
@@ -292,7 +291,7 @@ def test_a_reader_that_stops_early_is_no_error(data: Path) -> None:
     line = [
         sys.executable,
         "-m",
-        "scoring",
+        "assay",
         *PROTOCOL,
         "--qrels",
         str(real_qrels(data)),
@@ -339,7 +338,7 @@ def test_a_broken_run_among_several_processes_is_one_message(tmp_path: Path, qre
     line = [
         sys.executable,
         "-m",
-        "scoring",
+        "assay",
         *PROTOCOL,
         "--qrels",
         qrels,
@@ -356,18 +355,18 @@ def test_a_broken_run_among_several_processes_is_one_message(tmp_path: Path, qre
 
 
 def outcome(content: bytes, path: Path) -> object:
-    """What the whole check says of a file, and what the quick one does."""
+    """The columns of a file, which the full check and the fast check read alike."""
     path.write_bytes(content)
     protocol = load_protocol("arqmath-2020-task1")
-    whole, quick = (
-        check_run(path, protocol=protocol, name="r", is_quick=is_quick) for is_quick in (False, True)
+    whole, fast = (
+        check_run(path, protocol=protocol, name="r", columns_only=columns_only) for columns_only in (False, True)
     )
-    assert quick.report.errors == whole.report.errors
-    assert (quick.columns is None) == (whole.columns is None)
-    if quick.columns is None or whole.columns is None:
+    assert fast.report.errors == whole.report.errors
+    assert (fast.columns is None) == (whole.columns is None)
+    if fast.columns is None or whole.columns is None:
         return None
-    assert save(quick.columns) == save(whole.columns)
-    return quick.columns
+    assert save(fast.columns) == save(whole.columns)
+    return fast.columns
 
 
 LINE = b"A.1\t%d\t%d\t%s\tr\n"
@@ -413,7 +412,7 @@ def test_real_runs_are_read_to_be_scored_as_they_are_uploaded(data: Path, tmp_pa
 
 FORMULA_RUN = "B.1\tf1\t10\t1\t9\tr\nB.1\tf2\t10\t2\t8\tr\nB.1\tf3\t11\t3\t7\tr\nB.1\tf4\t12\t4\t6\tr\n"
 ID_MAP = "formula_id\tvisual_id\nf1\tv1\nf2\tv1\nf3\tv2\n"
-FORMULAS = ["evaluate", "--protocol", "arqmath-2020-task2", "--measure", "P@2", "P@4"]
+FORMULAS = ["evaluate", "--protocol", "arqmath-2020-task2", "--measure", "P@2", "--measure", "P@4"]
 
 
 @pytest.fixture
@@ -486,6 +485,7 @@ def test_the_published_values_of_tangent_cft_come_out(data: Path, capsys: pytest
             *map(str, files),
             "--measure",
             "bpref(rel=3)",
+            "--measure",
             "bpref(rel=1)",
             "--average",
             "common",

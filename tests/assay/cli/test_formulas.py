@@ -97,7 +97,7 @@ def test_indexes_of_latex_and_mathml_are_clustered_together(tmp_path: Path, caps
     assert err == "5 formulas, 3 of them visually distinct; 1 without an id\n"
 
 
-def test_folder_stands_for_its_files(tmp_path: Path, capsys: Captured) -> None:
+def test_folder_means_all_of_its_files(tmp_path: Path, capsys: Captured) -> None:
     latex_index(tmp_path / "2.tsv", ("2", "", "x"))
     latex_index(tmp_path / "1.tsv", ("1", "", "x"))
 
@@ -106,7 +106,7 @@ def test_folder_stands_for_its_files(tmp_path: Path, capsys: Captured) -> None:
     assert capsys.readouterr().out == "formula_id\tvisual_id\n1\t1\n2\t1\n"
 
 
-def test_real_index_keeps_its_ids_and_its_inconsistency_is_told(
+def test_real_index_keeps_its_ids_and_its_inconsistency_is_reported(
     data: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     index = data / "arqmath" / "formulas" / "formula_index_v2_sample.tsv"
@@ -136,7 +136,7 @@ def test_ids_of_a_map_come_before_those_of_an_index(tmp_path: Path, capsys: Capt
     assert capsys.readouterr().out == "formula_id\tvisual_id\n1\t70\n2\t8\n3\t70\n"
 
 
-def test_all_ids_can_be_made_anew(tmp_path: Path, capsys: Captured) -> None:
+def test_all_ids_can_be_replaced(tmp_path: Path, capsys: Captured) -> None:
     index = latex_index(tmp_path / "index.tsv", ("1", "7", "x"), ("2", "8", "x"))
 
     main(["cluster", str(index), "--anew"])
@@ -144,14 +144,14 @@ def test_all_ids_can_be_made_anew(tmp_path: Path, capsys: Captured) -> None:
     assert capsys.readouterr().out == "formula_id\tvisual_id\n1\t1\n2\t1\n"
 
 
-def test_many_disagreements_are_told_in_part(tmp_path: Path, capsys: Captured) -> None:
+def test_only_some_of_many_disagreements_are_printed(tmp_path: Path, capsys: Captured) -> None:
     index = latex_index(tmp_path / "index.tsv", *((str(i), str(i), f"x_{i % 30}") for i in range(60)))
 
     main(["cluster", str(index)])
 
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("ids and strings disagree on 60 formulas")
-    assert lines[11] == "  and 50 more; --report FILE takes them all"
+    assert lines[11] == "  and 50 more; --report FILE writes all of them"
 
 
 def test_skipped_rows_are_counted_by_reason(tmp_path: Path, capsys: Captured) -> None:
@@ -167,8 +167,8 @@ def test_skipped_rows_are_counted_by_reason(tmp_path: Path, capsys: Captured) ->
     [
         ("", "cluster", "file.tsv is neither XML"),
         ("hello\n", "cluster", "file.tsv is neither XML"),
-        (V1, "cluster", "no file holds a formula"),
-        (V1 + "1\t2\t3\tanswer\tx\n", "slt", "no file holds Presentation MathML"),
+        (V1, "cluster", "the input contains no formula"),
+        (V1 + "1\t2\t3\tanswer\tx\n", "slt", "the input contains no Presentation MathML"),
         (V1 + "1\t2\t3\tanswer\t<math><apply/></math>\n", "cluster", "file.tsv holds Content MathML"),
         ('{"id": 1}', "cluster", "file.tsv holds jsonl; a formula index or a table of formulas is wanted."),
         ("id\tmathml\n1\n", "slt", "file.tsv, line 2: expected 2 columns; got 1."),
@@ -176,7 +176,7 @@ def test_skipped_rows_are_counted_by_reason(tmp_path: Path, capsys: Captured) ->
         ("id\tmathml\n1\tx\n2\t\udcff\n", "slt", "file.tsv, line 3: this is not UTF-8."),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_a_sentence(
+def test_unusable_input_is_refused_in_a_sentence(
     content: str, command: str, message: str, tmp_path: Path, capsys: Captured
 ) -> None:
     file = tmp_path / "file.tsv"
@@ -185,7 +185,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(
     status = main([command, *(["--input"] if command == "slt" else []), str(file)])
 
     assert status == 2
-    assert f"assay cluster: {message}" in capsys.readouterr().err
+    assert f"assay {command}: {message}" in capsys.readouterr().err
 
 
 def test_absent_file_is_named(tmp_path: Path, capsys: Captured) -> None:
@@ -194,7 +194,7 @@ def test_absent_file_is_named(tmp_path: Path, capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("n", ["0", "x", "-1", "²"])
-def test_number_of_processes_must_be_one(n: str, capsys: Captured) -> None:
+def test_number_of_processes_is_checked(n: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["cluster", "x", "--processes", n])
-    assert "is not a number of processes" in capsys.readouterr().err
+    assert "is not a whole number from 1 to 1024" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Previews on files alone: what the command prints and refuses."""
+"""`assay preview`: what it prints and refuses."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_preview_prints_a_line_for_each_depth(trec: Path, capsys: pytest.Capture
         ["3", "1.5", "1", "2", "0.3"],
         ["5", "2.5", "2", "3", "0.5"],
     ]
-    assert lines[3].startswith("hours: 1 judgments a unit at 360 s each")
+    assert lines[3].startswith("hours: 1 judgment per unit, 360 s each")
     assert lines[4].startswith("Within 0.4 hours: depth 1 (--depth primary=1")
     assert lines[4].endswith("3 units, 0.3 hours.")
 
@@ -54,10 +54,10 @@ def test_preview_marks_the_depth_of_the_protocol(folder: Path, capsys: pytest.Ca
     assert [line.split()[:3] for line in marked] == [["20", "10", "4"]]
 
 
-def test_preview_says_where_nothing_fits(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_preview_says_if_no_depth_fits(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     preview(trec, "--budget-hours", "0.01")
 
-    assert "Not even the pool of depth 1 is judged in 0.01 hours" in capsys.readouterr().out
+    assert "No pool can be judged in 0.01 hours: depth 1 takes" in capsys.readouterr().out
 
 
 def test_preview_writes_the_sizes_of_topics(trec: Path) -> None:
@@ -68,7 +68,7 @@ def test_preview_writes_the_sizes_of_topics(trec: Path) -> None:
     assert lines_of(trec / "sizes.tsv") == ["depth\t1\t2", "1\t2\t1", "2\t3\t2"]
 
 
-def test_preview_counts_what_is_new_alone(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_preview_counts_only_new_units(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pool(trec, protocol=TREC)
     add_the_late_run(trec)
 

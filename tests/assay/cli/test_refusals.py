@@ -1,4 +1,4 @@
-"""What the commands of analysis refuse, in one line each."""
+"""The commands of analysis refuse unusable input in one line each."""
 
 from pathlib import Path
 
@@ -9,34 +9,34 @@ from tests.helpers.score_files import PROTOCOL, qrels
 
 REFUSED = [
     (["compare", "QRELS", "good.tsv", "nowhere.tsv"], "nowhere.tsv: No such file"),
-    (["compare", "QRELS", "good.tsv", "good.tsv"], "named twice"),
+    (["compare", "QRELS", "good.tsv", "good.tsv"], "the run is given twice"),
     (["compare", "QRELS", "good.tsv", "qrels.txt"], "qrels.txt: "),
     (["compare", "QRELS", "--measure", "nope", "good.tsv", "poor.tsv"], "'nope'"),
     (
         ["compare", "QRELS", "--table", "nope", "good.tsv", "poor.tsv"],
-        "there is no table 'nope'; there is summary",
+        "there is no table 'nope'; use summary",
     ),
     (["tiers", "--protocol", "nope", "--qrels", "qrels.txt", "good.tsv"], "nope"),
     (["tiers", *PROTOCOL, "--qrels", "good.tsv", "good.tsv"], "good.tsv: line 1: expected 4 columns"),
-    (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "once only"),
+    (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "only once"),
     (["reuse", "QRELS", "--runs", "nowhere.csv"], "nowhere.csv: No such file"),
     (["reuse", "QRELS", "--runs", "qrels.txt"], "qrels.txt: line 1: expected the columns"),
     (["report", "QRELS", "--labels", "nowhere.csv", "good.tsv"], "nowhere.csv: No such file"),
     (["report", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
-    (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "it has labels for no topic of the qrels"),
-    (["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"], "no label 'x'; there is kind"),
+    (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "no label is for a topic of the qrels"),
+    (["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"], "no label 'x'; the labels are kind"),
     (
         ["report", "QRELS", "--compare", "qrels=qrels.txt", "good.tsv"],
-        "--compare qrels: the name stands twice",
+        "--compare qrels: the name is in use",
     ),
     (["report", "QRELS", "--compare", "a=nowhere.txt", "good.tsv"], "nowhere.txt: No such file"),
     (["agreement", "nowhere.csv"], "nowhere.csv: No such file"),
-    (["agreement", "judged.csv", "--kind", "dual"], "no batch of the kind 'dual'; there is main"),
+    (["agreement", "judged.csv", "--kind", "dual"], "no batch of the kind 'dual'; the kinds are main"),
 ]
 
 
 @pytest.mark.parametrize(("line", "reason"), REFUSED, ids=[f"{line[0]} {reason}" for line, reason in REFUSED])
-def test_what_cannot_be_used_is_refused_in_one_line(
+def test_unusable_input_is_refused_in_one_line(
     line: list[str],
     reason: str,
     folder: Path,
@@ -47,12 +47,14 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     (folder / "some.csv").write_text("topic,kind\nA.1,proof\n")
     (folder / "judged.csv").write_text("topic,docno,assessor,grade,kind\nA.1,10,ada,1,main\n")
     monkeypatch.chdir(folder)
-    words = [word for one in line for word in (qrels(folder) if one == "QRELS" else [one])]
+    words = [
+        word for shorthand in line for word in (qrels(folder) if shorthand == "QRELS" else [shorthand])
+    ]
 
     assert main(words) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith(f"{line[0]}: ")
+    assert captured.err.startswith(f"assay {line[0]}: ")
     assert captured.err.count("\n") == 1
     assert reason in captured.err
 
@@ -70,7 +72,7 @@ def test_options_out_of_range_are_refused(
     assert f"argument {option[0]}: {option[1]!r} is not" in capsys.readouterr().err
 
 
-def test_beside_needs_a_name(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_qrels_to_compare_need_a_name(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["report", *qrels(folder), "--compare", "qrels.txt", *three])
 

@@ -1,4 +1,4 @@
-"""The commands of analysis on runs of formula instances, which count as their visually distinct formulas."""
+"""The commands of analysis on runs of formula instances, which are scored as visually distinct formulas."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def given(folder: Path) -> list[str]:
     return [*PROTOCOL, "--qrels", str(folder / "distinct.txt"), "--formulas", str(folder / "ids.tsv")]
 
 
-def test_runs_are_scored_by_instance_and_by_formula_beside_one_another(
+def test_runs_are_scored_by_instance_and_by_formula(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [str(folder / f"{name}.tsv") for name in RUNS]
@@ -56,7 +56,7 @@ def test_runs_are_scored_by_instance_and_by_formula_beside_one_another(
     ]  # fmt: skip
 
 
-def test_what_a_team_alone_found_are_formulas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_units_that_only_one_team_contributed_are_formulas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables = ask(capsys, "reuse", *given(folder), "--runs", str(folder / "runs.csv"), "--samples", "5")
 
     # both teams have v1 and v2, though by other instances; v3 is alone in once

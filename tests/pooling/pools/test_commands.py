@@ -89,7 +89,7 @@ def test_pool_of_formulas_is_written_with_members_runs_and_teams(
     said = capsys.readouterr().err
     assert "4 units of 2 topics from 2 runs" in said
     assert "7 members, 7 of them to be shown" in said
-    assert "without one: 2 units; it alone brought 2 of 3" in said
+    assert "without one: 2 units; only one contributed 2 of its 3 units" in said
 
 
 def test_record_names_everything_that_went_in(folder: Path) -> None:
@@ -141,7 +141,7 @@ def test_formula_that_the_index_does_not_have_refuses_the_run(
     assert "the formula is not in the collection" in capsys.readouterr().err
 
 
-def test_unknown_formulas_are_passed_over_where_that_is_allowed(
+def test_unknown_formulas_are_skipped_if_that_is_allowed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "map.tsv").write_text("formula_id\tvisual_id\n1\t100\n2\t100\n4\t200\n")
@@ -149,7 +149,7 @@ def test_unknown_formulas_are_passed_over_where_that_is_allowed(
     assert pool(folder, "--formulas", str(folder / "map.tsv"), "--allow-unknown") == 0
 
     said = capsys.readouterr().err
-    assert "3 pooled instances have no visual id and were passed over" in said
+    assert "skipped 3 pooled instances without a visual id" in said
     assert sorted(line.split("\t")[:2] for line in lines_of(folder / "pool.tsv")) == [
         ["B.1", "100"],
         ["B.1", "200"],
@@ -162,7 +162,7 @@ def test_unknown_formulas_are_passed_over_where_that_is_allowed(
     ("text", "complaint"),
     [
         (None, "the formulas with their visual ids are needed"),
-        ("formula_id\tvisual_id\n", "there is no formula in it"),
+        ("formula_id\tvisual_id\n", "the files contain no formula"),
         ("formula_id\tvisual_id\n1\n", "expected 2 columns"),
         ("just words\n", "map.tsv"),
     ],
@@ -229,7 +229,7 @@ def test_top_up_leaves_out_what_the_earlier_pool_has(trec: Path, capsys: pytest.
     assert pool(trec, "--top-up", str(trec / "first.tsv"), protocol=TREC) == 0
 
     assert lines_of(trec / "pool.tsv") == ["1\td\t1", "2\te\t1"]
-    assert "3 units of the earlier pool came again" in capsys.readouterr().err
+    assert "left out 3 units of the earlier pool" in capsys.readouterr().err
     record = json.loads((trec / "pool.tsv.json").read_text())
     assert record["top_up"]["file"] == "first.tsv"
     assert record["n_already"] == 3

@@ -279,7 +279,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(
     said = capsys.readouterr().err
     assert status == 2
     assert reason in said
-    assert said.startswith(f"qrels {arguments[0]}: ")
+    assert said.startswith(f"assay qrels {arguments[0]}: ")
     assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
@@ -342,8 +342,8 @@ def test_the_command_makes_qrels_of_formulas_out_of_those_of_instances(tmp_path:
     files = read_folder(tmp_path / "out")
     assert status == 0
     assert files["qrels.txt"] == b"B.1 0 v1 3\nB.1 0 v2 0\nB.2 0 v1 -1\n"
-    assert b"Each of 4 formula instances" in files["README.md"]
-    assert b"1 without a visual id" in files["README.md"]
+    assert b"4 formula instances became visually distinct formulas" in files["README.md"]
+    assert b"1 instances without a visual id" in files["README.md"]
 
 
 def test_qrels_without_any_known_formula_are_refused(
@@ -353,4 +353,4 @@ def test_qrels_without_any_known_formula_are_refused(
     arguments = ["qrels", "convert", qrels, "--formulas", str(tmp_path / "map.tsv")]
 
     assert main([*arguments, "--output", str(tmp_path / "out")]) == 2
-    assert "no line names a formula that has a visual id" in capsys.readouterr().err
+    assert "no line has a formula with a visual id" in capsys.readouterr().err
