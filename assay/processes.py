@@ -7,8 +7,9 @@ scores many runs against one qrels file uses it: a fresh process needs 0.1 s to 
 score a run of 100,000 lines, and would have to receive the qrels. A process with threads, or with a connection to a
 database, must not be forked.
 
-`map_fresh` starts Python anew, and sends items and results through pipes. It works in a worker of the site too, and
-on items that are still being read: it holds one item for each process, so memory does not grow with their number.
+`map_fresh` starts new Python processes, and sends items and results through pipes. It works in a worker of the site
+too, and on items that are still being read: it holds one item for each process, so memory does not grow with their
+number.
 
 In both, the processes end when the process that started them ends, even if that is killed.
 """

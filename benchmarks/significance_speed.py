@@ -92,7 +92,7 @@ def measure(n_runs: int, n_topics: int, repeats: int) -> None:
     mine = seconds["paired randomization, all pairs"][1]
     print(f"Assay's paired randomization is {by_pair * n_pairs / mine:.0f} times as fast")
     _, one_way = median_seconds("one-way", lambda: stats.tukey_hsd(*scores), 1)
-    found = tukey_hsd(scores, n_permutations=N, seed=1).told_apart()[np.triu_indices(n_runs, 1)].sum()
+    found = tukey_hsd(scores, n_permutations=N, seed=1).is_significant()[np.triu_indices(n_runs, 1)].sum()
     theirs = (stats.tukey_hsd(*scores).pvalue <= 0.05)[np.triu_indices(n_runs, 1)].sum()
     print(
         f"told apart at 0.05: {found:,} of {n_pairs:,} pairs by the randomized test; {theirs:,} by SciPy's tukey_hsd, "

@@ -1,147 +1,128 @@
-"""What analyses found, as tables: plain values under a head, for pages and files."""
+"""Tables of the stored results of analyses, for pages and files of the site."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-Cell = str | int | float | None
-Found = Mapping[str, Any]
+from assay.tables import Cell, Table
 
-
-class Table(NamedTuple):
-    """Rows under a head. A number that is not defined is None."""
-
-    name: str
-    title: str
-    says: str
-    header: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
+Result = Mapping[str, Any]  # as `as_json` of the statistics gives it
 
 
-def units_table(counts: Sequence[tuple[str, Found]], level: int) -> Table:
-    """Judged and relevant units a topic of one or more qrels, each with its name."""
+def units_table(counts: Sequence[tuple[str, Result]], level: int) -> Table:
+    """Judged and relevant units per topic.
+
+    Parameters
+    ----------
+    counts : name of each qrels, and their `QrelsSummary.as_json()`.
+    level : grade from which a unit is relevant.
+    """
     rows: list[tuple[Cell, ...]] = [
         (
             name,
-            one["n_topics"],
+            summary["n_topics"],
             *(
-                one[of][what]
-                for of in ("judged", "relevant")
-                for what in ("minimum", "maximum", "mean", "total")
+                summary[units][statistic]
+                for units in ("judged", "relevant")
+                for statistic in ("minimum", "maximum", "mean", "total")
             ),
         )
-        for name, one in counts
+        for name, summary in counts
     ]
     header = ("qrels", "topics", "judged min", "judged max", "judged mean", "judged",
               "relevant min", "relevant max", "relevant mean", "relevant")  # fmt: skip
-    says = f"a unit is relevant from grade {level}"
-    return Table("units", "Judged and relevant units a topic", says, header, rows)
+    description = f"a unit is relevant from grade {level}"
+    return Table("units", description, header, rows, title="Judged and relevant units per topic")
 
 
 def comparison_tables(
-    name: str, title: str, measure: str, runs: Sequence[str], found: Found
+    name: str, title: str, measure: str, runs: Sequence[str], comparison: Result
 ) -> Iterator[Table]:
-    """The same runs in several columns, as `SideBySide.as_json` has them: means, and how alike the rankings are."""
-    columns = list(zip(found["names"], found["n_topics"], strict=True))
-    heads = tuple(f"{column} ({n} topics)" for column, n in columns)
+    """Means and places of the same runs in several columns, then the correlation of every two columns.
+
+    Parameters
+    ----------
+    name, title : prefix of the names, and of the titles.
+    runs : tags, in the order of the comparison.
+    comparison : `RankingComparison.as_json()`.
+    """
+    columns = list(zip(comparison["names"], comparison["n_topics"], strict=True))
+    means = tuple(f"{column} ({n} topics)" for column, n in columns)
     places = tuple(f"place, {column}" for column, _ in columns)
     rows: list[tuple[Cell, ...]] = [
-        (run, *(means[n] for means in found["means"]), *(ranks[n] for ranks in found["ranks"]))
+        (run, *(of_runs[n] for of_runs in comparison["means"]), *(ranks[n] for ranks in comparison["ranks"]))
         for n, run in enumerate(runs)
     ]
-    rows.append(("mean gap between neighbors", *found["gap"], *(None for _ in columns)))
-    yield Table(
-        name, f"{title}: {measure}", "mean of each run, and its place", ("run", *heads, *places), rows
-    )
+    rows.append(("mean gap between neighbors", *comparison["gap"], *(None for _ in columns)))
+    description = "mean of each run, and its place"
+    yield Table(name, description, ("run", *means, *places), rows, title=f"{title}: {measure}")
     pairs: list[tuple[Cell, ...]] = [
-        (columns[i][0], columns[j][0], found["tau"][i][j], found["tau_ap"][i][j])
+        (columns[i][0], columns[j][0], comparison["tau"][i][j], comparison["tau_ap"][i][j])
         for i in range(len(columns))
         for j in range(i + 1, len(columns))
     ]
-    says = "Kendall's tau-b, and AP correlation with ties: 1 the same, 0 unrelated, -1 reversed"
-    header = ("first", "second", "tau", "tau AP")
-    yield Table(f"{name}_tau", f"{title}: how alike the rankings are by {measure}", says, header, pairs)
+    yield Table(
+        f"{name}_tau",
+        "Kendall's tau-b, and AP correlation with ties: 1 for equal rankings, 0 for unrelated, -1 for reversed",
+        ("first", "second", "tau", "tau AP"),
+        pairs,
+        title=f"{title}: correlation of the rankings by {measure}",
+    )
 
 
-def beside_tables(found: Found) -> Iterator[Table]:
-    """The same runs by several qrels."""
-    named = [
-        f"version {one['version']}" + (f" ({one['name']})" if one["name"] else "") for one in found["qrels"]
+def qrels_comparison_tables(result: Result) -> Iterator[Table]:
+    """The same runs scored with several qrels."""
+    names = [
+        f"version {qrels['version']}" + (f" ({qrels['name']})" if qrels["name"] else "")
+        for qrels in result["qrels"]
     ]
-    yield units_table(list(zip(named, found["units"], strict=True)), found["level"])
-    runs = _tags(found)
-    for n, (measure, columns) in enumerate(found["measures"].items(), 1):
-        yield from comparison_tables(
-            f"qrels_{n}", "By each qrels", measure, runs, {**columns, "names": named}
-        )
+    yield units_table(list(zip(names, result["units"], strict=True)), result["level"])
+    runs = _tags(result)
+    for n, (measure, columns) in enumerate(result["measures"].items(), 1):
+        comparison = {**columns, "names": names}
+        yield from comparison_tables(f"qrels_{n}", "By each qrels", measure, runs, comparison)
 
 
-def _tags(found: Found) -> list[str]:
-    return [one["tag"] for one in found["runs"]]
+def _tags(result: Result) -> list[str]:
+    return [run["tag"] for run in result["runs"]]
 
 
-def reusability_tables(found: Found) -> Iterator[Table]:
-    """One team left out, and shallower pools."""
-    runs, measures, teams = _tags(found), found["measures"], found["teams"]
+def reusability_tables(result: Result) -> Iterator[Table]:
+    """The effect of leaving out each team, and of shallower pools."""
+    runs, measures, teams = _tags(result), result["measures"], result["teams"]
     yield Table(
         "teams",
-        "What each team alone brought",
-        f"units that no other team's runs brought to the pool; relevant from grade {found['level']}",
+        f"units that only the runs of this team contributed to the pool; relevant from grade {result['level']}",
         ("team", "runs scored", "pooled", "judged", "relevant"),
         [
-            (one["team"], len(one["changes"]), one["n_pooled"], one["n_judged"], one["n_relevant"])
-            for one in teams
+            (team["team"], len(team["changes"]), team["n_pooled"], team["n_judged"], team["n_relevant"])
+            for team in teams
         ],
+        title="Units that only one team contributed",
     )
     yield Table(
         "left_out",
-        "Had the team not taken part: its scores and places",
-        "each run scored without the judgments that its team alone found, and its place among all runs then",
+        "each run scored without the judgments of units that only its team contributed, and its place among all runs",
         ("team", "run", "measure", "with", "without", "change", "place with", "place without"),
-        [row for one in teams for change in one["changes"] for row in _changes(one, change, runs, measures)],
+        [
+            row
+            for team in teams
+            for change in team["changes"]
+            for row in _change_rows(team, change, runs, measures)
+        ],
+        title="A team left out: its scores and places",
     )
     yield Table(
         "left_out_tau",
-        "Had the team not taken part: the ranking of all runs",
-        "Kendall's tau-b of the rankings with and without what the team alone found",
+        "Kendall's tau-b of the rankings with and without the units that only this team contributed",
         ("team", *measures),
-        [(one["team"], *one["tau"]) for one in teams],
+        [(team["team"], *team["tau"]) for team in teams],
+        title="A team left out: the ranking of all runs",
     )
-    n_relevant = found["units"]["relevant"]["total"]
-    yield Table(
-        "depths",
-        "Shallower pools",
-        "pools of the same runs to less depth: what they hold, and the ranking by them beside that by all qrels",
-        (
-            "depth",
-            "pooled",
-            "judged",
-            "relevant",
-            "of all relevant",
-            "measure",
-            "tau",
-            "tau AP",
-            "largest move",
-        ),
-        [
-            (
-                point["label"],
-                point["n_pooled"],
-                point["n_judged"],
-                point["n_relevant"],
-                point["n_relevant"] / n_relevant if n_relevant else 0.0,
-                measure,
-                point["tau"][n],
-                point["tau_ap"][n],
-                point["largest_move"][n],
-            )
-            for point in found["depths"]
-            for n, measure in enumerate(measures)
-        ],
-    )
+    yield _depths_table(result)
 
 
-def _changes(
-    team: Found, change: Found, runs: Sequence[str], measures: Sequence[str]
+def _change_rows(
+    team: Result, change: Result, runs: Sequence[str], measures: Sequence[str]
 ) -> Iterator[tuple[Cell, ...]]:
     for n, measure in enumerate(measures):
         before, after = change["before"][n], change["after"][n]
@@ -157,13 +138,46 @@ def _changes(
         )
 
 
-def topic_tables(found: Found) -> Iterator[Table]:
-    """Fewer topics, and how many pairs of runs are told apart."""
+def _depths_table(result: Result) -> Table:
+    n_relevant = result["units"]["relevant"]["total"]
+    header = (
+        "depth",
+        "pooled",
+        "judged",
+        "relevant",
+        "of all relevant",
+        "measure",
+        "tau",
+        "tau AP",
+        "largest move",
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            point["label"],
+            point["n_pooled"],
+            point["n_judged"],
+            point["n_relevant"],
+            point["n_relevant"] / n_relevant if n_relevant else 0.0,
+            measure,
+            point["tau"][n],
+            point["tau_ap"][n],
+            point["largest_move"][n],
+        )
+        for point in result["depths"]
+        for n, measure in enumerate(result["measures"])
+    ]
+    description = (
+        "units in less deep pools of the same runs, and the ranking by them compared with that by all qrels"
+    )
+    return Table("depths", description, header, rows, title="Shallower pools")
+
+
+def topic_tables(result: Result) -> Iterator[Table]:
+    """Rankings by fewer topics, and how many pairs of runs differ significantly."""
     yield Table(
         "topics",
-        "Fewer topics",
-        "rankings by some topics, drawn over and over: Kendall's tau-b with the ranking by all, where 95 % of them "
-        "lie, that with a ranking by as many other topics, and the share of pairs that the two put in opposite order",
+        "rankings by random samples of topics: Kendall's tau-b with the ranking by all topics, the range of 95 % of "
+        "these, tau-b with a ranking by as many other topics, and the share of pairs that these two order differently",
         ("measure", "topics", "tau", "low", "high", "tau of two halves", "swaps"),
         [
             (
@@ -175,26 +189,27 @@ def topic_tables(found: Found) -> Iterator[Table]:
                 point["split_tau"],
                 point["swaps"],
             )
-            for measure, one in found["measures"].items()
-            for point in one["points"]
+            for measure, statistics in result["measures"].items()
+            for point in statistics["points"]
         ],
+        title="Fewer topics",
     )
-    n_runs = len(found["runs"])
+    n_runs = len(result["runs"])
     yield Table(
         "discrimination",
-        "Discriminative power",
-        "share of the pairs of runs that randomized Tukey HSD tells apart at 0.05, and the difference that it takes",
-        ("measure", "pairs", "share told apart", "difference needed"),
+        "share of pairs of runs that differ significantly at 0.05 (randomized Tukey HSD), and the difference it takes",
+        ("measure", "pairs", "share significant", "difference needed"),
         [
-            (measure, n_runs * (n_runs - 1) // 2, one["told_apart"], one["critical"])
-            for measure, one in found["measures"].items()
+            (measure, n_runs * (n_runs - 1) // 2, statistics["share_significant"], statistics["critical"])
+            for measure, statistics in result["measures"].items()
         ],
+        title="Discriminative power",
     )
 
 
-TABLES = {"reusability": reusability_tables, "topics": topic_tables, "beside": beside_tables}
+TABLES = {"reusability": reusability_tables, "topics": topic_tables, "beside": qrels_comparison_tables}
 
 
-def tables_of(kind: str, found: Found) -> list[Table]:
-    """The tables of a finished analysis."""
-    return list(TABLES[kind](found))
+def tables_of(kind: str, result: Result) -> list[Table]:
+    """The tables of a finished analysis; `kind` is a key of `TABLES`."""
+    return list(TABLES[kind](result))

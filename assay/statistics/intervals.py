@@ -1,11 +1,11 @@
-"""Confidence intervals of mean scores, by the bootstrap over topics: bias-corrected and accelerated (BCa).
+"""Confidence intervals of mean scores by the bootstrap over topics: bias-corrected and accelerated (BCa).
 
-The topics are drawn again, with replacement, as many as there are; each draw gives every run a mean. The interval is
-read from the spread of these means, shifted for their bias and skew: scores of a measure between 0 and 1 pile up at
-the ends, and there the plain percentile interval covers the mean less often than it says. All runs get the same
-draws, so that the interval of a difference is that of the differences.
+A resample draws as many topics as there are, at random and with replacement, and gives every run a mean. The ends of
+the interval are quantiles of these means, corrected for bias and skew: scores between 0 and 1 accumulate at the ends,
+where the plain percentile interval covers the mean less often than its level. All runs get the same resamples, so that
+the interval of a difference is that of the differences.
 
-Lots come from the raw stream of PCG64: the same seed gives the same interval on any machine, to rounding.
+Random draws come from the raw stream of PCG64: the same seed gives the same interval on any machine, up to rounding.
 """
 
 from collections.abc import Mapping
@@ -16,24 +16,24 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.significance import MAX_SEED, Scores, checked
+from assay.statistics.significance import MAX_SEED, Scores, checked_scores
 
 N_RESAMPLES = 10_000
 LEVEL = 0.95
 HALF = np.uint64(32)
 NORMAL = NormalDist()
-BLOCK = 1 << 21  # draws of a topic held at a time
+BLOCK = 1 << 21  # random topics held at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
-    """The interval of each run's mean.
+    """The confidence interval of each run's mean.
 
     Attributes
     ----------
-    means, low, high : (runs,)
-    level : share of such intervals that are to hold the true mean.
-    n_resamples, seed : how it was drawn.
+    means, low, high : (runs,) the mean, and the ends of its interval.
+    level : the confidence level, such as 0.95.
+    n_resamples, seed : number of resamples, and the seed of their random draws.
     """
 
     means: Scores
@@ -56,12 +56,12 @@ class Intervals:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What `as_json` gave.
+        """The intervals from the output of `as_json`.
 
         Raises
         ------
         KeyError
-            It is something else.
+            The values are something else.
         """
         means, low, high = (np.array(stored[name], dtype=np.float64) for name in ("means", "low", "high"))
         return cls(means, low, high, stored["level"], stored["n_resamples"], stored["seed"])
@@ -72,75 +72,81 @@ def bootstrap(
 ) -> Intervals:
     """The BCa interval of each run's mean over topics.
 
-    For the interval of a difference between two runs, give their differences as the scores of one. Where all
-    topics have one value, or there is one topic only, the interval is that value.
+    For the interval of the difference between two runs, pass their differences as the scores of one run. If all topics
+    have the same value, or if there is one topic only, the interval is that value.
 
     Parameters
     ----------
-    scores : (runs, topics)
+    scores : (runs, topics) values of one measure.
+    seed : seed of the random draws.
+    level : confidence level, between 0 and 1.
+    n_resamples : number of resamples, at least 1.
 
     Raises
     ------
     ValueError
-        Scores of another shape or not finite, a level not between 0 and 1, no resample, or a seed out of range.
+        The scores have another shape or are not finite, or one of the other arguments is out of range.
 
     Source
     ------
-    Efron (1987), doi:10.2307/2289144; of retrieval measures: Savoy (1997), doi:10.1016/S0306-4573(97)00027-7.
+    Efron (1987), doi:10.2307/2289144; for retrieval measures: Savoy (1997), doi:10.1016/S0306-4573(97)00027-7.
     """
     if not 0 < level < 1:
         raise ValueError(f"the level is {level}; use a number between 0 and 1, such as 0.95")
     if n_resamples < 1 or not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"{n_resamples} resamples with the seed {seed}; at least 1, and a seed from 0")
-    resampled = _resampled_means(checked(scores), n_resamples, seed)
+        raise ValueError(
+            f"got {n_resamples} resamples and the seed {seed}; use at least 1 resample and a seed from 0 to {MAX_SEED}"
+        )
+    resampled = _resampled_means(checked_scores(scores), n_resamples, seed)
     resampled.sort(axis=1)
     means = scores.mean(axis=1)
     low, high = np.empty_like(means), np.empty_like(means)
-    for run, drawn in enumerate(resampled):
-        low[run], high[run] = _bca(scores[run], drawn, float(means[run]), level)
+    for run, sorted_means in enumerate(resampled):
+        low[run], high[run] = _bca(scores[run], sorted_means, float(means[run]), level)
     return Intervals(means, low, high, level, n_resamples, seed)
 
 
 def _resampled_means(scores: Scores, n_resamples: int, seed: int) -> NDArray[np.float64]:
-    """(runs, resamples)"""
+    """(runs, resamples) means."""
     n_runs, n_topics = scores.shape
     stream = np.random.PCG64(seed)
     means = np.empty((n_runs, n_resamples))
     size = max(1, BLOCK // n_topics)
     for start in range(0, n_resamples, size):
         n = min(size, n_resamples - start)
-        # the upper half of each number, times the topics, gives a topic: bias below one in ten million
-        lots = ((stream.random_raw(n * n_topics) >> HALF) * np.uint64(n_topics)) >> HALF
-        cell = lots.astype(np.int64).reshape(n, n_topics) + (np.arange(n) * n_topics)[:, None]
+        # the upper half of each random number, times the number of topics: a bias below one in ten million
+        drawn = ((stream.random_raw(n * n_topics) >> HALF) * np.uint64(n_topics)) >> HALF
+        cell = drawn.astype(np.int64).reshape(n, n_topics) + (np.arange(n) * n_topics)[:, None]
         times = np.bincount(cell.ravel(), minlength=n * n_topics).reshape(n, n_topics)
         means[:, start : start + n] = scores @ times.T.astype(np.float64) / n_topics
     return means
 
 
-def _bca(values: Scores, drawn: NDArray[np.float64], mean: float, level: float) -> tuple[float, float]:
-    """The interval of one run; `drawn` are its resampled means in order."""
-    tolerance = 1e-12 * max(1.0, abs(mean))  # a resample with the very same mean may differ by rounding
+def _bca(values: Scores, resampled: NDArray[np.float64], mean: float, level: float) -> tuple[float, float]:
+    """The interval of one run; `resampled` are its resampled means, ascending."""
+    tolerance = 1e-12 * max(1.0, abs(mean))  # equal means may differ by rounding errors
     if np.ptp(values) <= tolerance:
         return mean, mean
-    below = float(np.searchsorted(drawn, mean - tolerance))
-    upto = float(np.searchsorted(drawn, mean + tolerance, side="right"))
-    share = (below + upto) / (2 * len(drawn))  # of equal ones half, as they are many where values are few
-    # with few resamples all may lie on one side
-    bias = NORMAL.inv_cdf(min(max(share, 0.5 / len(drawn)), 1 - 0.5 / len(drawn)))
+    n = len(resampled)
+    n_below = float(np.searchsorted(resampled, mean - tolerance))
+    n_up_to = float(np.searchsorted(resampled, mean + tolerance, side="right"))
+    share = (n_below + n_up_to) / (2 * n)  # equal means count half: few distinct values give many of them
+    # with few resamples all means may be on one side
+    bias = NORMAL.inv_cdf(min(max(share, 0.5 / n), 1 - 0.5 / n))
     acceleration = _acceleration(values)
     low, high = (
         _shifted(bias, acceleration, NORMAL.inv_cdf(tail)) for tail in ((1 - level) / 2, (1 + level) / 2)
     )
-    return float(np.quantile(drawn, low)), float(np.quantile(drawn, high))
+    return float(np.quantile(resampled, low)), float(np.quantile(resampled, high))
 
 
 def _shifted(bias: float, acceleration: float, z: float) -> float:
-    """The share of resamples below an end of the interval that a percentile interval would take at z."""
+    """The quantile of the resamples that replaces the normal quantile z of a percentile interval."""
     grown = 1 - acceleration * (bias + z)
     return NORMAL.cdf(bias + (bias + z) / grown) if grown > 0 else 1.0
 
 
 def _acceleration(values: Scores) -> float:
-    """How fast the spread of a mean grows with it, from the skew of the topics: the jackknife's estimate."""
+    """How fast the standard error changes with the mean: the jackknife estimate, from the skew of the topics."""
     away = values - values.mean()
     return float((away**3).sum() / (6 * ((away**2).sum()) ** 1.5))

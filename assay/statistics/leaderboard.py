@@ -1,6 +1,6 @@
-"""What a leaderboard says beside its means: how sure each is, which runs are told apart, and how much is judged.
+"""Statistics of a leaderboard: confidence intervals, tiers of runs, judged shares and mean curves.
 
-Kept with the leaderboard as plain values, with the seed, so that every figure can be computed again.
+The site stores them with the leaderboard as plain values, with the seed, so that every number can be computed again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ JUDGED_AT_10 = Measure("judged", k=10)
 class JudgedShares(NamedTuple):
     """How much of a run is judged.
 
-    judged_at_10 : mean over the topics averaged over of the judged share of the top 10; a missing topic counts 0.
-    unjudged : share of all documents returned for the qrels' topics; 0.0 if there are none.
+    judged_at_10 : judged share of the top 10, averaged over topics as the measures are; a missing topic counts 0.
+    unjudged : unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
     """
 
     judged_at_10: float
@@ -35,7 +35,7 @@ class JudgedShares(NamedTuple):
 
 
 def judged_shares(hits: Hits, judged: JudgedDocuments, average: Average) -> JudgedShares:
-    """Count a run's judged documents."""
+    """The judged shares of a run, over all topics of the qrels ("judged") or those that the run has too ("common")."""
     values = kernel_of(JUDGED_AT_10.family)(hits, judged, JUDGED_AT_10)
     averaged = values[hits.n_returned > 0] if average == "common" else values
     n_returned = int(hits.n_returned.sum())
@@ -46,7 +46,13 @@ def judged_shares(hits: Hits, judged: JudgedDocuments, average: Average) -> Judg
 def mean_curves(
     hits: Hits, judged: JudgedDocuments, *, level: int, judged_only: bool, average: Average
 ) -> dict[str, Any]:
-    """Precision at cutoffs and at levels of recall, averaged as the measures are; as plain values."""
+    """Precision at cutoffs and at levels of recall, averaged over topics as the measures are, as plain values.
+
+    Parameters
+    ----------
+    level : grade from which a document is relevant.
+    judged_only : whether unjudged documents are removed first.
+    """
     is_averaged = hits.n_returned > 0 if average == "common" else np.ones(judged.n_topics, np.bool_)
     hits = hits.judged_only() if judged_only else hits
     precision = precision_at(hits, level=level)[is_averaged]
@@ -62,19 +68,22 @@ def mean_curves(
 
 
 def _means(values: NDArray[np.float64]) -> list[float]:
-    """Mean of each column; 0.0 if it is over no topic at all."""
+    """Mean of each column; 0.0 if there is no topic."""
     return values.mean(axis=0).tolist() if len(values) else [0.0] * values.shape[1]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureStatistics:
-    """What is known of one measure's means, in the order of the runs.
+    """Statistics of one measure, in the order of the runs.
 
     Attributes
     ----------
     low, high : (runs,) ends of the confidence interval of each mean.
-    tier : letters of each run; two runs that share one are not told apart.
-    n_topics : topics that the test is over: those that all averages have.
+    level : confidence level of the intervals.
+    tier : (runs,) letters; runs that share a letter do not differ significantly.
+    critical : larger differences of means are significant at 0.05; None if there is no test.
+    n_topics : number of topics that the means of all runs have in common; the test is over these.
+    n_permutations, n_resamples : random draws of the test, and of the intervals.
     """
 
     low: list[float]
@@ -87,7 +96,7 @@ class MeasureStatistics:
     n_resamples: int
 
 
-def board_statistics(
+def leaderboard_statistics(
     scored: Sequence[RunScores],
     measures: Sequence[Measure],
     *,
@@ -95,27 +104,36 @@ def board_statistics(
     seed: int,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Intervals and Tukey's test of every measure, as plain values by the measure's name.
+    """Intervals and Tukey's test of every measure, as plain values by the name of the measure.
 
-    Where means are over the topics that a run has, its interval is over these, and runs are tested on the topics
-    that all of them have; otherwise all topics count, a missing one with 0. Empty where there is no run or no topic.
-    Measures that are not summed up by their mean (GMAP, NumRet) are left out.
+    With the average "judged", all topics of the qrels count, a missing one with 0. With "common", the interval of a run
+    is over its own topics, and the test is over the topics that all runs have. Measures that are not summarized by
+    their mean (GMAP, NumRet) are left out.
+
+    Parameters
+    ----------
+    scored : scores of each run, against the same qrels.
+    seed : seed of the random draws.
+    progress : called with the number of measures done, and of all.
+
+    Returns
+    -------
+    `measure_statistics` reads it. Empty for no runs or no topics.
     """
-    is_shared = np.all([one.averaged(average) for one in scored], axis=0) if scored else np.zeros(0, np.bool_)
+    is_shared = (
+        np.all([scores.averaged(average) for scores in scored], axis=0) if scored else np.zeros(0, np.bool_)
+    )
     if not len(is_shared):
         return {}
     by_measure: dict[str, Any] = {}
     for column, measure in enumerate(measures):
         progress(column, len(measures))
-        if (
-            FAMILIES[measure.family].summary != "mean"
-        ):  # an interval of the mean says nothing of another summary
+        if FAMILIES[measure.family].summary != "mean":  # the interval of a mean does not apply
             continue
-        shared = np.array([one.values[is_shared, column] for one in scored])
+        shared = np.array([scores.values[is_shared, column] for scores in scored])
+        has_all = bool(is_shared.all())
         by_measure[str(measure)] = {
-            **(
-                _intervals(shared, seed) if is_shared.all() else _own_intervals(scored, column, average, seed)
-            ),
+            **(_intervals(shared, seed) if has_all else _own_intervals(scored, column, average, seed)),
             "tukey": tukey_hsd(shared, seed=seed).as_json() if is_shared.any() else None,
         }
     return {
@@ -127,33 +145,33 @@ def board_statistics(
 
 
 def _intervals(scores: NDArray[np.float64], seed: int) -> dict[str, list[float]]:
-    found = bootstrap(scores, seed=seed)
-    return {"low": found.low.tolist(), "high": found.high.tolist()}
+    intervals = bootstrap(scores, seed=seed)
+    return {"low": intervals.low.tolist(), "high": intervals.high.tolist()}
 
 
 def _own_intervals(
     scored: Sequence[RunScores], column: int, average: Average, seed: int
 ) -> dict[str, list[float]]:
-    """Each run's interval over its own topics; a run that has none of them has nothing to be sure of."""
+    """Each run's interval over its own topics; from 0 to 0 for a run without topics."""
     ends: dict[str, list[float]] = {"low": [], "high": []}
-    for one in scored:
-        values = one.values[one.averaged(average), column]
-        found = _intervals(values[None, :], seed) if len(values) else {"low": [0.0], "high": [0.0]}
-        ends["low"] += found["low"]
-        ends["high"] += found["high"]
+    for scores in scored:
+        values = scores.values[scores.averaged(average), column]
+        interval = _intervals(values[None, :], seed) if len(values) else {"low": [0.0], "high": [0.0]}
+        ends["low"] += interval["low"]
+        ends["high"] += interval["high"]
     return ends
 
 
 def measure_statistics(stored: Mapping[str, Any], measure: str) -> MeasureStatistics | None:
-    """One measure of what `board_statistics` gave; None where it has it not."""
-    found = stored.get("measures", {}).get(measure)
-    if found is None:
+    """The statistics of one measure from the output of `leaderboard_statistics`; None if the measure is not there."""
+    values = stored.get("measures", {}).get(measure)
+    if values is None:
         return None
-    n_runs = len(found["low"])
-    test = PairTest.from_json(found["tukey"]) if found["tukey"] else None
+    n_runs = len(values["low"])
+    test = PairTest.from_json(values["tukey"]) if values["tukey"] else None
     return MeasureStatistics(
-        low=found["low"],
-        high=found["high"],
+        low=values["low"],
+        high=values["high"],
         level=stored["level"],
         tier=letters(tiers(test), n_runs) if test else [""] * n_runs,
         critical=test.critical if test else None,

@@ -1,7 +1,7 @@
-"""How alike two rankings are: Kendall's tau-b and tau_AP of runs by their scores, rank-biased overlap of result lists.
+"""Similarity of two rankings: Kendall's tau-b and tau_AP of rankings of runs, rank-biased overlap of result lists.
 
-Rankings of runs are given by scores, (runs,) each, the higher the better; equal scores tie. Result lists are two runs
-as columns, in trec_eval's order, which has no ties.
+A ranking of runs is an array of scores (runs,): a higher score is better, equal scores tie. Result lists are two runs
+as columns, in the order of trec_eval, which has no ties.
 """
 
 import math
@@ -15,11 +15,11 @@ from assay.formats.runs.columns import Ranked
 
 Values = NDArray[np.float64]
 PERSISTENCE = 0.9
-DECIMALS = 12  # means that differ less differ by rounding alone: they tie
+DECIMALS = 12  # smaller differences of means are rounding errors: the runs tie
 
 
 def kendall_tau(first: Values, second: Values) -> float:
-    """Kendall's tau-b: concordant minus discordant pairs, with the ties of either ranking taken out; from -1 to 1.
+    """Kendall's tau-b: concordant minus discordant pairs of runs, normalized for ties.
 
     Parameters
     ----------
@@ -27,28 +27,33 @@ def kendall_tau(first: Values, second: Values) -> float:
 
     Returns
     -------
-    nan where a ranking ties all runs, or there are fewer than two.
+    From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
 
     Raises
     ------
     ValueError
-        The two differ in length.
+        The two arrays differ in length.
 
     Source
     ------
     Kendall (1945), doi:10.1093/biomet/33.3.239; equals scipy.stats.kendalltau.
+
+    Examples
+    --------
+    >>> round(kendall_tau(np.array([0.3, 0.2, 0.1]), np.array([0.3, 0.1, 0.2])), 3)
+    0.333
     """
-    one, other = _signs(first, second)
-    pairs = np.triu_indices(len(one), 1)
-    untied = math.sqrt(float(np.square(one[pairs]).sum()) * float(np.square(other[pairs]).sum()))
-    return float((one[pairs] * other[pairs]).sum()) / untied if untied else math.nan
+    left, right = _signs(first, second)
+    pairs = np.triu_indices(len(left), 1)
+    untied = math.sqrt(float(np.square(left[pairs]).sum()) * float(np.square(right[pairs]).sum()))
+    return float((left[pairs] * right[pairs]).sum()) / untied if untied else math.nan
 
 
 def tau_ap(reference: Values, estimate: Values) -> float:
-    """Yilmaz's AP correlation of an estimated ranking with the true one: mistakes near the top weigh more.
+    """AP correlation of an estimated ranking with a reference: errors near the top weigh more.
 
-    Runs tied in the estimate count with the mean over all orders that they might stand in (tau_AP,a). A pair tied
-    in the reference has no right order there, and counts as half right.
+    Runs that tie in the estimate count with the mean over all their possible orders (tau_AP,a). A pair that ties in the
+    reference counts as half correct.
 
     Parameters
     ----------
@@ -56,36 +61,42 @@ def tau_ap(reference: Values, estimate: Values) -> float:
 
     Returns
     -------
-    From -1 to 1; nan for fewer than two runs.
+    From -1 to 1; nan if there are fewer than two runs.
 
     Raises
     ------
     ValueError
-        The two differ in length.
+        The two arrays differ in length.
 
     Source
     ------
     Yilmaz, Aslam & Robertson (2008), doi:10.1145/1390334.1390435; ties: Urbano & Marrero (2017),
     doi:10.1145/3121050.3121106.
+
+    Examples
+    --------
+    >>> round(tau_ap(np.array([0.3, 0.2, 0.1]), np.array([0.2, 0.3, 0.1])), 3)  # the two best runs exchanged
+    0.0
     """
-    truth, guessed = _signs(reference, estimate)
+    truth, estimated = _signs(reference, estimate)
     n = len(truth)
     if n < 2:
         return math.nan
-    n_above = (guessed < 0).sum(axis=1)
-    right = np.where(guessed < 0, (truth < 0) + 0.5 * (truth == 0), 0.0).sum(axis=1)
+    n_above = (estimated < 0).sum(axis=1)
+    n_correct = np.where(estimated < 0, (truth < 0) + 0.5 * (truth == 0), 0.0).sum(axis=1)
     share = np.zeros(n)
     for run in range(n):
         n_tied = int((n_above == n_above[run]).sum())
-        at = np.arange(n_above[run], n_above[run] + n_tied)  # runs above it, at each place of its group
-        at_or_1 = np.maximum(at, 1)
-        within = (at - n_above[run]) / 2
-        share[run] = float(np.where(at > 0, (right[run] + within) / at_or_1, 0.0).mean())
+        above = np.arange(
+            n_above[run], n_above[run] + n_tied
+        )  # runs above it, at each place in its group of ties
+        within = (above - n_above[run]) / 2
+        share[run] = float(np.where(above > 0, (n_correct[run] + within) / np.maximum(above, 1), 0.0).mean())
     return 2 * float(share.sum()) / (n - 1) - 1
 
 
 def tau_ap_b(first: Values, second: Values) -> float:
-    """The symmetric AP correlation with ties in both rankings (tau_AP,b): neither is the truth.
+    """The symmetric AP correlation (tau_AP,b): errors near the top weigh more, and neither ranking is the reference.
 
     Parameters
     ----------
@@ -93,36 +104,37 @@ def tau_ap_b(first: Values, second: Values) -> float:
 
     Returns
     -------
-    From -1 to 1; nan where a ranking ties all runs, or there are fewer than two.
+    From -1 to 1; nan if a ranking ties all runs, or if there are fewer than two runs.
 
     Raises
     ------
     ValueError
-        The two differ in length.
+        The two arrays differ in length.
 
     Source
     ------
     Urbano & Marrero (2017), doi:10.1145/3121050.3121106.
     """
-    one, other = _signs(first, second)
-    return (_against(one, other) + _against(other, one)) / 2
+    left, right = _signs(first, second)
+    return (_untied_tau_ap(left, right) + _untied_tau_ap(right, left)) / 2
 
 
-def _against(truth: NDArray[np.int64], guessed: NDArray[np.int64]) -> float:
-    is_above = guessed < 0
+def _untied_tau_ap(truth: NDArray[np.int64], estimated: NDArray[np.int64]) -> float:
+    """AP correlation over the runs that have a run strictly above them in the estimate."""
+    is_above = estimated < 0
     n_above = is_above.sum(axis=1)
-    counted = n_above > 0
-    if not counted.any():
+    is_counted = n_above > 0
+    if not is_counted.any():
         return math.nan
-    right = (is_above & (truth < 0)).sum(axis=1)
-    return 2 * float((right[counted] / n_above[counted]).mean()) - 1
+    n_correct = (is_above & (truth < 0)).sum(axis=1)
+    return 2 * float((n_correct[is_counted] / n_above[is_counted]).mean()) - 1
 
 
 def _signs(first: Values, second: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(runs, runs) for each ranking: 1 where the row's run stands above the column's, -1 below, 0 tied."""
+    """(runs, runs) for each ranking: 1 if the row's run is above the column's, -1 if below, 0 if they tie."""
     if first.shape != second.shape or first.ndim != 1:
         raise ValueError(
-            f"the rankings have the shapes {first.shape} and {second.shape}; both must be of the same runs"
+            f"the rankings have the shapes {first.shape} and {second.shape}; both must rank the same runs"
         )
     return _sign_of(first), _sign_of(second)
 
@@ -133,18 +145,27 @@ def _sign_of(scores: Values) -> NDArray[np.int64]:
 
 
 def ranks(scores: Values) -> NDArray[np.int64]:
-    """(runs,) place of each run, from 1 for the highest score; equal scores share the best of their places."""
+    """(runs,) place of each run, from 1 for the highest score; equal scores share the best of their places.
+
+    >>> ranks(np.array([0.1, 0.3, 0.3])).tolist()
+    [3, 1, 1]
+    """
     place: NDArray[np.int64] = (_sign_of(scores) < 0).sum(axis=1) + 1
     return place
 
 
 def defined(values: Iterable[float]) -> list[float | None]:
-    """Values for JSON, which has no nan."""
+    """Values for JSON, which has no nan: None for values that are not finite."""
     return [value if math.isfinite(value) else None for value in values]
 
 
 class Overlap(NamedTuple):
-    """Rank-biased overlap of two lists: what is sure, what the unseen rest may add at most, and the best guess."""
+    """Rank-biased overlap of two lists.
+
+    minimum : overlap of the ranks that the lists have.
+    residual : what the ranks below their ends could add at most.
+    extrapolated : estimate that assumes the same agreement below their ends.
+    """
 
     minimum: float
     residual: float
@@ -152,18 +173,18 @@ class Overlap(NamedTuple):
 
 
 def rank_biased_overlap(ranks: NDArray[np.int64], n_first: int, n_second: int, p: float) -> Overlap:
-    """Rank-biased overlap of two lists without ties, which may differ in length.
+    """Rank-biased overlap of two lists without ties; their lengths may differ.
 
     Parameters
     ----------
-    ranks : (common, 2) ranks, from 1, of the documents that both lists have.
+    ranks : (common, 2) ranks, from 1, of the documents that are in both lists.
     n_first, n_second : lengths of the lists.
-    p : persistence: the chance that a reader who has seen one rank goes on to the next. 0.9 gives the first ten ranks
-        86 % of the weight.
+    p : persistence: the probability that a reader goes on to the next rank. 0.9 gives the first ten ranks 86 % of the
+        weight.
 
     Returns
     -------
-    Each from 0 (disjoint) to 1 (identical). Two empty lists overlap by 0, and anything may follow: residual 1.
+    Values from 0 (disjoint) to 1 (identical). Two empty lists have the overlap 0 and the residual 1.
 
     Raises
     ------
@@ -195,8 +216,8 @@ def rank_biased_overlap(ranks: NDArray[np.int64], n_first: int, n_second: int, p
 
 
 def _residual(short: int, long: int, shared: int, p: float) -> float:
-    """What the lists could still share below their ends, at most."""
-    full = short + long - shared  # the depth at which they could agree completely
+    """What the ranks below the ends of the lists could add at most."""
+    full = short + long - shared  # the depth at which the lists could agree completely
     depth = np.arange(1, full + 1, dtype=np.float64)
     terms = p**depth / depth
     rest = float(terms[short:].sum()) * short + float(terms[long:].sum()) * long
@@ -205,7 +226,7 @@ def _residual(short: int, long: int, shared: int, p: float) -> float:
 
 
 def overlap_of_runs(first: Ranked, second: Ranked, *, p: float = PERSISTENCE) -> dict[str, Overlap]:
-    """Rank-biased overlap of two runs for each topic that either has, by topic code in the order of bytes."""
+    """Rank-biased overlap of two runs for each topic of either run, by topic code in the order of bytes."""
     codes = sorted({*first.topics.tolist(), *second.topics.tolist()}, key=str.encode)
     return {code: _overlap(_documents(first, code), _documents(second, code), p) for code in codes}
 

@@ -1,8 +1,8 @@
-"""Whether the qrels will serve runs that were not pooled: one team left out, shallower pools, fewer topics.
+"""Whether qrels can score runs that were not pooled: the effect of leaving out one team, and of shallower pools.
 
-Layout: `units` is a pool of runs (entries and who brought them, as `assay.pools.depth` gives it), `qrels` the judgments.
-Units of the qrels that none of these runs brought to the pool stay judged whatever is left out: other runs, or hands,
-brought them. Means are over the topics asked for by `average`.
+Layout: `units` is a pool of runs (entries and their contributions, see `assay.pools.depth`), `qrels` the judgments.
+Units of the qrels that none of these runs contributed stay judged, whatever is left out. Means are over the topics that
+`average` selects.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +23,11 @@ from assay.protocols.schema import Average
 from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap
 from assay.statistics.significance import Progress, silent
 
-NOBODY = -1
+NONE = -1  # no entry of the pool, or no single team
 
 
 class Runs(Protocol):
-    """Runs that can be gone through more than once: a list, or one that reads each as it comes."""
+    """Runs that can be iterated more than once: a list, or an object that reads each run when it is needed."""
 
     def __len__(self) -> int: ...
 
@@ -38,8 +38,10 @@ class Runs(Protocol):
 class Scoring:
     """What is scored, and how.
 
-    level : the grade from which a unit is relevant, where units are counted.
-    judged : makes qrels ready for scoring.
+    Attributes
+    ----------
+    level : grade from which a unit counts as relevant.
+    judged : prepares qrels for scoring.
     """
 
     runs: Runs
@@ -52,9 +54,15 @@ class Scoring:
     def means(
         self, subsets: Sequence[NDArray[np.bool_]] = (), *, progress: Progress = silent
     ) -> NDArray[np.float64]:
-        """(1 + subsets, runs, measures) means with all qrels, then with those rows alone that each subset keeps.
+        """Means with all qrels, and with subsets of their rows. Each run is read once.
 
-        All topics stay. Each run is read once, for all subsets.
+        Parameters
+        ----------
+        subsets : (rows of the qrels,) whether each row is kept, for each subset. All topics stay.
+
+        Returns
+        -------
+        (1 + subsets, runs, measures) means; the first are those with all qrels.
         """
         versions = [self.qrels, *(rows_of(self.qrels, is_kept) for is_kept in subsets)]
         judged = [self.judged(qrels) for qrels in versions]
@@ -67,12 +75,12 @@ class Scoring:
 
 
 def rows_of(qrels: QrelsColumns, is_kept: NDArray[np.bool_]) -> QrelsColumns:
-    """Some rows of qrels, with all topics: one that has lost its last unit still counts, as 0."""
+    """Some rows of qrels with all topics: a topic without rows still counts, with the value 0."""
     return QrelsColumns(qrels.topics, qrels.topic_index[is_kept], qrels.docno[is_kept], qrels.grade[is_kept])
 
 
 class RunChange(NamedTuple):
-    """One run of a team, scored with and without what its team alone found. One value a measure each."""
+    """Scores and places of a run with and without the units that only its team found. One value per measure."""
 
     run: int
     before: tuple[float, ...]
@@ -83,12 +91,14 @@ class RunChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TeamLeftOut:
-    """The qrels as they would be had a team not taken part.
+    """The effect of a team on the qrels.
 
-    n_pooled, n_judged, n_relevant : units that only this team's runs brought to the pool, in topics of the qrels;
-        those judged; those relevant.
-    changes : for each of its runs.
-    tau : for each measure, how alike the rankings of all runs are before and after; nan where not defined.
+    Attributes
+    ----------
+    n_pooled, n_judged, n_relevant : units in topics of the qrels that only this team's runs contributed to the pool,
+        how many of them are judged, and how many relevant.
+    changes : one for each of its runs.
+    tau : for each measure, Kendall's tau-b of the rankings of all runs with and without these units; nan if undefined.
     """
 
     team: str
@@ -99,7 +109,7 @@ class TeamLeftOut:
     tau: tuple[float, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; null where one is not defined."""
+        """Plain values; null for undefined values."""
         return {
             "team": self.team,
             "n_pooled": self.n_pooled,
@@ -118,17 +128,22 @@ def leave_one_team_out(
     teams: Sequence[str] | None = None,
     progress: Progress = silent,
 ) -> list[TeamLeftOut]:
-    """For each team: what it alone found is taken out of the qrels, and all runs are scored again.
+    """For each team, remove the units that only this team found from the qrels, and score all runs again.
 
     Parameters
     ----------
-    pooled_by : (pooled runs,) the team of each run of the pool.
-    teams : (scored runs,) the team of each run that is scored; by default these are the runs of the pool.
+    pooled_by : (pooled runs,) team of each run of the pool.
+    teams : (scored runs,) team of each run that is scored; by default these are the runs of the pool.
+    progress : called with the number of runs done, and of all.
+
+    Returns
+    -------
+    One for each team, in the order of their names.
 
     Raises
     ------
     ValueError
-        The teams are not as many as the runs.
+        The numbers of teams and of runs differ.
 
     Source
     ------
@@ -137,12 +152,13 @@ def leave_one_team_out(
     teams = pooled_by if teams is None else teams
     if len(scoring.runs) != len(teams) or len(pooled_by) != units.n_runs:
         raise ValueError(
-            f"{len(scoring.runs)} runs, {len(teams)} teams, and a pool of {units.n_runs} runs of {len(pooled_by)} teams"
+            f"got {len(scoring.runs)} runs with {len(teams)} teams, "
+            f"and a pool of {units.n_runs} runs with {len(pooled_by)} teams"
         )
     names = sorted({*pooled_by, *teams})
     only = sole_group(units, np.array([names.index(team) for team in pooled_by], dtype=np.int64))
     of_qrels = _entry_of(scoring.qrels, units)
-    alone = np.where(of_qrels == NOBODY, NOBODY, np.append(only, NOBODY)[of_qrels])
+    alone = np.where(of_qrels == NONE, NONE, np.append(only, NONE)[of_qrels])
     lost = [alone == number for number in range(len(names))]
     before, *after = scoring.means([~is_lost for is_lost in lost], progress=progress)
     n_pooled = np.bincount(only[_are_of(scoring.qrels, units) & (only >= 0)], minlength=len(names)).tolist()
@@ -184,7 +200,7 @@ def _ranks(means: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _taus(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, ...]:
-    return tuple(kendall_tau(one, other) for one, other in zip(before.T, after.T, strict=True))
+    return tuple(kendall_tau(first, second) for first, second in zip(before.T, after.T, strict=True))
 
 
 def _are_of(qrels: QrelsColumns, units: PooledUnits) -> NDArray[np.bool_]:
@@ -193,24 +209,26 @@ def _are_of(qrels: QrelsColumns, units: PooledUnits) -> NDArray[np.bool_]:
 
 
 def _entry_of(qrels: QrelsColumns, units: PooledUnits) -> NDArray[np.int64]:
-    """(rows of the qrels,) the pool's entry for each, or -1."""
+    """(rows of the qrels,) the pool's entry of each row; -1 if the pool does not have it."""
     codes = units.topics.tolist()
     pooled = zip(units.topic_index.tolist(), units.docno.tolist(), strict=True)
     place = {(codes[topic], docno): entry for entry, (topic, docno) in enumerate(pooled)}
     names = qrels.topics.tolist()
     rows = zip(qrels.topic_index.tolist(), qrels.docno.tolist(), strict=True)
-    return np.array([place.get((names[topic], docno), NOBODY) for topic, docno in rows], dtype=np.int64)
+    return np.array([place.get((names[topic], docno), NONE) for topic, docno in rows], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class DepthPoint:
-    """What a shallower pool would have given.
+    """The effect of a shallower pool.
 
+    Attributes
+    ----------
     label : the depth.
-    n_pooled, n_judged, n_relevant : units in it, in topics of the qrels; those judged; those relevant.
-    means : (runs, measures) scores with the judgments of its units alone.
-    tau, tau_ap : for each measure, how alike the ranking is to that with all qrels; nan where not defined.
-    largest_move : for each measure, the most places that a run moves.
+    n_pooled, n_judged, n_relevant : its units in topics of the qrels, how many are judged, and how many relevant.
+    means : (runs, measures) means with the judgments of its units only.
+    tau, tau_ap : for each measure, correlation of the ranking with the one by all qrels; nan if undefined.
+    largest_move : for each measure, the largest number of places by which a run moves.
     """
 
     label: str
@@ -223,7 +241,7 @@ class DepthPoint:
     largest_move: tuple[int, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; null where one is not defined."""
+        """Plain values; null for undefined values."""
         return {
             "label": self.label,
             "n_pooled": self.n_pooled,
@@ -239,15 +257,20 @@ class DepthPoint:
 def depth_curve(
     scoring: Scoring, pools: Sequence[tuple[str, PooledUnits]], *, progress: Progress = silent
 ) -> list[DepthPoint]:
-    """What shallower pools would have cost: judgments saved, relevant units missed, and runs that change places.
+    """The effect of shallower pools: judgments saved, relevant units missed, and runs that change places.
 
-    Units of the qrels that a pool has not count as unjudged, whoever brought them.
+    Units of the qrels that are not in a pool count as unjudged.
 
     Parameters
     ----------
     pools : label and pool of each depth.
+    progress : called with the number of runs done, and of all.
+
+    Returns
+    -------
+    One point for each pool, in their order.
     """
-    kept = [_entry_of(scoring.qrels, units) != NOBODY for _, units in pools]
+    kept = [_entry_of(scoring.qrels, units) != NONE for _, units in pools]
     full, *means = scoring.means(kept, progress=progress)
     sizes = [int(_are_of(scoring.qrels, units).sum()) for _, units in pools]
     return [
@@ -273,6 +296,6 @@ def _depth_point(
         int((grade >= max(scoring.level, 0)).sum()),
         means,
         _taus(full, means),
-        tuple(tau_ap(one, other) for one, other in zip(full.T, means.T, strict=True)),
+        tuple(tau_ap(by_all, by_pool) for by_all, by_pool in zip(full.T, means.T, strict=True)),
         tuple(moved.tolist()),
     )

@@ -1,11 +1,13 @@
-"""Which runs are told apart: paired randomization and paired t, both with Holm. `assay.statistics.tukey` tests all at once.
+"""Which runs differ significantly: the paired randomization test and the paired t test, both with Holm's adjustment.
 
-Layout: scores are a float64 array (runs, topics), the values of one measure; every run has a value for every topic.
-All tests are paired by topic, two-sided, and of every run against every other.
+`assay.statistics.tukey` has the test of all pairs at once.
 
-The same seed gives the same p-values on any machine: lots come from the raw stream of PCG64, which NumPy promises
-never to change, and sums are of whole numbers (scores as multiples of a power of two, far finer than any measure is
-known), so that no order of adding can alter one, and values that are equal in decimals tie as they should.
+Layout: scores are a float64 array (runs, topics) with the values of one measure. Every run has a value for every topic.
+All tests are paired by topic, two-sided, and compare every run with every other run.
+
+The same seed gives the same p-values on any machine. Random draws come from the raw stream of PCG64, which NumPy
+promises not to change. Sums are of whole numbers: scores are taken as multiples of a power of two that is much finer
+than any measure. So the order of adding does not matter, and values that are equal in decimals tie.
 """
 
 import math
@@ -19,33 +21,33 @@ from numpy.typing import NDArray
 from assay.statistics.student import two_sided_p
 
 Scores = NDArray[np.float64]
-Progress = Callable[[int, int], None]  # done, in all
+Progress = Callable[[int, int], None]  # number done, and total
 Test = Literal["randomization", "t", "tukey"]
 
 N_PERMUTATIONS = 10_000
 ALPHA = 0.05
 MAX_SEED = 2**63 - 1
-FINEST = 40  # binary places of a score: steps of 1e-12
+FINEST = 40  # binary digits of a score: steps of 1e-12
 
 
 def silent(_done: int, _total: int) -> None:
-    """Report nothing."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTest:
-    """Every run tested against every other.
+    """A test of every run against every other run.
 
     Attributes
     ----------
-    test : the test's name.
+    test : name of the test.
     means : (runs,) mean score of each run.
     p : (runs, runs) p-value of each pair, symmetric; 1 on the diagonal.
     adjusted : (runs, runs) p-values that hold for all pairs together: Holm's, or for Tukey's test `p` itself.
-    n_permutations : permutations drawn, or all that there are if `is_exact`; 0 for a test without any.
-    seed : where lots were drawn, and not all permutations taken.
-    is_exact : whether all permutations were taken.
-    critical : Tukey's test alone: differences of means above this are told apart at 0.05.
+    n_permutations : number of permutations; 0 for a test without permutations.
+    seed : seed of the permutations; None if they were not chosen at random.
+    is_exact : whether all possible permutations were used.
+    critical : for Tukey's test: larger differences of means are significant at 0.05.
     """
 
     test: Test
@@ -62,17 +64,17 @@ class PairTest:
         """(runs, runs) mean of the row's run minus mean of the column's."""
         return self.means[:, None] - self.means[None, :]
 
-    def told_apart(self, alpha: float = ALPHA) -> NDArray[np.bool_]:
+    def is_significant(self, alpha: float = ALPHA) -> NDArray[np.bool_]:
         """(runs, runs) whether the adjusted p-value is at most `alpha`."""
         return self.adjusted <= alpha
 
-    def share_told_apart(self, alpha: float = ALPHA) -> float:
-        """Discriminative power (Sakai 2006): the share of pairs that are told apart; 0.0 without any pair."""
+    def share_significant(self, alpha: float = ALPHA) -> float:
+        """Discriminative power (Sakai 2006): share of pairs that differ significantly; 0.0 if there are no pairs."""
         pairs = np.triu_indices(len(self.means), 1)
-        return float(self.told_apart(alpha)[pairs].mean()) if len(pairs[0]) else 0.0
+        return float(self.is_significant(alpha)[pairs].mean()) if len(pairs[0]) else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; of each symmetric array the rows right of the diagonal. `adjusted` is null where it is `p`."""
+        """Plain values. Symmetric arrays have the rows above the diagonal only; `adjusted` is null if it equals `p`."""
         return {
             "test": self.test,
             "means": self.means.tolist(),
@@ -86,12 +88,12 @@ class PairTest:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What `as_json` gave.
+        """The test from the output of `as_json`.
 
         Raises
         ------
         KeyError, ValueError
-            It is something else.
+            The values are something else.
         """
         means = np.array(stored["means"], dtype=np.float64)
         plain = {name: stored[name] for name in ("n_permutations", "seed", "is_exact", "critical")}
@@ -111,35 +113,39 @@ def _symmetric(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     return matrix
 
 
-def checked(scores: Scores) -> Scores:
-    """The scores as they are.
+def checked_scores(scores: Scores) -> Scores:
+    """The scores themselves.
 
     Raises
     ------
     ValueError
-        They are not (runs, topics) with a topic at least, or one is not finite.
+        The shape is not (runs, topics) with at least one topic, or a score is not finite.
     """
     if scores.ndim != 2 or scores.shape[1] < 1:
         raise ValueError(
-            f"scores have the shape {scores.shape}; (runs, topics) with a topic at least is needed"
+            f"scores have the shape {scores.shape}; expected (runs, topics) with at least one topic"
         )
     if not np.isfinite(scores).all():
         raise ValueError("a score is not a finite number")
     return scores
 
 
-def check_lots(n_permutations: int, seed: int) -> None:
-    """Raises ValueError unless there is a permutation, and a seed that can be kept."""
+def check_draws(n_permutations: int, seed: int) -> None:
+    """Raise ValueError if there is no permutation, or if the seed is out of range."""
     if n_permutations < 1:
-        raise ValueError(f"{n_permutations} permutations; at least 1 is needed")
+        raise ValueError(f"got {n_permutations} permutations; use at least 1")
     if not 0 <= seed <= MAX_SEED:
         raise ValueError(f"the seed is {seed}; use a whole number from 0 to {MAX_SEED}")
 
 
 def whole_steps(scores: Scores) -> tuple[NDArray[np.float64], float, float]:
-    """Scores as whole numbers, how many of them make 1, and by how many a sum may be off through the rounding.
+    """Scores as whole numbers of steps.
 
-    Any sum over topics stays below 2^53, so that doubles hold it exactly, in whatever order it is added.
+    Sums over topics stay below 2^53, so that float64 represents them exactly, in any order of adding.
+
+    Returns
+    -------
+    (runs, topics) steps; the number of steps that make 1; by how many steps rounding may change a sum.
     """
     largest = float(np.abs(scores).max(initial=0.0)) * scores.shape[1]
     places = min(FINEST, 51 - math.ceil(math.log2(largest)) if largest else FINEST)
@@ -149,29 +155,37 @@ def whole_steps(scores: Scores) -> tuple[NDArray[np.float64], float, float]:
 def randomization(
     scores: Scores, *, n_permutations: int = N_PERMUTATIONS, seed: int, progress: Progress = silent
 ) -> PairTest:
-    """Paired randomization test of the difference of means; adjusted by Holm.
+    """Paired randomization test of the difference of means, with Holm's adjustment.
 
-    Under the hypothesis the two scores of a topic may change places: the sign of each difference is flipped or not.
-    The p-value is the share of sign patterns whose difference is as large as the one seen. All patterns are taken
-    where there are no more than `n_permutations`; otherwise that many are drawn, the same ones for all pairs, and
-    the one seen counts among them, so that no p-value is 0.
+    If two runs are equal (the null hypothesis), their scores of a topic can be exchanged: the sign of the difference is
+    flipped or not. The p-value is the share of sign patterns whose difference is at least as large as the observed one.
+    All patterns are used if there are at most `n_permutations`. Otherwise that many are chosen at random, the same ones
+    for all pairs, and the observed pattern is counted as one more, so that no p-value is 0.
 
     Parameters
     ----------
-    scores : (runs, topics)
+    scores : (runs, topics) values of one measure; with fewer than two runs there are no pairs.
+    n_permutations : maximum number of sign patterns.
+    seed : seed of the random draws.
+    progress : called with the number of patterns done, and of all.
 
     Raises
     ------
     ValueError
-        Scores of another shape or not finite, no permutation, or a seed out of range.
+        The scores have another shape or are not finite, `n_permutations` is below 1, or the seed is out of range.
 
     Source
     ------
     Smucker, Allan & Carterette (2007), doi:10.1145/1321440.1321528; Phipson & Smyth (2010),
-    doi:10.2202/1544-6115.1585, for the p-value of drawn patterns.
+    doi:10.2202/1544-6115.1585, for the p-value of random patterns.
+
+    Examples
+    --------
+    >>> randomization(np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3]]), seed=1).p.tolist()
+    [[1.0, 0.25], [0.25, 1.0]]
     """
-    check_lots(n_permutations, seed)
-    steps, _, slack = whole_steps(checked(scores))
+    check_draws(n_permutations, seed)
+    steps, _, slack = whole_steps(checked_scores(scores))
     n_runs, n_topics = scores.shape
     is_exact = n_topics < 63 and 2**n_topics <= n_permutations
     n_drawn = 2**n_topics if is_exact else n_permutations
@@ -193,13 +207,17 @@ def randomization(
 
 
 def p_values(n_reached: NDArray[np.int64], n_drawn: int, *, is_exact: bool) -> NDArray[np.float64]:
-    """How many permutations reached each difference, as a share; of drawn ones the one seen is one more."""
+    """p-values from the number of permutations that reached each difference; 1 on the diagonal.
+
+    Permutations chosen at random count the observed one as one more.
+    """
     p: NDArray[np.float64] = n_reached / n_drawn if is_exact else (n_reached + 1) / (n_drawn + 1)
     np.fill_diagonal(p, 1.0)
     return p
 
 
 def _all_signs(n_topics: int) -> Iterator[NDArray[np.float64]]:
+    """Blocks (patterns, topics) of -1 and 1: every pattern once."""
     for start in range(0, 2**n_topics, 1024):
         pattern = np.arange(start, min(start + 1024, 2**n_topics))[:, None]
         yield _as_signs((pattern >> np.arange(n_topics)) & 1)
@@ -221,19 +239,23 @@ def _as_signs(bits: NDArray[np.integer]) -> NDArray[np.float64]:
 
 
 def paired_t(scores: Scores) -> PairTest:
-    """Student's paired t test of the difference of means; adjusted by Holm.
+    """Student's paired t test of the difference of means, with Holm's adjustment.
 
-    Two runs that differ by the same amount on every topic have the p-value 0; two without a difference, or a single
-    topic, 1.
+    The p-value is 0 for two runs that differ by the same amount on every topic, and 1 for two equal runs or for a
+    single topic.
 
     Parameters
     ----------
-    scores : (runs, topics)
+    scores : (runs, topics) values of one measure; with fewer than two runs there are no pairs.
 
     Raises
     ------
     ValueError
-        Scores of another shape, or not finite.
+        The scores have another shape, or are not finite.
+
+    Source
+    ------
+    Student (1908), doi:10.1093/biomet/6.1.1; equals scipy.stats.ttest_rel.
     """
     p = two_sided_p(t_statistics(scores), scores.shape[1] - 1)
     np.fill_diagonal(p, 1.0)
@@ -241,15 +263,18 @@ def paired_t(scores: Scores) -> PairTest:
 
 
 def t_statistics(scores: Scores) -> NDArray[np.float64]:
-    """(runs, runs) mean of the differences, row minus column, by its standard error; 0 where there is none to see."""
-    n_runs, n_topics = checked(scores).shape
+    """(runs, runs) mean difference, row minus column, divided by its standard error.
+
+    It is infinite for runs that differ by the same amount on every topic, and 0 for equal runs or for a single topic.
+    """
+    n_runs, n_topics = checked_scores(scores).shape
     t = np.zeros((n_runs, n_runs))
     if n_topics < 2:
         return t
     for run in range(n_runs):
         differences = scores[run] - scores
         mean, spread = differences.mean(axis=1), differences.std(axis=1, ddof=1)
-        # what rounding alone leaves of equal differences is no spread
+        # rounding errors of equal differences are not a spread
         is_level = spread <= 1e-12 * np.abs(differences).max(axis=1)
         error = np.where(is_level, 1.0, spread) / math.sqrt(n_topics)
         level = np.where(np.abs(differences).max(axis=1) > 0, np.copysign(np.inf, mean), 0.0)
@@ -258,7 +283,25 @@ def t_statistics(scores: Scores) -> NDArray[np.float64]:
 
 
 def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Holm's step-down adjustment: p-values that hold for all tests together. Shape (tests,), in the order given."""
+    """Holm's step-down adjustment: p-values that hold for all tests together.
+
+    Parameters
+    ----------
+    p : (tests,) p-values; may be empty.
+
+    Returns
+    -------
+    (tests,) adjusted p-values, at most 1, in the same order.
+
+    Source
+    ------
+    Holm (1979), A simple sequentially rejective multiple test procedure, jstor.org/stable/4615733.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty_like(p)

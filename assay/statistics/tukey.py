@@ -1,6 +1,6 @@
-"""The randomized Tukey HSD test of all pairs of runs at once, and the tiers of runs that it does not tell apart.
+"""The randomized Tukey HSD test of all pairs of runs, and tiers of runs that do not differ significantly.
 
-Layout, seeds and exactness are those of `assay.statistics.significance`.
+The layout of scores, the seeds and the exactness are those of `assay.statistics.significance`.
 """
 
 import math
@@ -15,8 +15,8 @@ from assay.statistics.significance import (
     PairTest,
     Progress,
     Scores,
-    check_lots,
-    checked,
+    check_draws,
+    checked_scores,
     p_values,
     silent,
     whole_steps,
@@ -28,28 +28,31 @@ BLOCK = 1 << 17  # random numbers held at a time: they fit into the cache
 def tukey_hsd(
     scores: Scores, *, n_permutations: int = N_PERMUTATIONS, seed: int, progress: Progress = silent
 ) -> PairTest:
-    """Randomized Tukey HSD: all pairs at once, two-way, so that the topics' own difficulty is taken out.
+    """Randomized Tukey HSD test of all pairs of runs at once. It is two-way: it accounts for the difficulty of topics.
 
-    Under the hypothesis that all runs are alike, a topic's scores belong to no run: they are shuffled among the runs
-    within each topic, and the range of the runs' means (highest minus lowest) is kept. The p-value of a pair is the
-    share of shuffles whose range reaches the pair's difference. It holds for all pairs together as it is.
+    If all runs are equal (the null hypothesis), any run could have any of the scores of a topic. So the scores are
+    shuffled among the runs within each topic, and the range of the means (highest minus lowest) is recorded. The
+    p-value of a pair is the share of shuffles whose range is at least the pair's difference. It holds for all pairs
+    together.
 
     Parameters
     ----------
-    scores : (runs, topics)
+    scores : (runs, topics) values of one measure; with fewer than two runs there are no pairs.
+    n_permutations : number of shuffles, chosen at random with the seed.
+    progress : called with the number of shuffles done, and of all.
 
     Raises
     ------
     ValueError
-        Scores of another shape or not finite, no permutation, or a seed out of range.
+        The scores have another shape or are not finite, `n_permutations` is below 1, or the seed is out of range.
 
     Source
     ------
-    Carterette (2012), doi:10.1145/2094072.2094076; Sakai (2014), doi:10.1145/2641383.2641385. Not Tukey's one-way
-    test, which compares runs as if their topics had nothing in common.
+    Carterette (2012), doi:10.1145/2094072.2094076; Sakai (2014), doi:10.1145/2641383.2641385. This is not Tukey's
+    one-way test, which compares runs as if each had been tested on topics of its own.
     """
-    check_lots(n_permutations, seed)
-    steps, unit, slack = whole_steps(checked(scores))
+    check_draws(n_permutations, seed)
+    steps, unit, slack = whole_steps(checked_scores(scores))
     n_runs, n_topics = scores.shape
     ranges = np.empty(n_permutations)
     done = 0
@@ -62,7 +65,7 @@ def tukey_hsd(
     totals = steps.sum(axis=1)
     least = np.abs(totals[:, None] - totals[None, :]) - slack
     p = p_values(n_permutations - np.searchsorted(ranges, least), n_permutations, is_exact=False)
-    # the largest number of shuffles that may reach a difference which is still told apart
+    # the largest number of shuffles that may reach a difference which is still significant
     n_allowed = math.floor(ALPHA * (n_permutations + 1)) - 1
     critical = float(ranges[n_permutations - 1 - n_allowed]) / (unit * n_topics) if n_allowed >= 0 else None
     means = scores.mean(axis=1)
@@ -72,7 +75,7 @@ def tukey_hsd(
 def _shuffled(steps: NDArray[np.float64], n_permutations: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """Blocks (permutations, topics, runs) of the scores, shuffled within each topic.
 
-    Each topic's runs get random keys and are sorted by them: a key ends in the number of its run.
+    In each topic, every run gets a random key whose last bits are the number of the run; then the keys are sorted.
     """
     n_runs, n_topics = steps.shape
     stream = np.random.PCG64(seed)
@@ -92,18 +95,23 @@ def _shuffled(steps: NDArray[np.float64], n_permutations: int, seed: int) -> Ite
 
 
 def tiers(test: PairTest, alpha: float = ALPHA) -> list[list[int]]:
-    """Groups of neighbors that the test does not tell apart, best first; a run may be in several.
+    """Groups of runs that do not differ significantly, best group first; a run may be in several groups.
 
-    Each group is as large as can be: no run of it is told apart from its best, and it is no part of the group before.
-    That reads every pair rightly for Tukey's test, whose p-values fall as the difference grows.
+    A group is a run and all runs below it, in the order of the means, that do not differ significantly from it. A group
+    that is part of the one before is left out. For Tukey's test this represents every pair correctly, because its
+    p-values fall as the difference grows.
+
+    Returns
+    -------
+    Indices of the runs of each group, best run first; no groups for no runs.
     """
     order = np.argsort(-test.means, kind="stable")
-    apart = test.told_apart(alpha)[np.ix_(order, order)]
+    differs = test.is_significant(alpha)[np.ix_(order, order)]
     groups: list[list[int]] = []
     end_before = 0
     for start in range(len(order)):
-        is_apart = apart[start, start:]
-        end = start + int(np.argmax(is_apart)) if is_apart.any() else len(order)
+        is_below = differs[start, start:]
+        end = start + int(np.argmax(is_below)) if is_below.any() else len(order)
         if end > end_before:
             groups.append(order[start:end].tolist())
             end_before = end
@@ -111,14 +119,18 @@ def tiers(test: PairTest, alpha: float = ALPHA) -> list[list[int]]:
 
 
 def letters(groups: Sequence[Sequence[int]], n_runs: int) -> list[str]:
-    """The groups of each run in letters: two runs that share one are not told apart. a is the best group's."""
-    named = [""] * n_runs
+    """The groups of each run as letters; a is the best group. Runs that share a letter do not differ significantly.
+
+    >>> letters([[0, 1], [1, 2]], 3)
+    ['a', 'ab', 'b']
+    """
+    names = [""] * n_runs
     for number, group in enumerate(groups):
         for run in group:
-            named[run] += _letter(number)
-    return named
+            names[run] += _letter(number)
+    return names
 
 
 def _letter(number: int) -> str:
-    """a to z, then (27), (28)..., which cannot be taken for two letters."""
+    """a to z, then (27), (28) ..., which cannot be mistaken for two letters."""
     return chr(ord("a") + number) if number < 26 else f"({number + 1})"

@@ -9,8 +9,9 @@ from accounts.access import Visitor, is_organizer
 from assay.charts import CurveChart, curve_chart
 from assay.evaluation.scores import as_csv, as_tsv, shown
 from assay.protocols.measures import parse_measure
-from assay.statistics.analysis_tables import Cell, Table, comparison_tables, tables_of, units_table
-from assay.statistics.unit_counts import unit_counts
+from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
+from assay.statistics.qrels_summary import summarize_qrels
+from assay.tables import Cell, Table
 from scoring.analyses.selectors import label_page, newest, versions_beside
 from scoring.models import Analysis, Leaderboard
 from scoring.qrels.selectors import qrels_columns
@@ -69,7 +70,7 @@ def reports_page(user: Visitor, board: Leaderboard, measure: str = "") -> dict[s
 
 def _stored_tables(board: Leaderboard, measure: str) -> list[Table]:
     level = board.track.protocol.parsed.scoring.relevant_from
-    counts = unit_counts(qrels_columns(board.qrels), level=level).as_json()
+    counts = summarize_qrels(qrels_columns(board.qrels), level=level).as_json()
     tables = [units_table([(str(board.qrels), counts)], level)]
     page = label_page(board, measure)
     runs = [run.tag for run in page["runs"]]
@@ -99,7 +100,7 @@ def _shown(table: Table) -> ShownTable:
     return ShownTable(
         table.name,
         table.title,
-        table.says,
+        table.description,
         list(zip(table.header, is_number, strict=True)),
         [[(_text(cell), number) for cell, number in zip(row, is_number, strict=True)] for row in table.rows],
         len(table.rows) > LONG,

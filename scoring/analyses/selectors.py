@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from accounts.access import Visitor, is_organizer
-from assay.statistics.side_by_side import SideBySide, by_label
+from assay.statistics.ranking_comparison import RankingComparison, compare_by_label
 from scoring.evaluations.selectors import topic_values
 from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
@@ -52,7 +52,7 @@ def scores_of(board: Leaderboard, evaluations: Sequence[Evaluation], measure: st
     return np.array(rows, dtype=np.float64).reshape(len(evaluations), len(by_topic))
 
 
-def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, SideBySide]:
+def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, RankingComparison]:
     """The runs' means by the topics of each label's values: no job is needed for what is stored already."""
     evaluations = evaluated(board)
     values = topic_values(board, measure)
@@ -64,7 +64,7 @@ def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, SideBySide]
     for code, of_topic in board.track.topics.filter(code__in=topics).values_list("code", "labels"):
         for name, value in of_topic.items():
             labels.setdefault(name, {})[code] = value
-    return {name: by_label(scores, topics, found) for name, found in sorted(labels.items())}
+    return {name: compare_by_label(scores, topics, found) for name, found in sorted(labels.items())}
 
 
 def label_page(board: Leaderboard, measure: str) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError, build_pool
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average
+from assay.statistics.qrels_summary import summarize_qrels
+from assay.statistics.ranking_comparison import compare_rankings
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
-from assay.statistics.side_by_side import side_by_side
 from assay.statistics.topic_stability import topic_stability
 from assay.statistics.tukey import tukey_hsd
-from assay.statistics.unit_counts import unit_counts
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.pools import inputs
@@ -160,7 +160,7 @@ def _reusability(analysis: Analysis, progress: jobs.Progress) -> Found:
     return {
         **_head(board, evaluations),
         "level": scoring.level,
-        "units": unit_counts(scoring.qrels, level=scoring.level).as_json(),
+        "units": summarize_qrels(scoring.qrels, level=scoring.level).as_json(),
         "pooled": [{"run": run.pk, "sha256": run.sha256} for run in pooled],
         "teams": [one.as_json() for one in left_out],
         "depths": [one.as_json() for one in depths],
@@ -249,7 +249,7 @@ def _topics(analysis: Analysis, progress: jobs.Progress) -> Found:
         test = tukey_hsd(scores, seed=analysis.seed, progress=telling_apart)
         by_measure[measure] = {
             "points": [point._asdict() for point in points],
-            "told_apart": test.share_told_apart(),
+            "share_significant": test.share_significant(),
             "critical": test.critical,
         }
     return {**_head(board, evaluations), "n_topics": n_topics, "measures": by_measure}
@@ -275,9 +275,9 @@ def _beside(analysis: Analysis, progress: jobs.Progress) -> Found:
         **_head(board, evaluations),
         "level": level,
         "qrels": [{"id": one.pk, "version": one.version, "name": one.name} for one in versions],
-        "units": [unit_counts(rows, level=level).as_json() for rows in columns],
+        "units": [summarize_qrels(rows, level=level).as_json() for rows in columns],
         "measures": {
-            measure: side_by_side(names, means[n], n_topics).as_json()
+            measure: compare_rankings(names, means[n], n_topics).as_json()
             for n, measure in enumerate(board.measures)
         },
     }

@@ -14,7 +14,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average
-from assay.statistics.leaderboard import JudgedShares, board_statistics, judged_shares, mean_curves
+from assay.statistics.leaderboard import JudgedShares, judged_shares, leaderboard_statistics, mean_curves
 from jobs import services as jobs
 from pooling.models import Run
 from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
@@ -120,7 +120,7 @@ def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     measures = parse_measures(board.measures)
     average = cast(Average, board.average)
     scored = list(_scored(board.track, judged, measures, average, progress))
-    found = board_statistics(
+    found = leaderboard_statistics(
         [one.scores for one in scored],
         measures,
         average=average,

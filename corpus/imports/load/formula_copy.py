@@ -58,14 +58,14 @@ _VISUAL = {
 }
 
 
-def known_by(index: Index) -> dict[str, str]:
-    """The columns of `FORMULA` that an index knows, each with what a row that is there becomes by it."""
-    known = {name: f"new.{name}" for name in ("post", "thread", "place")}
+def columns_provided_by(index: Index) -> dict[str, str]:
+    """The columns of `FORMULA` that an index provides, each with the SQL of its value in a row that exists."""
+    columns = {name: f"new.{name}" for name in ("post", "thread", "place")}
     if index.version >= 2:
-        known |= _VISUAL
+        columns |= _VISUAL
     if index.version == 3:
-        known |= {name: f"new.{name}" for name in ("comment", "old_visual", "issue")}
-    return known | ({"latex": "new.latex"} if index.representation == "latex" else {})
+        columns |= {name: f"new.{name}" for name in ("comment", "old_visual", "issue")}
+    return columns | ({"latex": "new.latex"} if index.representation == "latex" else {})
 
 
 @dataclass
@@ -127,7 +127,7 @@ class FormulaStore:
 
     def _merge(self, cursor: Cursor, table: _Table, lines: bytes) -> tuple[int, list[bytes]]:
         """Bring rows up to date and add the others. Returns how many repeat what this job brought, and some of them."""
-        known = known_by(self.index) if table is FORMULA else {"content": "new.content"}
+        known = columns_provided_by(self.index) if table is FORMULA else {"content": "new.content"}
         is_own = table is table_of(self.index)
         values = self._values | {"last": self.last_id if is_own else ANY_ID}
         cursor.execute(f"CREATE TEMP TABLE stage_lines ({table.types})")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.protocols.measures import ALIASES, FAMILIES, Family, parse_measure, parse_measures
-from assay.statistics.leaderboard import board_statistics
+from assay.statistics.leaderboard import leaderboard_statistics
 from tests.helpers.real_files import Lines, make_judged, make_run
 
 RUN = "xapbny"  # x and y are unjudged, p is pooled without a grade, n is not relevant
@@ -284,7 +284,7 @@ def test_a_leaderboard_says_how_sure_means_are_and_nothing_of_other_summaries() 
     judged = make_judged({"A.1": {"a": 1}, "A.2": {"b": 1}})
     runs = [make_run([("A.1", "a", 1.0)]), make_run([("A.2", "b", 1.0)])]
 
-    found = board_statistics(
+    found = leaderboard_statistics(
         [score_run(run, judged, measures) for run in runs], measures, average="judged", seed=1
     )
 

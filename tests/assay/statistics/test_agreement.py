@@ -11,7 +11,7 @@ from assay.statistics.agreement import cohen_kappa, confusion, krippendorff_alph
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
 
-# Krippendorff (2011), the example with four observers, twelve units and missing data
+# Krippendorff (2011): the example with four observers, twelve units and missing data
 OBSERVERS = (
     "1 2 3 3 2 1 4 1 2 . . .",
     "1 2 3 3 2 2 4 1 2 5 . 3",
@@ -34,7 +34,7 @@ def published() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @given(PAIRS)
 @settings(max_examples=50, deadline=None)
-def test_kappa_is_that_of_statsmodels(pairs: list[tuple[int, int]]) -> None:
+def test_kappa_agrees_with_statsmodels(pairs: list[tuple[int, int]]) -> None:
     first, second = np.array(pairs).T
     _, table = confusion(first, second)
     if len(table) < 2:
@@ -42,29 +42,29 @@ def test_kappa_is_that_of_statsmodels(pairs: list[tuple[int, int]]) -> None:
 
     for weights, theirs in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its standard error divides by 0 where all agree
+            warnings.simplefilter("ignore")  # its standard error divides by 0 if all agree
             expected = cohens_kappa(table, wt=theirs, return_results=False)
         assert cohen_kappa(first, second, weights=weights).value == pytest.approx(expected)
 
 
 @given(PAIRS)
 @settings(max_examples=50, deadline=None)
-def test_kappa_does_not_ask_who_is_first(pairs: list[tuple[int, int]]) -> None:
+def test_kappa_is_symmetric(pairs: list[tuple[int, int]]) -> None:
     first, second = np.array(pairs).T
 
     assert cohen_kappa(first, second) == pytest.approx(cohen_kappa(second, first), nan_ok=True)
 
 
-def test_kappa_by_hand() -> None:
+def test_kappa_agrees_with_the_calculation_by_hand() -> None:
     first, second = np.array([1, 1, 1, 0, 0, 0, 0, 1, 0, 1]), np.array([1, 1, 0, 0, 0, 0, 0, 1, 1, 1])
 
-    found = cohen_kappa(first, second)
+    kappa = cohen_kappa(first, second)
 
-    # 8 of 10 agree; both say yes to half: chance gives 0.5
-    assert found == pytest.approx((10, 0.8, 0.5, 0.6))
+    # 8 of 10 agree; both give 1 to half of the units, so chance gives 0.5
+    assert kappa == pytest.approx((10, 0.8, 0.5, 0.6))
 
 
-def test_kappa_with_nothing_left_to_chance_is_not_defined() -> None:
+def test_kappa_is_undefined_if_chance_gives_perfect_agreement() -> None:
     assert math.isnan(cohen_kappa(np.array([2, 2]), np.array([2, 2])).value)
     assert cohen_kappa(np.array([2, 2]), np.array([2, 2])).observed == 1
     assert math.isnan(cohen_kappa(np.zeros(0, dtype=int), np.zeros(0, dtype=int)).value)
@@ -73,24 +73,24 @@ def test_kappa_with_nothing_left_to_chance_is_not_defined() -> None:
 @pytest.mark.parametrize(
     ("metric", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
-def test_alpha_is_that_of_the_published_example(metric: str, expected: float) -> None:
+def test_alpha_agrees_with_the_published_example(metric: str, expected: float) -> None:
     unit, _, grade = published()
 
     assert krippendorff_alpha(unit, grade, metric=metric) == pytest.approx(expected, abs=5e-4)
 
 
-def test_alpha_asks_for_units_judged_twice_and_two_grades() -> None:
+def test_alpha_is_undefined_without_units_judged_twice_or_with_one_grade() -> None:
     for unit, grade in (([], []), ([1, 2], [0, 3]), ([1, 1], [2, 2])):
         for metric in ("nominal", "ordinal", "interval"):
-            found = krippendorff_alpha(np.array(unit, dtype=int), np.array(grade, dtype=int), metric=metric)
-            assert math.isnan(found)
+            alpha = krippendorff_alpha(np.array(unit, dtype=int), np.array(grade, dtype=int), metric=metric)
+            assert math.isnan(alpha)
 
 
-def test_alpha_of_judges_who_always_agree_is_1() -> None:
+def test_alpha_of_perfect_agreement_is_1() -> None:
     assert krippendorff_alpha(np.array([1, 1, 7, 7]), np.array([0, 0, 3, 3])) == 1
 
 
-def test_two_judges_are_compared_on_what_both_judged() -> None:
+def test_two_judges_are_compared_on_the_units_that_both_judged() -> None:
     unit, judge, grade = published()
 
     pairs = {(pair.first, pair.second): pair for pair in shared_units(unit, judge)}
@@ -101,7 +101,7 @@ def test_two_judges_are_compared_on_what_both_judged() -> None:
     assert grade[pair.of_second].tolist() == [3, 3, 3, 2, 3, 4, 2, 2]
 
 
-def test_judges_who_share_nothing_are_no_pair() -> None:
+def test_judges_without_shared_units_are_not_a_pair() -> None:
     assert list(shared_units(np.array([1, 2]), np.array([0, 1]))) == []
 
 

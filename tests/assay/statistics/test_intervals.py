@@ -9,11 +9,11 @@ from assay.statistics.intervals import Intervals, bootstrap
 
 
 def skewed(n_runs: int = 3, n_topics: int = 50) -> np.ndarray:
-    """Scores as average precision has them: most topics near 0."""
+    """Scores distributed like average precision: most topics are near 0."""
     return np.random.default_rng(4).beta(0.5, 2.0, (n_runs, n_topics))
 
 
-def test_the_interval_is_that_of_scipy() -> None:
+def test_interval_agrees_with_scipy() -> None:
     scores = skewed()
 
     intervals = bootstrap(scores, seed=1, n_resamples=20_000)
@@ -25,7 +25,7 @@ def test_the_interval_is_that_of_scipy() -> None:
         assert (intervals.low[run], intervals.high[run]) == pytest.approx(expected, abs=0.004)
 
 
-def test_a_skewed_measure_has_more_room_above_than_below() -> None:
+def test_interval_of_skewed_scores_is_wider_above_the_mean() -> None:
     scores = skewed(n_runs=1)
 
     intervals = bootstrap(scores, seed=1)
@@ -34,24 +34,24 @@ def test_a_skewed_measure_has_more_room_above_than_below() -> None:
     assert 0 < intervals.low[0] < scores.mean() < intervals.high[0] < 1
 
 
-def test_it_holds_the_true_mean_about_as_often_as_it_says() -> None:
+def test_interval_covers_the_true_mean_about_as_often_as_its_level() -> None:
     rng = np.random.default_rng(8)
     samples = rng.beta(0.5, 2.0, (400, 40))  # 400 experiments of 40 topics; the true mean is 0.2
 
     intervals = bootstrap(samples, seed=1, n_resamples=1000, level=0.9)
 
-    held = ((intervals.low <= 0.2) & (intervals.high >= 0.2)).mean()
-    assert 0.85 < held < 0.95
+    coverage = ((intervals.low <= 0.2) & (intervals.high >= 0.2)).mean()
+    assert 0.85 < coverage < 0.95
 
 
-def test_a_higher_level_is_a_wider_interval() -> None:
+def test_higher_level_gives_a_wider_interval() -> None:
     narrow, wide = (bootstrap(skewed(), seed=1, level=level) for level in (0.8, 0.99))
 
     assert (wide.low < narrow.low).all()
     assert (wide.high > narrow.high).all()
 
 
-def test_the_same_seed_gives_the_same_interval_and_the_same_draws_to_all_runs() -> None:
+def test_same_seed_gives_the_same_interval_and_the_same_resamples_to_all_runs() -> None:
     scores = skewed()
     intervals = bootstrap(scores, seed=6)
 
@@ -62,22 +62,22 @@ def test_the_same_seed_gives_the_same_interval_and_the_same_draws_to_all_runs() 
     assert alone.low[0] == pytest.approx(intervals.low[1])
 
 
-def test_many_topics_are_drawn_in_blocks() -> None:
+def test_resamples_in_several_blocks_agree_with_one_block() -> None:
     scores = skewed(n_runs=1, n_topics=700)
 
-    blocks, one = bootstrap(scores, seed=1, n_resamples=4000), bootstrap(scores, seed=1, n_resamples=2900)
+    in_blocks, at_once = (bootstrap(scores, seed=1, n_resamples=n) for n in (4000, 2900))
 
-    assert blocks.low == pytest.approx(one.low, abs=0.003)
+    assert in_blocks.low == pytest.approx(at_once.low, abs=0.003)
 
 
-def test_equal_scores_and_a_single_topic_leave_no_room() -> None:
+def test_interval_of_equal_scores_and_of_a_single_topic_is_their_value() -> None:
     for scores in (np.full((1, 7), 0.3), np.array([[0.3]])):
         intervals = bootstrap(scores, seed=1)
 
         assert (intervals.low[0], intervals.high[0]) == pytest.approx((0.3, 0.3))
 
 
-def test_one_topic_that_has_it_all_gives_an_interval_without_warnings() -> None:
+def test_scores_that_are_0_but_for_one_topic_give_an_interval_without_warnings() -> None:
     scores = np.zeros((1, 30))
     scores[0, 4] = 1.0
 
@@ -88,13 +88,13 @@ def test_one_topic_that_has_it_all_gives_an_interval_without_warnings() -> None:
     assert 0 <= intervals.low[0] <= 1 / 30 <= intervals.high[0] <= 1
 
 
-def test_few_resamples_give_an_interval() -> None:
+def test_single_resample_gives_an_interval() -> None:
     intervals = bootstrap(skewed(), seed=1, n_resamples=1)
 
     assert (intervals.low == intervals.high).all()
 
 
-def test_intervals_are_stored_and_read_again() -> None:
+def test_intervals_survive_storing() -> None:
     intervals = bootstrap(skewed(), seed=1, n_resamples=100)
 
     read = Intervals.from_json(json.loads(json.dumps(intervals.as_json())))

@@ -18,7 +18,7 @@ from assay.statistics.rank_correlation import (
 )
 from tests.helpers.real_files import make_run
 
-# The example of ircor, the package of the authors of the treatment of ties, and the values that it prints.
+# The example of ircor, the package by the authors of tau_AP with ties, and the values that it prints.
 X = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
 Y = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
 X_TIED, Y_TIED = np.round(X * 5) / 5, np.round(Y * 5) / 5
@@ -34,7 +34,7 @@ def scores(values: list[int]) -> np.ndarray:
 
 @given(RANKINGS)
 @settings(deadline=None)
-def test_tau_is_that_of_scipy(pair: tuple[list[int], list[int]]) -> None:
+def test_tau_agrees_with_scipy(pair: tuple[list[int], list[int]]) -> None:
     first, second = map(scores, pair)
 
     expected = stats.kendalltau(first, second).statistic
@@ -43,13 +43,13 @@ def test_tau_is_that_of_scipy(pair: tuple[list[int], list[int]]) -> None:
     assert kendall_tau(second, first) == pytest.approx(expected, nan_ok=True)
 
 
-def test_tau_of_one_run_or_none_is_not_defined() -> None:
+def test_correlation_is_undefined_for_fewer_than_two_runs_and_if_all_tie() -> None:
     assert math.isnan(kendall_tau(np.zeros(0), np.zeros(0)))
     assert math.isnan(tau_ap(np.ones(1), np.ones(1)))
     assert math.isnan(tau_ap_b(np.ones(3), np.arange(3.0)))
 
 
-def test_ap_correlation_is_that_of_its_authors_with_ties_and_without() -> None:
+def test_ap_correlation_agrees_with_the_package_of_its_authors() -> None:
     assert tau_ap(X, Y) == pytest.approx(0.7491182, abs=1e-7)
     assert tau_ap(X, Y_TIED) == pytest.approx(0.6074515, abs=1e-7)
     assert kendall_tau(X_TIED, Y_TIED) == pytest.approx(0.75)
@@ -57,17 +57,17 @@ def test_ap_correlation_is_that_of_its_authors_with_ties_and_without() -> None:
 
 
 def plain_tau_ap(reference: list[int], order: list[int]) -> float:
-    """As the paper defines it: for each place but the first, the share above it that belongs there."""
+    """The definition of the paper: for each place but the first, the share of runs above it that belong there."""
     total = 0.0
     for place in range(1, len(order)):
-        above = [reference[one] - reference[order[place]] for one in order[:place]]
+        above = [reference[run] - reference[order[place]] for run in order[:place]]
         total += sum((1 if more > 0 else 0.5 if more == 0 else 0) for more in above) / place
     return 2 * total / (len(order) - 1) - 1
 
 
 @given(RANKINGS.filter(lambda pair: len(pair[0]) <= 5))
 @settings(deadline=None)
-def test_ties_in_the_estimate_count_as_all_their_orders_do(pair: tuple[list[int], list[int]]) -> None:
+def test_ties_in_the_estimate_count_as_the_mean_of_all_orders(pair: tuple[list[int], list[int]]) -> None:
     reference, estimate = pair
     orders = [
         list(order)
@@ -76,13 +76,13 @@ def test_ties_in_the_estimate_count_as_all_their_orders_do(pair: tuple[list[int]
     ]
     expected = sum(plain_tau_ap(reference, order) for order in orders) / len(orders)
 
-    found = tau_ap(scores(reference), scores(estimate))
+    correlation = tau_ap(scores(reference), scores(estimate))
 
-    # within a tied group every pair counts half, whatever the reference says of it
-    assert found == pytest.approx(expected)
+    # within a group of ties every pair counts half, whatever its order in the reference
+    assert correlation == pytest.approx(expected)
 
 
-def test_a_swap_at_the_top_costs_more_than_one_at_the_bottom() -> None:
+def test_swap_at_the_top_costs_more_than_one_at_the_bottom() -> None:
     reference = np.arange(10.0)
     top, bottom = reference.copy(), reference.copy()
     top[[8, 9]] = top[[9, 8]]
@@ -94,29 +94,29 @@ def test_a_swap_at_the_top_costs_more_than_one_at_the_bottom() -> None:
 
 @given(RANKINGS)
 @settings(deadline=None)
-def test_the_symmetric_form_does_not_ask_which_comes_first(pair: tuple[list[int], list[int]]) -> None:
+def test_symmetric_form_is_symmetric(pair: tuple[list[int], list[int]]) -> None:
     first, second = map(scores, pair)
 
     assert tau_ap_b(first, second) == pytest.approx(tau_ap_b(second, first), nan_ok=True)
 
 
-def test_the_same_and_the_opposite_ranking_are_1_and_minus_1() -> None:
-    for alike in (kendall_tau, tau_ap, tau_ap_b):
-        assert alike(X, X) == pytest.approx(1)
-        assert alike(X, -X) == pytest.approx(-1)
+def test_equal_and_reversed_rankings_are_1_and_minus_1() -> None:
+    for correlation in (kendall_tau, tau_ap, tau_ap_b):
+        assert correlation(X, X) == pytest.approx(1)
+        assert correlation(X, -X) == pytest.approx(-1)
 
 
 def test_rankings_of_other_runs_are_refused() -> None:
-    for alike in (kendall_tau, tau_ap, tau_ap_b):
+    for correlation in (kendall_tau, tau_ap, tau_ap_b):
         with pytest.raises(ValueError, match="same runs"):
-            alike(np.zeros(2), np.zeros(3))
+            correlation(np.zeros(2), np.zeros(3))
 
 
 def test_equal_scores_share_the_better_place() -> None:
     assert ranks(np.array([0.2, 0.9, 0.2, 0.1])).tolist() == [2, 1, 2, 4]
 
 
-def test_means_that_differ_by_rounding_tie() -> None:
+def test_means_that_differ_by_rounding_errors_tie() -> None:
     means = np.array([0.1 + 0.2, 0.3, 0.1])
 
     assert ranks(means).tolist() == [1, 1, 3]
@@ -124,12 +124,12 @@ def test_means_that_differ_by_rounding_tie() -> None:
 
 
 def of_letters(first: str, second: str, p: float = 0.9) -> Overlap:
-    found = [(first.index(one) + 1, second.index(one) + 1) for one in first if one in second]
-    return rank_biased_overlap(np.array(found, dtype=np.int64).reshape(-1, 2), len(first), len(second), p)
+    ranks = [(first.index(letter) + 1, second.index(letter) + 1) for letter in first if letter in second]
+    return rank_biased_overlap(np.array(ranks, dtype=np.int64).reshape(-1, 2), len(first), len(second), p)
 
 
 def summed(first: str, second: str, p: float, depth: int = 2000) -> float:
-    """The definition: agreement at each depth, weighted; nothing more is shared below the ends."""
+    """The definition: weighted agreement at each depth, if the lists share nothing below their ends."""
     shares = ((1 - p) * p ** (d - 1) * len(set(first[:d]) & set(second[:d])) / d for d in range(1, depth))
     return sum(shares)
 
@@ -139,62 +139,62 @@ def summed(first: str, second: str, p: float, depth: int = 2000) -> float:
     [("abcdefg", "zcavwxy"), ("abc", "abcdefg"), ("qa", "abcdq"), ("abc", "xyz"), ("a", "a"), ("", "ab")],
 )
 @pytest.mark.parametrize("p", [0.5, 0.9, 0.98])
-def test_what_is_sure_is_the_sum_of_the_definition(first: str, second: str, p: float) -> None:
-    found = of_letters(first, second, p)
+def test_minimum_is_the_sum_of_the_definition(first: str, second: str, p: float) -> None:
+    overlap = of_letters(first, second, p)
 
-    assert found.minimum == pytest.approx(summed(first, second, p), abs=1e-9)
-    assert of_letters(second, first, p) == pytest.approx(found)
-    assert found.minimum - 1e-12 <= found.extrapolated <= found.minimum + found.residual + 1e-12
+    assert overlap.minimum == pytest.approx(summed(first, second, p), abs=1e-9)
+    assert of_letters(second, first, p) == pytest.approx(overlap)
+    assert overlap.minimum - 1e-12 <= overlap.extrapolated <= overlap.minimum + overlap.residual + 1e-12
 
 
 @pytest.mark.parametrize(("first", "second"), [("abcdefg", "zcavwxy"), ("abc", "xyz"), ("qa", "abcdq")])
-def test_the_most_that_can_be_shared_is_reached_by_going_on_alike(first: str, second: str) -> None:
-    found = of_letters(first, second)
-    # each list goes on with what it has not of the other, the short one first, then both with the same
+def test_residual_bounds_the_overlap_of_lists_that_continue_alike(first: str, second: str) -> None:
+    overlap = of_letters(first, second)
+    # each list continues with the rest of the other, the short one first, then both with the same letters
     rest = [chr(1000 + n) for n in range(1500)]
-    long_first = list(first) + [one for one in second if one not in first]
-    long_second = list(second) + [one for one in first if one not in second]
+    long_first = list(first) + [letter for letter in second if letter not in first]
+    long_second = list(second) + [letter for letter in first if letter not in second]
     total = 0.0
     for d in range(1, 1400):
         shared = len(set((long_first + rest)[:d]) & set((long_second + rest)[:d]))
         total += 0.1 * 0.9 ** (d - 1) * shared / d
 
-    assert found.minimum + found.residual >= total - 1e-9
+    assert overlap.minimum + overlap.residual >= total - 1e-9
 
 
-def test_agreement_by_depth_is_that_of_the_papers_table() -> None:
-    # Webber et al., Table 1: agreement 0, 0, .667, .5, .4, .333, .286 at depths 1 to 7; RBO weighs these
+def test_extrapolated_overlap_agrees_with_the_table_of_the_paper() -> None:
+    # Webber et al., Table 1: agreement 0, 0, .667, .5, .4, .333, .286 at depths 1 to 7; RBO weights these
     agreement = [0, 0, 2 / 3, 2 / 4, 2 / 5, 2 / 6, 2 / 7]
-    seen = sum(0.1 * 0.9**d * one for d, one in enumerate(agreement))
+    seen = sum(0.1 * 0.9**d * share for d, share in enumerate(agreement))
 
-    found = of_letters("abcdefg", "zcavwxy")
+    overlap = of_letters("abcdefg", "zcavwxy")
 
-    assert found.extrapolated == pytest.approx(seen + 0.9**7 * 2 / 7)  # equation 23
+    assert overlap.extrapolated == pytest.approx(seen + 0.9**7 * 2 / 7)  # equation 23
 
 
 def test_the_first_ten_ranks_have_86_percent_of_the_weight() -> None:
-    found = of_letters("abcdefghij", "abcdefghij")
+    overlap = of_letters("abcdefghij", "abcdefghij")
 
-    assert found.minimum == pytest.approx(0.8556, abs=5e-5)
-    assert (found.minimum + found.residual, found.extrapolated) == pytest.approx((1, 1))
+    assert overlap.minimum == pytest.approx(0.8556, abs=5e-5)
+    assert (overlap.minimum + overlap.residual, overlap.extrapolated) == pytest.approx((1, 1))
 
 
-def test_empty_lists_may_still_become_anything() -> None:
+def test_empty_lists_have_residual_1() -> None:
     assert of_letters("", "") == (0.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("p", [0, 1, -0.5])
-def test_a_persistence_that_is_none_is_refused(p: float) -> None:
+def test_persistence_out_of_range_is_refused(p: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         of_letters("a", "b", p)
 
 
-def test_runs_overlap_topic_by_topic_in_the_order_of_scores() -> None:
-    one = make_run([("A.1", "a", 3.0), ("A.1", "b", 2.0), ("A.1", "c", 1.0), ("A.2", "a", 1.0)])
-    other = make_run([("A.1", "b", 1.0), ("A.1", "a", 2.0), ("A.10", "a", 1.0)])
+def test_overlap_of_runs_is_by_topic_in_the_order_of_scores() -> None:
+    first = make_run([("A.1", "a", 3.0), ("A.1", "b", 2.0), ("A.1", "c", 1.0), ("A.2", "a", 1.0)])
+    second = make_run([("A.1", "b", 1.0), ("A.1", "a", 2.0), ("A.10", "a", 1.0)])
 
-    found = overlap_of_runs(one, other, p=0.9)
+    overlaps = overlap_of_runs(first, second, p=0.9)
 
-    assert list(found) == ["A.1", "A.10", "A.2"]
-    assert found["A.1"] == of_letters("abc", "ab")
-    assert found["A.10"].extrapolated == found["A.2"].extrapolated == 0
+    assert list(overlaps) == ["A.1", "A.10", "A.2"]
+    assert overlaps["A.1"] == of_letters("abc", "ab")
+    assert overlaps["A.10"].extrapolated == overlaps["A.2"].extrapolated == 0

@@ -14,7 +14,7 @@ from tests.helpers.real_files import make_run
 
 MEASURES = parse_measures(["AP'", "P@2"])
 TEAMS = ["Ours", "Theirs", "Ours"]
-GRADES = {b"a": 1, b"b": 0, b"c": 2, b"d": 1, b"hand": 2}  # "hand" was found by no run
+GRADES = {b"a": 1, b"b": 0, b"c": 2, b"d": 1, b"hand": 2}  # no run found "hand"
 
 
 def ranking(documents: str, topics: str = "A.1 A.2") -> RunColumns:
@@ -35,17 +35,17 @@ def scoring(level: int = 1) -> Scoring:
     return Scoring(RUNS, columns_from(rows), MEASURES, level=level)
 
 
-def test_what_a_team_alone_found_is_taken_out() -> None:
+def test_units_that_only_one_team_found_are_removed() -> None:
     ours, theirs = leave_one_team_out(scoring(), top_k(RUNS, [2, 2, 2]), TEAMS)
 
-    # pooled at depth 2: a b | b c | b d; alone ours: a and d of each topic, alone theirs: c
+    # pooled at depth 2: a b | b c | b d; only ours: a and d of each topic, only theirs: c
     assert (ours.team, ours.n_pooled, ours.n_judged, ours.n_relevant) == ("Ours", 4, 4, 4)
     assert (theirs.team, theirs.n_pooled, theirs.n_judged, theirs.n_relevant) == ("Theirs", 2, 2, 2)
     assert [change.run for change in ours.changes] == [0, 2]
     assert [change.run for change in theirs.changes] == [1]
 
 
-def test_all_runs_are_scored_again_without_it() -> None:
+def test_all_runs_are_scored_again_without_the_units_of_a_team() -> None:
     whole = scoring()
 
     ours, _ = leave_one_team_out(whole, top_k(RUNS, [2, 2, 2]), TEAMS)
@@ -62,7 +62,7 @@ def test_all_runs_are_scored_again_without_it() -> None:
     assert ours.tau[1] != 1
 
 
-def test_relevance_is_counted_from_the_level_asked_for() -> None:
+def test_level_decides_which_units_are_relevant() -> None:
     ours, theirs = leave_one_team_out(scoring(level=2), top_k(RUNS, [2, 2, 2]), TEAMS)
 
     assert (ours.n_judged, ours.n_relevant, theirs.n_judged, theirs.n_relevant) == (4, 0, 2, 2)
@@ -72,42 +72,41 @@ def test_a_team_without_units_of_its_own_changes_nothing() -> None:
     runs = [RUNS[0], RUNS[0], RUNS[1]]
     whole = Scoring(runs, scoring().qrels, MEASURES)
 
-    found = leave_one_team_out(whole, top_k(runs, [2, 2, 2]), ["One", "Other", "Other"])
+    first, _ = leave_one_team_out(whole, top_k(runs, [2, 2, 2]), ["One", "Other", "Other"])
 
-    one = found[0]
-    assert (one.n_pooled, one.n_judged) == (0, 0)
-    assert one.changes[0].before == one.changes[0].after
-    assert one.tau[0] == pytest.approx(1)
+    assert (first.n_pooled, first.n_judged) == (0, 0)
+    assert first.changes[0].before == first.changes[0].after
+    assert first.tau[0] == pytest.approx(1)
 
 
-def test_a_topic_that_loses_all_its_units_still_counts() -> None:
+def test_topic_that_loses_all_units_still_counts() -> None:
     runs = [ranking("a", "A.1"), ranking("b", "A.1 A.2")]
     qrels = columns_from([(b"A.1", b"a", 1), (b"A.2", b"b", 1)])
 
-    found = leave_one_team_out(Scoring(runs, qrels, MEASURES[:1]), top_k(runs, [1, 1]), ["One", "Other"])
+    first, _ = leave_one_team_out(Scoring(runs, qrels, MEASURES[:1]), top_k(runs, [1, 1]), ["One", "Other"])
 
-    assert found[0].changes[0].before == (0.5,)
-    assert found[0].changes[0].after == (0.0,)
+    assert first.changes[0].before == (0.5,)
+    assert first.changes[0].after == (0.0,)
 
 
-def test_a_run_may_be_pooled_and_not_scored() -> None:
+def test_run_may_be_pooled_and_not_scored() -> None:
     whole = Scoring(RUNS[:1], scoring().qrels, MEASURES)
 
-    found = leave_one_team_out(whole, top_k(RUNS, [2, 2, 2]), ["Ours", "Theirs", "Base"], teams=["Ours"])
+    teams = leave_one_team_out(whole, top_k(RUNS, [2, 2, 2]), ["Ours", "Theirs", "Base"], teams=["Ours"])
 
-    assert [(one.team, one.n_judged, len(one.changes)) for one in found] == [
+    assert [(team.team, team.n_judged, len(team.changes)) for team in teams] == [
         ("Base", 2, 0), ("Ours", 2, 1), ("Theirs", 2, 0)
     ]  # fmt: skip
 
 
-def test_a_pool_of_other_runs_is_refused() -> None:
-    with pytest.raises(ValueError, match="3 runs, 2 teams"):
+def test_pool_of_other_runs_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 runs with 2 teams"):
         leave_one_team_out(scoring(), top_k(RUNS, [2, 2, 2]), TEAMS[:2])
-    with pytest.raises(ValueError, match="a pool of 3 runs of 2 teams"):
+    with pytest.raises(ValueError, match="a pool of 3 runs with 2 teams"):
         leave_one_team_out(scoring(), top_k(RUNS, [2, 2, 2]), TEAMS[:2], teams=TEAMS)
 
 
-def test_shallower_pools_judge_less_and_rank_otherwise() -> None:
+def test_shallower_pools_have_fewer_judgments_and_another_ranking() -> None:
     whole = scoring()
     pools = [(str(depth), top_k(RUNS, [depth] * 3)) for depth in (1, 3)]
 
@@ -127,33 +126,35 @@ def test_shallower_pools_judge_less_and_rank_otherwise() -> None:
     assert deep.largest_move == (0, 0)
 
 
-def test_progress_is_told() -> None:
-    said: list[tuple[int, int]] = []
+def test_progress_is_reported() -> None:
+    reports: list[tuple[int, int]] = []
 
-    leave_one_team_out(scoring(), top_k(RUNS, [1, 1, 1]), TEAMS, progress=lambda *so_far: said.append(so_far))
-    depth_curve(scoring(), [("1", top_k(RUNS, [1, 1, 1]))], progress=lambda *so_far: said.append(so_far))
+    leave_one_team_out(
+        scoring(), top_k(RUNS, [1, 1, 1]), TEAMS, progress=lambda *report: reports.append(report)
+    )
+    depth_curve(scoring(), [("1", top_k(RUNS, [1, 1, 1]))], progress=lambda *report: reports.append(report))
 
-    assert said == [(1, 3), (2, 3), (3, 3)] * 2
+    assert reports == [(1, 3), (2, 3), (3, 3)] * 2
 
 
-def test_runs_of_no_topic_of_the_qrels_score_nothing() -> None:
+def test_runs_without_topics_of_the_qrels_score_0() -> None:
     runs = [ranking("a", "Z.1"), ranking("b", "Z.2")]
 
-    found = leave_one_team_out(
+    teams = leave_one_team_out(
         Scoring(runs, scoring().qrels, MEASURES), top_k(runs, [1, 1]), ["One", "Other"]
     )
 
-    assert [team.n_pooled for team in found] == [0, 0]
-    assert np.isnan(found[0].tau).all()
+    assert [team.n_pooled for team in teams] == [0, 0]
+    assert np.isnan(teams[0].tau).all()
 
 
-def test_findings_are_plain_values() -> None:
+def test_results_convert_to_plain_values() -> None:
     runs = [ranking("a", "Z.1"), ranking("b", "Z.2")]
     whole = Scoring(runs, scoring().qrels, MEASURES)
     pool = top_k(runs, [1, 1])
 
-    teams = [one.as_json() for one in leave_one_team_out(whole, pool, ["One", "Other"])]
-    depths = [one.as_json() for one in depth_curve(whole, [("1", pool)])]
+    teams = [team.as_json() for team in leave_one_team_out(whole, pool, ["One", "Other"])]
+    depths = [point.as_json() for point in depth_curve(whole, [("1", pool)])]
 
     read = json.loads(json.dumps([teams, depths], allow_nan=False))
     assert read[0][0]["tau"] == [None, None]

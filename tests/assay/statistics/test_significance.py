@@ -30,14 +30,14 @@ def some_scores(n_runs: int = 5, n_topics: int = 40, seed: int = 1) -> np.ndarra
 
 
 def enumerated_p(first: np.ndarray, second: np.ndarray) -> float:
-    """The share of all sign patterns that reach the difference seen; in tenths, so that equal is equal."""
+    """Share of all sign patterns that reach the observed difference; in tenths, so that equal values tie."""
     differences = np.rint((first - second) * 10).astype(int).tolist()
-    seen = abs(sum(differences))
+    observed = abs(sum(differences))
     totals = [
-        abs(sum(sign * one for sign, one in zip(signs, differences, strict=True)))
+        abs(sum(sign * difference for sign, difference in zip(signs, differences, strict=True)))
         for signs in product((1, -1), repeat=len(differences))
     ]
-    return sum(total >= seen for total in totals) / len(totals)
+    return sum(total >= observed for total in totals) / len(totals)
 
 
 @given(score_tables())
@@ -50,7 +50,7 @@ def test_few_topics_are_tested_with_all_sign_patterns(scores: np.ndarray) -> Non
         assert test.p[i, j] == pytest.approx(enumerated_p(scores[i], scores[j]) if i != j else 1.0)
 
 
-def test_drawn_patterns_come_close_to_all_of_them() -> None:
+def test_random_patterns_are_close_to_all_patterns() -> None:
     scores = np.round(some_scores(n_runs=3, n_topics=12), 1)
     drawn = randomization(scores, n_permutations=4000, seed=5)
 
@@ -58,7 +58,7 @@ def test_drawn_patterns_come_close_to_all_of_them() -> None:
     assert drawn.p == pytest.approx(randomization(scores, seed=5).p, abs=0.025)
 
 
-def test_scipy_draws_the_same_p_value() -> None:
+def test_p_value_agrees_with_scipy() -> None:
     scores = some_scores()
     expected = stats.permutation_test(
         (scores[0] - scores[4],),
@@ -74,7 +74,7 @@ def test_scipy_draws_the_same_p_value() -> None:
     )
 
 
-def test_a_seed_gives_these_p_values_on_any_machine() -> None:
+def test_seed_gives_the_same_p_values_on_any_machine() -> None:
     scores = np.round(some_scores(n_runs=3, n_topics=30), 4)
 
     test = randomization(scores, n_permutations=999, seed=7)
@@ -87,7 +87,7 @@ def test_a_seed_gives_these_p_values_on_any_machine() -> None:
 PINNED = [343.0, 2.0, 42.0]
 
 
-def test_no_drawn_p_value_is_0_and_equal_runs_have_1() -> None:
+def test_p_value_of_random_patterns_is_never_0_and_that_of_equal_runs_is_1() -> None:
     scores = np.vstack((np.zeros(50), np.full(50, 0.5), np.full(50, 0.5)))
 
     p = randomization(scores, n_permutations=99, seed=1).p
@@ -97,20 +97,20 @@ def test_no_drawn_p_value_is_0_and_equal_runs_have_1() -> None:
 
 @given(score_tables(20), st.randoms())
 @settings(max_examples=30, deadline=None)
-def test_another_order_of_runs_changes_no_pair(scores: np.ndarray, random: "st.RandomState") -> None:
+def test_order_of_runs_does_not_change_p_values(scores: np.ndarray, random: "st.RandomState") -> None:
     order = list(range(len(scores)))
     random.shuffle(order)
     for test in (lambda table: randomization(table, n_permutations=50, seed=2), paired_t):
-        there, here = test(scores[order]), test(scores)
+        reordered, original = test(scores[order]), test(scores)
 
-        assert there.p == pytest.approx(here.p[np.ix_(order, order)])
-        assert there.adjusted == pytest.approx(here.adjusted[np.ix_(order, order)])
-        assert here.p == pytest.approx(here.p.T)
+        assert reordered.p == pytest.approx(original.p[np.ix_(order, order)])
+        assert reordered.adjusted == pytest.approx(original.adjusted[np.ix_(order, order)])
+        assert original.p == pytest.approx(original.p.T)
 
 
 @given(score_tables(20), st.integers(0, 100))
 @settings(max_examples=30, deadline=None)
-def test_an_easier_topic_changes_no_pair(scores: np.ndarray, tenths: int) -> None:
+def test_easier_topics_do_not_change_p_values(scores: np.ndarray, tenths: int) -> None:
     easier = scores.copy()
     easier[:, 0] += tenths / 10
 
@@ -119,7 +119,7 @@ def test_an_easier_topic_changes_no_pair(scores: np.ndarray, tenths: int) -> Non
     )
 
 
-def test_scores_of_any_size_are_tested() -> None:
+def test_scale_of_the_scores_does_not_change_p_values() -> None:
     scores = some_scores()
     small = randomization(scores, n_permutations=500, seed=1)
 
@@ -127,7 +127,7 @@ def test_scores_of_any_size_are_tested() -> None:
     assert randomization(-scores, n_permutations=500, seed=1).p == pytest.approx(small.p)
 
 
-def test_t_is_that_of_scipy() -> None:
+def test_t_agrees_with_scipy() -> None:
     scores = some_scores()
     test = paired_t(scores)
 
@@ -138,13 +138,13 @@ def test_t_is_that_of_scipy() -> None:
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 5, 30, 99, 999])
-def test_tails_of_t_are_those_of_scipy(degrees: int) -> None:
+def test_tails_of_t_agree_with_scipy(degrees: int) -> None:
     t = np.array([0.0, 1e-6, 0.1, 1.0, -2.5, 7.0, 40.0, np.inf, -np.inf, 1e200])
 
     assert two_sided_p(t, degrees) == pytest.approx(2 * stats.t.sf(np.abs(t), degrees), rel=1e-9)
 
 
-def test_a_level_difference_and_none_at_all_have_no_spread() -> None:
+def test_constant_differences_have_p_value_0_and_equal_runs_1() -> None:
     level = np.array([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.2, 0.3, 0.4]])
 
     assert paired_t(level).p.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
@@ -153,7 +153,7 @@ def test_a_level_difference_and_none_at_all_have_no_spread() -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=12))
 @settings(max_examples=20, deadline=None)
-def test_holm_is_that_of_statsmodels(p: list[float]) -> None:
+def test_holm_agrees_with_statsmodels(p: list[float]) -> None:
     expected = multipletests(p, method="holm")[1].tolist() if p else []
 
     assert holm(np.array(p)).tolist() == pytest.approx(expected)
@@ -168,16 +168,16 @@ def test_pairs_are_adjusted_together() -> None:
     )
 
 
-def test_discriminative_power_is_the_share_of_pairs_told_apart() -> None:
+def test_discriminative_power_is_the_share_of_significant_pairs() -> None:
     p = np.array([[1, 0.01, 0.05], [0.01, 1, 0.2], [0.05, 0.2, 1]])
     test = PairTest("t", np.array([0.1, 0.2, 0.3]), p, p)
 
-    assert test.share_told_apart() == pytest.approx(2 / 3)
-    assert test.share_told_apart(0.01) == pytest.approx(1 / 3)
-    assert PairTest("t", np.zeros(1), np.eye(1), np.eye(1)).share_told_apart() == 0.0
+    assert test.share_significant() == pytest.approx(2 / 3)
+    assert test.share_significant(0.01) == pytest.approx(1 / 3)
+    assert PairTest("t", np.zeros(1), np.eye(1), np.eye(1)).share_significant() == 0.0
 
 
-def test_a_test_is_stored_and_read_again() -> None:
+def test_test_survives_storing() -> None:
     test = randomization(some_scores(), n_permutations=200, seed=9)
 
     read = PairTest.from_json(json.loads(json.dumps(test.as_json())))
@@ -191,16 +191,16 @@ def test_a_test_is_stored_and_read_again() -> None:
 
 
 def test_progress_counts_up_to_all_permutations() -> None:
-    said: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
 
-    randomization(some_scores(), n_permutations=2500, seed=1, progress=lambda *so_far: said.append(so_far))
+    randomization(some_scores(), n_permutations=2500, seed=1, progress=lambda *report: reports.append(report))
 
-    assert said[-1] == (2500, 2500)
-    assert all(one < next_ for (one, _), (next_, _) in pairwise(said))
+    assert reports[-1] == (2500, 2500)
+    assert all(done < done_next for (done, _), (done_next, _) in pairwise(reports))
 
 
 @pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((2, 0)), np.array([[0.1, np.nan]])])
-def test_scores_that_are_no_table_of_numbers_are_refused(scores: np.ndarray) -> None:
+def test_scores_of_another_shape_or_not_finite_are_refused(scores: np.ndarray) -> None:
     with pytest.raises(ValueError, match=r"shape|finite"):
         randomization(scores, seed=1)
     with pytest.raises(ValueError, match=r"shape|finite"):
@@ -208,6 +208,6 @@ def test_scores_that_are_no_table_of_numbers_are_refused(scores: np.ndarray) -> 
 
 
 @pytest.mark.parametrize(("n_permutations", "seed"), [(0, 1), (10, -1), (10, 2**63)])
-def test_no_permutation_and_a_seed_out_of_range_are_refused(n_permutations: int, seed: int) -> None:
+def test_permutations_and_seeds_out_of_range_are_refused(n_permutations: int, seed: int) -> None:
     with pytest.raises(ValueError, match=r"permutations|seed"):
         randomization(np.zeros((2, 20)), n_permutations=n_permutations, seed=seed)

@@ -6,7 +6,7 @@ from assay.statistics.topic_stability import default_sizes, topic_stability
 from tests.assay.statistics.test_significance import some_scores
 
 
-def test_more_topics_are_more_like_all_of_them() -> None:
+def test_more_topics_rank_more_like_all_topics() -> None:
     points = topic_stability(some_scores(n_runs=8), seed=1, n_samples=200)
 
     assert [point.n_topics for point in points] == [5, 10, 15, 20, 25, 30, 35, 40]
@@ -16,18 +16,18 @@ def test_more_topics_are_more_like_all_of_them() -> None:
     assert all(point.tau_low <= point.tau <= point.tau_high for point in points)
 
 
-def test_splits_end_at_half_of_the_topics() -> None:
+def test_halves_are_compared_up_to_half_of_the_topics() -> None:
     points = topic_stability(some_scores(n_runs=8), seed=1, n_samples=200)
 
     assert [point.swaps is None for point in points] == [False] * 4 + [True] * 4
     assert [point.split_tau is None for point in points] == [False] * 4 + [True] * 4
     swaps = [point.swaps for point in points[:4]]
     assert swaps == sorted(swaps, reverse=True)
-    # no ties here: a pair is swapped or not
+    # without ties, a pair is swapped or not
     assert points[0].split_tau == pytest.approx(1 - 2 * swaps[0])
 
 
-def test_runs_that_always_stand_in_one_order_need_one_topic() -> None:
+def test_runs_with_the_same_order_on_every_topic_need_one_topic() -> None:
     scores = np.array([[0.3], [0.2], [0.1]]) + np.linspace(0, 0.5, 12)
 
     (point,) = topic_stability(scores, seed=1, sizes=[1], n_samples=20)
@@ -35,7 +35,7 @@ def test_runs_that_always_stand_in_one_order_need_one_topic() -> None:
     assert point == pytest.approx((1, 1, 1, 1, 1, 0))
 
 
-def test_each_sample_is_a_ranking_by_some_topics() -> None:
+def test_each_sample_ranks_by_some_of_the_topics() -> None:
     scores = some_scores(n_runs=4, n_topics=3)
 
     (point,) = topic_stability(scores, seed=1, sizes=[1], n_samples=3000)
@@ -44,15 +44,15 @@ def test_each_sample_is_a_ranking_by_some_topics() -> None:
     assert point.tau == pytest.approx(np.mean(every), abs=0.03)
 
 
-def test_a_seed_draws_the_same_topics() -> None:
+def test_same_seed_chooses_the_same_topics() -> None:
     scores = some_scores()
 
-    one, again, other = (topic_stability(scores, seed=seed, n_samples=20) for seed in (1, 1, 2))
+    first, again, other = (topic_stability(scores, seed=seed, n_samples=20) for seed in (1, 1, 2))
 
-    assert one == again != other
+    assert first == again != other
 
 
-def test_a_single_run_and_runs_that_tie_are_like_nothing() -> None:
+def test_tau_of_a_single_run_and_of_runs_that_tie_is_0() -> None:
     for scores in (np.ones((1, 4)), np.ones((3, 4))):
         (point,) = topic_stability(scores, seed=1, sizes=[2], n_samples=5)
 

@@ -11,7 +11,7 @@ from tests.assay.statistics.test_significance import some_scores
 
 
 def two_way_p(scores: np.ndarray, i: int, j: int) -> float:
-    """Tukey's test with the topics as blocks, from the studentised range."""
+    """Tukey's test with the topics as blocks, from the studentized range."""
     k, n = scores.shape
     residuals = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
     degrees = (k - 1) * (n - 1)
@@ -21,18 +21,18 @@ def two_way_p(scores: np.ndarray, i: int, j: int) -> float:
 
 
 def all_shuffles_p(tenths: list[list[int]], i: int, j: int) -> float:
-    """The share of all ways to shuffle runs within topics whose range reaches the difference seen."""
+    """Share of all ways to shuffle runs within topics whose range reaches the observed difference."""
     by_topic = list(zip(*tenths, strict=True))
-    seen = abs(sum(tenths[i]) - sum(tenths[j]))
+    observed = abs(sum(tenths[i]) - sum(tenths[j]))
     n_reached = n_ways = 0
     for way in product(*(permutations(topic) for topic in by_topic)):
         totals = [sum(column) for column in zip(*way, strict=True)]
-        n_reached += max(totals) - min(totals) >= seen
+        n_reached += max(totals) - min(totals) >= observed
         n_ways += 1
     return n_reached / n_ways
 
 
-def test_few_runs_and_topics_come_close_to_all_shuffles() -> None:
+def test_p_values_are_close_to_those_of_all_shuffles() -> None:
     tenths = [[1, 4, 2, 7], [3, 5, 2, 9], [6, 5, 8, 9]]
 
     p = tukey_hsd(np.array(tenths) / 10, n_permutations=20_000, seed=1).p
@@ -46,22 +46,22 @@ def test_two_runs_are_a_paired_randomization_test() -> None:
 
     p = tukey_hsd(np.array(tenths) / 10, n_permutations=20_000, seed=1).p
 
-    # of 2^4 sign patterns of the four differences (one topic has none), those all of one sign reach it
+    # of 2^4 sign patterns of the four differences (one topic has none), those of a single sign reach the difference
     assert p[0, 1] == pytest.approx(2 / 2**4, abs=0.008)
 
 
-def test_topics_that_differ_are_taken_out_as_blocks_are() -> None:
+def test_topics_count_as_blocks() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(0, 0.05, (6, 80)) + rng.beta(1, 2, 80)
     test = tukey_hsd(scores, seed=4)
 
     for i, j in ((0, 5), (0, 3), (2, 4), (1, 2)):
         assert test.p[i, j] == pytest.approx(two_way_p(scores, i, j), abs=0.03)
-    # which one way, with topics as noise, would never be seen
+    # a one-way test, with topics as noise, would find no difference
     assert test.p.min() < 0.7 < 0.99 < stats.tukey_hsd(*scores).pvalue.min()
 
 
-def test_without_topics_that_differ_it_is_scipys_one_way_test() -> None:
+def test_with_equal_topics_it_agrees_with_the_one_way_test_of_scipy() -> None:
     rng = np.random.default_rng(2)
     scores = rng.normal(0.5, 0.1, (4, 200))
 
@@ -70,7 +70,7 @@ def test_without_topics_that_differ_it_is_scipys_one_way_test() -> None:
     assert tukey_hsd(scores, seed=4).p == pytest.approx(expected, abs=0.04)
 
 
-def test_a_seed_gives_these_p_values_on_any_machine() -> None:
+def test_seed_gives_the_same_p_values_on_any_machine() -> None:
     scores = np.round(some_scores(n_runs=3, n_topics=30), 4)
 
     test = tukey_hsd(scores, n_permutations=999, seed=7)
@@ -94,10 +94,10 @@ def test_every_shuffle_keeps_the_scores_of_a_topic(n_runs: int) -> None:
     shuffled = np.concatenate(blocks)
     assert shuffled.shape == (40, 3, n_runs)
     assert np.sort(shuffled, axis=2).tolist() == [np.sort(steps.T, axis=1).tolist()] * 40
-    assert len({tuple(one.ravel()) for one in shuffled}) > 1
+    assert len({tuple(shuffle.ravel()) for shuffle in shuffled}) > 1
 
 
-def test_every_run_comes_to_every_place_equally_often() -> None:
+def test_shuffles_put_every_run_in_every_place_equally_often() -> None:
     from assay.statistics.tukey import _shuffled
 
     steps = np.arange(5, dtype=np.float64)[:, None]
@@ -108,7 +108,7 @@ def test_every_run_comes_to_every_place_equally_often() -> None:
     assert counts == pytest.approx(np.full((5, 5), 4000), abs=250)
 
 
-def test_an_easier_topic_changes_no_pair() -> None:
+def test_easier_topics_do_not_change_p_values() -> None:
     scores = some_scores(n_runs=4)
     easier = scores + np.linspace(0, 5, scores.shape[1])
 
@@ -117,39 +117,39 @@ def test_an_easier_topic_changes_no_pair() -> None:
     )
 
 
-def test_another_order_of_runs_changes_p_values_by_the_lots_alone() -> None:
+def test_order_of_runs_changes_only_the_random_draws() -> None:
     scores = some_scores(n_runs=4)
     order = [2, 0, 3, 1]
 
-    there = tukey_hsd(scores[order], seed=1).p
+    reordered = tukey_hsd(scores[order], seed=1).p
 
-    assert there == pytest.approx(tukey_hsd(scores, seed=1).p[np.ix_(order, order)], abs=0.025)
+    assert reordered == pytest.approx(tukey_hsd(scores, seed=1).p[np.ix_(order, order)], abs=0.025)
 
 
-def test_differences_above_the_critical_one_are_told_apart() -> None:
+def test_differences_above_the_critical_one_are_significant() -> None:
     test = tukey_hsd(some_scores(n_runs=8), n_permutations=2000, seed=1)
     pairs = np.triu_indices(8, 1)
 
     assert test.critical is not None
     differs = np.abs(test.difference[pairs])
-    assert (differs > test.critical + 1e-9).tolist() == test.told_apart()[pairs].tolist()
-    assert 0 < test.told_apart()[pairs].sum() < len(pairs[0])
+    assert (differs > test.critical + 1e-9).tolist() == test.is_significant()[pairs].tolist()
+    assert 0 < test.is_significant()[pairs].sum() < len(pairs[0])
 
 
-def test_too_few_shuffles_tell_nothing_apart() -> None:
+def test_too_few_shuffles_make_nothing_significant() -> None:
     test = tukey_hsd(some_scores(), n_permutations=10, seed=1)
 
     assert test.critical is None
-    assert not test.told_apart().any()
+    assert not test.is_significant().any()
 
 
-def test_runs_that_are_all_alike_or_alone_have_nothing_to_tell() -> None:
+def test_equal_runs_and_a_single_run_have_p_value_1() -> None:
     assert tukey_hsd(np.full((3, 5), 0.3), n_permutations=50, seed=1).p.tolist() == np.ones((3, 3)).tolist()
     assert tukey_hsd(np.full((1, 5), 0.3), n_permutations=50, seed=1).p.tolist() == [[1.0]]
     assert tiers(tukey_hsd(np.zeros((0, 5)), n_permutations=50, seed=1)) == []
 
 
-def test_the_critical_difference_is_stored() -> None:
+def test_critical_difference_is_stored() -> None:
     test = tukey_hsd(some_scores(), n_permutations=200, seed=9)
 
     read = PairTest.from_json(json.loads(json.dumps(test.as_json())))
@@ -159,32 +159,32 @@ def test_the_critical_difference_is_stored() -> None:
     assert test.as_json()["adjusted"] is None
 
 
-def by_difference(means: list[float], told_apart_from: float) -> PairTest:
-    """A test that tells apart what differs by so much."""
+def by_difference(means: list[float], significant_from: float) -> PairTest:
+    """A test in which differences are significant from a given size."""
     differs = np.abs(np.subtract.outer(means, means))
-    p = np.where(differs >= told_apart_from, 0.01, 0.9)
+    p = np.where(differs >= significant_from, 0.01, 0.9)
     return PairTest("tukey", np.array(means), p, p)
 
 
-def test_tiers_are_neighbors_that_are_not_told_apart() -> None:
+def test_tiers_are_neighbors_that_do_not_differ_significantly() -> None:
     assert tiers(by_difference([0.1, 0.5, 0.45, 0.3, 0.4], 0.12)) == [[1, 2, 4], [4, 3], [0]]
 
 
-def test_a_tier_within_another_is_not_named() -> None:
+def test_tier_within_another_is_left_out() -> None:
     assert tiers(by_difference([0.5, 0.49, 0.48], 0.2)) == [[0, 1, 2]]
     assert tiers(by_difference([0.5, 0.3, 0.1], 0.15)) == [[0], [1], [2]]
 
 
-def test_runs_share_a_letter_just_if_they_are_not_told_apart() -> None:
+def test_runs_share_a_letter_if_and_only_if_they_do_not_differ_significantly() -> None:
     test = tukey_hsd(some_scores(n_runs=9), n_permutations=2000, seed=1)
-    named = letters(tiers(test), 9)
+    run_letters = letters(tiers(test), 9)
 
     for i, j in product(range(9), repeat=2):
         if i != j:
-            assert bool(set(named[i]) & set(named[j])) == (not test.told_apart()[i, j])
+            assert bool(set(run_letters[i]) & set(run_letters[j])) == (not test.is_significant()[i, j])
 
 
-def test_letters_go_on_behind_z() -> None:
-    named = letters([[n] for n in range(28)], 28)
+def test_letters_continue_after_z() -> None:
+    run_letters = letters([[n] for n in range(28)], 28)
 
-    assert (named[0], named[25], named[26]) == ("a", "z", "(27)")
+    assert (run_letters[0], run_letters[25], run_letters[26]) == ("a", "z", "(27)")

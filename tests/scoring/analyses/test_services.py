@@ -92,7 +92,7 @@ def test_runs_are_ranked_by_fewer_topics_with_the_seed_that_is_kept(scored: Scen
     assert found["n_topics"] == 3
     assert set(found["measures"]) == set(board.measures)
     assert [point["n_topics"] for point in found["measures"]["nDCG'"]["points"]] == [3]
-    assert found["measures"]["nDCG'"]["told_apart"] == 0
+    assert found["measures"]["nDCG'"]["share_significant"] == 0
     Analysis.objects.filter(pk=analysis.pk).update(status=Analysis.Status.COMPUTING, result={})
     job = Job.objects.get(pk=analysis.job_id)
     Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, attempt=0)

@@ -80,8 +80,8 @@ def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: 
     page = client.get(address).content.decode()
 
     assert asked["Location"] == address
-    assert "What each team alone brought" not in waiting
-    for said in ("What each team alone brought", "Shallower pools", f"seed {analysis.seed}", "Compute again"):
+    assert "Units that only one team contributed" not in waiting
+    for said in ("Units that only one team contributed", "Shallower pools", f"seed {analysis.seed}", "Compute again"):
         assert said in page
 
 

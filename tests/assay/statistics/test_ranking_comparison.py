@@ -4,14 +4,14 @@ import math
 import numpy as np
 import pytest
 
-from assay.statistics.side_by_side import ALL, UNLABELED, by_label, side_by_side
+from assay.statistics.ranking_comparison import ALL, UNLABELED, compare_by_label, compare_rankings
 
 SCORES = np.array([[0.9, 0.1, 0.5, 0.3], [0.8, 0.3, 0.4, 0.3], [0.1, 0.2, 0.3, 0.3]])
 TOPICS = ["A.1", "A.2", "A.3", "A.4"]
 
 
 def test_runs_are_ranked_by_the_topics_of_each_label() -> None:
-    table = by_label(SCORES, TOPICS, {"A.1": "easy", "A.2": "hard", "A.3": "easy", "A.4": "medium"})
+    table = compare_by_label(SCORES, TOPICS, {"A.1": "easy", "A.2": "hard", "A.3": "easy", "A.4": "medium"})
 
     assert table.names == (ALL, "easy", "medium", "hard")
     assert table.n_topics == (4, 2, 1, 1)
@@ -22,19 +22,21 @@ def test_runs_are_ranked_by_the_topics_of_each_label() -> None:
     assert math.isnan(table.tau[1, 2])
 
 
-def test_topics_without_the_label_stand_last() -> None:
-    table = by_label(SCORES, TOPICS, {"A.1": "proof", "A.2": "concept", "A.9": "none of ours"})
+def test_topics_without_the_label_are_the_last_column() -> None:
+    table = compare_by_label(
+        SCORES, TOPICS, {"A.1": "proof", "A.2": "concept", "A.9": "not a topic of the runs"}
+    )
 
     assert table.names == (ALL, "concept", "proof", UNLABELED)
     assert table.n_topics == (4, 1, 1, 2)
 
 
-def test_without_any_label_there_is_one_column() -> None:
-    assert by_label(SCORES, TOPICS, {}).names == (ALL,)
+def test_without_labels_there_is_one_column() -> None:
+    assert compare_by_label(SCORES, TOPICS, {}).names == (ALL,)
 
 
-def test_what_is_not_defined_is_null_in_json() -> None:
-    table = side_by_side(["one", "other"], np.array([[0.5], [0.4]]), [3, 3])
+def test_undefined_values_are_null_in_json() -> None:
+    table = compare_rankings(["one", "other"], np.array([[0.5], [0.4]]), [3, 3])
 
     stored = json.loads(json.dumps(table.as_json(), allow_nan=False))
 
@@ -43,6 +45,6 @@ def test_what_is_not_defined_is_null_in_json() -> None:
     assert stored["ranks"] == [[1], [1]]
 
 
-def test_columns_need_a_name_each() -> None:
+def test_each_column_needs_a_name() -> None:
     with pytest.raises(ValueError, match="1 names, 2 columns"):
-        side_by_side(["one"], np.zeros((2, 3)), [1, 1])
+        compare_rankings(["one"], np.zeros((2, 3)), [1, 1])

@@ -1,0 +1,125 @@
+"""Comparison of several rankings of the same runs: by the topics of each label, by different qrels, by group of judges.
+
+Each ranking is a column of means. The comparison has the places of the runs, the correlation of every two columns, and
+the mean difference of neighbors in each: where it is small, small changes of the means change the ranking.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap_b
+
+ALL = "all topics"
+UNLABELED = "no label"
+STEPS = (
+    "low",
+    "easy",
+    "medium",
+    "middle",
+    "high",
+    "hard",
+)  # label values in this order; others follow by name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankingComparison:
+    """Columns of means of the same runs.
+
+    Attributes
+    ----------
+    names : (columns,) name of each column.
+    n_topics : (columns,) number of topics of each mean.
+    means : (columns, runs) means.
+    ranks : (columns, runs) place of each run, from 1; equal means share the best of their places.
+    tau, tau_ap : (columns, columns) Kendall's tau-b, and AP correlation with ties; nan if undefined.
+    gap : (columns,) mean difference of neighbors in the ranking; nan if there are fewer than two runs.
+    """
+
+    names: tuple[str, ...]
+    n_topics: tuple[int, ...]
+    means: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    tau: NDArray[np.float64]
+    tau_ap: NDArray[np.float64]
+    gap: NDArray[np.float64]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; null for undefined values."""
+        return {
+            "names": list(self.names),
+            "n_topics": list(self.n_topics),
+            "means": self.means.tolist(),
+            "ranks": self.ranks.tolist(),
+            "tau": [defined(row) for row in self.tau.tolist()],
+            "tau_ap": [defined(row) for row in self.tau_ap.tolist()],
+            "gap": defined(self.gap.tolist()),
+        }
+
+
+def compare_rankings(
+    names: Sequence[str], means: NDArray[np.float64], n_topics: Sequence[int]
+) -> RankingComparison:
+    """Compare columns of means of the same runs.
+
+    Parameters
+    ----------
+    names : (columns,) name of each column.
+    means : (columns, runs) means.
+    n_topics : (columns,) number of topics of each mean.
+
+    Raises
+    ------
+    ValueError
+        The three arguments differ in length.
+    """
+    if not len(names) == len(means) == len(n_topics):
+        raise ValueError(
+            f"got {len(names)} names, {len(means)} columns and {len(n_topics)} numbers of topics; "
+            "each column needs one of each"
+        )
+    places = np.array([ranks(column) for column in means], dtype=np.int64).reshape(means.shape)
+    tau, tau_ap = (
+        np.array([[correlation(left, right) for right in means] for left in means])
+        for correlation in (kendall_tau, tau_ap_b)
+    )
+    n_runs = means.shape[1]
+    gap = np.ptp(means, axis=1) / (n_runs - 1) if n_runs > 1 else np.full(len(means), np.nan)
+    return RankingComparison(tuple(names), tuple(n_topics), means, places, tau, tau_ap, gap)
+
+
+def compare_by_label(
+    scores: NDArray[np.float64], topics: Sequence[str], labels: Mapping[str, str]
+) -> RankingComparison:
+    """Compare the runs by their means over all topics, and over the topics with each value of a label.
+
+    Parameters
+    ----------
+    scores : (runs, topics) values of one measure.
+    topics : codes, in the order of the scores.
+    labels : the value of the label for each topic. Topics without one are a column of their own, the last.
+
+    Source
+    ------
+    Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table 6.
+    """
+    value_of = [labels.get(code, "") for code in topics]
+    values = sorted({value for value in value_of if value}, key=_step_or_name)
+    columns = [(ALL, np.ones(len(topics), dtype=np.bool_))]
+    columns += [(value, np.array([of_topic == value for of_topic in value_of])) for value in values]
+    is_unlabeled = np.array([not value for value in value_of], dtype=np.bool_)
+    if values and is_unlabeled.any():
+        columns.append((UNLABELED, is_unlabeled))
+    means = np.array([scores[:, is_counted].mean(axis=1) for _, is_counted in columns])
+    return compare_rankings(
+        [name for name, _ in columns], means, [int(is_counted.sum()) for _, is_counted in columns]
+    )
+
+
+def _step_or_name(value: str) -> tuple[int, str]:
+    """Sorting key of a label's value."""
+    step = value.casefold()
+    return (STEPS.index(step) if step in STEPS else len(STEPS), value)
