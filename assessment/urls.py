@@ -1,4 +1,4 @@
-"""Addresses of the assessment app."""
+"""URLs of the assessment app."""
 
 from django.urls import include, path
 

@@ -12,20 +12,20 @@ from assessment.models import Batch, TopicAssignment
 
 
 class TopicAssignmentInline(admin.TabularInline[TopicAssignment, Batch]):
-    """The batch's topics and who has each. Withdrawn, never deleted."""
+    """The topics of a batch with their assessors. An assignment is withdrawn, never deleted."""
 
     model = TopicAssignment
     form = TopicAssignmentForm
     extra = 1
     can_delete = False
-    verbose_name = "topic given to an assessor"
-    verbose_name_plural = "topics given to assessors"
+    verbose_name = "assigned topic"
+    verbose_name_plural = "assigned topics"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TopicAssignment]:
         return super().get_queryset(request).select_related("topic", "assessor")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Without the icons that would edit people and topics from here."""
+        """Without the icons that would edit users and topics from here."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
             field.widget = field.widget.widget

@@ -8,47 +8,48 @@ from tracks.models import Topic
 
 class NotAnAssessor(Refused):
     def __init__(self, user: User, track: object) -> None:
-        super().__init__(f"{user} is not an assessor of {track}; make them one first.")
+        super().__init__(f"{user} is not an assessor of {track}; add them to the track's assessors first.")
 
 
-class IsInATeam(Refused):
+class TeamMemberCannotJudge(Refused):
     def __init__(self, user: User, team: object) -> None:
         super().__init__(
-            f"{user} is a member of the team “{team}”; who submits runs to a track cannot judge for it."
+            f"{user} is a member of the team “{team}”; a person who submits runs to a track cannot judge for it."
         )
 
 
 class TopicNotPooled(Refused):
     def __init__(self, topic: Topic, batch: Batch) -> None:
-        super().__init__(f"The pool “{batch.pool}” has nothing to judge for topic {topic}.")
+        super().__init__(f"The pool “{batch.pool}” has no entries for topic {topic}.")
 
 
-class TopicIsGiven(Refused):
+class TopicAlreadyAssigned(Refused):
     def __init__(self, topic: Topic, holders: str) -> None:
         super().__init__(
-            f"Topic {topic} is with {holders} in this batch already; withdraw it from them first."
+            f"Topic {topic} is already assigned to {holders} in this batch; withdraw it from them first."
         )
 
 
-class JudgedBefore(Refused):
+class AlreadyJudgedTopic(Refused):
     def __init__(self, topic: Topic, user: User) -> None:
         super().__init__(
-            f"{user} has judged topic {topic} on this pool before; a dual batch gives it to another assessor."
+            f"{user} has already judged topic {topic} of this pool; in a dual batch another assessor must judge it."
         )
 
 
 class GroupHasTopic(Refused):
     def __init__(self, topic: Topic, user: User, group: str) -> None:
         super().__init__(
-            f"Topic {topic} is with another {group} assessor than {user} already; the protocol has one of each group."
+            f"Topic {topic} is already assigned to another {group} assessor than {user}; "
+            "the protocol requires one assessor of each group."
         )
 
 
-class TopicNotWith(Refused):
+class TopicNotAssigned(Refused):
     def __init__(self, topic: Topic, user: User) -> None:
-        super().__init__(f"Topic {topic} is not with {user} in this batch.")
+        super().__init__(f"Topic {topic} is not assigned to {user} in this batch.")
 
 
-class NobodyToShareWith(Refused):
+class NoAssessorsChosen(Refused):
     def __init__(self) -> None:
-        super().__init__("Choose at least one assessor to share the topics among.")
+        super().__init__("Choose at least one assessor.")

@@ -14,7 +14,7 @@ from tracks.models import Topic
 
 
 class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
-    """A topic given to an assessor of the track; who and what are settled once given, withdrawing is not."""
+    """Assigns a topic to an assessor of the track. Later only `is_withdrawn` can change."""
 
     batch: Batch
 
@@ -46,7 +46,7 @@ class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
 
 
 class ShareForm(forms.Form):
-    """Among whom an organizer shares a batch's topics."""
+    """The assessors who share the topics of a batch."""
 
     assessors = forms.ModelMultipleChoiceField(
         queryset=User.objects.none(), widget=forms.CheckboxSelectMultiple, label="Assessors"

@@ -1,4 +1,4 @@
-"""Batches are made and managed here; tasks and judgments are only read. All changes go through the services."""
+"""Batches in the admin: create and edit them, assign their topics. All changes go through the services."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from web.admin import SelectionCheck
 
 
 class PoolField(ModelChoiceField[Pool]):
-    """Pools named with their track."""
+    """Shows each pool with its track."""
 
     def label_from_instance(self, pool: Pool) -> str:
         return f"{pool.track}: {pool}"
@@ -40,7 +40,7 @@ class BatchAdmin(SelectionCheck, admin.ModelAdmin[Batch]):
     actions = ["open_batches", "close_batches"]
     change_form_template = "admin/assessment/batch/change_form.html"
     save_on_top = True
-    view_on_site = False  # the button “Progress, open and close” leads there
+    view_on_site = False  # the button “Show progress, open or close” leads there
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Batch]:
         return super().get_queryset(request).select_related("pool__track", "pool__protocol")
@@ -53,7 +53,7 @@ class BatchAdmin(SelectionCheck, admin.ModelAdmin[Batch]):
         return False
 
     def get_inlines(self, request: HttpRequest, obj: Batch | None) -> list[Any]:
-        """Topics are given once the batch stands: only then is its pool known."""
+        """Topics can be assigned once the batch is saved: only then is its pool known."""
         return [] if obj is None else list(self.inlines)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Batch | None = None) -> list[str]:
@@ -66,49 +66,43 @@ class BatchAdmin(SelectionCheck, admin.ModelAdmin[Batch]):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Batch, form: Any, change: bool) -> None:
-        """Made and edited by the services."""
+        """Create or edit the batch through the services."""
         if change:
             services.edit(batch=obj, name=obj.name, minutes_allotted=obj.minutes_allotted)
             return
-        made = services.create(
+        created = services.create(
             pool=obj.pool,
             name=obj.name,
             kind=obj.kind,
             minutes_allotted=obj.minutes_allotted,
             by=request.user,  # type: ignore[arg-type]
         )
-        obj.pk, obj.created_by = made.pk, made.created_by
+        obj.pk, obj.created_by = created.pk, created.created_by
         obj._state.adding = False
 
     def response_add(
         self, request: HttpRequest, obj: Batch, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Goes on to where topics are given."""
-        messages.success(request, f"The batch “{obj}” is made. Give its topics to assessors, then open it.")
+        """Continue with the page on which topics are assigned."""
+        messages.success(
+            request, f"The batch “{obj}” is created. Assign its topics to assessors, then open it."
+        )
         return HttpResponseRedirect(reverse("admin:assessment_batch_change", args=[obj.pk]))
 
     def save_formset(
         self, request: HttpRequest, form: ModelForm[Batch], formset: BaseModelFormSet[Any, Any], change: bool
     ) -> None:
-        """Each row through a service; a refusal is said, and the other rows stand."""
+        """Save each row through a service; a refusal becomes a message and does not affect the other rows."""
         formset.save(commit=False)
-        for given in formset.new_objects:
-            self._say(
-                request,
-                assignment_services.assign,
-                batch=given.batch,
-                assessor=given.assessor,
-                topics=[given.topic],
-            )
-        for given, _ in formset.changed_objects:
-            parts = {"batch": given.batch, "assessor": given.assessor}
-            if given.is_withdrawn:
-                self._say(request, assignment_services.withdraw, **parts, topic=given.topic)
+        for assignment in [*formset.new_objects, *(changed for changed, _ in formset.changed_objects)]:
+            parts = {"batch": assignment.batch, "assessor": assignment.assessor}
+            if assignment.is_withdrawn and assignment.pk is not None:
+                self._call(request, assignment_services.withdraw, **parts, topic=assignment.topic)
             else:
-                self._say(request, assignment_services.assign, **parts, topics=[given.topic])
+                self._call(request, assignment_services.assign, **parts, topics=[assignment.topic])
 
-    def _say(self, request: HttpRequest, service: Any, **arguments: Any) -> bool:
-        """Call a service; a refusal becomes a message."""
+    def _call(self, request: HttpRequest, service: Any, **arguments: Any) -> bool:
+        """Call a service; a refusal becomes a message. True if it did not refuse."""
         try:
             service(**arguments)
         except Refused as refusal:
@@ -118,12 +112,12 @@ class BatchAdmin(SelectionCheck, admin.ModelAdmin[Batch]):
 
     @admin.action(description="Open the selected batches")
     def open_batches(self, request: HttpRequest, batches: QuerySet[Batch]) -> None:
-        n = sum(self._say(request, services.open_for_judging, batch=batch) for batch in batches)
+        n = sum(self._call(request, services.open_for_judging, batch=batch) for batch in batches)
         messages.success(request, f"Opened: {n}.")
 
     @admin.action(description="Close the selected batches")
     def close_batches(self, request: HttpRequest, batches: QuerySet[Batch]) -> None:
-        n = sum(self._say(request, services.close, batch=batch) for batch in batches)
+        n = sum(self._call(request, services.close, batch=batch) for batch in batches)
         messages.success(request, f"Closed: {n}.")
 
     def get_urls(self) -> list[URLPattern]:
@@ -131,12 +125,12 @@ class BatchAdmin(SelectionCheck, admin.ModelAdmin[Batch]):
         return [path("<int:batch_id>/share/", share, name="assessment_batch_share"), *super().get_urls()]
 
     def share_view(self, request: HttpRequest, batch_id: int) -> HttpResponse:
-        """Share a batch's topics evenly. Organizers."""
+        """Share the topics of a batch evenly. Organizers only."""
         batch = get_object_or_404(self.get_queryset(request), pk=batch_id)
         form = ShareForm(request.POST if request.method == "POST" else None, batch=batch)
         if request.method == "POST" and form.is_valid():
-            given = assignment_services.share(batch=batch, assessors=list(form.cleaned_data["assessors"]))
-            messages.success(request, f"Topics given: {len(given)}.")
+            assigned = assignment_services.share(batch=batch, assessors=list(form.cleaned_data["assessors"]))
+            messages.success(request, f"Topics assigned: {len(assigned)}.")
             return HttpResponseRedirect(reverse("admin:assessment_batch_change", args=[batch.pk]))
         context = self.admin_site.each_context(request) | {
             "title": "Share topics evenly",

@@ -1,4 +1,4 @@
-"""What the judging room refuses, each in a whole sentence."""
+"""Refusals about batches."""
 
 from assay.errors import Refused
 from assessment.models import Batch
@@ -7,17 +7,17 @@ from tracks.models import Topic
 
 class PoolNotReady(Refused):
     def __init__(self, pool: object) -> None:
-        super().__init__(f"The pool “{pool}” is not ready; a batch is made from a pool that has been built.")
+        super().__init__(f"The pool “{pool}” is not ready. Create a batch once the pool is built.")
 
 
 class BatchNameTaken(Refused):
     def __init__(self, name: str) -> None:
-        super().__init__(f"The pool has a batch “{name}” already; give this one another name.")
+        super().__init__(f"The pool already has a batch “{name}”; choose another name.")
 
 
 class NoTopics(Refused):
     def __init__(self, batch: Batch) -> None:
-        super().__init__(f"The batch “{batch}” gives no topic to anybody; assign topics before you open it.")
+        super().__init__(f"The batch “{batch}” has no assigned topics. Assign topics before you open it.")
 
 
 class WrongState(Refused):
@@ -30,7 +30,7 @@ class BatchNotOpen(Refused):
 
     def __init__(self, batch: Batch) -> None:
         super().__init__(
-            f"The batch “{batch}” is {batch.get_status_display()}; tasks are given out while it is open."
+            f"The batch “{batch}” is {batch.get_status_display()}. You can take tasks only while it is open."
         )
 
 
@@ -39,10 +39,10 @@ class BatchClosed(Refused):
 
     def __init__(self, batch: Batch) -> None:
         super().__init__(
-            f"The batch “{batch}” is closed: your judgment stands as it was. Ask the organizer if it must change."
+            f"The batch “{batch}” is closed, so your judgment did not change. Ask the organizer if it must change."
         )
 
 
 class TopicWithdrawn(Refused):
     def __init__(self, topic: Topic) -> None:
-        super().__init__(f"Topic {topic} is no longer with you: your judgment stands as it was.")
+        super().__init__(f"Topic {topic} is no longer assigned to you, so your judgment did not change.")

@@ -1,4 +1,4 @@
-"""Form of a batch in the admin."""
+"""The form of a batch in the admin."""
 
 from django import forms
 
@@ -6,7 +6,7 @@ from assessment.models import Batch
 
 
 class BatchForm(forms.ModelForm[Batch]):
-    """A batch in the admin. Pool and kind are settled when it is made."""
+    """A batch in the admin. Its pool and kind cannot change later."""
 
     class Meta:
         model = Batch

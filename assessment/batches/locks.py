@@ -1,15 +1,15 @@
-"""The two ways to hold a batch. Whoever judges shares it; whoever manages it has it alone."""
+"""The two locks of a batch: assessors share it while they judge; managing it excludes them."""
 
 from assessment.models import Batch
 
 
-def share(batch_id: int) -> Batch:
-    """The batch, which can be neither managed nor closed before the transaction ends; judging goes on beside."""
+def lock_for_judging(batch_id: int) -> Batch:
+    """The batch; until the transaction ends, others can judge in it, but nobody can change or close it."""
     [batch] = Batch.objects.raw("SELECT * FROM assessment_batch WHERE id = %s FOR SHARE", [batch_id])
     return batch
 
 
-def manage(batch_id: int) -> Batch:
-    """The batch, with nobody judging or managing it before the transaction ends."""
+def lock_for_managing(batch_id: int) -> Batch:
+    """The batch; until the transaction ends, nobody else can judge in it, change it or close it."""
     batches = Batch.objects.select_related("pool__track", "pool__protocol")
     return batches.select_for_update(of=("self",), no_key=True).get(pk=batch_id)

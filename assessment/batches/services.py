@@ -1,11 +1,11 @@
-"""A batch from draft to closed."""
+"""Create, edit, open and close batches."""
 
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
 from assessment.batches.errors import BatchNameTaken, NoTopics, PoolNotReady, WrongState
-from assessment.batches.locks import manage
+from assessment.batches.locks import lock_for_managing
 from assessment.models import Batch
 from pooling.models import Pool
 
@@ -14,7 +14,7 @@ from pooling.models import Pool
 def create(
     *, pool: Pool, name: str, kind: str = Batch.Kind.MAIN, minutes_allotted: int = 120, by: User | None
 ) -> Batch:
-    """Make a batch of a pool, as a draft without topics.
+    """Create a batch of a pool, as a draft without topics.
 
     Raises
     ------
@@ -31,13 +31,13 @@ def create(
 
 @transaction.atomic
 def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
-    """Change a batch's name and the time given for a task; tasks already taken keep theirs.
+    """Change a batch's name and the minutes for a task; tasks already taken keep their time.
 
     Raises
     ------
     BatchNameTaken
     """
-    locked = manage(batch.pk)
+    locked = lock_for_managing(batch.pk)
     if Batch.objects.filter(pool=locked.pool, name=name).exclude(pk=locked.pk).exists():
         raise BatchNameTaken(name)
     locked.name, locked.minutes_allotted = name, minutes_allotted
@@ -47,13 +47,13 @@ def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
 
 @transaction.atomic
 def open_for_judging(*, batch: Batch) -> Batch:
-    """Let its assessors take tasks; a closed batch is opened again.
+    """Let the assessors take tasks; a closed batch can be opened again.
 
     Raises
     ------
     WrongState, NoTopics
     """
-    locked = manage(batch.pk)
+    locked = lock_for_managing(batch.pk)
     if locked.status == Batch.Status.OPEN:
         raise WrongState(locked, "opened")
     if not locked.topic_assignments.filter(is_withdrawn=False).exists():
@@ -65,13 +65,13 @@ def open_for_judging(*, batch: Batch) -> Batch:
 
 @transaction.atomic
 def close(*, batch: Batch) -> Batch:
-    """Give out no more tasks and take no more revisions. What was taken before may still be submitted, once.
+    """Stop tasks and revisions. Tasks that are already taken can still be submitted, once.
 
     Raises
     ------
     WrongState
     """
-    locked = manage(batch.pk)
+    locked = lock_for_managing(batch.pk)
     if locked.status != Batch.Status.OPEN:
         raise WrongState(locked, "closed")
     locked.status, locked.closed_at = Batch.Status.CLOSED, timezone.now()

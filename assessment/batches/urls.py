@@ -1,4 +1,4 @@
-"""Addresses of batches."""
+"""URLs of batches."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The organizers' pages on judging."""
+"""The pages of batches."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -9,16 +9,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required, person_required
 from assessment.batches import selectors, services
+from assessment.models import Batch
 from assessment.tasks import selectors as task_selectors
 from tracks.assessors.selectors import is_assessor
 from tracks.tracks.selectors import tracks_for
+from web.pages import context_of
 
 
 @require_safe
 @never_cache
 @person_required
 def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """A track's batches: all of them for organizers, an assessor's own for an assessor; nobody else."""
+    """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     if request.user.is_organizer:
         context = {"track": track, "batches": selectors.track_progress(track)}
@@ -33,26 +35,28 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """A batch: progress by assessor and topic, choices, remarks. Organizers."""
-    found = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-    return render(request, "assessment/batches/batch.html", selectors.batch_page(found))
+    """A batch: progress by assessor and topic, choices, remarks. Organizers only."""
+    page = selectors.batch_page(_batch(batch_id))
+    return render(request, "assessment/batches/batch.html", context_of(page))
+
+
+def _batch(batch_id: int) -> Batch:
+    return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
 
 
 @require_POST
 @organizer_required
 def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """Let assessors take tasks. Organizers."""
-    found = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-    services.open_for_judging(batch=found)
-    messages.success(request, f"The batch “{found}” is open: its assessors find it on their desk.")
-    return redirect(found)
+    """Let assessors take tasks. Organizers only."""
+    batch = services.open_for_judging(batch=_batch(batch_id))
+    messages.success(request, f"The batch “{batch}” is open. Its assessors see it on their desk.")
+    return redirect(batch)
 
 
 @require_POST
 @organizer_required
 def close_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """Give out no more tasks. Organizers."""
-    found = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-    services.close(batch=found)
-    messages.success(request, f"The batch “{found}” is closed. What was judged stays judged.")
-    return redirect(found)
+    """Give out no more tasks. Organizers only."""
+    batch = services.close(batch=_batch(batch_id))
+    messages.success(request, f"The batch “{batch}” is closed. All its judgments are kept.")
+    return redirect(batch)

@@ -2,12 +2,13 @@
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponseBase
 
 from assessment.judgments import selectors
 from assessment.judgments.exports import judgments_csv
 from assessment.models import Judgment
 from web.admin import LargeTableAdmin
+from web.downloads import download
 
 
 @admin.register(Judgment)
@@ -32,8 +33,6 @@ class JudgmentAdmin(LargeTableAdmin):
     actions = ["export_csv"]
 
     @admin.action(description="Export the selected judgments as CSV", permissions=["view"])
-    def export_csv(self, request: HttpRequest, judgments: QuerySet[Judgment]) -> StreamingHttpResponse:
+    def export_csv(self, request: HttpRequest, judgments: QuerySet[Judgment]) -> HttpResponseBase:
         lines = judgments_csv(selectors.for_export(judgments))
-        response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = 'attachment; filename="judgments.csv"'
-        return response
+        return download(lines, "judgments.csv")

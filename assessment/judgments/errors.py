@@ -25,22 +25,24 @@ class CommentNeeded(Refused):
 class MembersMissing(Refused):
     def __init__(self, n: int) -> None:
         missing = (
-            f"{n} of its formulas {'has' if n == 1 else 'have'} no choice yet" if n else "it holds others"
+            f"{n} {'instance has' if n == 1 else 'instances have'} no choice"
+            if n
+            else "the choices are for other instances"
         )
-        super().__init__(f"A unit is judged whole, and {missing}: choose for each formula that is shown.")
+        super().__init__(f"All instances of a formula are submitted at once, but {missing}: choose for each.")
 
 
 class RequestReused(Refused):
-    title = "This page was sent before"
+    title = "This page was already submitted"
 
     def __init__(self) -> None:
         super().__init__(
-            "This page has sent another judgment before. Check your choice, and submit it again."
+            "This page has already submitted another judgment. Check your choice, and submit it again."
         )
 
 
 class JudgedElsewhere(Refused):
-    """The page did not show the judgment that stands: another tab, or another computer, has submitted one."""
+    """The page did not show the current judgment: it was submitted in another tab or on another computer."""
 
     title = "Judged in another window"
 

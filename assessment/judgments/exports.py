@@ -1,4 +1,4 @@
-"""Judgments as a spreadsheet reads them. A cell that a spreadsheet would take for a formula gets an apostrophe."""
+"""Judgments as CSV for spreadsheets. A cell that would run as a spreadsheet formula gets an apostrophe."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -14,14 +14,14 @@ COLUMNS = (
 
 
 class _Echo:
-    """A file that hands each line back, so that rows can be streamed."""
+    """A file that returns each line, so that rows can be streamed."""
 
     def write(self, line: str) -> str:
         return line
 
 
 def judgments_csv(judgments: Iterable[Judgment]) -> Iterator[str]:
-    """Lines of a CSV file, header first, with a byte order mark so that spreadsheets read it as UTF-8."""
+    """The lines of a CSV file. It starts with a byte order mark, so that spreadsheets read it as UTF-8."""
     writer = csv.writer(_Echo())
     yield "\ufeff"
     yield writer.writerow(COLUMNS)

@@ -1,4 +1,4 @@
-"""What a protocol says about judging, parsed once in a process, and the check of a choice against it."""
+"""The judging rules of a protocol, parsed once per process, and the check of a choice against them."""
 
 from functools import lru_cache
 
@@ -14,29 +14,29 @@ def _parsed(text: str, name: str) -> Protocol:
 
 
 def judging_rules(stored: StoredProtocol) -> JudgingRules:
-    """The judging rules of a stored protocol. A stored protocol is never edited, so its text is a safe key."""
+    """The judging rules of a stored protocol. Its text never changes, so it is a safe cache key."""
     return _parsed(stored.text, f"{stored.slug}.toml").judging
 
 
 def has_members(rules: JudgingRules) -> bool:
-    """Whether a unit is judged by its members, each with a choice of its own."""
+    """Whether a unit is judged by its members, each with its own choice."""
     return rules.layout == "formula-instances"
 
 
 def relevant_from(stored: StoredProtocol) -> int:
-    """The grade from which a stored protocol counts a unit as relevant."""
+    """The lowest grade that a stored protocol counts as relevant."""
     return _parsed(stored.text, f"{stored.slug}.toml").qrels.relevant_from
 
 
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:
-    """The grade or non-answer that a key names.
+    """The grade or non-answer with a key.
 
     Raises
     ------
     UnknownChoice
-        The protocol has no such choice; the message names those that it has.
+        The protocol has no such choice; the message lists its choices.
     CommentNeeded
-        The choice asks for a comment, and there is none.
+        The choice needs a comment, and there is none.
     """
     known = rules.choice(choice)
     if known is None:
@@ -47,11 +47,10 @@ def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | N
 
 
 def needs_comment(choice: Grade | NonAnswer) -> bool:
-    """Whether a choice asks for a comment."""
     return isinstance(choice, NonAnswer) and choice.needs_comment
 
 
 def label_of(rules: JudgingRules, key: str) -> str:
-    """The label of a choice; the key itself where the protocol has no such choice."""
+    """The label of a choice; the key itself if the protocol has no such choice."""
     choice = rules.choice(key)
     return choice.label if choice else key

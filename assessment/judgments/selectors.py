@@ -1,37 +1,58 @@
-"""Judgments that a person may read."""
+"""Judgments that a user may read."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
-from assessment.judgments.rules import label_of
+from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
+
+PAGE = 50
 
 
 class OwnJudgment(NamedTuple):
-    """An assessor's latest judgment of a task."""
+    """An assessor's judgment with the label of its choice."""
 
     judgment: Judgment
     label: str
 
 
-def _previous(task: Task, rules: JudgingRules) -> OwnJudgment | None:
-    """What the assessor last submitted for the task."""
+def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
+    """The assessor's latest judgment of a task."""
     judgment = task.judgments.order_by("pk").last()
     return None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
 
 
 def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
-    """What a person judged in a batch, the last first, each task once and as it now stands for them."""
+    """A user's judgments in a batch, newest first; of each document only the latest."""
     own = Judgment.objects.filter(batch=batch, assessor=user)
-    later = ~Q(replaced_by__assessor=user)
-    return own.filter(later).select_related("topic", "task").order_by("-pk")
+    is_latest = ~Q(replaced_by__assessor=user)
+    return own.filter(is_latest).select_related("topic", "task").order_by("-pk")
+
+
+@dataclass(frozen=True)
+class OwnJudgmentsPage:
+    """One page of an assessor's own judgments; `rows` is the page of the paginator."""
+
+    batch: Batch
+    rows: Page[Judgment]
+    judgments: list[OwnJudgment]
+
+
+def own_judgments_page(batch: Batch, user: User, number: str | None) -> OwnJudgmentsPage:
+    """One page of `own_judgments`, with the labels of the protocol."""
+    rows = Paginator(own_judgments(batch, user), PAGE).get_page(number)
+    rules = judging_rules(batch.pool.protocol)
+    judgments = [OwnJudgment(judgment, label_of(rules, judgment.choice)) for judgment in rows]
+    return OwnJudgmentsPage(batch, rows, judgments)
 
 
 def for_export(judgments: QuerySet[Judgment]) -> Iterable[Judgment]:
-    """Judgments with what an export says of each, read in chunks, in the order in which they were made."""
+    """Judgments with all that an export shows, read in chunks, oldest first."""
     related = judgments.select_related("batch", "track", "topic", "assessor").order_by("pk")
     return related.iterator(chunk_size=2000)

@@ -1,4 +1,4 @@
-"""Judgments: stored once, revised by appending."""
+"""Submit judgments. A submission is stored once; a revision is appended and keeps what it replaces."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.errors import BatchClosed, TopicWithdrawn
-from assessment.batches.locks import share
+from assessment.batches.locks import lock_for_judging
 from assessment.judgments.errors import JudgedElsewhere, MembersMissing, RequestReused
 from assessment.judgments.rules import check_choice, judging_rules, label_of
 from assessment.models import Batch, Judgment, Task, TopicAssignment
@@ -18,7 +18,7 @@ from assessment.tasks.members import members_to_judge
 
 @dataclass(frozen=True)
 class Submission:
-    """What one press of Submit says of one docno. `seen` are earlier sendings of the same page."""
+    """What a press of Submit states about one docno. `seen` are the ids of earlier tries of the same page."""
 
     choice: str
     comment: str
@@ -30,7 +30,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was chosen for one member of a unit; `shown` is the judgment of it that the page showed (0: none)."""
+    """A choice for one member of a unit. `shown` is the id of the member's judgment that the page showed (0: none)."""
 
     choice: str
     comment: str = ""
@@ -46,18 +46,18 @@ def submit(
     seconds: int | None = None,
     shown: int | None = None,
 ) -> Judgment:
-    """Store what the assessor chose; the same submission, sent twice, is stored once and answered alike.
+    """Store the assessor's choice. The same submission, sent twice, is stored once and gets the same answer.
 
-    A further submission for the locked_task is a revision that keeps its predecessor. `shown` is the id of the judgment
-    that the assessor saw when choosing (0: none); with it, nothing is revised that they had not seen.
-    A first submission is always kept: after the locked_task's time, after its topic was withdrawn, after the batch closed.
+    Another submission for the task is a revision; it keeps the judgment that it replaces. `shown` is the id of the
+    judgment that the page showed (0: none), so that an assessor never replaces a judgment that they have not seen.
+    A first submission is always kept: after the task's time ran out, its topic was withdrawn or the batch closed.
 
     Raises
     ------
     UnknownChoice, CommentNeeded, BatchClosed, TopicWithdrawn, JudgedElsewhere, RequestReused
     """
     submission = Submission(choice, comment.strip(), request_id, seconds, shown)
-    with _one_sending():
+    with _refusing_reused_ids():
         return _submit(task, {task.entry.docno: submission})[0]
 
 
@@ -69,10 +69,10 @@ def submit_members(
     seconds: int | None = None,
     sent: Collection[UUID] = (),
 ) -> list[Judgment]:
-    """Store what the assessor chose for each member of a unit, by docno: all of them, or none.
+    """Store the assessor's choice for each member of a unit, by docno: all of them, or none.
 
-    As `submit_judgment` for each; what has not changed is not stored again. `sent` are the numbers under which the
-    page was sent before: what was stored then, though the answer was lost, counts as seen.
+    Works as `submit` for each member; unchanged choices are not stored again. `sent` are the request ids of earlier
+    tries of the page: judgments stored by them count as seen, even if the page did not get the answer.
 
     Raises
     ------
@@ -86,34 +86,34 @@ def submit_members(
             answers[docno].choice,
             answers[docno].comment.strip(),
             uuid5(request_id, docno),
-            seconds if docno == wanted[0] else None,  # the time of the unit is counted once
+            seconds if docno == wanted[0] else None,  # the time of the unit counts once
             answers[docno].shown,
-            frozenset(uuid5(one, docno) for one in sent),
+            frozenset(uuid5(request, docno) for request in sent),
         )
         for docno in wanted
     }
-    with _one_sending():
+    with _refusing_reused_ids():
         return _submit(task, submissions)
 
 
 @contextmanager
-def _one_sending() -> Iterator[None]:
-    """A transaction in which a number that another locked_task has taken is a refusal."""
+def _refusing_reused_ids() -> Iterator[None]:
+    """A transaction that refuses a request id which another task has used."""
     try:
         with transaction.atomic():
             yield
     except IntegrityError as error:
-        # This locked_task's own submissions are looked up under its lock: it is another locked_task that has taken the number.
+        # The task's own submissions were looked up under its lock, so another task has used the id.
         if "judgment_request_unique" in str(error):
             raise RequestReused from None
         raise
 
 
 def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]:
-    batch = share(task.batch_id)
-    locked_task, mates = _lock_tasks(task)
+    batch = lock_for_judging(task.batch_id)
+    locked_task, tasks_of_seat = _lock_tasks(task)
     stored = [
-        _store(batch, task, locked_task, mates, docno, submission)
+        _store(batch, task, locked_task, tasks_of_seat, docno, submission)
         for docno, submission in submissions.items()
     ]
     if locked_task.status != Task.Status.SUBMITTED:
@@ -126,38 +126,39 @@ def _store(
     batch: Batch,
     task: Task,
     locked_task: Task,
-    mates: list[Task],
+    tasks_of_seat: list[Task],
     docno: str,
     submission: Submission,
 ) -> Judgment:
     sent_before = Judgment.objects.filter(request_id=submission.request_id).first()
     if sent_before is not None:
-        return _same_again(sent_before, locked_task, submission)
+        return _repeated(sent_before, locked_task, submission)
     rules = judging_rules(task.batch.pool.protocol)
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
-    judgments = Judgment.objects.filter(task__in=mates, docno=docno)
+    judgments = Judgment.objects.filter(task__in=tasks_of_seat, docno=docno)
     history = _History(locked_task, list(judgments.order_by("pk")))
-    seat = _seat_held(locked_task)
+    seat = _current_seat(locked_task)
     if history.own is not None:
         if docno != locked_task.entry.docno and _is_same(history.own, submission):
             return history.own
         _check_revision(batch, locked_task, history.own, submission, is_withdrawn=seat is None)
-    stands_aside = seat != locked_task.seat and history.is_of_others
-    replaces = history.own_unreplaced if stands_aside else history.standing
+    # Another assessor has taken over the topic and judged the document: their judgment stays current.
+    is_uncounted = seat != locked_task.seat and history.is_of_others
+    replaces = history.own_unreplaced if is_uncounted else history.current
     if replaces is not None and replaces.is_current:
         Judgment.objects.filter(pk=replaces.pk).update(is_current=False)
-    return _append(task, docno, choice, submission, replaces=replaces, is_current=not stands_aside)
+    return _append(task, docno, choice, submission, replaces=replaces, is_current=not is_uncounted)
 
 
 def _lock_tasks(task: Task) -> tuple[Task, list[Task]]:
-    """The locked_task, and all tasks of its entry from its seat, locked in the order of ids."""
+    """The task, and all tasks of its entry in its seat, locked in the order of their ids."""
     tasks = Task.objects.filter(batch=task.batch_id, entry=task.entry_id)
     locked = list(tasks.select_for_update(no_key=True).order_by("pk"))
-    locked_task = next(one for one in locked if one.pk == task.pk)
-    return locked_task, [mate for mate in locked if mate.seat == locked_task.seat]
+    locked_task = next(each for each in locked if each.pk == task.pk)
+    return locked_task, [each for each in locked if each.seat == locked_task.seat]
 
 
-def _same_again(sent: Judgment, locked_task: Task, submission: Submission) -> Judgment:
+def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judgment:
     if sent.task_id != locked_task.pk or not _is_same(sent, submission):
         raise RequestReused
     return sent
@@ -167,26 +168,27 @@ def _is_same(judgment: Judgment, submission: Submission) -> bool:
     return (judgment.choice, judgment.comment) == (submission.choice, submission.comment)
 
 
-def _seat_held(locked_task: Task) -> int | None:
-    """The seat from which the assessor judges the locked_task's topic now; None if the topic was withdrawn from them."""
-    given = TopicAssignment.objects.filter(
+def _current_seat(locked_task: Task) -> int | None:
+    """The seat in which the assessor now judges the task's topic; None if the topic was withdrawn from them."""
+    assignments = TopicAssignment.objects.filter(
         batch=locked_task.batch_id, assessor=locked_task.assessor_id, is_withdrawn=False
     )
-    return given.filter(topic__pool_entries=locked_task.entry_id).values_list("seat", flat=True).first()
+    topics = assignments.filter(topic__pool_entries=locked_task.entry_id)
+    return topics.values_list("seat", flat=True).first()
 
 
 class _History:
-    """What was judged of a docno of the locked_task's entry from its seat before.
+    """The earlier judgments of a docno of the task's entry in the task's seat.
 
-    There is somebody else's only where a topic changed hands while a locked_task of it was open. Who has the seat then
-    replaces what stood; what the other still submits is kept beside it, not in place of it.
+    There are judgments of two assessors only if the topic changed hands while a task was open. The assessor who has
+    the seat now replaces the current judgment; what the other one still submits is kept, but does not count.
     """
 
     def __init__(self, locked_task: Task, judgments: list[Judgment]) -> None:
-        self.own = next((one for one in reversed(judgments) if one.task_id == locked_task.pk), None)
-        self.standing = next((one for one in judgments if one.is_current), None)
-        self.is_of_others = self.standing is not None and self.standing.task_id != locked_task.pk
-        replaced = {one.replaces_id for one in judgments}
+        self.own = next((each for each in reversed(judgments) if each.task_id == locked_task.pk), None)
+        self.current = next((each for each in judgments if each.is_current), None)
+        self.is_of_others = self.current is not None and self.current.task_id != locked_task.pk
+        replaced = {each.replaces_id for each in judgments}
         self.own_unreplaced = None if self.own is None or self.own.pk in replaced else self.own
 
 

@@ -1,4 +1,4 @@
-"""Addresses of judgments."""
+"""URLs of judgments."""
 
 from django.urls import path
 

@@ -9,11 +9,11 @@ from tracks.models import Topic
 
 
 class TopicAssignment(models.Model):
-    """A topic of a batch given to an assessor. Withdrawn rather than deleted: what was judged stays judged.
+    """A topic of a batch assigned to an assessor. It is withdrawn, never deleted: judgments keep their assignment.
 
-    `seat` numbers the times that a topic is judged in the batch. Who takes over a withdrawn topic takes its seat,
-    and judges what is not judged from it yet. `cursor` is a hint where the next entry stands: nothing is lost if
-    it is wrong, only time.
+    If several assessors judge a topic in the batch, each has a `seat`, numbered from 1. An assessor who takes over a
+    withdrawn topic takes its seat and judges its remaining entries. `cursor` is a hint to the position of the next
+    entry; a wrong one costs time only.
     """
 
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="topic_assignments")

@@ -1,4 +1,4 @@
-"""Batches of a pool's topics given to assessors, the tasks they take, and the judgments they make."""
+"""Batches."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -10,7 +10,7 @@ from pooling.models import Pool
 
 
 class Batch(models.Model):
-    """A round of judging on one pool. Which assessor has which topic stands in its `TopicAssignment`s."""
+    """A round of judging on one pool. Its `TopicAssignment`s assign topics to assessors."""
 
     class Kind(models.TextChoices):
         TRAINING = "training", "training"

@@ -11,10 +11,11 @@ from tracks.models import Topic, Track
 
 
 class Judgment(models.Model):
-    """What an assessor chose for a document of a topic. Appended, never changed: a revision names what it replaces.
+    """An assessor's choice for a document of a topic. Appended, never changed: a revision is a new judgment.
 
-    Keyed by topic and docno, so that nothing depends on the pool's order. `grade` is empty for a non-answer. Of what
-    was judged from one seat, one judgment is current. The database refuses to change or delete a judgment.
+    The key is topic and docno, so nothing depends on the pool's order. `grade` is empty for a non-answer. Of the
+    judgments of a document in one seat, one is current; only current judgments count. The database refuses to change
+    or delete a judgment.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -10,9 +10,9 @@ from pooling.models import Pool, PoolEntry
 
 
 class Task(models.Model):
-    """One entry taken by one assessor: a task. At most one per batch, entry and assessor; expiry only reopens it.
+    """An entry that an assessor has taken. There is at most one task per batch, entry and assessor.
 
-    An assessor holds one open task of a batch at a time, in however many windows.
+    An assessor has one open task of a batch at a time, in all windows together. Expiry returns the entry to the queue.
     """
 
     class Status(models.TextChoices):

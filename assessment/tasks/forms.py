@@ -1,9 +1,9 @@
-"""The form of the judging page, and those of the admin."""
+"""The forms of the judging page: for one choice, and for a choice for each member of a unit."""
 
 import re
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django import forms
 
@@ -11,7 +11,6 @@ from assay.protocols.schema import JudgingRules
 from assessment.judgments import services as judgment_services
 from assessment.judgments.errors import CommentNeeded, UnknownChoice
 from assessment.judgments.rules import check_choice
-from assessment.judgments.selectors import OwnJudgment
 from pooling.models import PoolMember
 
 IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -19,7 +18,7 @@ MOST_SECONDS = 7 * 24 * 3600
 
 
 class JudgmentForm(forms.Form):
-    """A choice with its comment. `request_id` names this sending, `shown` the judgment that the page showed."""
+    """A choice with its comment. `request_id` identifies the submission, `shown` the judgment that the page showed."""
 
     choice = forms.CharField(
         max_length=50, error_messages={"required": "Choose a grade, or one of the other answers."}
@@ -34,7 +33,7 @@ class JudgmentForm(forms.Form):
         self.rules = rules
 
     def clean_seconds(self) -> int | None:
-        """A time that cannot be read is no reason to refuse a judgment."""
+        """An unreadable time is no reason to refuse a judgment."""
         text = self.cleaned_data["seconds"]
         return min(int(text), MOST_SECONDS) if text.isdecimal() and len(text) < 12 else None
 
@@ -59,7 +58,7 @@ class MembersForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.rules, self.members = rules, members
         for place, member in enumerate(members, 1):
-            missing = f"Choose a grade for formula {place}, or one of the other answers."
+            missing = f"Choose a grade for instance {place}, or one of the other answers."
             self.fields[f"choice-{member.pk}"] = forms.CharField(
                 max_length=50, error_messages={"required": missing}
             )
@@ -69,9 +68,8 @@ class MembersForm(forms.Form):
     clean_seconds = JudgmentForm.clean_seconds
 
     def clean_sent(self) -> list[UUID]:
-        """Numbers that cannot be read were not ours."""
-        words = self.cleaned_data["sent"].split(",")
-        return [UUID(word) for word in words if IS_UUID.fullmatch(word)]
+        """Ignore what is not a UUID: the page did not send it."""
+        return [UUID(text) for text in self.cleaned_data["sent"].split(",") if IS_UUID.fullmatch(text)]
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = self.cleaned_data
@@ -85,8 +83,8 @@ class MembersForm(forms.Form):
         return data
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """The arguments of the service, the task apart."""
+    def submission(self) -> dict[str, Any]:
+        """The arguments of `submit_members`, except the task."""
         data = self.cleaned_data
         answers = {
             member.docno: judgment_services.Answer(
@@ -95,12 +93,3 @@ class MembersForm(forms.Form):
             for member in self.members
         }
         return {name: data[name] for name in ("request_id", "seconds", "sent")} | {"answers": answers}
-
-
-def first_answer(previous: OwnJudgment | None) -> dict[str, Any]:
-    """What the page holds before the assessor touches it: their last judgment, and a number for the next sending."""
-    fresh: dict[str, Any] = {"request_id": uuid4(), "shown": 0}
-    if previous is None:
-        return fresh
-    judgment = previous.judgment
-    return fresh | {"choice": judgment.choice, "comment": judgment.comment, "shown": judgment.pk}

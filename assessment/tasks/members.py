@@ -1,12 +1,13 @@
-"""The members of a unit as an assessor judges them: each where it stands, with the choice that stands."""
+"""The members of a unit on the judging page: each in its post, with the assessor's current choice."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
 from assay.html import highlight
-from assessment.judgments.elsewhere import judged_elsewhere
+from assessment.judgments.other_batches import judged_in_other_batches
 from assessment.models import Judgment, Task
 from corpus.models import Collection, Document
 from corpus.threads.selectors import address, resolve_links
@@ -15,7 +16,7 @@ from pooling.pools.entries import excerpt, latex_of
 
 
 class ShownMember(NamedTuple):
-    """A member on the judging page. `body` is its post with the formula marked; empty where it is judged alone."""
+    """A member on the judging page. `body` is its post with the formula marked; empty if the post is not shown."""
 
     key: str
     docno: str
@@ -30,28 +31,28 @@ class ShownMember(NamedTuple):
 
 
 def members_of(task: Task) -> QuerySet[PoolMember]:
-    """The members of a task's unit that are shown, in their order."""
+    """The shown members of a task's unit, in order."""
     return PoolMember.objects.filter(entry=task.entry_id, position__gt=0).order_by("position")
 
 
 def members_to_judge(task: Task) -> list[PoolMember]:
-    """Those of them that the assessor is asked for: not what counts in the batch because another one has judged it.
+    """The members that the assessor judges: those that other batches have not judged.
 
-    What they have judged here stays theirs to change.
+    The assessor can still change what they have judged in this task.
     """
     members = list(members_of(task).select_related("document__collection"))
     docnos = [member.docno for member in members]
     own = set(Judgment.objects.filter(task=task.pk, docno__in=docnos).values_list("docno", flat=True))
-    settled = judged_elsewhere(task, docnos) - own
+    settled = judged_in_other_batches(task, docnos) - own
     return [member for member in members if member.docno not in settled]
 
 
 def shown_members(task: Task, *, in_context: bool) -> list[ShownMember]:
-    """The members to judge as the page shows them: in their posts, or alone."""
+    """The members to judge, as the page shows them: with their posts, or without."""
     members = members_to_judge(task)
     collection = task.batch.pool.track.collection
     latex = latex_of(collection, [member.docno for member in members])
-    own = {one.docno: one for one in task.judgments.order_by("pk")}  # the last one of each stays
+    own = {judgment.docno: judgment for judgment in task.judgments.order_by("pk")}  # the latest of each
     return [_shown(member, collection, latex, own.get(member.docno), in_context) for member in members]
 
 
@@ -80,7 +81,7 @@ def _shown(
 
 
 def marked_body(document: Document | None, formula: str) -> SafeString:
-    """A post with one formula marked; its links lead to threads that exist, and nowhere else."""
+    """A post with one formula marked. Its links lead to threads of the collection only."""
     if document is None:
         return mark_safe("")
     (body,) = resolve_links([document.body], [document.collection])
@@ -88,14 +89,14 @@ def marked_body(document: Document | None, formula: str) -> SafeString:
 
 
 def shown_formula(task: Task, *, in_context: bool) -> ShownMember:
-    """A formula that is a unit by itself: as a member, in its post or alone."""
+    """A unit that is a single formula, shown as a member: with its post, or without."""
     entry, collection = task.entry, task.batch.pool.track.collection
-    alone = PoolMember(docno=entry.docno, document=entry.document, entry=entry)
-    return _shown(alone, collection, latex_of(collection, [entry.docno]), None, in_context)
+    member = PoolMember(docno=entry.docno, document=entry.document, entry=entry)
+    return _shown(member, collection, latex_of(collection, [entry.docno]), None, in_context)
 
 
-def filled_in(members: list[ShownMember], entered: dict[str, Any]) -> list[ShownMember]:
-    """The members with what was entered and is not stored."""
+def filled_in(members: list[ShownMember], entered: Mapping[str, Any]) -> list[ShownMember]:
+    """The members with the entered choices and comments that are not stored."""
     return [
         member._replace(
             choice=str(entered.get(f"choice-{member.key}", member.choice)),

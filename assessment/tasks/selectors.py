@@ -1,27 +1,29 @@
-"""What an assessor reads: their batches, tasks and judgments. Nothing here tells of runs, ranks or other assessors."""
+"""Batches and tasks for assessors. Nothing here shows runs, ranks or other assessors."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from django.db.models import Count, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
-from assessment.judgments.elsewhere import counting_batches, settled_entries
+from assessment.judgments.other_batches import counting_batches, settled_entries
 from assessment.judgments.rules import has_members, judging_rules
-from assessment.judgments.selectors import _previous
+from assessment.judgments.selectors import OwnJudgment, latest_judgment
 from assessment.models import Batch, Judgment, Task, TopicAssignment
-from assessment.tasks.members import shown_formula, shown_members
+from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Document
-from corpus.threads.selectors import address, render_document
+from corpus.threads.selectors import RenderedText, address, render_document
 from pooling.models import PoolEntry
-from tracks.models import Topic, Track
+from tracks.models import StoredProtocol, Topic, Track
 from tracks.topics.selectors import render_topic
 
 
 class TopicProgress(NamedTuple):
-    """How far an assessor is in a topic, in entries: `total` leaves out what others have judged in their place."""
+    """An assessor's progress in a topic, in entries. `total` excludes what others have judged in their place."""
 
     topic: Topic
     judged: int
@@ -34,7 +36,7 @@ class TopicProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class DeskBatch:
-    """A batch as one assessor has it before them."""
+    """A batch on an assessor's desk."""
 
     batch: Batch
     topics: list[TopicProgress]
@@ -54,14 +56,14 @@ class DeskBatch:
 
 
 def batches_of(user: User) -> QuerySet[Batch]:
-    """Batches in which a person judges or has judged; a draft is not theirs yet."""
-    given = TopicAssignment.objects.filter(assessor=user).values("batch")
-    batches = Batch.objects.exclude(status=Batch.Status.DRAFT).filter(pk__in=given)
+    """The batches in which a user judges or has judged, without drafts."""
+    assigned = TopicAssignment.objects.filter(assessor=user).values("batch")
+    batches = Batch.objects.exclude(status=Batch.Status.DRAFT).filter(pk__in=assigned)
     return batches.select_related("pool__track", "pool__protocol")
 
 
 def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
-    """The batches that are open for a person, newest first."""
+    """The open batches of a user, newest first."""
     batches = batches_of(user).filter(status=Batch.Status.OPEN)
     if track is not None:
         batches = batches.filter(pool__track=track)
@@ -69,63 +71,65 @@ def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
 
 
 def closed_batches(user: User) -> QuerySet[Batch]:
-    """The closed batches in which a person has judged."""
+    """The closed batches of a user."""
     return batches_of(user).filter(status=Batch.Status.CLOSED)
 
 
 def desk_batch(batch: Batch, user: User) -> DeskBatch:
-    """One batch as the person has it, in five queries."""
+    """A batch with the user's progress and open task, in five queries."""
     held = Task.objects.filter(batch=batch, assessor=user, status=Task.Status.ACCEPTED)
     return DeskBatch(batch, progress(batch, user), held.select_related("entry__topic").first())
 
 
 def progress(batch: Batch, user: User) -> list[TopicProgress]:
-    """How far the person is in each of their topics of a batch, by topic code."""
-    given = list(
+    """The user's progress in each of their topics of a batch, by topic code."""
+    assignments = list(
         TopicAssignment.objects.filter(batch=batch, assessor=user, is_withdrawn=False)
         .select_related("topic")
         .order_by("topic__code")
     )
-    topics = [one.topic_id for one in given]
+    topics = [assignment.topic_id for assignment in assignments]
     entries = PoolEntry.objects.filter(pool=batch.pool_id, topic__in=topics).order_by()
     totals = dict(entries.values_list("topic").annotate(n=Count("topic")))
-    mine = Judgment.objects.filter(batch=batch, topic__in=topics, assessor=user, is_current=True).order_by()
-    judged = dict(mine.values_list("topic").annotate(n=Count("task", distinct=True)))
-    by_others = _judged_by_predecessors(batch, given) + _judged_elsewhere(batch, given)
+    own = Judgment.objects.filter(batch=batch, topic__in=topics, assessor=user, is_current=True).order_by()
+    judged = dict(own.values_list("topic").annotate(n=Count("task", distinct=True)))
+    by_others = _judged_by_predecessors(batch, assignments) + _settled_counts(batch, assignments)
     return [
         TopicProgress(
-            one.topic,
-            judged.get(one.topic_id, 0),
-            totals.get(one.topic_id, 0) - by_others[one.topic_id],
+            assignment.topic,
+            judged.get(assignment.topic_id, 0),
+            totals.get(assignment.topic_id, 0) - by_others[assignment.topic_id],
         )
-        for one in given
+        for assignment in assignments
     ]
 
 
-def _judged_elsewhere(batch: Batch, given: list[TopicAssignment]) -> Counter[int]:
-    """How many entries of each topic other batches have settled. One query where no other batch counts."""
-    if not given or not counting_batches(batch).exists():
+def _settled_counts(batch: Batch, assignments: list[TopicAssignment]) -> Counter[int]:
+    """The number of entries of each topic that other batches have settled. One query if no other batch counts."""
+    if not assignments or not counting_batches(batch).exists():
         return Counter()
-    settled = settled_entries([one.pk for one in given])
-    return Counter({one.topic_id: len(settled[one.pk]) for one in given})
+    settled = settled_entries([assignment.pk for assignment in assignments])
+    return Counter({assignment.topic_id: len(settled[assignment.pk]) for assignment in assignments})
 
 
-def _judged_by_predecessors(batch: Batch, given: list[TopicAssignment]) -> Counter[int]:
-    """How many entries of each topic stand judged by those who had the seat before."""
-    seats = {(one.topic_id, one.seat) for one in given}
+def _judged_by_predecessors(batch: Batch, assignments: list[TopicAssignment]) -> Counter[int]:
+    """The number of entries of each topic judged by those who had the seat before."""
+    seats = {(assignment.topic_id, assignment.seat) for assignment in assignments}
     withdrawn = TopicAssignment.objects.filter(batch=batch, is_withdrawn=True)
-    withdrawn = withdrawn.filter(topic__in=[one.topic_id for one in given])
     counts: Counter[int] = Counter()
-    for one in withdrawn:
-        if (one.topic_id, one.seat) in seats:
-            theirs = Judgment.objects.filter(batch=batch, topic=one.topic_id, assessor=one.assessor_id)
-            theirs = theirs.filter(is_current=True, task__seat=one.seat)
-            counts[one.topic_id] += theirs.values("task").distinct().count()
+    for former in withdrawn.filter(topic__in=[assignment.topic_id for assignment in assignments]):
+        if (former.topic_id, former.seat) in seats:
+            judgments = Judgment.objects.filter(
+                batch=batch, topic=former.topic_id, assessor=former.assessor_id, is_current=True
+            )
+            counts[former.topic_id] += (
+                judgments.filter(task__seat=former.seat).values("task").distinct().count()
+            )
     return counts
 
 
 def tasks_of(user: User) -> QuerySet[Task]:
-    """The tasks that a person has taken, with all that their page shows."""
+    """The tasks that a user has taken, with what the judging page needs."""
     return Task.objects.filter(assessor=user).select_related(
         "entry__topic",
         "entry__document__collection",
@@ -136,7 +140,7 @@ def tasks_of(user: User) -> QuerySet[Task]:
 
 
 class Choice(NamedTuple):
-    """A choice as the page offers it."""
+    """A choice on the judging page; `value` is None for a non-answer."""
 
     key: str
     label: str
@@ -147,70 +151,120 @@ class Choice(NamedTuple):
 
 
 def choices(rules: JudgingRules) -> list[Choice]:
-    """The protocol's choices: grades first, then what is not a grade."""
+    """The protocol's choices: grades first, then non-answers."""
     grades = [
-        Choice(one.key, one.label, one.definition, one.shortcut, one.value, False) for one in rules.grades
+        Choice(grade.key, grade.label, grade.definition, grade.shortcut, grade.value, False)
+        for grade in rules.grades
     ]
     others = [
-        Choice(one.key, one.label, one.definition, one.shortcut, None, one.needs_comment)
-        for one in rules.non_answers
+        Choice(choice.key, choice.label, choice.definition, choice.shortcut, None, choice.needs_comment)
+        for choice in rules.non_answers
     ]
     return grades + others
 
 
-def task_page(task: Task, user: User) -> dict[str, Any]:
-    """What the judging page shows of a task to the person who took it."""
+def choices_of(protocol: StoredProtocol) -> list[Choice]:
+    """The choices of a stored protocol."""
+    return choices(judging_rules(protocol))
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """The judging page of a task.
+
+    `answer` has the values of the form's fields, `previous` the assessor's judgment of this task, `last` their latest
+    judgment of another one. `lock_reason` states why the judgment cannot be changed; empty while it can.
+    """
+
+    task: Task
+    batch: Batch
+    topic: Topic
+    rendered_topic: RenderedText
+    topic_thread: str
+    document: RenderedText | None
+    document_thread: str
+    docno: str
+    layout: str
+    formula: ShownMember | None
+    members: list[ShownMember]
+    choices: list[Choice]
+    answer: dict[str, Any]
+    previous: OwnJudgment | None
+    last: Judgment | None
+    lock_reason: str
+    topic_progress: TopicProgress | None
+    judged: int
+    total: int
+
+
+def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage:
+    """The judging page for the assessor who took the task; `entered` are values of its form that are not stored."""
     rules = judging_rules(task.batch.pool.protocol)
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
     topics = progress(task.batch, user)
-    return {
-        "task": task,
-        "batch": task.batch,
-        "topic": topic,
-        "shown_topic": render_topic(
-            topic, [one for one in (track.collection, track.topic_collection) if one]
-        ),
-        "document": None if document is None else render_document(document),
-        "document_thread": _document_thread(document) if rules.in_context else "",
-        "docno": task.entry.docno,
-        "layout": rules.layout,
-        "formula": shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
-        "members": shown_members(task, in_context=rules.in_context) if has_members(rules) else [],
-        "choices": choices(rules),
-        "previous": _previous(task, rules),
-        "topic_progress": next((one for one in topics if one.topic.pk == topic.pk), None),
-        "judged": sum(one.judged for one in topics),
-        "total": sum(one.total for one in topics),
-        "topic_thread": _topic_thread(track, topic),
-        "settled": _settled(task, is_with_them=any(one.topic.pk == topic.pk for one in topics)),
-        "last": _last_other(task),
-    }
+    own_topic = next((each for each in topics if each.topic.pk == topic.pk), None)
+    collections = [each for each in (track.collection, track.topic_collection) if each]
+    previous = latest_judgment(task, rules)
+    members = shown_members(task, in_context=rules.in_context) if has_members(rules) else []
+    return TaskPage(
+        task=task,
+        batch=task.batch,
+        topic=topic,
+        rendered_topic=render_topic(topic, collections),
+        topic_thread=_topic_thread(track, topic),
+        document=None if document is None else render_document(document),
+        document_thread=_document_thread(document) if rules.in_context else "",
+        docno=task.entry.docno,
+        layout=rules.layout,
+        formula=shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
+        members=filled_in(members, entered),
+        choices=choices(rules),
+        answer=_first_answer(previous) | dict(entered),
+        previous=previous,
+        last=_last_other(task),
+        lock_reason=_lock_reason(task, has_topic=own_topic is not None),
+        topic_progress=own_topic,
+        judged=sum(each.judged for each in topics),
+        total=sum(each.total for each in topics),
+    )
 
 
-def _settled(task: Task, *, is_with_them: bool) -> str:
-    """Why a judgment that stands cannot be changed any more; empty while it can, or while there is none."""
+def _first_answer(previous: OwnJudgment | None) -> dict[str, Any]:
+    """The values of the form before the assessor changes them: their latest judgment, and a new request id."""
+    empty: dict[str, Any] = {"request_id": uuid4(), "shown": 0}
+    if previous is None:
+        return empty
+    judgment = previous.judgment
+    return empty | {"choice": judgment.choice, "comment": judgment.comment, "shown": judgment.pk}
+
+
+def _lock_reason(task: Task, *, has_topic: bool) -> str:
     if task.status != Task.Status.SUBMITTED:
         return ""
     if task.batch.status != Batch.Status.OPEN:
-        return "The batch is closed: it stands."
-    return "" if is_with_them else f"Topic {task.entry.topic} is no longer with you: it stands."
+        return "The batch is closed, so you cannot change it."
+    return (
+        ""
+        if has_topic
+        else f"Topic {task.entry.topic} is no longer assigned to you, so you cannot change it."
+    )
 
 
 def _last_other(task: Task) -> Judgment | None:
-    """The assessor's last judgment of another task in the batch."""
+    """The assessor's latest judgment of another task in the batch."""
     own = Judgment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
     return own.exclude(task=task).select_related("task").order_by("-pk").first()
 
 
 def _document_thread(document: Document | None) -> str:
-    """Where the document's thread can be read; empty where it stands alone or is not loaded."""
+    """The URL of the document's thread; empty if it is in no thread or not loaded."""
     if document is None or document.kind == Document.Kind.DOCUMENT:
         return ""
     return address(document.collection, document.thread, document.docno)
 
 
 def _topic_thread(track: Track, topic: Topic) -> str:
-    """Where the topic's own thread can be read; empty if it has none."""
+    """The URL of the topic's own thread; empty if it has none."""
     if not topic.thread or track.topic_collection is None:
         return ""
     return address(track.topic_collection, topic.thread, topic.thread)

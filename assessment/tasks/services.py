@@ -1,4 +1,4 @@
-"""Tasks: taken, resumed, and returned to the queue when their time has run out."""
+"""Give out tasks, resume them, and return them to the queue when their time has run out."""
 
 from datetime import timedelta
 from typing import NamedTuple
@@ -11,28 +11,29 @@ from django.utils import timezone
 from accounts.models import User
 from assessment.assignments.errors import NotAnAssessor
 from assessment.batches.errors import BatchNotOpen
-from assessment.batches.locks import share
-from assessment.judgments.elsewhere import COUNTING, counting_batches, settled_entries
+from assessment.batches.locks import lock_for_judging
+from assessment.judgments.other_batches import COUNTING, counting_batches, settled_entries
 from assessment.models import Batch, Task, TopicAssignment
-from assessment.tasks import next_entry
+from assessment.tasks import move_to_front
 from pooling.models import Pool, PoolEntry
 from tracks.models import Assessor
 
 EXPIRED_AT_ONCE = 500
-AT_THE_END = 2**31 - 1  # of a topic: its cursor, where other batches have settled what is left
+AT_THE_END = 2**31 - 1  # the cursor of a topic whose remaining entries other batches have settled
 
 
 @transaction.atomic
 def accept_next(*, batch: Batch, assessor: User) -> Task | None:
-    """The assessor's open task of the batch, or their next entry by topic and position; None when all is judged.
+    """The assessor's open task in the batch, or a task for their next entry; None if everything is judged.
 
-    A fixed number of index look-ups for each of the assessor's topics, however many entries are open or judged.
+    Entries come by topic and position. The number of index lookups per topic is fixed, however many entries are open
+    or judged.
 
     Raises
     ------
     BatchNotOpen, NotAnAssessor
     """
-    shared = share(batch.pk)
+    shared = lock_for_judging(batch.pk)
     if shared.status != Batch.Status.OPEN:
         raise BatchNotOpen(shared)
     if not _hold_assessor(shared, assessor):
@@ -47,14 +48,14 @@ def accept_next(*, batch: Batch, assessor: User) -> Task | None:
 
 
 def _hold_assessor(batch: Batch, assessor: User) -> bool:
-    """Lock the assessor's place in the track: their windows take tasks one after another. False: they have none."""
+    """Lock the assessor's row in the track, so that two windows take tasks in turn. False if there is no row."""
     track = Pool.objects.filter(pk=batch.pool_id).values("track")
-    places = Assessor.objects.filter(user=assessor, track=Subquery(track))
-    return places.select_for_update(no_key=True).first() is not None
+    rows = Assessor.objects.filter(user=assessor, track=Subquery(track))
+    return rows.select_for_update(no_key=True).first() is not None
 
 
 def _resume(batch: Batch, assessor: User) -> Task | None:
-    """The task that the assessor holds, its time renewed if it had run out."""
+    """The assessor's open task; if its time has run out, it gets new time."""
     tasks = Task.objects.filter(batch=batch, assessor=assessor, status=Task.Status.ACCEPTED)
     task = tasks.select_for_update(no_key=True).first()
     now = timezone.now()
@@ -65,9 +66,9 @@ def _resume(batch: Batch, assessor: User) -> Task | None:
 
 
 class _Place(NamedTuple):
-    """Where a task is taken from. `position` -1 leaves the topic's cursor at the start."""
+    """The entry for a new task. With `position` -1 the topic's cursor stays at the start."""
 
-    given_id: int
+    assignment_id: int
     topic_id: int
     seat: int
     cursor: int
@@ -76,42 +77,43 @@ class _Place(NamedTuple):
 
 
 def _next_place(batch: Batch, assessor: User, *, anywhere: bool = False) -> _Place | None:
-    """The next entry that the assessor has still to judge: behind each topic's cursor, or anywhere.
+    """The next entry that the assessor must judge: after each topic's cursor, or anywhere.
 
-    The second look costs an index look-up an entry, and is taken when the cursors are at the end: it finds what
-    stands before them because a pool grew or its order changed. Where other batches count, or judgments decide the
-    order, the topic in hand is read whole.
+    Looking anywhere costs an index lookup per entry. It happens when the cursors are at the end, and finds entries
+    before them, because a pool grew or its order changed. If other batches count, or judgments decide the order, all
+    entries of the current topic are read.
     """
     is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
     has_others = counting_batches(batch).exists()
-    passed: list[int] = []
-    while (place := _first_place(batch, assessor, passed, anywhere=anywhere or is_moving)) is not None:
+    exhausted: list[int] = []
+    while (place := _first_place(batch, assessor, exhausted, anywhere=anywhere or is_moving)) is not None:
         if not has_others and not is_moving:
             return place
         chosen = _chosen(batch, assessor, place, is_moving=is_moving)
         if chosen is not None:
             return chosen
-        passed.append(place.given_id)
-        TopicAssignment.objects.filter(pk=place.given_id).update(cursor=AT_THE_END)
+        exhausted.append(place.assignment_id)
+        TopicAssignment.objects.filter(pk=place.assignment_id).update(cursor=AT_THE_END)
     return None
 
 
-def _first_place(batch: Batch, assessor: User, passed: list[int], *, anywhere: bool) -> _Place | None:
-    """The first entry by topic and position that is not taken in this batch."""
+def _first_place(batch: Batch, assessor: User, exhausted: list[int], *, anywhere: bool) -> _Place | None:
+    """The first entry, by topic and position, that is not taken in this batch."""
     entries = _open_entries(batch, assessor, seat=OuterRef(OuterRef("seat"))).filter(topic=OuterRef("topic"))
     if not anywhere:
         entries = entries.filter(position__gte=OuterRef("cursor"))
     first = entries.order_by("position").values("pk")[:1]
-    given = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
-    given = given.exclude(pk__in=passed).annotate(next_entry=Subquery(first)).filter(next_entry__isnull=False)
-    found = given.order_by("topic__code").values_list("pk", "topic", "seat", "cursor", "next_entry").first()
-    if found is None:
+    assignments = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
+    assignments = assignments.exclude(pk__in=exhausted).annotate(next_entry=Subquery(first))
+    rows = assignments.filter(next_entry__isnull=False).order_by("topic__code")
+    row = rows.values_list("pk", "topic", "seat", "cursor", "next_entry").first()
+    if row is None:
         return None
-    return _Place(*found, PoolEntry.objects.values_list("position", flat=True).get(pk=found[-1]))
+    return _Place(*row, PoolEntry.objects.values_list("position", flat=True).get(pk=row[-1]))
 
 
 def _open_entries(batch: Batch, assessor: User, *, seat: int | OuterRef) -> QuerySet[PoolEntry]:
-    """The entries of the batch's pool that nobody has judged here from a seat, and that the assessor does not hold."""
+    """The pool's entries that nobody has judged in the batch in a seat, and for which the assessor has no task."""
     in_seat = Q(status=Task.Status.SUBMITTED, seat=seat)
     own = Q(assessor=assessor) & ~Q(status=Task.Status.EXPIRED)
     taken = Task.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
@@ -119,22 +121,22 @@ def _open_entries(batch: Batch, assessor: User, *, seat: int | OuterRef) -> Quer
 
 
 def _chosen(batch: Batch, assessor: User, place: _Place, *, is_moving: bool) -> _Place | None:
-    """The entry of the place's topic to judge next, none that other batches have settled; None if none is left."""
-    settled = settled_entries([place.given_id])[place.given_id] if batch.kind in COUNTING else set()
+    """The next entry of the place's topic that other batches have not settled; None if there is none."""
+    settled = settled_entries([place.assignment_id])[place.assignment_id] if batch.kind in COUNTING else set()
     entries = _open_entries(batch, assessor, seat=place.seat).filter(topic=place.topic_id)
     rows = entries.order_by("position").values_list("pk", "position")
     left = {pk: position for pk, position in rows if pk not in settled}
     if not left:
         return None
     if is_moving:
-        entry_id = next_entry.next_entry(batch, place.topic_id, place.seat, is_open=set(left))
+        entry_id = move_to_front.next_entry(batch, place.topic_id, place.seat, is_open=set(left))
         return None if entry_id is None else place._replace(entry_id=entry_id, position=-1)
     entry_id = next((pk for pk, position in left.items() if position >= place.cursor), next(iter(left)))
     return place._replace(entry_id=entry_id, position=left[entry_id])
 
 
 def _take(batch: Batch, assessor: User, place: _Place) -> Task | None:
-    """Make the entry the assessor's open task; None if a late submission of it came in between."""
+    """Create or reopen the assessor's task for the entry; None if a late submission came first."""
     now = timezone.now()
     tasks = Task.objects.select_for_update(no_key=True)
     task = tasks.filter(batch=batch, entry=place.entry_id, assessor=assessor).first()
@@ -146,12 +148,12 @@ def _take(batch: Batch, assessor: User, place: _Place) -> Task | None:
     task.order = batch.pool.order
     task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
     task.save()
-    TopicAssignment.objects.filter(pk=place.given_id).update(cursor=place.position + 1)
+    TopicAssignment.objects.filter(pk=place.assignment_id).update(cursor=place.position + 1)
     return task
 
 
 def expire() -> int:
-    """Return the tasks whose time has run out to their queues. What is submitted of them later is kept all the same."""
+    """Return tasks whose time has run out to their queues. Later submissions for them are still kept."""
     total = 0
     while n := _expire_some():
         total += n
@@ -160,12 +162,12 @@ def expire() -> int:
 
 @transaction.atomic
 def _expire_some() -> int:
-    """Expire one chunk, in the order of ids; tasks that are being submitted at this moment are left alone."""
+    """Expire one chunk in the order of ids, without tasks that are being submitted at this moment."""
     overdue = Task.objects.filter(status=Task.Status.ACCEPTED, expires_at__lte=timezone.now())
     locked = overdue.select_for_update(skip_locked=True, of=("self",), no_key=True)
     tasks = list(locked.select_related("entry").order_by("pk")[:EXPIRED_AT_ONCE])
     Task.objects.filter(pk__in=[task.pk for task in tasks]).update(status=Task.Status.EXPIRED)
     for task in tasks:
-        given = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
-        given.filter(topic=task.entry.topic_id).update(cursor=Least(F("cursor"), task.entry.position))
+        assignments = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
+        assignments.filter(topic=task.entry.topic_id).update(cursor=Least(F("cursor"), task.entry.position))
     return len(tasks)

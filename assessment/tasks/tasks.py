@@ -1,4 +1,4 @@
-"""Celery's doors to the judging room."""
+"""The Celery tasks of judging."""
 
 from celery import shared_task
 
@@ -7,5 +7,5 @@ from assessment.tasks import services
 
 @shared_task(name="assessment.tasks.expire", ignore_result=True)
 def expire() -> None:
-    """Return overdue tasks to their queues; delivering it twice is harmless."""
+    """Return overdue tasks to their queues. Safe when delivered twice."""
     services.expire()

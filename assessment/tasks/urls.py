@@ -1,4 +1,4 @@
-"""Addresses of tasks."""
+"""URLs of tasks."""
 
 from django.urls import path
 
@@ -6,7 +6,7 @@ from assessment.tasks import views
 
 urlpatterns = [
     path("judge/", views.mine, name="mine"),
-    path("judge/back/", views.back_again, name="back"),
+    path("judge/back/", views.back, name="back"),
     path("judge/batches/<int:batch_id>/next/", views.next_task, name="next"),
     path("judge/batches/<int:batch_id>/done/", views.done, name="done"),
     path("judge/batches/<int:batch_id>/guidelines/", views.guidelines, name="guidelines"),

@@ -1,4 +1,4 @@
-"""The assessor's pages. Thin: find through a selector, check the form, call the service, answer."""
+"""The pages of assessors: the desk, the judging page, the guidelines."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,34 +21,35 @@ from assessment.judgments.errors import JudgedElsewhere
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks import members, selectors, services
-from assessment.tasks.forms import JudgmentForm, MembersForm, first_answer
+from assessment.tasks.forms import JudgmentForm, MembersForm
+from web.pages import context_of
 
 UNSENT = "assessment_unsent"
 KEPT_FIELDS = ("choice", "comment")
-MOST_KEPT = 10_000  # characters of a field
-MOST_FIELDS = 50  # that a session keeps, whatever is sent
+MAX_KEPT = 10_000  # characters of a field
+MAX_FIELDS = 50  # that a session keeps, whatever is sent
 
 
 @require_safe
 @never_cache
 @person_required
 def mine(request: AuthenticatedRequest) -> HttpResponse:
-    """The assessor's desk: what is open for them. Everybody who has logged in, each their own."""
+    """The assessor's desk: their own open and closed batches. Every logged-in user."""
     context = {"desk": selectors.desk(request.user), "closed": selectors.closed_batches(request.user)}
     return render(request, "assessment/tasks/mine.html", context)
 
 
 @require_safe
 @person_required
-def back_again(request: AuthenticatedRequest) -> HttpResponse:
-    """Where a new login made from a judging page leads: the other window goes on by itself. Logged in."""
+def back(request: AuthenticatedRequest) -> HttpResponse:
+    """The page after a new login from a judging page, which continues by itself. Every logged-in user."""
     return render(request, "assessment/tasks/back.html")
 
 
 @require_POST
 @person_required
 def next_task(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """Take or resume a task, and open it. Assessors of the batch."""
+    """Take or resume a task, and open it. Assessors of the batch only."""
     batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
     task = services.accept_next(batch=batch, assessor=request.user)
     return redirect(_address(batch, task))
@@ -62,18 +63,21 @@ TaskView = Callable[[AuthenticatedRequest, int], HttpResponse]
 
 
 def keeping_answers(view: TaskView) -> Callable[[HttpRequest, int], HttpResponse]:
-    """Visitors log in first; what they had just submitted waits for them, in the page or in their session."""
+    """Let visitors log in first. The page or their session keeps what they have just submitted."""
 
     @wraps(view)
     def guarded(request: HttpRequest, task_id: int) -> HttpResponse:
         if isinstance(request.user, User):
             return view(request, task_id)  # type: ignore[arg-type]
         if _wants_json(request):
-            login = f"{reverse('login')}?next={reverse('assessment:back')}"
-            detail = "You are logged out. Your judgment is kept on this page."
-            return JsonResponse({"title": "You are logged out", "detail": detail, "login": login}, status=401)
+            problem = {
+                "title": "You are logged out",
+                "detail": "You are logged out. Your judgment is kept on this page.",
+                "login": f"{reverse('login')}?next={reverse('assessment:back')}",
+            }
+            return JsonResponse(problem, status=401)
         if request.method == "POST":
-            kept = dict(list(_entered(request).items())[:MOST_FIELDS])
+            kept = dict(list(_entered(request).items())[:MAX_FIELDS])
             request.session[UNSENT] = kept | {"task": task_id}
         return redirect_to_login(request.path)
 
@@ -81,9 +85,9 @@ def keeping_answers(view: TaskView) -> Callable[[HttpRequest, int], HttpResponse
 
 
 def _entered(request: HttpRequest) -> dict[str, str]:
-    """What somebody chose and wrote, for one thing or for several."""
+    """The submitted choices and comments."""
     names = [name for name in request.POST if name.partition("-")[0] in KEPT_FIELDS]
-    return {name: request.POST.get(name, "")[:MOST_KEPT] for name in names}
+    return {name: request.POST.get(name, "")[:MAX_KEPT] for name in names}
 
 
 def _wants_json(request: HttpRequest) -> bool:
@@ -93,11 +97,11 @@ def _wants_json(request: HttpRequest) -> bool:
 @never_cache
 @keeping_answers
 def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
-    """The judging page. The assessor who took the task only."""
+    """The judging page. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     if request.method == "POST":
         return _submit(request, task, _form(request, task))
-    return _task_page(request, task, _kept(request, task))
+    return _task_page(request, task, _take_kept(request, task))
 
 
 def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersForm:
@@ -108,8 +112,8 @@ def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersFo
     return MembersForm(request.POST, rules=rules, members=members.members_to_judge(task))
 
 
-def _kept(request: AuthenticatedRequest, task: Task) -> dict[str, Any]:
-    """What was submitted without a login, to stand on the page again."""
+def _take_kept(request: AuthenticatedRequest, task: Task) -> dict[str, Any]:
+    """What the assessor submitted while logged out; the session forgets it."""
     kept = request.session.get(UNSENT, {})
     if kept.get("task") != task.pk:
         return {}
@@ -119,7 +123,7 @@ def _kept(request: AuthenticatedRequest, task: Task) -> dict[str, Any]:
 
 
 def _submit(request: AuthenticatedRequest, task: Task, form: JudgmentForm | MembersForm) -> HttpResponse:
-    """Store a judgment and go to the next task; a refused one stays on the page with all that was entered."""
+    """Store the judgment and go to the next task. If it is refused, the page keeps all that was entered."""
     if not form.is_valid():
         return _not_saved(request, task, form, status=422)
     try:
@@ -131,17 +135,17 @@ def _submit(request: AuthenticatedRequest, task: Task, form: JudgmentForm | Memb
 
 
 def _store(task: Task, form: JudgmentForm | MembersForm) -> Judgment:
-    """Of several judgments, the first."""
+    """Store the judgments of the form; returns the first of them."""
     if isinstance(form, MembersForm):
-        return judgment_services.submit_members(task=task, **form.asked)[0]
+        return judgment_services.submit_members(task=task, **form.submission)[0]
     return judgment_services.submit(task=task, **form.cleaned_data)
 
 
 def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> HttpResponse:
-    """The judgment is stored whatever becomes of the next task."""
+    """Go to the next task. If there is a refusal, say that the judgment is saved nevertheless."""
     try:
-        following = services.accept_next(batch=task.batch, assessor=request.user)
-        address = _address(task.batch, following)
+        next_task = services.accept_next(batch=task.batch, assessor=request.user)
+        address = _address(task.batch, next_task)
     except Refused as refusal:
         messages.info(request, f"Your judgment is saved. {refusal.message}")
         address = reverse("assessment:mine")
@@ -158,8 +162,7 @@ def _not_saved(
     status: int,
     refusal: Refused | None = None,
 ) -> HttpResponse:
-    """What was wrong: as JSON for the page's script, or the page again with what was entered."""
-    elsewhere = refusal.judgment if isinstance(refusal, JudgedElsewhere) else None
+    """State what is wrong: as JSON for the page's script, or on the page with what was entered."""
     if not _wants_json(request):
         return _task_page(request, task, _entered(request), form=form, status=status)
     problem: dict[str, Any] = {
@@ -167,11 +170,12 @@ def _not_saved(
         "detail": " ".join(str(message) for errors in form.errors.values() for message in errors),
         "errors": form.errors,
     }
-    if elsewhere is not None:
-        problem["standing"] = {
-            "judgment": elsewhere.pk,
-            "docno": elsewhere.docno,
-            "request_id": str(elsewhere.request_id),
+    if isinstance(refusal, JudgedElsewhere):
+        judgment = refusal.judgment
+        problem["current"] = {
+            "judgment": judgment.pk,
+            "docno": judgment.docno,
+            "request_id": str(judgment.request_id),
         }
     return JsonResponse(problem, status=status)
 
@@ -179,24 +183,22 @@ def _not_saved(
 def _task_page(
     request: AuthenticatedRequest,
     task: Task,
-    answer: dict[str, Any],
+    entered: dict[str, Any],
     *,
     form: JudgmentForm | MembersForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The page with what stands, and over it what was entered and is not stored."""
-    context = selectors.task_page(task, request.user)
-    context |= {"form": form, "answer": first_answer(context["previous"]) | answer}
-    context["members"] = members.filled_in(context["members"], answer)
-    template = "assessment/tasks/members.html" if context["members"] else "assessment/tasks/task.html"
-    return render(request, template, context, status=status)
+    """The judging page with the stored answer, replaced by what was entered and is not stored."""
+    page = selectors.task_page(task, request.user, entered=entered)
+    template = "assessment/tasks/members.html" if page.members else "assessment/tasks/task.html"
+    return render(request, template, context_of(page) | {"form": form}, status=status)
 
 
 @require_safe
 @never_cache
 @person_required
 def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """What stands behind the last task. Assessors of the batch."""
+    """The page after the last task of a batch. Assessors of the batch only."""
     batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
     return render(request, "assessment/tasks/done.html", {"item": selectors.desk_batch(batch, request.user)})
 
@@ -204,10 +206,10 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @require_safe
 @person_required
 def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """What each grade and other answer means. Assessors of the batch, and organizers."""
+    """The meaning of each grade and non-answer. Assessors of the batch, and organizers."""
     own = selectors.batches_of(request.user)
     batches = batch_selectors.batches_for_organizer() if request.user.is_organizer else own
     batch = get_object_or_404(batches, pk=batch_id)
     protocol = batch.pool.protocol
-    context = {"batch": batch, "protocol": protocol, "choices": selectors.choices(judging_rules(protocol))}
+    context = {"batch": batch, "protocol": protocol, "choices": selectors.choices_of(protocol)}
     return render(request, "assessment/tasks/guidelines.html", context)

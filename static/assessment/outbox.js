@@ -1,6 +1,6 @@
-// Judgments on their way. Each is written to this computer before it is sent, and struck out when the server has it;
-// sending one again is harmless, because the server knows it by its request_id. Other people's on a shared computer
-// are left alone.
+// The outbox: judgments that are not saved yet. Each is stored on this computer before it is sent, and removed when the
+// server has saved it. Sending a judgment again is harmless, because the server recognizes its request_id. On a shared
+// computer, the script ignores the judgments of other people.
 (() => {
   "use strict";
   window.assay ??= {};
@@ -9,7 +9,7 @@
   const PREFIX = `assay.outbox.${person}.`;
   const DRAFT = `assay.draft.${person}.`;
   const WAITS = [2, 4, 8, 15, 30]; // seconds between tries
-  const memory = new Map(); // where the browser keeps nothing for us
+  const memory = new Map(); // used if the browser stores nothing
 
   const store = {
     get(key) {
@@ -24,7 +24,7 @@
       try {
         localStorage.setItem(key, value);
       } catch {
-        /* memory has it while the page is open */
+        /* memory keeps it while the page is open */
       }
     },
     remove(key) {
@@ -32,7 +32,7 @@
       try {
         localStorage.removeItem(key);
       } catch {
-        /* it was never there */
+        /* it was not stored */
       }
     },
     keys() {
@@ -78,8 +78,8 @@
     }
   }
 
-  // A new login changes the token that a form must show; reading any page of ours brings the new one.
-  async function renewed(entry) {
+  // A new login changes the CSRF token. Any page of the site sets the new one.
+  async function postWithNewToken(entry) {
     try {
       await fetch(entry.address, { credentials: "same-origin", headers: { Accept: "text/html" } });
     } catch {
@@ -88,18 +88,18 @@
     return post(entry);
   }
 
-  // Send once. The result says what became of it: saved, refused (it will not be taken as it is), login, or waiting.
+  // Send once. The outcome is saved, refused (the server does not accept it as it is), login, or waiting.
   async function send(entry) {
     let { status, answer } = await post(entry);
-    if (status === 403) ({ status, answer } = await renewed(entry));
-    if (status === 409 && entry.sent.includes(answer.standing?.request_id)) {
-      // The answer to an earlier try of ours was lost on the way: what stands is our own, and this changes it.
-      entry.fields.shown = String(answer.standing.judgment);
+    if (status === 403) ({ status, answer } = await postWithNewToken(entry));
+    if (status === 409 && entry.sent.includes(answer.current?.request_id)) {
+      // The server saved an earlier try of this page, but its answer was lost. This submission replaces it.
+      entry.fields.shown = String(answer.current.judgment);
       keep(entry);
       ({ status, answer } = await post(entry));
     }
     if (status === 200 && answer.judgment) {
-      strike(entry);
+      remove(entry);
       return { outcome: "saved", answer };
     }
     if (status === 401) return { outcome: "login", answer };
@@ -107,7 +107,7 @@
     if (status === 404)
       return {
         outcome: "refused",
-        answer: { detail: "This task is not yours: is somebody else logged in here?" },
+        answer: { detail: "This task is not yours. Is another person logged in here?" },
       };
     return { outcome: "waiting", answer, status };
   }
@@ -115,17 +115,18 @@
   const key = (task) => PREFIX + task;
   const keep = (entry) => {
     store.set(key(entry.task), JSON.stringify(entry));
-    tell();
+    showUnsent();
   };
   const get = (task) => read(key(task));
-  function strike(entry) {
+  // The draft goes too, unless it differs from what was sent.
+  const isSent = (draft, entry) =>
+    Object.entries(draft?.fields ?? {}).every(([name, value]) => value.trim() === entry.fields[name]);
+  function remove(entry) {
     if (get(entry.task)?.fields.request_id === entry.fields.request_id) {
       store.remove(key(entry.task));
-      const draft = read(DRAFT + entry.task);
-      if (draft?.choice === entry.fields.choice && draft.comment.trim() === entry.fields.comment)
-        store.remove(DRAFT + entry.task);
+      if (isSent(read(DRAFT + entry.task), entry)) store.remove(DRAFT + entry.task);
     }
-    tell();
+    showUnsent();
   }
   const all = () =>
     store
@@ -134,9 +135,9 @@
       .map(read)
       .filter(Boolean);
 
-  // What other pages left unsent: shown where the page has a place for it, and sent again until it is saved.
-  const here = () => document.querySelector("main")?.dataset.task ?? "";
-  const others = () => all().filter((entry) => String(entry.task) !== here());
+  // What other pages left unsent is shown in #outbox, if the page has it, and sent again until it is saved.
+  const taskOfPage = () => document.querySelector("main")?.dataset.task ?? "";
+  const others = () => all().filter((entry) => String(entry.task) !== taskOfPage());
   let isFlushing = false;
   let tries = 0;
   let timer = 0;
@@ -146,23 +147,23 @@
     if (isFlushing || !person) return;
     isFlushing = true;
     let isLeft = false;
-    for (const entry of others().filter((one) => !one.refused)) {
+    for (const entry of others().filter(({ refused }) => !refused)) {
       const result = await send(entry);
-      if (result.outcome === "refused") keep({ ...entry, refused: result.answer.detail ?? "Not taken." });
+      if (result.outcome === "refused") keep({ ...entry, refused: result.answer.detail ?? "Not accepted." });
       isLeft ||= result.outcome === "login" || result.outcome === "waiting";
     }
     isFlushing = false;
-    tell();
+    showUnsent();
     tries = isLeft ? tries + 1 : 0;
     if (isLeft) timer = setTimeout(flush, 1000 * WAITS[Math.min(tries, WAITS.length) - 1]);
   }
 
-  function tell() {
+  function showUnsent() {
     const place = document.getElementById("outbox");
     if (!place) return;
-    const left = others();
-    place.hidden = !left.length;
-    place.replaceChildren(...left.map(line));
+    const unsent = others();
+    place.hidden = !unsent.length;
+    place.replaceChildren(...unsent.map(line));
   }
 
   function line(entry) {
@@ -171,22 +172,21 @@
     const link = document.createElement("a");
     link.href = entry.address;
     link.textContent = entry.label;
-    const why = entry.refused ?? "It is kept on this computer and sent again.";
-    row.append("Not saved yet: ", link, ` · ${entry.choiceLabel}. ${why}`);
+    const reason = entry.refused ?? "It is kept on this computer and sent again automatically.";
+    row.append("Not saved yet: ", link, ` · ${entry.choiceLabel}. ${reason}`);
     return row;
   }
 
-  assay.outbox = { keep, get, strike, send, flush, wait: (n) => 1000 * WAITS[Math.min(n, WAITS.length - 1)] };
+  assay.outbox = { keep, get, remove, send, wait: (n) => 1000 * WAITS[Math.min(n, WAITS.length - 1)] };
   assay.drafts = {
     get: (task) => read(DRAFT + task),
     set: (task, draft) => store.set(DRAFT + task, JSON.stringify(draft)),
-    remove: (task) => store.remove(DRAFT + task),
   };
 
   for (const event of ["online", "focus"]) window.addEventListener(event, flush);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) flush();
   });
-  tell();
+  showUnsent();
   flush();
 })();

@@ -1,4 +1,4 @@
-"""The scene of most tests of judging: one track, two topics of three answers, two assessors, an open batch."""
+"""The scene of most tests of judging: a track, two topics of three answers, two assessors, an open batch."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Scene:
 
 @pytest.fixture
 def scene(db: None) -> Scene:
-    """Ada has both topics; Bob may judge, and has none yet."""
+    """Ada has both topics; Bob is an assessor without topics."""
     return build_scene()
 
 

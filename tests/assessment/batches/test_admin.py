@@ -1,4 +1,4 @@
-"""Batches made and managed in the admin; judgments read and exported there, never changed."""
+"""The admin: batches are created and managed, judgments are read and exported, never changed."""
 
 import csv
 import io
@@ -29,26 +29,26 @@ def organizer(scene: Scene) -> Client:
 
 
 def rows(
-    *given: tuple[TopicAssignment | None, dict[str, object]], name: str, minutes: int = 120
+    *inline: tuple[TopicAssignment | None, dict[str, object]], name: str, minutes: int = 120
 ) -> dict[str, object]:
-    """The change form's fields, with the inline rows."""
-    old = [one for one, _ in given if one is not None]
+    """The fields of the change form, with the inline rows."""
+    stored = [assignment for assignment, _ in inline if assignment is not None]
     data: dict[str, object] = {
         "name": name,
         "minutes_allotted": minutes,
-        "topic_assignments-TOTAL_FORMS": len(given),
-        "topic_assignments-INITIAL_FORMS": len(old),
+        "topic_assignments-TOTAL_FORMS": len(inline),
+        "topic_assignments-INITIAL_FORMS": len(stored),
         "topic_assignments-MIN_NUM_FORMS": 0,
         "topic_assignments-MAX_NUM_FORMS": 1000,
     }
-    for n, (one, fields) in enumerate(given):
-        data[f"topic_assignments-{n}-id"] = one.pk if one else ""
+    for n, (assignment, fields) in enumerate(inline):
+        data[f"topic_assignments-{n}-id"] = assignment.pk if assignment else ""
         for field, value in fields.items():
             data[f"topic_assignments-{n}-{field}"] = value
     return data
 
 
-def test_batch_is_made_as_a_draft_and_leads_to_its_topics(scene: Scene, organizer: Client) -> None:
+def test_batch_is_created_as_a_draft_and_leads_to_its_topics(scene: Scene, organizer: Client) -> None:
     fields = {"pool": scene.pool.pk, "name": "Round 2", "kind": "dual", "minutes_allotted": 45}
 
     sent = organizer.post(reverse("admin:assessment_batch_add"), fields)
@@ -70,7 +70,7 @@ def test_only_pools_that_are_ready_are_offered(scene: Scene, organizer: Client) 
     assert f"{scene.track}: {scene.pool}" in page.content.decode()
 
 
-def test_taken_name_is_said_at_the_form(scene: Scene, organizer: Client) -> None:
+def test_taken_name_is_an_error_of_the_form(scene: Scene, organizer: Client) -> None:
     fields = {"pool": scene.pool.pk, "name": scene.batch.name, "kind": "main", "minutes_allotted": 45}
 
     page = organizer.post(reverse("admin:assessment_batch_add"), fields)
@@ -79,39 +79,40 @@ def test_taken_name_is_said_at_the_form(scene: Scene, organizer: Client) -> None
     assert "already exists" in page.content.decode()
 
 
-def test_topics_are_given_and_withdrawn_in_rows(scene: Scene, organizer: Client) -> None:
+def test_topics_are_assigned_and_withdrawn_in_rows(scene: Scene, organizer: Client) -> None:
     first, second = TopicAssignment.objects.filter(batch=scene.batch).order_by("topic__code")
     data = rows((first, {"is_withdrawn": "on"}), (second, {}), name="Renamed", minutes=30)
 
     organizer.post(reverse("admin:assessment_batch_change", args=[scene.batch.pk]), data)
-    given = {"topic": scene.first.pk, "assessor": scene.bob.pk}
+    new = {"topic": scene.first.pk, "assessor": scene.bob.pk}
     organizer.post(
         reverse("admin:assessment_batch_change", args=[scene.batch.pk]),
-        rows((first, {"is_withdrawn": "on"}), (second, {}), (None, given), name="Renamed", minutes=30),
+        rows((first, {"is_withdrawn": "on"}), (second, {}), (None, new), name="Renamed", minutes=30),
     )
 
-    held = TopicAssignment.objects.filter(batch=scene.batch, is_withdrawn=False).values_list(
-        "topic", "assessor"
-    )
-    assert set(held) == {(scene.first.pk, scene.bob.pk), (scene.second.pk, scene.ada.pk)}
+    active = TopicAssignment.objects.filter(batch=scene.batch, is_withdrawn=False)
+    assert set(active.values_list("topic", "assessor")) == {
+        (scene.first.pk, scene.bob.pk),
+        (scene.second.pk, scene.ada.pk),
+    }
     scene.batch.refresh_from_db()
     assert (scene.batch.name, scene.batch.minutes_allotted) == ("Renamed", 30)
 
 
-def test_withdrawn_topic_is_given_back_in_its_row(scene: Scene, organizer: Client) -> None:
-    given = assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+def test_withdrawn_topic_is_assigned_again_in_its_row(scene: Scene, organizer: Client) -> None:
+    withdrawn = assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
     second = TopicAssignment.objects.get(batch=scene.batch, topic=scene.second)
 
     organizer.post(
         reverse("admin:assessment_batch_change", args=[scene.batch.pk]),
-        rows((given, {}), (second, {}), name=scene.batch.name),
+        rows((withdrawn, {}), (second, {}), name=scene.batch.name),
     )
 
-    given.refresh_from_db()
-    assert not given.is_withdrawn
+    withdrawn.refresh_from_db()
+    assert not withdrawn.is_withdrawn
 
 
-def test_refused_row_is_said_and_changes_nothing(scene: Scene, organizer: Client) -> None:
+def test_refused_row_is_reported_and_changes_nothing(scene: Scene, organizer: Client) -> None:
     first, second = TopicAssignment.objects.filter(batch=scene.batch).order_by("topic__code")
     data = rows(
         (first, {}),
@@ -122,21 +123,21 @@ def test_refused_row_is_said_and_changes_nothing(scene: Scene, organizer: Client
 
     page = organizer.post(reverse("admin:assessment_batch_change", args=[scene.batch.pk]), data, follow=True)
 
-    assert "Topic A.1 is with ada in this batch already" in page.content.decode()
+    assert "Topic A.1 is already assigned to ada in this batch" in page.content.decode()
     assert TopicAssignment.objects.filter(batch=scene.batch).count() == 2
 
 
-def test_people_of_other_tracks_and_team_members_are_not_taken(scene: Scene, organizer: Client) -> None:
+def test_assessors_of_other_tracks_and_team_members_are_refused(scene: Scene, organizer: Client) -> None:
     elsewhere = make_assessor(make_track())
     make_team(scene.track, scene.bob)
     batch = batch_services.create(pool=scene.pool, name="Third", by=None)
     address = reverse("admin:assessment_batch_change", args=[batch.pk])
 
-    for person, said in ((elsewhere, "Select a valid choice"), (scene.bob, "is a member of the team")):
+    for user, message in ((elsewhere, "Select a valid choice"), (scene.bob, "is a member of the team")):
         page = organizer.post(
-            address, rows((None, {"topic": scene.first.pk, "assessor": person.pk}), name="Third")
+            address, rows((None, {"topic": scene.first.pk, "assessor": user.pk}), name="Third")
         )
-        assert said in page.content.decode()
+        assert message in page.content.decode()
 
     assert not batch.topic_assignments.exists()
 
@@ -154,23 +155,23 @@ def test_only_topics_of_the_pool_and_assessors_of_the_track_are_offered(
     assert elsewhere not in form.fields["assessor"].queryset
 
 
-def test_topics_are_shared_on_a_page_of_their_own(scene: Scene, organizer: Client) -> None:
+def test_topics_are_shared_on_a_separate_page(scene: Scene, organizer: Client) -> None:
     batch = batch_services.create(pool=scene.pool, name="Shared", by=None)
     address = reverse("admin:assessment_batch_share", args=[batch.pk])
     assert "ada" in organizer.get(address).content.decode()
 
     organizer.post(address, {"assessors": [scene.ada.pk, scene.bob.pk]})
 
-    assert {given.assessor for given in batch.topic_assignments.all()} == {scene.ada, scene.bob}
+    assert {assignment.assessor for assignment in batch.topic_assignments.all()} == {scene.ada, scene.bob}
 
 
-def test_sharing_asks_for_somebody_to_share_with(scene: Scene, organizer: Client) -> None:
+def test_sharing_requires_an_assessor(scene: Scene, organizer: Client) -> None:
     page = organizer.post(reverse("admin:assessment_batch_share", args=[scene.batch.pk]), {})
 
     assert "This field is required." in page.content.decode()
 
 
-def test_sharing_in_a_track_without_assessors_says_what_to_do(organizer: Client) -> None:
+def test_sharing_in_a_track_without_assessors_explains_what_to_do(organizer: Client) -> None:
     track = make_track()
     batch = batch_services.create(pool=make_pool(track, {make_topic(track): 1}), name="Nobody", by=None)
 
@@ -179,7 +180,7 @@ def test_sharing_in_a_track_without_assessors_says_what_to_do(organizer: Client)
     assert "has no assessors" in page.content.decode()
 
 
-def test_batches_are_opened_and_closed_by_actions_that_say_what_was_refused(
+def test_batches_are_opened_and_closed_by_actions_that_report_refusals(
     scene: Scene, organizer: Client
 ) -> None:
     empty = batch_services.create(pool=scene.pool, name="Empty", by=None)
@@ -194,7 +195,7 @@ def test_batches_are_opened_and_closed_by_actions_that_say_what_was_refused(
 
     assert "Closed: 1." in closed.content.decode()
     assert "Opened: 1." in opened.content.decode()
-    assert "gives no topic to anybody" in opened.content.decode()
+    assert "has no assigned topics" in opened.content.decode()
     scene.batch.refresh_from_db()
     assert scene.batch.status == "open"
 
@@ -225,10 +226,10 @@ def test_batches_are_never_deleted(scene: Scene, organizer: Client) -> None:
     assert Batch.objects.filter(pk=scene.batch.pk).exists()
 
 
-@pytest.mark.parametrize("who", ["assessor", "participant"])
-def test_the_admin_is_for_organizers(scene: Scene, who: str) -> None:
+@pytest.mark.parametrize("role", ["assessor", "participant"])
+def test_only_organizers_enter_the_admin(scene: Scene, role: str) -> None:
     client = Client()
-    client.force_login(scene.ada if who == "assessor" else scene.bob)
+    client.force_login(scene.ada if role == "assessor" else scene.bob)
 
     for name in ("batch_changelist", "judgment_changelist", "task_changelist"):
         assert client.get(reverse(f"admin:assessment_{name}")).status_code == 302
@@ -236,13 +237,11 @@ def test_the_admin_is_for_organizers(scene: Scene, who: str) -> None:
     assert client.post(share, {"assessors": [scene.ada.pk]}).status_code == 302
 
 
-def test_list_of_judgments_takes_the_same_queries_however_many_there_are(
-    scene: Scene, organizer: Client
-) -> None:
+def test_list_of_judgments_takes_the_same_queries_for_many_judgments(scene: Scene, organizer: Client) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as found:
+        with CaptureQueriesContext(connection) as captured:
             organizer.get(reverse("admin:assessment_judgment_changelist"))
-        return len(found)
+        return len(captured)
 
     judge(accept(scene.batch, scene.ada))
     few = queries()
@@ -270,7 +269,7 @@ def test_selected_judgments_are_exported_with_harmless_cells(scene: Scene, organ
     }
 
 
-def test_batch_exports_every_judgment_replaced_ones_too(scene: Scene, organizer: Client) -> None:
+def test_batch_exports_every_judgment_with_replaced_ones(scene: Scene, organizer: Client) -> None:
     task = accept(scene.batch, scene.ada)
     judge(task, "low")
     judge(task, "high")

@@ -1,4 +1,4 @@
-"""What organizers see of judging: counts that add up, medians, what is late or left over."""
+"""Batches for organizers: counts that add up, medians, late and unassigned work."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -38,7 +38,7 @@ def test_progress_counts_by_assessor_and_topic(scene: Scene) -> None:
     [progress] = batch_selectors.track_progress(scene.track)
 
     assert (progress.judged, progress.total, progress.n_topics, progress.median_seconds) == (2, 6, 2, 20.0)
-    assert [(share.given.topic.code, share.judged, share.total) for share in progress.shares] == [
+    assert [(share.assignment.topic.code, share.judged, share.total) for share in progress.shares] == [
         ("A.1", 2, 3),
         ("A.2", 0, 3),
     ]
@@ -47,13 +47,15 @@ def test_progress_counts_by_assessor_and_topic(scene: Scene) -> None:
 
 def test_progress_of_a_topic_that_changed_hands_adds_up_to_its_entries(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
-    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
     judge_all(scene.batch, scene.bob)
 
     page = batch_selectors.batch_page(scene.batch)
 
-    assert (page["progress"].judged, page["progress"].total) == (3, 6)
-    assert [(row.assessor.username, row.judged, row.total) for row in page["by_assessor"]] == [
+    assert (page.progress.judged, page.progress.total) == (3, 6)
+    assert [(row.assessor.username, row.judged, row.total) for row in page.by_assessor] == [
         ("ada", 1, 4),
         ("bob", 2, 2),
     ]
@@ -66,7 +68,7 @@ def test_revisions_are_counted_once(scene: Scene) -> None:
 
     page = batch_selectors.batch_page(scene.batch)
 
-    counts = {row.label: row.n for row in page["choice_counts"]}
+    counts = {row.label: row.n for row in page.choice_counts}
     assert counts == {
         "High": 1,
         "Medium": 0,
@@ -75,7 +77,7 @@ def test_revisions_are_counted_once(scene: Scene) -> None:
         "System failure": 0,
         "Do not know": 0,
     }
-    assert page["progress"].judged == 1
+    assert page.progress.judged == 1
 
 
 def test_overdue_tasks_are_counted_whether_expired_or_not(scene: Scene) -> None:
@@ -86,34 +88,37 @@ def test_overdue_tasks_are_counted_whether_expired_or_not(scene: Scene) -> None:
     Task.objects.filter(assessor=scene.ada).update(expires_at=past, status="expired")
     Task.objects.filter(assessor=scene.bob).update(expires_at=past)
 
-    progress = {one.batch: one for one in batch_selectors.track_progress(scene.track)}[other]
+    progress = {each.batch: each for each in batch_selectors.track_progress(scene.track)}[other]
 
     assert (progress.n_open, progress.n_overdue) == (0, 2)
 
 
-def test_late_kept_and_unassigned_are_said(scene: Scene, organizer: Client) -> None:
+def test_page_reports_late_and_uncounted_judgments_and_unassigned_topics(
+    scene: Scene, organizer: Client
+) -> None:
     topics = [make_topic(scene.track, f"C.{n}") for n in range(2)]
     batch = make_batch(make_pool(scene.track, dict.fromkeys(topics, 2)), {scene.ada: topics[:1]})
     late = accept(batch, scene.ada)
-    assignment_services.reassign(batch=batch, topic=topics[0], giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=batch, topic=topics[0], from_assessor=scene.ada, to_assessor=scene.bob)
     judge(accept(batch, scene.bob), "do-not-know", "not my field")
     batch_services.close(batch=batch)
     judge(late)
 
     text = organizer.get(reverse("assessment:batch", args=[batch.pk])).content.decode()
+    text = " ".join(text.split())
 
     assert "1 judgment came after the batch was closed" in text
-    assert "1 judgment kept beside, not counted" in text
-    assert "Nobody has 1 topic of the pool: C.1." in text
+    assert "1 judgment kept, but not counted" in text
+    assert "1 topic of the pool not assigned: C.1." in text
     assert "not my field" in text
 
 
-def test_page_of_a_batch_without_topics_says_what_comes_next(scene: Scene, organizer: Client) -> None:
+def test_page_of_a_batch_without_topics_explains_what_to_do(scene: Scene, organizer: Client) -> None:
     batch = batch_services.create(pool=scene.pool, name="New", by=None)
 
     text = organizer.get(reverse("assessment:batch", args=[batch.pk])).content.decode()
 
-    assert "No topic of this batch is with anybody yet." in text
+    assert "No topics are assigned yet." in text
 
 
 def test_judging_page_explains_an_empty_track(organizer: Client) -> None:
@@ -121,21 +126,21 @@ def test_judging_page_explains_an_empty_track(organizer: Client) -> None:
 
     text = organizer.get(reverse("assessment:judging", args=[track.slug])).content.decode()
 
-    assert "Here stand the batches of the track" in text
+    assert "No batches yet." in text
 
 
 def test_judging_page_takes_the_same_queries_for_many_batches(scene: Scene, organizer: Client) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as found:
+        with CaptureQueriesContext(connection) as captured:
             organizer.get(reverse("assessment:judging", args=[scene.track.slug]))
-        return len(found)
+        return len(captured)
 
     queries()
-    one = queries()
+    few = queries()
     for _ in range(4):
         judge(accept(make_batch(scene.pool, {scene.bob: [scene.first]}, kind="training"), scene.bob))
 
-    assert queries() == one
+    assert queries() == few
 
 
 def test_batch_is_opened_and_closed_on_its_page(scene: Scene, organizer: Client) -> None:

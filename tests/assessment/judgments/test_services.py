@@ -1,4 +1,4 @@
-"""What is submitted is stored once, under its topic and docno, and never lost, doubled or silently changed."""
+"""Submitted judgments are stored once, by topic and docno, and never lost, duplicated or silently changed."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -20,7 +20,7 @@ from tests.helpers.judging import accept, judge, make_batch
 pytestmark = pytest.mark.django_db
 
 
-def test_judgment_holds_topic_docno_grade_and_time(scene: Scene) -> None:
+def test_judgment_stores_topic_docno_grade_and_time(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
     judgment = judgment_services.submit(
@@ -55,7 +55,7 @@ def test_non_answer_has_no_grade_and_needs_a_comment(scene: Scene, choice: str) 
     assert judge(task, choice, "formulas are broken").grade is None
 
 
-def test_unknown_choice_is_refused_with_those_allowed(scene: Scene) -> None:
+def test_refusal_of_an_unknown_choice_lists_the_choices(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
     with pytest.raises(
@@ -67,7 +67,7 @@ def test_unknown_choice_is_refused_with_those_allowed(scene: Scene) -> None:
     assert not Judgment.objects.exists()
 
 
-def test_same_submission_twice_is_stored_once_and_answered_alike(scene: Scene) -> None:
+def test_repeated_submission_is_stored_once_and_gets_the_same_answer(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     request_id = uuid4()
 
@@ -78,7 +78,7 @@ def test_same_submission_twice_is_stored_once_and_answered_alike(scene: Scene) -
     assert Judgment.objects.count() == 1
 
 
-def test_same_submission_is_answered_alike_after_the_batch_closed(scene: Scene) -> None:
+def test_repeated_submission_gets_the_same_answer_after_the_batch_closed(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     request_id = uuid4()
     first = judgment_services.submit(task=task, choice="low", request_id=request_id)
@@ -98,7 +98,7 @@ def test_old_submission_sent_again_does_not_undo_a_revision(scene: Scene) -> Non
     assert Judgment.objects.get(is_current=True) == revision
 
 
-def test_a_request_id_does_not_stand_for_another_choice(scene: Scene) -> None:
+def test_a_request_id_is_refused_for_another_choice(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     request_id = uuid4()
     judgment_services.submit(task=task, choice="low", request_id=request_id)
@@ -109,7 +109,7 @@ def test_a_request_id_does_not_stand_for_another_choice(scene: Scene) -> None:
     assert Judgment.objects.get().choice == "low"
 
 
-def test_a_request_id_does_not_stand_for_another_task(scene: Scene) -> None:
+def test_a_request_id_is_refused_for_another_task(scene: Scene) -> None:
     first = accept(scene.batch, scene.ada)
     sent = judge(first)
 
@@ -119,7 +119,7 @@ def test_a_request_id_does_not_stand_for_another_task(scene: Scene) -> None:
         )
 
 
-def test_revision_keeps_its_predecessor(scene: Scene) -> None:
+def test_revision_keeps_what_it_replaces(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     first = judge(task, "low")
     submitted_at = Task.objects.get(pk=task.pk).submitted_at
@@ -135,16 +135,16 @@ def test_revision_keeps_its_predecessor(scene: Scene) -> None:
 
 def test_revision_of_a_judgment_that_was_not_shown_is_refused(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    standing = judge(task, "low")
+    current = judge(task, "low")
 
     with pytest.raises(
         judgment_errors.JudgedElsewhere, match="You judged this “Low” in another window"
     ) as refused:
         judgment_services.submit(task=task, choice="high", request_id=uuid4(), shown=0)
 
-    assert refused.value.judgment == standing
-    shown = judgment_services.submit(task=task, choice="high", request_id=uuid4(), shown=standing.pk)
-    assert shown.replaces == standing
+    assert refused.value.judgment == current
+    shown = judgment_services.submit(task=task, choice="high", request_id=uuid4(), shown=current.pk)
+    assert shown.replaces == current
 
 
 def test_submission_after_the_tasks_time_is_kept(scene: Scene) -> None:
@@ -166,7 +166,9 @@ def test_submission_after_the_topic_was_withdrawn_is_kept(scene: Scene) -> None:
 
 def test_late_submission_counts_until_the_next_assessor_judges_the_document(scene: Scene) -> None:
     late = accept(scene.batch, scene.ada)
-    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
     task = accept(scene.batch, scene.bob)
     assert task.entry == late.entry
 
@@ -177,9 +179,11 @@ def test_late_submission_counts_until_the_next_assessor_judges_the_document(scen
     assert his.replaces == hers
 
 
-def test_late_submission_is_kept_beside_what_the_next_assessor_judged(scene: Scene) -> None:
+def test_late_submission_after_the_next_assessors_judgment_is_kept_but_does_not_count(scene: Scene) -> None:
     late = accept(scene.batch, scene.ada)
-    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
     his = judge(accept(scene.batch, scene.bob), "high")
 
     hers = judge(late, "low")
@@ -210,18 +214,18 @@ def test_closed_batch_keeps_the_first_submission_of_a_task_taken_before(scene: S
     assert late.created_at > closed.closed_at
 
 
-def test_closed_batch_takes_no_revision(scene: Scene) -> None:
+def test_closed_batch_refuses_a_revision(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     first = judge(task, "low")
     batch_services.close(batch=scene.batch)
 
-    with pytest.raises(batch_errors.BatchClosed, match="your judgment stands as it was"):
+    with pytest.raises(batch_errors.BatchClosed, match="your judgment did not change"):
         judge(task, "high")
 
     assert Judgment.objects.get() == first
 
 
-def test_each_assessor_of_a_training_batch_has_a_judgment_of_their_own(scene: Scene) -> None:
+def test_each_assessor_of_a_training_batch_has_their_own_judgment(scene: Scene) -> None:
     batch = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
 
     judge(accept(batch, scene.ada), "low")

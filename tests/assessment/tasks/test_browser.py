@@ -1,4 +1,4 @@
-"""The judging page in a real Chromium: keys, and that nothing is lost whatever network, session or hand does."""
+"""The judging page in Chromium: keys, and no loss if the network or the session fails."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,8 +54,8 @@ def desk(live_scene: Scene, live_server: Any, new_page: NewPage) -> Callable[...
 
 
 def ready(page: Page) -> Page:
-    page.wait_for_selector("#judgment")
-    page.wait_for_selector("html[data-math=done]", state="attached")
+    """Wait until the script of the judging page takes keys and clicks."""
+    page.wait_for_selector("html[data-judging=ready]", state="attached")
     return page
 
 
@@ -64,7 +64,7 @@ def state(page: Page) -> Any:
 
 
 def left(page: Page, address: str) -> None:
-    """Wait until the page has gone on from a task."""
+    """Wait until the page has left a task."""
     page.wait_for_url(lambda url: url != address)
 
 
@@ -131,7 +131,7 @@ def test_keys_can_be_switched_off(live_scene: Scene, desk: Callable[..., Page]) 
     assert stored() == ["medium"]
 
 
-def test_submit_without_a_choice_says_what_is_missing(desk: Callable[..., Page]) -> None:
+def test_submit_without_a_choice_explains_what_is_missing(desk: Callable[..., Page]) -> None:
     page = desk()
 
     page.keyboard.press("Enter")
@@ -140,7 +140,7 @@ def test_submit_without_a_choice_says_what_is_missing(desk: Callable[..., Page])
     assert stored() == []
 
 
-def test_a_non_answer_asks_for_its_comment(desk: Callable[..., Page]) -> None:
+def test_a_non_answer_requires_a_comment(desk: Callable[..., Page]) -> None:
     page = desk()
     address = page.url
 
@@ -207,7 +207,7 @@ def test_form_works_without_scripts(live_scene: Scene, live_server: Any, new_pag
 # -- nothing is lost
 
 
-def test_judgment_made_offline_is_saved_when_the_network_is_back(desk: Callable[..., Page]) -> None:
+def test_judgment_made_offline_is_saved_when_the_network_returns(desk: Callable[..., Page]) -> None:
     page = desk()
     address = page.url
 
@@ -236,7 +236,7 @@ def test_judgment_left_unsent_in_a_closed_tab_is_saved_by_the_next_page(
     context.set_offline(False)
     context.new_page().goto(f"{live_server.url}/judge/")
 
-    wait_until(lambda: stored() == ["medium"], what="the desk sends what was left")
+    wait_until(lambda: stored() == ["medium"], reason="the desk sends what was left")
 
 
 def test_reload_while_offline_work_waits_submits_it(desk: Callable[..., Page]) -> None:
@@ -269,11 +269,11 @@ LOSE_FIRST = """() => {
 
 
 def lose_first_answer(page: Page) -> None:
-    """The first submission reaches the server, its answer never the page."""
+    """Let the first submission reach the server, but lose its answer."""
     page.evaluate(LOSE_FIRST)
 
 
-def test_answer_of_the_server_that_is_lost_stores_nothing_twice(desk: Callable[..., Page]) -> None:
+def test_submission_whose_answer_is_lost_is_stored_once(desk: Callable[..., Page]) -> None:
     page = desk()
     address = page.url
     lose_first_answer(page)
@@ -357,7 +357,7 @@ def test_changed_csrf_token_is_renewed_without_the_assessor_noticing(desk: Calla
     assert stored() == ["high"]
 
 
-def test_choice_and_comment_not_submitted_yet_are_there_after_a_reload(desk: Callable[..., Page]) -> None:
+def test_unsubmitted_choice_and_comment_survive_a_reload(desk: Callable[..., Page]) -> None:
     page = desk()
     page.keyboard.press("2")
     page.get_by_label("Comment").fill("a draft")
@@ -371,7 +371,7 @@ def test_choice_and_comment_not_submitted_yet_are_there_after_a_reload(desk: Cal
     assert stored() == []
 
 
-def test_draft_is_forgotten_once_it_is_submitted(desk: Callable[..., Page]) -> None:
+def test_draft_is_removed_once_it_is_submitted(desk: Callable[..., Page]) -> None:
     page = desk()
     address = page.url
     page.keyboard.press("2")
@@ -384,7 +384,7 @@ def test_draft_is_forgotten_once_it_is_submitted(desk: Callable[..., Page]) -> N
     assert kept == []
 
 
-def test_task_judged_in_another_window_asks_before_it_is_changed(desk: Callable[..., Page]) -> None:
+def test_change_of_a_task_judged_in_another_window_is_refused_once(desk: Callable[..., Page]) -> None:
     page = desk()
     address = page.url
     judge(Task.objects.get(), "low")
@@ -414,7 +414,9 @@ def test_batch_closed_meanwhile_keeps_the_first_submission(
     assert stored() == ["high"]
 
 
-def test_refused_revision_says_why_and_keeps_the_choice(desk: Callable[..., Page], live_scene: Scene) -> None:
+def test_refused_revision_shows_the_reason_and_keeps_the_choice(
+    desk: Callable[..., Page], live_scene: Scene
+) -> None:
     page = desk()
     first = page.url
     page.keyboard.press("1")
@@ -427,7 +429,7 @@ def test_refused_revision_says_why_and_keeps_the_choice(desk: Callable[..., Page
     page.keyboard.press("3")
     page.keyboard.press("Enter")
 
-    expect(state(page)).to_contain_text("is closed: your judgment stands as it was")
+    expect(state(page)).to_contain_text("is closed, so your judgment did not change")
     expect(page.get_by_role("radio", name="High")).to_be_checked()
     assert stored() == ["low"]
 
@@ -455,7 +457,7 @@ def test_unsent_work_of_one_person_is_not_sent_by_another_on_the_same_computer(
     context.clear_cookies()
     log_in(other, live_server.url, live_scene.ada)
     other.goto(f"{live_server.url}/judge/")
-    wait_until(lambda: stored() == ["medium"], what="it is sent when Ada is back")
+    wait_until(lambda: stored() == ["medium"], reason="it is sent when Ada is back")
 
 
 # -- how it looks
@@ -523,7 +525,7 @@ def test_narrow_list_of_own_judgments_scrolls_inside_itself(desk: Callable[..., 
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-def test_bar_stays_in_its_place_whatever_is_chosen_and_said(desk: Callable[..., Page]) -> None:
+def test_bar_does_not_move_when_choices_and_messages_change(desk: Callable[..., Page]) -> None:
     page = desk(viewport={"width": 1280, "height": 800})
     boxes = [page.locator("#submit").bounding_box()]
 

@@ -1,4 +1,4 @@
-"""Several windows and several people at once, on real connections: nothing doubled, nothing lost, no deadlock."""
+"""Several windows and assessors at once, on real connections: no duplicates, no loss, no deadlock."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run calls in threads that start together, each on a connection of its own; a refusal is a result."""
+    """Run calls in threads that start together, each on its own connection. A refusal is a result."""
     barrier = threading.Barrier(len(calls), timeout=120)
 
     def run(call: Callable[[], Any]) -> Any:
@@ -79,7 +79,7 @@ def test_one_request_id_for_two_tasks_at_once_is_stored_for_one(live_scene: Scen
     assert Judgment.objects.count() == 1
 
 
-def test_two_windows_that_judge_one_task_differently_make_one_judgment_and_one_question(
+def test_two_windows_with_different_choices_make_one_judgment_and_one_refusal(
     live_scene: Scene,
 ) -> None:
     task = accept(live_scene.batch, live_scene.ada)
@@ -131,7 +131,7 @@ def test_first_submission_is_kept_whether_it_comes_before_or_after_the_close(liv
 
 
 def build_scene_again(scene: Scene) -> Scene:
-    """The same people with another batch of another pool."""
+    """The same assessors with another batch of another pool."""
     pool = make_pool(scene.track, {scene.first: 2})
     batch = make_batch(pool, {scene.ada: [scene.first]})
     return Scene(scene.track, scene.first, scene.second, pool, batch, scene.ada, scene.bob)
@@ -152,16 +152,20 @@ def test_revision_and_close_at_once_leave_one_current_judgment(live_scene: Scene
     assert current == (first if isinstance(result, batch_errors.BatchClosed) else result)
 
 
-def test_late_submission_and_that_of_the_next_assessor_at_once_leave_one_current(live_scene: Scene) -> None:
+def test_late_submission_and_one_of_the_next_assessor_at_once_leave_one_current_judgment(
+    live_scene: Scene,
+) -> None:
     scene = live_scene
     late = accept(scene.batch, scene.ada)
-    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
     task = accept(scene.batch, scene.bob)
 
     at_once(
         [
-            lambda one=one: judgment_services.submit(task=one, choice="high", request_id=uuid4())
-            for one in (late, task)
+            lambda task=task: judgment_services.submit(task=task, choice="high", request_id=uuid4())
+            for task in (late, task)
         ]
     )
 
@@ -186,7 +190,7 @@ def test_submitting_and_expiring_at_once_keeps_the_judgment(live_scene: Scene) -
     assert Judgment.objects.count() == 1
 
 
-def test_a_crowd_judges_everything_once_while_the_organizer_passes_topics_about(
+def test_many_assessors_judge_everything_once_while_the_organizer_reassigns_topics(
     transactional_db: None,
 ) -> None:
     track = make_track()
@@ -197,7 +201,9 @@ def test_a_crowd_judges_everything_once_while_the_organizer_passes_topics_about(
 
     def manage() -> None:
         for n, topic in enumerate(topics):
-            assignment_services.reassign(batch=batch, topic=topic, giver=people[n], taker=people[(n + 1) % 4])
+            assignment_services.reassign(
+                batch=batch, topic=topic, from_assessor=people[n], to_assessor=people[(n + 1) % 4]
+            )
             task_services.expire()
         batch_services.close(batch=batch)
         batch_services.open_for_judging(batch=batch)

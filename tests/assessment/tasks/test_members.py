@@ -1,5 +1,6 @@
-"""Units judged by their members: a choice for each instance of a formula, all of them sent and stored at once."""
+"""Units judged by their members: a choice for each instance of a formula, submitted and stored together."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -47,7 +48,7 @@ class Scene:
 def add_unit(
     pool: Pool, topic: Topic, visual: str, formulas: list[str], *, position: int, hidden: int = 0
 ) -> PoolEntry:
-    """A unit of some formulas, each in a post of its own; the last ones are not shown."""
+    """A unit of some formulas, each in its own post; the last `hidden` ones are not shown."""
     collection = pool.track.collection
     assert collection is not None
     entry = PoolEntry.objects.create(pool=pool, topic=topic, docno=visual, position=position)
@@ -72,7 +73,7 @@ def add_unit(
 
 @pytest.fixture
 def scene() -> Scene:
-    """Ada has a topic with a unit of three shown formulas and one of a single one."""
+    """Ada has a topic with a unit of three shown formulas and a unit of one."""
     track = make_track(protocol="arqmath-2021-task2")
     topic = make_topic(track, "B.1", formula_id="q_1", latex="x^2")
     pool = make_pool(track, {})
@@ -100,8 +101,8 @@ def test_each_shown_member_is_judged_under_its_own_docno(scene: Scene) -> None:
     submit(task, f11="high", f12="low", f13="not-matching")
 
     task.refresh_from_db()
-    found = Judgment.objects.order_by("docno").values_list("docno", "choice", "grade", "seconds")
-    assert list(found) == [("11", "high", 3, 30), ("12", "low", 1, None), ("13", "not-matching", None, None)]
+    judged = Judgment.objects.order_by("docno").values_list("docno", "choice", "grade", "seconds")
+    assert list(judged) == [("11", "high", 3, 30), ("12", "low", 1, None), ("13", "not-matching", None, None)]
     assert task.status == "submitted"
     assert accept(scene.batch, scene.ada).entry.docno == "v2"
 
@@ -109,7 +110,7 @@ def test_each_shown_member_is_judged_under_its_own_docno(scene: Scene) -> None:
 @pytest.mark.parametrize(
     "chosen", [{}, {"f11": "high"}, {"f11": "high", "f12": "low", "f13": "low", "f14": "low"}]
 )
-def test_unit_is_judged_whole_or_not_at_all(scene: Scene, chosen: dict[str, str]) -> None:
+def test_all_members_are_judged_or_none(scene: Scene, chosen: dict[str, str]) -> None:
     with pytest.raises(judgment_errors.MembersMissing):
         submit(accept(scene.batch, scene.ada), **chosen)
 
@@ -133,7 +134,7 @@ def test_same_submission_sent_twice_is_stored_once(scene: Scene) -> None:
     assert Judgment.objects.count() == 3
 
 
-def test_number_that_was_used_for_other_choices_is_refused(scene: Scene) -> None:
+def test_request_id_used_for_other_choices_is_refused(scene: Scene) -> None:
     task, number = accept(scene.batch, scene.ada), uuid4()
     submit(task, number, f11="high", f12="low", f13="low")
 
@@ -141,7 +142,7 @@ def test_number_that_was_used_for_other_choices_is_refused(scene: Scene) -> None
         submit(task, number, f11="low", f12="low", f13="low")
 
 
-def test_revision_appends_only_what_has_changed(scene: Scene) -> None:
+def test_revision_appends_only_changed_choices(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     before = submit(task, f11="high", f12="low", f13="low")
 
@@ -153,7 +154,7 @@ def test_revision_appends_only_what_has_changed(scene: Scene) -> None:
     assert list(current) == ["high", "medium", "low"]
 
 
-def test_nothing_is_revised_that_the_page_did_not_show(scene: Scene) -> None:
+def test_judgments_that_the_page_did_not_show_are_not_revised(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     submit(task, f11="high", f12="low", f13="low")
     blind = {docno: judgment_services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
@@ -164,7 +165,7 @@ def test_nothing_is_revised_that_the_page_did_not_show(scene: Scene) -> None:
     assert Judgment.objects.filter(choice="medium").count() == 0
 
 
-def test_answer_that_was_lost_on_the_way_counts_as_seen(scene: Scene) -> None:
+def test_judgments_whose_answer_was_lost_count_as_seen(scene: Scene) -> None:
     task, lost = accept(scene.batch, scene.ada), uuid4()
     submit(task, lost, f11="high", f12="low", f13="low")
     changed = {docno: judgment_services.Answer("medium", shown=0) for docno in ("11", "12", "13")}
@@ -178,13 +179,13 @@ def test_progress_counts_units(scene: Scene) -> None:
     submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
 
     [topic] = task_selectors.progress(scene.batch, scene.ada)
-    [watched] = batch_selectors.track_progress(scene.track)
+    [batch_progress] = batch_selectors.track_progress(scene.track)
 
     assert (topic.judged, topic.total) == (1, 2)
-    assert (watched.judged, watched.total) == (1, 2)
+    assert (batch_progress.judged, batch_progress.total) == (1, 2)
 
 
-def test_formula_judged_for_another_pool_is_not_asked_for_again(scene: Scene) -> None:
+def test_formula_judged_for_another_pool_is_not_judged_again(scene: Scene) -> None:
     submit(accept(scene.batch, scene.ada), f11="high", f12="low", f13="low")
     pool = make_pool(scene.track, {})
     add_unit(pool, scene.topic, "v1", ["11", "12"], position=1)
@@ -211,7 +212,7 @@ def ada(client: Client, scene: Scene) -> Client:
 
 def form_of(task: Task, *choices: str, **more: Any) -> dict[str, Any]:
     members = tasks_members.members_to_judge(task)
-    fields = {f"choice-{one.pk}": choice for one, choice in zip(members, choices, strict=False)}
+    fields = {f"choice-{member.pk}": choice for member, choice in zip(members, choices, strict=False)}
     return {"request_id": str(uuid4()), "seconds": "12"} | fields | more
 
 
@@ -223,14 +224,14 @@ def test_page_shows_the_query_and_each_member_in_its_post(scene: Scene, ada: Cli
     assert text.count('<article class="instance"') == 3
     assert "Topic formula" in text
     assert text.count("math-container is-marked") == 1 + 3 * 3, (
-        "in the name, in its paragraph, in the whole post"
+        "in its heading, its paragraph and its complete post"
     )
-    assert "x_14" not in text, "is not shown"
+    assert "x_14" not in text
     assert "/threads/811/#post-911" in text
     assert "Abacus" not in text
 
 
-def test_member_is_judged_alone_where_the_protocol_says_so(scene: Scene, ada: Client) -> None:
+def test_member_is_shown_without_its_post_if_the_protocol_says_so(scene: Scene, ada: Client) -> None:
     stored = scene.pool.protocol
     stored.text = stored.text.replace("in_context = true", "in_context = false")
     stored.save(update_fields=["text"])
@@ -242,7 +243,7 @@ def test_member_is_judged_alone_where_the_protocol_says_so(scene: Scene, ada: Cl
     assert "/threads/811/" not in text
 
 
-def test_submitting_the_form_goes_on_to_the_next_unit(scene: Scene, ada: Client) -> None:
+def test_submitting_the_form_leads_to_the_next_unit(scene: Scene, ada: Client) -> None:
     task = accept(scene.batch, scene.ada)
 
     answer = ada.post(task.get_absolute_url(), form_of(task, "high", "low", "medium"))
@@ -252,7 +253,7 @@ def test_submitting_the_form_goes_on_to_the_next_unit(scene: Scene, ada: Client)
     assert Judgment.objects.count() == 3
 
 
-def test_form_that_is_not_whole_keeps_what_was_chosen(scene: Scene, ada: Client) -> None:
+def test_incomplete_form_keeps_its_choices(scene: Scene, ada: Client) -> None:
     task = accept(scene.batch, scene.ada)
     first = tasks_members.members_to_judge(task)[0]
 
@@ -260,12 +261,12 @@ def test_form_that_is_not_whole_keeps_what_was_chosen(scene: Scene, ada: Client)
 
     text = answer.content.decode()
     assert answer.status_code == 422
-    assert "Choose a grade for formula 2" in text
-    assert f'id="choice-{first.pk}-low" value="low" data-label="Low" data-key="1" checked' in text
+    assert "Choose a grade for instance 2" in text
+    assert re.search(rf'id="choice-low-{first.pk}"[^>]* checked', text)
     assert "near it" in text
 
 
-def test_form_of_many_formulas_keeps_all_that_was_chosen(scene: Scene, ada: Client) -> None:
+def test_form_of_many_formulas_keeps_all_choices(scene: Scene, ada: Client) -> None:
     add_unit(scene.pool, scene.topic, "v0", [str(3000 + n) for n in range(60)], position=0)
     task = accept(scene.batch, scene.ada)
 
@@ -275,7 +276,7 @@ def test_form_of_many_formulas_keeps_all_that_was_chosen(scene: Scene, ada: Clie
     assert answer.content.decode().count(" checked") == 59
 
 
-def test_comment_that_is_needed_is_asked_for_by_member(scene: Scene, ada: Client) -> None:
+def test_missing_comment_is_an_error_of_its_member(scene: Scene, ada: Client) -> None:
     task = accept(scene.batch, scene.ada)
 
     answer = ada.post(
@@ -289,7 +290,7 @@ def test_comment_that_is_needed_is_asked_for_by_member(scene: Scene, ada: Client
     assert list(answer.json()["errors"]) == [f"comment-{first.pk}"]
 
 
-def test_choices_made_before_a_login_ran_out_stand_on_the_page_again(scene: Scene, client: Client) -> None:
+def test_choices_submitted_without_a_login_are_shown_again(scene: Scene, client: Client) -> None:
     task = accept(scene.batch, scene.ada)
     form = form_of(task, "high", "low", "low")
     client.post(task.get_absolute_url(), form)
@@ -337,7 +338,7 @@ def test_frozen_unit_has_the_highest_grade_of_its_members(scene: Scene) -> None:
     assert qrels_tsv(qrels).decode().splitlines() == ["B.1\t0\tv1\t3", "B.1\t0\tv2\t2"]
 
 
-def test_formula_that_is_a_unit_by_itself_is_judged_in_its_post(client: Client) -> None:
+def test_single_formula_is_judged_in_its_post(client: Client) -> None:
     track = make_track(protocol="ntcir-12-wikipedia")
     topic = make_topic(track, "N.1", latex="x^2")
     pool = make_pool(track, {})

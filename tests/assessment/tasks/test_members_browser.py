@@ -1,5 +1,6 @@
-"""A formula pool from its preview to its judgments, through the web: an organizer builds it, an assessor judges it."""
+"""A formula pool in the browser, from its preview to its judgments."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
 from assessment.models import Batch, Judgment
+from assessment.tasks import selectors as task_selectors
 from jobs import services as jobs
 from pooling.models import Pool, PoolMember
 from pooling.pools import services as pool_services
@@ -38,7 +40,7 @@ def scene(
 
 @pytest.fixture
 def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
-    """Opens a page as a person."""
+    """Logs a user in and returns their page."""
 
     def open_page(user: User, **options: Any) -> Page:
         page = new_page(base_url=live_server.url, reduced_motion="reduce", **options)
@@ -49,9 +51,9 @@ def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page
 
 
 def assert_fit(page: Page) -> None:
-    """Nobody is shut out, and nothing sticks out at the side."""
-    found = Axe().run(page)
-    assert not found.response["violations"], found.generate_report()
+    """The page has no accessibility violations and does not scroll sideways."""
+    results = Axe().run(page)
+    assert not results.response["violations"], results.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -64,7 +66,7 @@ def built(scene: FormulaScene) -> Pool:
 
 
 @pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
-def test_organizer_previews_builds_and_leafs_through_a_formula_pool(
+def test_organizer_previews_builds_and_browses_a_formula_pool(
     scene: FormulaScene, enter: Callable[..., Page], options: dict[str, Any]
 ) -> None:
     page = enter(scene.organizer, **options)
@@ -118,7 +120,7 @@ def test_units_are_judged_with_the_keyboard_alone(batch: Batch, enter: Callable[
 
     for _ in range(n_units):
         address = page.url
-        # What is hidden in a panel scrolls with it; otherwise the focus moves the whole page out of sight.
+        # Hidden content of a panel must scroll with it; otherwise the focus moves the page out of sight.
         assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
         for _ in range(page.locator(".instance").count()):
             page.keyboard.press("2")
@@ -134,7 +136,7 @@ def test_units_are_judged_with_the_keyboard_alone(batch: Batch, enter: Callable[
     assert set(Judgment.objects.values_list("choice", flat=True)) == {"medium"}
 
 
-def test_unit_that_is_not_whole_is_not_sent(batch: Batch, enter: Callable[..., Page]) -> None:
+def test_incomplete_unit_is_not_sent(batch: Batch, enter: Callable[..., Page]) -> None:
     page = open_task(enter, batch)
     if page.locator(".instance").count() < 2:  # of the pool's units, some have one instance
         page.keyboard.press("1")
@@ -175,12 +177,23 @@ def test_submission_whose_answer_is_lost_is_stored_once(batch: Batch, enter: Cal
 
 
 @pytest.mark.parametrize("options", [{}, NARROW, {"color_scheme": "dark"}], ids=["wide", "narrow", "dark"])
-def test_judging_page_is_fit_for_everybody(
+def test_judging_page_is_accessible(
     batch: Batch, enter: Callable[..., Page], options: dict[str, Any]
 ) -> None:
     page = open_task(enter, batch, **options)
+    page.wait_for_selector("html[data-math=done]", state="attached")
 
     assert_fit(page)
+
+
+def test_each_choice_is_described_by_its_definition(batch: Batch, enter: Callable[..., Page]) -> None:
+    page = open_task(enter, batch)
+    choices = task_selectors.choices_of(batch.pool.protocol)
+
+    for instance in page.locator(".instance").all():
+        for choice in choices:
+            radio = instance.get_by_role("radio", name=choice.label, exact=True)
+            expect(radio).to_have_accessible_description(re.compile(re.escape(choice.definition)))
 
 
 def test_choices_survive_a_reload(batch: Batch, enter: Callable[..., Page]) -> None:

@@ -1,4 +1,4 @@
-"""Tasks: in which order they come, that one is held at a time, and that time runs out without loss."""
+"""Tasks: their order, one open task at a time, and no loss when the time runs out."""
 
 from datetime import timedelta
 
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from assessment.assignments import errors as assignment_errors
 from assessment.assignments import services as assignment_services
 from assessment.batches import errors as batch_errors
 from assessment.batches import services as batch_services
@@ -21,11 +22,12 @@ from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene, build_scene
 from tests.helpers.factories import make_assessor, make_topic, make_track
 from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool
+from tracks.models import Assessor
 
 pytestmark = pytest.mark.django_db
 
 
-def overdue(task: Task) -> None:
+def make_overdue(task: Task) -> None:
     Task.objects.filter(pk=task.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
@@ -52,7 +54,7 @@ def test_an_open_task_is_resumed(scene: Scene) -> None:
     assert Task.objects.count() == 1
 
 
-def test_the_database_holds_one_open_task_of_a_batch_and_assessor(scene: Scene) -> None:
+def test_the_database_enforces_one_open_task_of_a_batch_and_assessor(scene: Scene) -> None:
     first = accept(scene.batch, scene.ada)
     other = PoolEntry.objects.filter(pool=scene.pool).exclude(pk=first.entry_id)[0]
 
@@ -74,7 +76,7 @@ def test_task_has_the_time_that_the_batch_allots(scene: Scene) -> None:
     assert task.expires_at - task.accepted_at == timedelta(minutes=7)
 
 
-def test_there_is_no_next_task_when_all_is_judged(scene: Scene) -> None:
+def test_there_is_no_next_task_when_everything_is_judged(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
 
     assert task_services.accept_next(batch=scene.batch, assessor=scene.ada) is None
@@ -84,7 +86,7 @@ def test_an_assessor_without_topics_has_no_task(scene: Scene) -> None:
     assert task_services.accept_next(batch=scene.batch, assessor=scene.bob) is None
 
 
-def test_tasks_are_given_out_while_the_batch_is_open(scene: Scene) -> None:
+def test_only_an_open_batch_gives_out_tasks(scene: Scene) -> None:
     draft = make_batch(scene.pool, {scene.bob: [scene.first]}, is_open=False)
     batch_services.close(batch=scene.batch)
 
@@ -93,9 +95,16 @@ def test_tasks_are_given_out_while_the_batch_is_open(scene: Scene) -> None:
             task_services.accept_next(batch=batch, assessor=assessor)
 
 
+def test_former_assessor_gets_no_task(scene: Scene) -> None:
+    Assessor.objects.filter(user=scene.ada).delete()
+
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        task_services.accept_next(batch=scene.batch, assessor=scene.ada)
+
+
 def test_overdue_task_returns_to_its_place_in_the_queue(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    overdue(task)
+    make_overdue(task)
 
     assert task_services.expire() == 1
 
@@ -107,18 +116,18 @@ def test_overdue_task_returns_to_its_place_in_the_queue(scene: Scene) -> None:
     assert again.expires_at > timezone.now()
 
 
-def test_tasks_in_time_and_submitted_ones_do_not_expire(scene: Scene) -> None:
+def test_only_overdue_open_tasks_expire(scene: Scene) -> None:
     submitted = accept(scene.batch, scene.ada)
     judge(submitted)
-    overdue(submitted)
+    make_overdue(submitted)
     accept(scene.batch, scene.ada)
 
     assert task_services.expire() == 0
 
 
-def test_overdue_task_that_nobody_expired_yet_is_renewed_when_resumed(scene: Scene) -> None:
+def test_overdue_task_gets_new_time_when_resumed(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    overdue(task)
+    make_overdue(task)
 
     again = accept(scene.batch, scene.ada)
 
@@ -126,8 +135,8 @@ def test_overdue_task_that_nobody_expired_yet_is_renewed_when_resumed(scene: Sce
     assert again.expires_at > timezone.now()
 
 
-def test_beat_task_expires_what_is_overdue(scene: Scene) -> None:
-    overdue(accept(scene.batch, scene.ada))
+def test_celery_task_expires_overdue_tasks(scene: Scene) -> None:
+    make_overdue(accept(scene.batch, scene.ada))
 
     expire()
     expire()
@@ -138,8 +147,8 @@ def test_beat_task_expires_what_is_overdue(scene: Scene) -> None:
 def test_more_overdue_tasks_than_one_chunk_expire(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assessment.tasks.services.EXPIRED_AT_ONCE", 1)
     other = make_batch(scene.pool, {scene.bob: [scene.first]}, kind="training")
-    overdue(accept(scene.batch, scene.ada))
-    overdue(accept(other, scene.bob))
+    make_overdue(accept(scene.batch, scene.ada))
+    make_overdue(accept(other, scene.bob))
 
     assert task_services.expire() == 2
 
@@ -173,7 +182,7 @@ def test_entries_moved_before_the_cursor_are_found(scene: Scene) -> None:
 
 
 class TestOrderIsOnlyAnOrder(TestCase):
-    """Nothing is stored by position: whatever is done to the order, a judgment is for the entry that was shown."""
+    """Judgments do not depend on positions: a judgment is for the entry that was shown, whatever the order."""
 
     @settings(max_examples=25, deadline=None)
     @given(data=st.data())
@@ -190,7 +199,8 @@ class TestOrderIsOnlyAnOrder(TestCase):
                 PoolEntry.objects.filter(pk=entry.pk).update(position=position)
             judge(task, shown[(task.entry.topic_id, task.entry.docno)])
 
-        stored = {(one.topic_id, one.docno): one.choice for one in Judgment.objects.filter(is_current=True)}
+        current = Judgment.objects.filter(is_current=True)
+        stored = {(judgment.topic_id, judgment.docno): judgment.choice for judgment in current}
         assert stored == shown
         assert set(stored) == {(entry.topic_id, entry.docno) for entry in entries}
 
@@ -205,12 +215,12 @@ def queries_to_accept(n_entries: int) -> int:
     return len(queries)
 
 
-def test_accepting_takes_the_same_queries_whatever_the_size_of_the_pool(db: None) -> None:
+def test_accepting_takes_the_same_queries_in_a_large_pool(db: None) -> None:
     assert queries_to_accept(3) == queries_to_accept(60) <= 12
 
 
 def rows_read() -> tuple[int, int]:
-    """How many pool entries this transaction has read so far, by scan and by index."""
+    """The number of pool entries that this transaction has read so far, by scan and by index."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT seq_tup_read, idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'pooling_poolentry'"
@@ -219,7 +229,7 @@ def rows_read() -> tuple[int, int]:
     return scanned, fetched
 
 
-def test_accepting_reads_none_of_the_entries_that_are_judged_or_wait(db: None) -> None:
+def test_accepting_reads_only_the_next_entries(db: None) -> None:
     track = make_track()
     topic, ada = make_topic(track), make_assessor(track)
     pool = make_pool(track, {topic: 1})

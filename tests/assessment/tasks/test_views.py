@@ -1,6 +1,5 @@
-"""The pages of the judging room: what each shows, to whom, and what a refused submission keeps."""
+"""The pages of assessors: what each shows, who may use it, and what a refused submission keeps."""
 
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -63,19 +62,19 @@ def test_desk_shows_each_batch_with_its_counts_and_a_way_to_start(scene: Scene) 
     [item] = page.context["desk"]
     assert (item.judged, item.total, item.is_done) == (1, 6, False)
     assert [(topic.judged, topic.total) for topic in item.topics] == [(1, 3), (0, 3)]
-    assert "Go on judging" in page.content.decode()
+    assert "Continue judging" in page.content.decode()
 
 
-def test_desk_offers_to_resume_the_task_that_is_held(scene: Scene) -> None:
+def test_desk_offers_to_resume_an_open_task(scene: Scene) -> None:
     accept(scene.batch, scene.ada)
 
     assert "Resume topic A.1" in as_user(scene.ada).get(reverse("assessment:mine")).content.decode()
 
 
-def test_empty_desk_says_what_will_be_there(scene: Scene) -> None:
+def test_empty_desk_explains_what_will_appear(scene: Scene) -> None:
     page = as_user(scene.bob).get(reverse("assessment:mine")).content.decode()
 
-    assert "No batch is open for you. The organizer gives out topics" in page
+    assert "You have no open batches." in page
 
 
 def test_drafts_are_on_no_desk_and_closed_batches_can_be_read(scene: Scene) -> None:
@@ -88,9 +87,11 @@ def test_drafts_are_on_no_desk_and_closed_batches_can_be_read(scene: Scene) -> N
     assert list(page.context["closed"]) == [scene.batch]
 
 
-def test_counts_after_a_topic_was_taken_over_are_what_is_left(scene: Scene) -> None:
+def test_counts_after_taking_over_a_topic_exclude_what_was_judged(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
-    assignment_services.reassign(batch=scene.batch, topic=scene.first, giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
     judge(accept(scene.batch, scene.bob))
 
     [item] = as_user(scene.bob).get(reverse("assessment:mine")).context["desk"]
@@ -98,7 +99,7 @@ def test_counts_after_a_topic_was_taken_over_are_what_is_left(scene: Scene) -> N
     assert (item.judged, item.total) == (1, 2)
 
 
-def test_start_opens_a_task_and_the_end_says_that_all_is_judged(scene: Scene) -> None:
+def test_start_opens_a_task_and_the_last_page_states_that_all_is_judged(scene: Scene) -> None:
     client = as_user(scene.ada)
 
     started = client.post(reverse("assessment:next", args=[scene.batch.pk]))
@@ -107,13 +108,13 @@ def test_start_opens_a_task_and_the_end_says_that_all_is_judged(scene: Scene) ->
     ended = client.post(reverse("assessment:next", args=[scene.batch.pk]), follow=True)
 
     text = " ".join(ended.content.decode().split())
-    assert "You have judged all that is with you in this batch: 6 entries of 2 topics." in text
+    assert "You have judged all your entries of this batch: 6 entries of 2 topics." in text
 
 
 def test_done_page_of_an_unfinished_batch_leads_back_to_it(scene: Scene) -> None:
     page = as_user(scene.ada).get(reverse("assessment:done", args=[scene.batch.pk])).content.decode()
 
-    assert "Not all is judged yet" in page
+    assert "Some entries are not judged yet" in page
     assert "0 of 6 entries judged" in page
 
 
@@ -135,7 +136,7 @@ def test_page_shows_question_answer_choices_and_progress(scene: Scene) -> None:
     assert "Title of A.1" in text
     assert "Body of A.1." in text
     assert f"Body of {task.entry.docno}." in text
-    assert "<strong>1</strong> of 3 in topic A.1, 1 of 6 in all" in text
+    assert "<strong>1</strong> of 3 in topic A.1, 1 of 6 in total" in text
     assert [choice.label for choice in page.context["choices"]] == [
         "High", "Medium", "Low", "Not relevant", "System failure", "Do not know",
     ]  # fmt: skip
@@ -179,17 +180,17 @@ def test_document_layout_shows_topic_narrative_and_document(db: None) -> None:
     assert page.context["document_thread"] == ""
 
 
-def test_document_that_is_not_loaded_is_said_to_be_missing(scene: Scene) -> None:
+def test_page_states_that_the_text_of_a_document_is_missing(scene: Scene) -> None:
     pool = make_pool(scene.track, {})
     PoolEntry.objects.create(pool=pool, topic=scene.first, docno="nowhere", document=None, position=0)
     task = accept(make_batch(pool, {scene.ada: [scene.first]}), scene.ada)
 
     page = as_user(scene.ada).get(task.get_absolute_url())
 
-    assert "The text of this document is not in the collection." in page.content.decode()
+    assert "The collection does not have the text of this document." in page.content.decode()
 
 
-def test_page_tells_nothing_of_runs_and_other_assessors(scene: Scene) -> None:
+def test_page_shows_nothing_about_runs_and_other_assessors(scene: Scene) -> None:
     training = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
     judge(accept(training, scene.bob), "do-not-know", "bob's own remark")
     team = make_team(scene.track)
@@ -210,9 +211,9 @@ def test_page_takes_the_same_queries_in_a_large_pool(db: None) -> None:
         judge(accept(batch, ada))
         client, task = as_user(ada), accept(batch, ada)
         client.get(task.get_absolute_url())
-        with CaptureQueriesContext(connection) as found:
+        with CaptureQueriesContext(connection) as captured:
             client.get(task.get_absolute_url())
-        return len(found)
+        return len(captured)
 
     assert queries(3) == queries(40) <= 14
 
@@ -235,7 +236,7 @@ def test_plain_form_stores_the_judgment_and_goes_to_the_next_task(scene: Scene) 
     assert sent.url == Task.objects.get(status="accepted").get_absolute_url() != task.get_absolute_url()
 
 
-def test_last_judgment_leads_to_the_end(scene: Scene) -> None:
+def test_last_judgment_leads_to_the_done_page(scene: Scene) -> None:
     batch = make_batch(make_pool(scene.track, {scene.first: 1}), {scene.ada: [scene.first]})
     task = accept(batch, scene.ada)
 
@@ -244,7 +245,7 @@ def test_last_judgment_leads_to_the_end(scene: Scene) -> None:
     assert sent.url == reverse("assessment:done", args=[batch.pk])
 
 
-def test_script_gets_what_was_stored_and_where_to_go(scene: Scene) -> None:
+def test_script_gets_the_stored_judgment_and_the_next_address(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     fields = answer()
     client = as_user(scene.ada)
@@ -258,7 +259,7 @@ def test_script_gets_what_was_stored_and_where_to_go(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("seconds", ["", "-4", "1e9", "99999999999999999999", "٣", "soon"])
-def test_a_time_that_cannot_be_read_is_no_reason_to_refuse(scene: Scene, seconds: str) -> None:
+def test_an_unreadable_time_is_ignored(scene: Scene, seconds: str) -> None:
     task = accept(scene.batch, scene.ada)
 
     as_user(scene.ada).post(task.get_absolute_url(), answer(seconds=seconds))
@@ -267,7 +268,7 @@ def test_a_time_that_cannot_be_read_is_no_reason_to_refuse(scene: Scene, seconds
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"choice": ""}, "Choose a grade, or one of the other answers."),
         ({"choice": "excellent"}, "is not a choice of this protocol; use high, medium"),
@@ -276,7 +277,7 @@ def test_a_time_that_cannot_be_read_is_no_reason_to_refuse(scene: Scene, seconds
     ],
 )
 def test_wrong_form_is_shown_again_with_what_was_entered(
-    scene: Scene, fields: dict[str, str], said: str
+    scene: Scene, fields: dict[str, str], message: str
 ) -> None:
     task = accept(scene.batch, scene.ada)
     client = as_user(scene.ada)
@@ -285,7 +286,7 @@ def test_wrong_form_is_shown_again_with_what_was_entered(
     problem = client.post(task.get_absolute_url(), answer() | fields, **JSON)
 
     assert (page.status_code, problem.status_code) == (422, 422)
-    assert said in problem.json()["detail"]
+    assert message in problem.json()["detail"]
     if "comment" not in fields:
         assert "kept words" in page.content.decode()
     assert not Judgment.objects.exists()
@@ -303,27 +304,27 @@ def test_refused_revision_stays_on_the_page(scene: Scene) -> None:
 
     assert page.status_code == 409
     text = page.content.decode()
-    assert "is closed: your judgment stands as it was" in text
+    assert "is closed, so your judgment did not change" in text
     assert "on reflection" in text
     assert page.context["answer"]["choice"] == "high"
 
 
-def test_revision_of_what_the_page_did_not_show_asks_first(scene: Scene) -> None:
+def test_revision_of_a_judgment_that_the_page_did_not_show_is_refused_once(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
-    standing = judge(task, "low")
+    current = judge(task, "low")
     client = as_user(scene.ada)
 
     problem = client.post(task.get_absolute_url(), answer(choice="high"), **JSON)
     page = client.post(task.get_absolute_url(), answer(choice="high"))
 
     assert problem.status_code == page.status_code == 409
-    expected = {"judgment": standing.pk, "docno": standing.docno, "request_id": str(standing.request_id)}
-    assert problem.json()["standing"] == expected
-    assert page.context["answer"]["shown"] == standing.pk
+    expected = {"judgment": current.pk, "docno": current.docno, "request_id": str(current.request_id)}
+    assert problem.json()["current"] == expected
+    assert page.context["answer"]["shown"] == current.pk
     assert Judgment.objects.count() == 1
 
 
-def test_page_sent_twice_with_another_choice_asks_first(scene: Scene) -> None:
+def test_page_sent_twice_with_another_choice_is_refused_once(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     client, fields = as_user(scene.ada), answer()
     client.post(task.get_absolute_url(), fields)
@@ -351,7 +352,7 @@ def test_going_back_shows_the_earlier_judgment_and_lets_it_be_changed(scene: Sce
     assert Judgment.objects.get(is_current=True).choice == "medium"
 
 
-def test_judgment_is_kept_although_there_is_no_next_task(scene: Scene) -> None:
+def test_judgment_is_kept_if_there_is_no_next_task(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     batch_services.close(batch=scene.batch)
 
@@ -361,25 +362,25 @@ def test_judgment_is_kept_although_there_is_no_next_task(scene: Scene) -> None:
     assert "Your judgment is saved." in page.content.decode()
 
 
-@pytest.mark.parametrize("how", ["closed", "withdrawn"])
-def test_settled_judgment_is_shown_and_cannot_be_changed(scene: Scene, how: str) -> None:
+@pytest.mark.parametrize("cause", ["closed", "withdrawn"])
+def test_locked_judgment_is_shown_and_cannot_be_changed(scene: Scene, cause: str) -> None:
     task = accept(scene.batch, scene.ada)
     judge(task)
-    if how == "closed":
+    if cause == "closed":
         batch_services.close(batch=scene.batch)
     else:
         assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
     page = as_user(scene.ada).get(task.get_absolute_url())
 
-    assert "it stands." in page.context["settled"]
+    assert "cannot change it" in page.context["lock_reason"]
     assert 'id="submit" disabled' in page.content.decode()
 
 
 # -- without a login
 
 
-def test_script_without_a_login_is_told_to_log_in(scene: Scene) -> None:
+def test_script_without_a_login_gets_the_login_address(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
     problem = Client().post(task.get_absolute_url(), answer(), **JSON)
@@ -388,7 +389,7 @@ def test_script_without_a_login_is_told_to_log_in(scene: Scene) -> None:
     assert problem.json()["login"] == f"/login/?next={reverse('assessment:back')}"
 
 
-def test_plain_form_without_a_login_finds_its_answer_again_after_it(scene: Scene) -> None:
+def test_plain_form_without_a_login_shows_its_answer_again_after_the_login(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     client = Client()
     sent = client.post(task.get_absolute_url(), answer(choice="low", comment="half a proof"))
@@ -402,7 +403,7 @@ def test_plain_form_without_a_login_finds_its_answer_again_after_it(scene: Scene
     assert not Judgment.objects.exists()
 
 
-def test_answer_kept_for_one_person_is_not_shown_to_another(scene: Scene) -> None:
+def test_kept_answer_is_not_shown_to_another_user(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     client = Client()
     sent = client.post(task.get_absolute_url(), answer(comment="mine"))
@@ -412,7 +413,7 @@ def test_answer_kept_for_one_person_is_not_shown_to_another(scene: Scene) -> Non
     assert page.status_code == 404
 
 
-def test_visitor_who_only_looks_leaves_nothing_behind(scene: Scene) -> None:
+def test_visit_without_a_submission_stores_no_session(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
 
     sent = Client().get(task.get_absolute_url())
@@ -430,10 +431,10 @@ def test_submission_without_a_csrf_token_is_refused(scene: Scene) -> None:
     assert not Judgment.objects.exists()
 
 
-# -- one's own judgments, guidelines
+# -- own judgments, guidelines
 
 
-def test_own_judgments_show_each_task_once_as_it_stands(scene: Scene) -> None:
+def test_own_judgments_show_only_the_latest_of_each_task(scene: Scene) -> None:
     first = accept(scene.batch, scene.ada)
     judge(first, "low")
     judge(first, "high", "after all")
@@ -441,20 +442,20 @@ def test_own_judgments_show_each_task_once_as_it_stands(scene: Scene) -> None:
 
     page = as_user(scene.ada).get(reverse("assessment:own_judgments", args=[scene.batch.pk]))
 
-    assert [label for _, label in page.context["rows"]] == ["Medium", "High"]
+    assert [label for _, label in page.context["judgments"]] == ["Medium", "High"]
     assert "after all" in page.content.decode()
 
 
 def test_own_judgments_are_paged_and_an_empty_list_is_explained(scene: Scene) -> None:
     client = as_user(scene.ada)
     address = reverse("assessment:own_judgments", args=[scene.batch.pk])
-    assert "You have judged nothing in this batch yet." in client.get(address).content.decode()
+    assert "No judgments yet." in client.get(address).content.decode()
 
     batch = make_batch(make_pool(scene.track, {scene.first: 51}), {scene.ada: [scene.first]})
     judge_all(batch, scene.ada)
 
     page = client.get(reverse("assessment:own_judgments", args=[batch.pk]), {"page": 2})
-    assert len(page.context["rows"]) == 1
+    assert len(page.context["judgments"]) == 1
 
 
 def test_guidelines_give_every_definition(scene: Scene) -> None:
@@ -464,7 +465,7 @@ def test_guidelines_give_every_definition(scene: Scene) -> None:
         assert choice.definition in page.content.decode()
 
 
-def test_keys_are_shown_only_to_who_uses_them(scene: Scene) -> None:
+def test_keys_are_shown_only_to_users_with_shortcuts(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     client = as_user(scene.ada)
     assert "<kbd" in client.get(task.get_absolute_url()).content.decode()
@@ -476,7 +477,7 @@ def test_keys_are_shown_only_to_who_uses_them(scene: Scene) -> None:
     assert "data-shortcuts" not in text
 
 
-# -- who sees what
+# -- who may change what; tests/test_access.py covers who may open each page
 
 
 @pytest.fixture
@@ -494,44 +495,6 @@ def cast(scene: Scene) -> dict[str, User | None]:
 
 
 LOGIN = 302
-STORY: dict[str, tuple[Callable[[Scene, Task], str], dict[str, int]]] = {
-    "desk": (
-        lambda scene, task: reverse("assessment:mine"),
-        {"organizer": 200, "assessor": 200, "other assessor": 200, "participant": 200, "stranger": 200},
-    ),
-    "task": (lambda scene, task: task.get_absolute_url(), {"assessor": 200}),
-    "own judgments": (
-        lambda scene, task: reverse("assessment:own_judgments", args=[scene.batch.pk]),
-        {"assessor": 200},
-    ),
-    "done": (lambda scene, task: reverse("assessment:done", args=[scene.batch.pk]), {"assessor": 200}),
-    "guidelines": (
-        lambda scene, task: reverse("assessment:guidelines", args=[scene.batch.pk]),
-        {"assessor": 200, "organizer": 200},
-    ),
-    "judging": (
-        lambda scene, task: reverse("assessment:judging", args=[scene.track.slug]),
-        {"organizer": 200, "assessor": 200, "other assessor": 200, "participant": 403, "stranger": 403},
-    ),
-    "batch": (
-        lambda scene, task: reverse("assessment:batch", args=[scene.batch.pk]),
-        {"organizer": 200, "assessor": 403, "other assessor": 403, "participant": 403, "stranger": 403},
-    ),
-    "csv": (
-        lambda scene, task: reverse("assessment:judgments_csv", args=[scene.batch.pk]),
-        {"organizer": 200, "assessor": 403, "other assessor": 403, "participant": 403, "stranger": 403},
-    ),
-}
-
-
-@pytest.mark.parametrize("page", list(STORY))
-def test_who_sees_a_page(scene: Scene, cast: dict[str, User | None], page: str) -> None:
-    task = accept(scene.batch, scene.ada)
-    address, allowed = STORY[page]
-
-    seen = {name: as_user(user).get(address(scene, task)).status_code for name, user in cast.items()}
-
-    assert seen == {name: allowed.get(name, LOGIN if name == "visitor" else 404) for name in cast}
 
 
 @pytest.mark.parametrize("name", ["organizer", "other assessor", "participant", "stranger", "visitor"])
@@ -556,13 +519,13 @@ def test_only_organizers_open_and_close(scene: Scene, cast: dict[str, User | Non
     assert scene.batch.status == "open"
 
 
-def test_another_assessors_judgments_are_not_in_ones_own_list(scene: Scene) -> None:
+def test_own_judgments_exclude_those_of_other_assessors(scene: Scene) -> None:
     training = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
     judge(accept(training, scene.bob))
 
     page = as_user(scene.ada).get(reverse("assessment:own_judgments", args=[training.pk]))
 
-    assert page.context["rows"] == []
+    assert page.context["judgments"] == []
 
 
 def test_draft_track_is_hidden_from_its_assessors(scene: Scene) -> None:

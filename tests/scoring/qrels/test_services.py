@@ -154,7 +154,7 @@ def test_training_and_dual_judgments_count_only_if_asked_for(scene: Scene, kind:
 
 def test_what_was_judged_before_a_topic_changed_hands_stays_judged(scene: Scene) -> None:
     batch = scene.judged("high")
-    assignment_services.reassign(batch=batch, topic=scene.topics["A.1"], giver=scene.ada, taker=scene.bob)
+    assignment_services.reassign(batch=batch, topic=scene.topics["A.1"], from_assessor=scene.ada, to_assessor=scene.bob)
     scene.judge(batch, scene.bob, "low", "low")
 
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)

@@ -1,4 +1,4 @@
-"""Which entry of a topic move-to-front puts first: asked anew for each task, of the judgments so far."""
+"""Move to front: which entry of a topic comes next, computed for each task from the judgments so far."""
 
 from collections import defaultdict
 from functools import lru_cache
@@ -13,7 +13,7 @@ from pooling.models import Contribution, Pool, PoolEntry, PoolMember
 
 
 class _Topic(NamedTuple):
-    """What a pool holds of a topic; units are numbered by position. `units` gives those in which a docno stands."""
+    """A topic in a pool. Units are numbered by position; `units` lists the numbers of those that contain a docno."""
 
     entries: list[int]
     units: dict[str, list[int]]
@@ -22,7 +22,7 @@ class _Topic(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _topic(pool_id: int, topic_id: int) -> _Topic:
-    """Of a pool that is ready, which never changes: so this is read once by each process."""
+    """Each process reads a topic once: the pool is ready, so it never changes."""
     pool = Pool.objects.get(pk=pool_id)
     runs = {run["run"]: i for i, run in enumerate(pool.statistics["runs"])}
     entries = PoolEntry.objects.filter(pool=pool_id, topic=topic_id).order_by("position")
@@ -34,9 +34,9 @@ def _topic(pool_id: int, topic_id: int) -> _Topic:
     members = PoolMember.objects.filter(entry__pool=pool_id, entry__topic=topic_id, position__gt=0)
     for pk, docno in members.values_list("entry", "docno"):
         units[docno].append(number[pk])
-    given = Contribution.objects.filter(entry__pool=pool_id, entry__topic=topic_id)
+    contributed = Contribution.objects.filter(entry__pool=pool_id, entry__topic=topic_id)
     contributions = [
-        (number[pk], runs[run], rank) for pk, run, rank in given.values_list("entry", "run", "rank")
+        (number[pk], runs[run], rank) for pk, run, rank in contributed.values_list("entry", "run", "rank")
     ]
     code = rows[0][2] if rows else ""
     lists = TopicLists.of(contributions, n_units=len(rows), n_runs=len(runs), topic=code, seed=pool.seed)
@@ -44,7 +44,7 @@ def _topic(pool_id: int, topic_id: int) -> _Topic:
 
 
 def next_entry(batch: Batch, topic_id: int, seat: int, *, is_open: set[int]) -> int | None:
-    """The entry to judge next from a seat, of those that are open, or None: in two queries, once the pool is known."""
+    """The open entry that a seat judges next, or None. Two queries, once the topic is in memory."""
     topic = _topic(batch.pool_id, topic_id)
     opened = np.array([pk in is_open for pk in topic.entries], dtype=np.bool_)
     unit = next_unit(topic.lists, _verdicts(batch, topic_id, seat, topic), opened)
@@ -52,7 +52,7 @@ def next_entry(batch: Batch, topic_id: int, seat: int, *, is_open: set[int]) -> 
 
 
 def _verdicts(batch: Batch, topic_id: int, seat: int, topic: _Topic) -> list[Verdict]:
-    """What was judged from the seat, in the order of its first submission: in main batches, whichever pool's."""
+    """The verdicts of a seat, in the order of first submission; in a main batch, those of all pools."""
     judgments = Judgment.objects.filter(topic=topic_id, is_current=True, task__seat=seat)
     is_main = batch.kind == Batch.Kind.MAIN
     judgments = judgments.filter(batch__kind=Batch.Kind.MAIN) if is_main else judgments.filter(batch=batch)
@@ -63,4 +63,4 @@ def _verdicts(batch: Batch, topic_id: int, seat: int, topic: _Topic) -> list[Ver
     for docno, grade in rows:
         for unit in topic.units.get(docno, ()):
             is_relevant[unit] = is_relevant.get(unit, False) or (grade is not None and grade >= least)
-    return [Verdict(unit, found) for unit, found in is_relevant.items()]
+    return [Verdict(unit, verdict) for unit, verdict in is_relevant.items()]

@@ -1,4 +1,4 @@
-"""The order of judging: as the pool was asked for, told with each judgment, and followed while judgments come in."""
+"""The order of judging: the pool sets it, each judgment records it, and move to front follows the judgments."""
 
 import pytest
 from django.db import connection
@@ -30,7 +30,7 @@ def make_run(team: Team, tag: str) -> Run:
 
 
 def moving_pool(scene: Scene, *, n: int = 4) -> tuple[Pool, list[str], list[str]]:
-    """A pool in the order of move-to-front to which two runs brought n units each, by turns; and the docnos of each."""
+    """A pool judged by move to front, to which two runs contributed n units each in turn; and the docnos of each."""
     pool = make_pool(scene.track, {scene.first: 2 * n})
     team = Team.objects.create(track=scene.track, name="Team")
     runs = [make_run(team, "good"), make_run(team, "bad")]
@@ -45,7 +45,7 @@ def moving_pool(scene: Scene, *, n: int = 4) -> tuple[Pool, list[str], list[str]
 
 
 def judge_as(batch: Batch, user: User, relevant: list[str]) -> list[str]:
-    """Judge everything: high what is among the relevant, not relevant the rest. The docnos in their order."""
+    """Judge everything: `relevant` docnos high, others not relevant. Returns the docnos in the order of judging."""
     order = []
     while task := task_services.accept_next(batch=batch, assessor=user):
         order.append(task.entry.docno)
@@ -53,14 +53,14 @@ def judge_as(batch: Batch, user: User, relevant: list[str]) -> list[str]:
     return order
 
 
-def test_task_and_judgment_say_in_which_order_they_came(scene: Scene) -> None:
+def test_task_and_judgment_record_the_order(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     judgment = judge(task)
 
     assert (task.order, judgment.order) == ("random", "random")
 
 
-def test_order_is_that_in_force_when_the_task_was_taken(scene: Scene) -> None:
+def test_recorded_order_is_the_one_at_the_time_of_the_task(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     Pool.objects.filter(pk=scene.pool.pk).update(order="by-run-votes")
 
@@ -76,23 +76,23 @@ def test_run_that_finds_relevant_units_stays_in_front(scene: Scene) -> None:
 
     assert sorted(order) == sorted(good + bad)
     before_the_good_run = order.index(good[0])
-    assert before_the_good_run <= 1, "the other run is asked once at most"
+    assert before_the_good_run <= 1, "the other run comes first once at most"
     assert order[before_the_good_run:][:4] == good
-    assert [one for one in order if one in bad] == bad, "each run is followed from its first rank down"
+    assert [docno for docno in order if docno in bad] == bad, "the units of a run follow its ranks"
     assert set(Judgment.objects.filter(batch=batch).values_list("order", flat=True)) == {"move-to-front"}
 
 
-def test_where_nothing_is_relevant_runs_take_turns(scene: Scene) -> None:
+def test_runs_take_turns_if_nothing_is_relevant(scene: Scene) -> None:
     pool, good, bad = moving_pool(scene)
     batch = make_batch(pool, {scene.bob: [scene.first]})
 
     order = judge_as(batch, scene.bob, relevant=[])
 
     pairs = [set(order[i : i + 2]) for i in range(0, 8, 2)]
-    assert pairs == [{one, other} for one, other in zip(good, bad, strict=True)]
+    assert pairs == [set(pair) for pair in zip(good, bad, strict=True)]
 
 
-def test_what_was_judged_for_another_pool_moves_runs_too(scene: Scene) -> None:
+def test_judgments_of_another_pool_count_too(scene: Scene) -> None:
     pool, good, bad = moving_pool(scene)
     first = make_batch(pool, {scene.bob: [scene.first]})
     for _ in range(2):
@@ -103,10 +103,10 @@ def test_what_was_judged_for_another_pool_moves_runs_too(scene: Scene) -> None:
 
     order = judge_as(make_batch(pool, {scene.ada: [scene.first]}), scene.ada, relevant=good)
 
-    assert order == [one for one in good + bad if one not in judged]
+    assert order == [docno for docno in good + bad if docno not in judged]
 
 
-def test_task_that_ran_out_of_time_is_given_out_again(scene: Scene) -> None:
+def test_expired_task_is_given_out_again(scene: Scene) -> None:
     pool, _, _ = moving_pool(scene)
     batch = make_batch(pool, {scene.bob: [scene.first]})
     task = accept(batch, scene.bob)

@@ -1,4 +1,4 @@
-"""Several pools of one track: what one batch has judged, no other main batch asks for again, and qrels take it over."""
+"""Several pools of one track: a main batch skips what another one has judged, and qrels include it."""
 
 import pytest
 from django.db import connection
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.django_db
 
 
 def second_pool(scene: Scene, *, shared: int, new: int, topic: Topic | None = None) -> Pool:
-    """A pool of the track that holds some entries of the first one's topic besides new ones, shared ones first."""
+    """A pool of the track with new entries of a topic, followed by some of the first pool's entries."""
     topic = topic or scene.first
-    theirs = list(scene.pool.entries.filter(topic=topic).order_by("position")[:shared])
+    entries = list(scene.pool.entries.filter(topic=topic).order_by("position")[:shared])
     pool = make_pool(scene.track, {topic: new})
     PoolEntry.objects.bulk_create(
-        PoolEntry(pool=pool, topic=topic, docno=one.docno, document=one.document, position=100 + i)
-        for i, one in enumerate(theirs)
+        PoolEntry(pool=pool, topic=topic, docno=entry.docno, document=entry.document, position=100 + i)
+        for i, entry in enumerate(entries)
     )
     return pool
 
@@ -37,7 +37,7 @@ def docnos(batch: Batch, user: User) -> list[str]:
     return [judgment.docno for judgment in judge_all(batch, user)]
 
 
-def test_main_batch_of_another_pool_asks_only_for_what_is_not_judged(scene: Scene) -> None:
+def test_main_batch_of_another_pool_skips_judged_entries(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     pool = second_pool(scene, shared=3, new=2)
     batch = make_batch(pool, {scene.bob: [scene.first]})
@@ -48,14 +48,14 @@ def test_main_batch_of_another_pool_asks_only_for_what_is_not_judged(scene: Scen
     assert not scene.pool.entries.filter(topic=scene.first, docno__in=judged).exists()
 
 
-def test_what_is_judged_first_in_the_later_pool_is_not_judged_again_in_the_earlier(scene: Scene) -> None:
+def test_batch_of_an_earlier_pool_skips_entries_judged_for_a_later_one(scene: Scene) -> None:
     batch = make_batch(second_pool(scene, shared=2, new=0), {scene.bob: [scene.first]})
     judge_all(batch, scene.bob)
 
     assert len(docnos(scene.batch, scene.ada)) == 3 + 3 - 2
 
 
-def test_dual_batch_judges_again_what_others_judged_but_not_what_its_assessor_did(scene: Scene) -> None:
+def test_dual_batch_skips_only_entries_that_its_assessor_has_judged(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     pool = second_pool(scene, shared=3, new=1)
     of_bob = make_batch(pool, {scene.bob: [scene.first]}, kind=Batch.Kind.DUAL)
@@ -65,14 +65,14 @@ def test_dual_batch_judges_again_what_others_judged_but_not_what_its_assessor_di
     assert len(docnos(of_ada, scene.ada)) == 1
 
 
-def test_training_judges_everything_whatever_was_judged(scene: Scene) -> None:
+def test_training_batch_skips_nothing(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     batch = make_batch(second_pool(scene, shared=3, new=0), {scene.ada: [scene.first]}, kind="training")
 
     assert len(docnos(batch, scene.ada)) == 3
 
 
-def test_judgments_by_another_protocol_do_not_count(scene: Scene) -> None:
+def test_judgments_made_with_another_protocol_do_not_count(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     pool = second_pool(scene, shared=3, new=0)
     Pool.objects.filter(pk=pool.pk).update(protocol=make_protocol("trec-adhoc"))
@@ -83,21 +83,21 @@ def test_judgments_by_another_protocol_do_not_count(scene: Scene) -> None:
     assert accept(batch, scene.bob) is not None
 
 
-def test_progress_leaves_out_what_another_pool_has_settled(scene: Scene) -> None:
+def test_progress_excludes_entries_that_another_batch_has_settled(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     batch = make_batch(second_pool(scene, shared=2, new=2), {scene.bob: [scene.first]})
     judge(accept(batch, scene.bob))
 
     [topic] = task_selectors.progress(batch, scene.bob)
-    [watched, _] = batch_selectors.track_progress(scene.track)
+    [batch_progress, _] = batch_selectors.track_progress(scene.track)
 
     assert (topic.judged, topic.total) == (1, 2)
-    assert (watched.batch, watched.judged, watched.total) == (batch, 1, 2)
+    assert (batch_progress.batch, batch_progress.judged, batch_progress.total) == (batch, 1, 2)
     judge_all(batch, scene.bob)
     assert task_selectors.desk_batch(batch, scene.bob).is_done
 
 
-def test_seats_of_a_topic_that_two_judge_are_settled_one_by_one(scene: Scene) -> None:
+def test_each_seat_of_a_topic_is_settled_separately(scene: Scene) -> None:
     protocol = make_protocol("arqmath-2020-task1")
     protocol.text = protocol.text.replace("judges = 1", "judges = 2", 1)
     protocol.save(update_fields=["text"])
@@ -109,11 +109,11 @@ def test_seats_of_a_topic_that_two_judge_are_settled_one_by_one(scene: Scene) ->
     assert docnos(batch, scene.ada) == []
 
     carl = make_assessor(scene.track, "carl")
-    assignment_services.reassign(batch=batch, topic=scene.first, giver=scene.ada, taker=carl)
+    assignment_services.reassign(batch=batch, topic=scene.first, from_assessor=scene.ada, to_assessor=carl)
     assert len(docnos(batch, carl)) == 3
 
 
-def test_next_task_takes_a_known_number_of_queries_whatever_others_have_judged(scene: Scene) -> None:
+def test_next_task_takes_a_fixed_number_of_queries_whatever_others_have_judged(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     few = make_batch(second_pool(scene, shared=1, new=2), {scene.bob: [scene.first]})
     many = make_batch(second_pool(scene, shared=3, new=20), {scene.bob: [scene.first]})
@@ -126,7 +126,7 @@ def test_next_task_takes_a_known_number_of_queries_whatever_others_have_judged(s
     assert counts[0] == counts[1] <= 16
 
 
-def test_topic_that_others_have_settled_whole_is_passed_over(scene: Scene) -> None:
+def test_topic_settled_completely_by_others_is_skipped(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     pool = second_pool(scene, shared=3, new=0)
     add_entries(pool, scene.second, 1)
@@ -136,7 +136,7 @@ def test_topic_that_others_have_settled_whole_is_passed_over(scene: Scene) -> No
     assert len(docnos(batch, scene.bob)) == 1
 
 
-def test_qrels_of_an_independent_pool_take_over_what_was_judged_for_another(scene: Scene) -> None:
+def test_qrels_of_an_independent_pool_include_judgments_for_another_pool(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     pool = second_pool(scene, shared=2, new=2)
     judge_all(make_batch(pool, {scene.bob: [scene.first]}), scene.bob)
@@ -147,7 +147,7 @@ def test_qrels_of_an_independent_pool_take_over_what_was_judged_for_another(scen
     assert qrels.report["unjudged"]["n"] == 0
 
 
-def test_qrels_of_a_top_up_are_the_union_and_name_the_pools_that_they_cover(scene: Scene) -> None:
+def test_qrels_of_a_top_up_are_the_union_and_record_the_pools_that_they_cover(scene: Scene) -> None:
     judge_all(scene.batch, scene.ada)
     before = (
         qrels_tsv(qrels_services.freeze_judgments(pool=scene.pool, by=make_organizer())).decode().splitlines()
@@ -160,4 +160,4 @@ def test_qrels_of_a_top_up_are_the_union_and_name_the_pools_that_they_cover(scen
     qrels = qrels_services.freeze_judgments(pool=pool, by=make_organizer())
 
     assert sorted(qrels_tsv(qrels).decode().splitlines()) == sorted(before + new)
-    assert [one["pool"] for one in qrels.report["inputs"]["tops_up"]] == [scene.pool.name]
+    assert [pool["pool"] for pool in qrels.report["inputs"]["tops_up"]] == [scene.pool.name]

@@ -1,0 +1,90 @@
+"""Which entries need no judgment in a batch because other batches of the track have judged them.
+
+A judgment of a main batch counts in all main batches of the track, whatever their pools. In a dual batch, assessors do
+not see what they have judged themselves. Training and adjudication batches judge all their entries. Only judgments made
+with the same protocol count, because only these can be frozen together. An entry with members is settled when all of
+its shown members are judged.
+"""
+
+from collections.abc import Collection
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from assessment.models import Batch, Judgment, Task
+from pooling.models import Pool
+
+# For each kind of batch: the kinds of batches whose judgments count in it.
+COUNTING: dict[str, tuple[str, ...]] = {
+    Batch.Kind.MAIN.value: (Batch.Kind.MAIN.value,),
+    Batch.Kind.DUAL.value: (Batch.Kind.MAIN.value, Batch.Kind.DUAL.value),
+}
+
+# `asked`: the documents that each assignment still has to judge; `judged`: those judged in other batches.
+# It uses joins because for nested subqueries the planner reads the judgments of the complete track.
+_SETTLED = """
+WITH asked AS (
+    SELECT assignment.id AS assignment_id, assignment.seat, assignment.assessor_id, assignment.batch_id,
+           batch.kind, pool.protocol_id, entry.id AS entry_id, entry.topic_id,
+           coalesce(member.docno, entry.docno) AS docno
+    FROM assessment_topicassignment assignment
+    JOIN assessment_batch batch ON batch.id = assignment.batch_id
+    JOIN pooling_pool pool ON pool.id = batch.pool_id
+    JOIN pooling_poolentry entry ON entry.pool_id = batch.pool_id AND entry.topic_id = assignment.topic_id
+    LEFT JOIN pooling_poolmember member ON member.entry_id = entry.id AND member.position > 0
+    WHERE assignment.id = ANY(%s) AND NOT EXISTS (
+        SELECT 1 FROM assessment_task task
+        WHERE task.batch_id = assignment.batch_id AND task.entry_id = entry.id
+          AND task.seat = assignment.seat AND task.status = 'submitted'
+    )
+), judged AS (
+    SELECT DISTINCT asked.assignment_id, asked.entry_id, asked.docno
+    FROM asked
+    JOIN assessment_judgment judgment ON judgment.topic_id = asked.topic_id AND judgment.docno = asked.docno
+        AND judgment.is_current AND judgment.batch_id <> asked.batch_id
+    JOIN assessment_task task ON task.id = judgment.task_id
+    JOIN assessment_batch batch ON batch.id = judgment.batch_id
+    JOIN pooling_pool pool ON pool.id = batch.pool_id AND pool.protocol_id = asked.protocol_id
+    WHERE (asked.kind = 'main' AND batch.kind = 'main'
+           AND (task.seat = asked.seat OR judgment.assessor_id = asked.assessor_id))
+       OR (asked.kind = 'dual' AND batch.kind IN ('main', 'dual') AND judgment.assessor_id = asked.assessor_id)
+)
+SELECT asked.assignment_id, asked.entry_id
+FROM asked LEFT JOIN judged USING (assignment_id, entry_id, docno)
+GROUP BY asked.assignment_id, asked.entry_id
+HAVING bool_and(judged.docno IS NOT NULL)
+"""
+
+
+def counting_batches(batch: Batch) -> QuerySet[Batch]:
+    """The other batches whose judgments count in this one."""
+    pool = Pool.objects.filter(pk=batch.pool_id)
+    others = Batch.objects.filter(kind__in=COUNTING.get(batch.kind, ())).exclude(pk=batch.pk)
+    return others.filter(pool__track__in=pool.values("track"), pool__protocol__in=pool.values("protocol"))
+
+
+def settled_entries(assignment_ids: Collection[int]) -> dict[int, set[int]]:
+    """For each topic assignment, by id: the entries that other batches have settled. One query.
+
+    Entries judged in the assignment's own batch are not included.
+    """
+    settled: dict[int, set[int]] = {pk: set() for pk in assignment_ids}
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLED, [list(assignment_ids)])
+        for assignment_id, entry_id in cursor.fetchall():
+            settled[assignment_id].add(entry_id)
+    return settled
+
+
+def judged_in_other_batches(task: Task, docnos: Collection[str]) -> set[str]:
+    """The documents of a task's topic, of those given, that other batches have judged for it."""
+    kind = task.batch.kind
+    if kind not in COUNTING:
+        return set()
+    judgments = Judgment.objects.filter(topic=task.entry.topic_id, docno__in=docnos, is_current=True)
+    judgments = judgments.filter(
+        batch__kind__in=COUNTING[kind], batch__pool__protocol=task.batch.pool.protocol_id
+    )
+    own = Q(assessor=task.assessor_id)
+    counting = own if kind == Batch.Kind.DUAL else own | Q(task__seat=task.seat)
+    return set(judgments.exclude(batch=task.batch_id).filter(counting).values_list("docno", flat=True))

@@ -1,0 +1,311 @@
+// The judging page: keys, drafts, and a Submit that loses nothing. Without this script the form works as a plain one.
+//
+// A page asks for one answer, or for one answer for each formula instance of a unit (`data-instances` on main). An
+// answer is a choice with its comment. The fields of an answer end in its suffix: none, or "-17" for instance 17.
+// The script sets `data-judging="ready"` on the html element when the page takes keys and clicks.
+(() => {
+  "use strict";
+  const { outbox, drafts } = window.assay;
+  const main = document.getElementById("main");
+  const form = document.getElementById("judgment");
+  const button = document.getElementById("submit");
+  const state = document.getElementById("state");
+  const meaning = document.getElementById("meaning");
+  const hint = meaning.textContent.trim();
+  const { task } = main.dataset;
+  const hasInstances = main.dataset.instances !== undefined;
+  const texts = hasInstances
+    ? {
+        restored: "Your choices from before are here again. They are not submitted yet.",
+        kept: "Your choices are kept here",
+      }
+    : {
+        restored: "Your choice from before is here again. It is not submitted yet.",
+        kept: "Your choice is kept here",
+      };
+
+  // -- the answers of the page
+  const answers = [...document.querySelectorAll(".choices")].map((fieldset) => {
+    const suffix = fieldset.dataset.suffix ?? "";
+    const comment = form.elements[`comment${suffix}`];
+    return {
+      suffix,
+      comment,
+      article: fieldset.closest(".instance"),
+      radios: [...fieldset.querySelectorAll('input[type="radio"]')],
+      shown: form.elements[`shown${suffix}`],
+      commentState: comment.parentElement.querySelector(".optional"),
+    };
+  });
+  const chosen = (answer) => answer.radios.find((radio) => radio.checked);
+  const nextOpen = () => answers.find((answer) => !chosen(answer));
+  const needsComment = (answer) => chosen(answer)?.dataset.needsComment !== undefined;
+  const lacksComment = (answer) => needsComment(answer) && !answer.comment.value.trim();
+  const labelOf = (radio) => document.querySelector(`label[for="${radio.id}"]`);
+  const values = (clean = (text) => text.trim()) =>
+    Object.fromEntries(
+      answers.flatMap((answer) => [
+        [`choice${answer.suffix}`, chosen(answer)?.value ?? ""],
+        [`comment${answer.suffix}`, clean(answer.comment.value)],
+      ]),
+    );
+  const isOnPage = (fields) =>
+    Object.entries(values()).every(([name, value]) => value === (fields[name] ?? ""));
+
+  function say(text, kind = "", link = null) {
+    state.className = `state ${kind}`;
+    state.replaceChildren(text);
+    if (link) state.append(" ", link);
+  }
+  function showMeaning() {
+    const radio = hasInstances ? null : chosen(answers[0]);
+    meaning.textContent = radio ? labelOf(radio).title : hint;
+  }
+  function show(answer) {
+    const isNeeded = needsComment(answer);
+    answer.commentState.textContent = isNeeded ? "required: say why" : "optional";
+    answer.commentState.classList.toggle("is-required", isNeeded);
+    answer.comment.toggleAttribute("required", isNeeded);
+    answer.comment.setAttribute("aria-required", String(isNeeded));
+  }
+  function changed(answer) {
+    saveDraft();
+    hold();
+    show(answer);
+    showMeaning();
+  }
+
+  // -- the current answer: single keys are for it
+  let current = null;
+  function makeCurrent(answer) {
+    current?.article?.classList.remove("is-current");
+    current = answer;
+    current?.article?.classList.add("is-current");
+  }
+  function goToNextOpen() {
+    const answer = nextOpen();
+    if (!answer) {
+      button.focus();
+      return;
+    }
+    makeCurrent(answer);
+    answer.radios[0].focus({ preventScroll: true });
+    answer.article.scrollIntoView({ block: "nearest" });
+  }
+  function listen(answer) {
+    for (const radio of answer.radios) {
+      const label = labelOf(radio);
+      const showDefinition = () => {
+        meaning.textContent = label.title;
+      };
+      radio.addEventListener("change", () => changed(answer));
+      radio.addEventListener("focus", () => makeCurrent(answer));
+      if (hasInstances) radio.addEventListener("focus", showDefinition);
+      label.addEventListener("mouseenter", showDefinition);
+      label.addEventListener("mouseleave", showMeaning);
+    }
+    answer.comment.addEventListener("input", () => changed(answer));
+    answer.comment.addEventListener("focus", () => makeCurrent(answer));
+    answer.article?.addEventListener("click", () => makeCurrent(answer));
+  }
+
+  // -- single keys
+  const isTyping = (element) =>
+    element.matches('textarea, select, input:not([type="radio"]), [contenteditable]');
+  const isCommand = (event) =>
+    event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing;
+  function pressed(event) {
+    if (isCommand(event) || isTyping(event.target)) return;
+    const answer = current ?? nextOpen() ?? answers[0];
+    const key = event.key.toLowerCase();
+    const radio = answer.radios.find((each) => each.dataset.key?.toLowerCase() === key);
+    if (radio && !radio.matches(":disabled")) {
+      event.preventDefault();
+      choose(answer, radio);
+    } else if (event.key === "Enter" && !event.target.closest("a, button, summary, form")) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  }
+  function choose(answer, radio) {
+    radio.checked = true;
+    changed(answer);
+    if (lacksComment(answer)) answer.comment.focus();
+    else if (hasInstances) goToNextOpen();
+    else radio.focus({ preventScroll: true });
+  }
+
+  // -- restoring what was entered before
+  const saveDraft = () => drafts.set(task, { fields: values((text) => text) });
+  function fill(fields) {
+    for (const { suffix, radios, comment } of answers) {
+      for (const radio of radios) radio.checked = radio.value === fields[`choice${suffix}`];
+      comment.value = fields[`comment${suffix}`] ?? "";
+    }
+  }
+  function restoreDraft() {
+    const fields = drafts.get(task)?.fields ?? {};
+    if (!Object.values(fields).some(Boolean) || isOnPage(fields)) return;
+    fill(fields);
+    say(texts.restored);
+  }
+  // True if there is a submission to send now. A refused one waits for the assessor, who reads the reason first.
+  function restore() {
+    const unsent = outbox.get(task);
+    if (unsent) fill(unsent.fields);
+    else restoreDraft();
+    if (!unsent?.refused) return Boolean(unsent);
+    outbox.remove(unsent);
+    saveDraft();
+    say(`Not saved. ${unsent.refused}`, "bad");
+    return false;
+  }
+
+  // -- what a submission contains
+  // crypto.randomUUID exists only on https and localhost.
+  function uuid() {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    bytes[6] = (bytes[6] & 15) | 64;
+    bytes[8] = (bytes[8] & 63) | 128;
+    const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  }
+  // The seconds for which the page was visible.
+  function stopwatch() {
+    let seen = 0;
+    let since = document.hidden ? null : performance.now();
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden && since !== null) {
+        seen += performance.now() - since;
+        since = null;
+      }
+      if (!document.hidden && since === null) since = performance.now();
+    });
+    return () => Math.round((seen + (since === null ? 0 : performance.now() - since)) / 1000);
+  }
+  const seconds = stopwatch();
+  // Nothing, or what is missing and the element to go to.
+  function complaint() {
+    const open = nextOpen();
+    if (open)
+      return [
+        hasInstances
+          ? `Choose for instance ${answers.indexOf(open) + 1}: all are submitted at once.`
+          : "Choose a grade, or one of the other answers.",
+        open.radios[0],
+      ];
+    const silent = answers.find(lacksComment);
+    return silent && [`“${chosen(silent).dataset.label}” needs a comment that says why.`, silent.comment];
+  }
+  // The entry of the outbox that waits already, if the page still says the same; otherwise a new one.
+  function entry() {
+    const waiting = outbox.get(task);
+    if (waiting && !waiting.refused && isOnPage(waiting.fields)) return waiting;
+    const request_id = uuid();
+    const before = waiting?.sent ?? [];
+    const shown = Object.fromEntries(answers.map((answer) => [`shown${answer.suffix}`, answer.shown.value]));
+    const sending = { seconds: String(seconds()), request_id, sent: before.join(",") };
+    return {
+      task,
+      address: form.action,
+      label: main.dataset.label,
+      choiceLabel: answers.map((answer) => chosen(answer).dataset.label).join(", "),
+      fields: { ...values(), ...shown, ...sending },
+      sent: [...before, request_id],
+    };
+  }
+
+  // -- submitting: through the outbox, and again until it is saved
+  let isSending = false;
+  let tries = 0;
+  let timer = 0;
+
+  function setBusy(isBusy) {
+    isSending = isBusy;
+    button.classList.toggle("is-busy", isBusy);
+    button.setAttribute("aria-disabled", String(isBusy));
+  }
+  async function submit() {
+    if (isSending || button.disabled) return;
+    const missing = complaint();
+    if (missing) {
+      say(missing[0], "bad");
+      missing[1].focus();
+      return;
+    }
+    clearTimeout(timer);
+    const mine = entry();
+    outbox.keep(mine);
+    setBusy(true);
+    const slow = setTimeout(() => say("Saving…"), 400);
+    const result = await outbox.send(mine);
+    clearTimeout(slow);
+    if (result.outcome === "saved") {
+      say("Saved.");
+      window.location.assign(result.answer.next);
+      return;
+    }
+    setBusy(false);
+    if (result.outcome === "refused") refused(mine, result.answer);
+    else sendLater(result);
+  }
+  // The page keeps what was entered, and takes over which judgment the server has instead.
+  function refused(mine, reply) {
+    outbox.remove(mine);
+    say(`Not saved. ${reply.detail ?? ""}`, "bad");
+    saveDraft();
+    const { current: stored, errors } = reply;
+    const judged =
+      stored && answers.find(({ article }) => !article || article.dataset.docno === stored.docno);
+    if (judged) judged.shown.value = stored.judgment;
+    answers.find(({ suffix }) => errors?.[`comment${suffix}`])?.comment.focus();
+  }
+  function sendLater(result) {
+    if (result.outcome === "login") {
+      const link = document.createElement("a");
+      link.href = result.answer.login;
+      link.target = "_blank";
+      link.textContent = "Log in in a new tab";
+      say(`Not saved: you are logged out. ${texts.kept}.`, "bad", link);
+    } else {
+      const cause = result.status ? "the server had a problem" : "no connection";
+      say(`Not saved yet: ${cause}. ${texts.kept} and sent again automatically.`, "bad");
+    }
+    timer = setTimeout(retry, outbox.wait(tries++));
+  }
+  // Only what was submitted is sent again: a choice that changed meanwhile waits for its own Submit.
+  function retry() {
+    const waiting = outbox.get(task);
+    if (waiting && isOnPage(waiting.fields)) submit();
+  }
+  // The page has changed: what waits is not sent any more.
+  function hold() {
+    if (isSending) return;
+    const isWaiting = Boolean(outbox.get(task));
+    if (isWaiting) clearTimeout(timer);
+    say(isWaiting ? "Not saved. Submit to save what you have chosen." : "", isWaiting ? "bad" : "");
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    tries = 0;
+    submit();
+  });
+  for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) retry();
+  });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) window.location.reload();
+  });
+  if (main.dataset.shortcuts !== undefined) document.addEventListener("keydown", pressed);
+  for (const answer of answers) listen(answer);
+
+  const mustSubmit = !button.disabled && restore();
+  for (const answer of answers) show(answer);
+  showMeaning();
+  makeCurrent(nextOpen() ?? answers[0]);
+  document.getElementById("document-panel").focus({ preventScroll: true });
+  document.documentElement.dataset.judging = "ready";
+  if (mustSubmit) submit();
+})();

@@ -1,0 +1,228 @@
+"""Assigning topics: each rule and each refusal."""
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from accounts.models import User
+from assessment.assignments import errors as assignment_errors
+from assessment.assignments import services as assignment_services
+from assessment.batches import services as batch_services
+from assessment.models import TopicAssignment
+from pooling.models import Pool
+from tests.assessment.conftest import Scene
+from tests.helpers.factories import make_assessor, make_topic, make_track, make_user
+from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool, make_team
+from tracks.models import Assessor, Topic
+
+pytestmark = pytest.mark.django_db
+
+
+def test_only_an_assessor_of_the_track_gets_a_topic(scene: Scene) -> None:
+    stranger = make_user()
+
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        assignment_services.assign(batch=scene.batch, assessor=stranger, topics=[scene.first])
+
+
+def test_an_inactive_assessor_gets_no_topic(scene: Scene) -> None:
+    gone = make_assessor(scene.track, is_active=False)
+
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        assignment_services.assign(batch=scene.batch, assessor=gone, topics=[scene.first])
+
+
+def test_a_member_of_a_team_of_the_track_gets_no_topic(scene: Scene) -> None:
+    team = make_team(scene.track, scene.bob)
+
+    with pytest.raises(assignment_errors.TeamMemberCannotJudge, match=team.name):
+        assignment_services.assign(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
+
+
+def test_a_topic_without_entries_in_the_pool_is_refused_and_none_is_assigned(scene: Scene) -> None:
+    batch = batch_services.create(pool=scene.pool, name="Two", by=None)
+    unpooled = make_topic(scene.track, "A.9")
+
+    with pytest.raises(assignment_errors.TopicNotPooled, match=r"A\.9"):
+        assignment_services.assign(batch=batch, assessor=scene.bob, topics=[scene.first, unpooled])
+
+    assert not batch.topic_assignments.exists()
+
+
+def test_main_batch_assigns_a_topic_to_one_assessor(scene: Scene) -> None:
+    with pytest.raises(assignment_errors.TopicAlreadyAssigned, match="ada"):
+        assignment_services.assign(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
+    with pytest.raises(assignment_errors.TopicAlreadyAssigned, match="ada"):
+        assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
+    with pytest.raises(IntegrityError), transaction.atomic():
+        TopicAssignment.objects.create(batch=scene.batch, topic=scene.first, assessor=scene.bob, seat=1)
+
+
+def test_training_batch_assigns_a_topic_to_every_assessor(scene: Scene) -> None:
+    batch = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
+
+    assert len(judge_all(batch, scene.ada)) == len(judge_all(batch, scene.bob)) == 3
+
+
+def test_dual_batch_assigns_a_topic_to_another_assessor_than_the_first(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+    batch = batch_services.create(pool=scene.pool, name="Dual", kind="dual", by=None)
+
+    with pytest.raises(assignment_errors.AlreadyJudgedTopic):
+        assignment_services.assign(batch=batch, assessor=scene.ada, topics=[scene.first])
+
+    [assignment] = assignment_services.assign(batch=batch, assessor=scene.bob, topics=[scene.first])
+    assert assignment.assessor == scene.bob
+
+
+def test_assessor_who_takes_over_a_topic_judges_only_the_rest(scene: Scene) -> None:
+    judged = judge(accept(scene.batch, scene.ada))
+
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    assignment_services.assign(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
+
+    rest = judge_all(scene.batch, scene.bob)
+    assert len(rest) == 2
+    assert judged.docno not in {judgment.docno for judgment in rest}
+    judged.refresh_from_db()
+    assert judged.is_current
+
+
+def test_topic_is_reassigned_in_one_step(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
+
+    assert len(judge_all(scene.batch, scene.bob)) == 2
+    assert {judgment.topic for judgment in judge_all(scene.batch, scene.ada)} == {scene.second}
+
+
+def test_topic_reassigned_in_a_training_batch_keeps_its_seat(scene: Scene) -> None:
+    carl = make_assessor(scene.track, "carl")
+    batch = make_batch(scene.pool, {scene.ada: [scene.first], scene.bob: [scene.first]}, kind="training")
+    judge(accept(batch, scene.ada))
+
+    assignment_services.reassign(batch=batch, topic=scene.first, from_assessor=scene.ada, to_assessor=carl)
+
+    assert (len(judge_all(batch, carl)), len(judge_all(batch, scene.bob))) == (2, 3)
+
+
+def test_topic_assigned_again_comes_without_the_judged_entries(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+
+    assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
+
+    assert len(judge_all(scene.batch, scene.ada)) == 5
+    assert (
+        TopicAssignment.objects.filter(batch=scene.batch, assessor=scene.ada, topic=scene.first).count() == 1
+    )
+
+
+def test_topic_is_not_assigned_again_while_another_assessor_has_it(scene: Scene) -> None:
+    assignment_services.reassign(
+        batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+    )
+
+    with pytest.raises(assignment_errors.TopicAlreadyAssigned, match="bob"):
+        assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[scene.first])
+
+
+def test_only_an_assigned_topic_is_withdrawn(scene: Scene) -> None:
+    with pytest.raises(assignment_errors.TopicNotAssigned):
+        assignment_services.withdraw(batch=scene.batch, assessor=scene.bob, topic=scene.first)
+
+
+def test_refused_reassignment_changes_nothing(scene: Scene) -> None:
+    with pytest.raises(assignment_errors.NotAnAssessor):
+        assignment_services.reassign(
+            batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=make_user()
+        )
+
+    assert accept(scene.batch, scene.ada).entry.topic == scene.first
+
+
+def test_topics_are_shared_by_number_of_entries(scene: Scene) -> None:
+    topics = [make_topic(scene.track, f"B.{n}") for n in range(1, 6)]
+    pool = make_pool(scene.track, dict(zip(topics, [6, 3, 3, 2, 2], strict=True)))
+    batch = batch_services.create(pool=pool, name="Shared", by=None)
+
+    assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])
+
+    batch_services.open_for_judging(batch=batch)
+    assert (len(judge_all(batch, scene.ada)), len(judge_all(batch, scene.bob))) == (8, 8)
+
+
+def test_sharing_keeps_and_counts_assigned_topics(scene: Scene) -> None:
+    topics = [make_topic(scene.track, f"B.{n}") for n in range(1, 4)]
+    pool = make_pool(scene.track, dict(zip(topics, [4, 2, 2], strict=True)))
+    batch = make_batch(pool, {scene.ada: topics[:1]}, is_open=False)
+
+    assigned = assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])
+
+    assert [assignment.assessor for assignment in assigned] == [scene.bob] * 2
+
+
+def test_sharing_a_training_batch_assigns_all_topics_to_all_assessors_once(scene: Scene) -> None:
+    batch = batch_services.create(pool=scene.pool, name="Training", kind="training", by=None)
+
+    assert len(assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])) == 4
+    assert assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob]) == []
+
+
+def test_sharing_a_dual_batch_assigns_each_topic_to_an_assessor_who_has_not_judged_it(scene: Scene) -> None:
+    judge(accept(scene.batch, scene.ada))
+    batch = batch_services.create(pool=scene.pool, name="Dual", kind="dual", by=None)
+
+    assigned = assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob])
+
+    assert {assignment.topic: assignment.assessor for assignment in assigned} == {
+        scene.first: scene.bob,
+        scene.second: scene.ada,
+    }
+
+
+def test_sharing_needs_assessors_who_may_judge(scene: Scene) -> None:
+    make_team(scene.track, scene.bob)
+
+    with pytest.raises(assignment_errors.NoAssessorsChosen):
+        assignment_services.share(batch=scene.batch, assessors=[])
+    with pytest.raises(assignment_errors.TeamMemberCannotJudge):
+        assignment_services.share(batch=scene.batch, assessors=[scene.ada, scene.bob])
+
+
+def groups_scene() -> tuple[Pool, list[Topic], dict[str, User]]:
+    """A pool of two topics; by its protocol a graduate and an undergraduate judge each topic."""
+    track = make_track(protocol="ntcir-12-wikipedia")
+    topics = [make_topic(track, "1"), make_topic(track, "2")]
+    people = {name: make_assessor(track, name) for name in ("grace", "guy", "una")}
+    Assessor.objects.filter(user__in=[people["grace"], people["guy"]]).update(group="graduate")
+    Assessor.objects.filter(user=people["una"]).update(group="undergraduate")
+    return make_pool(track, {topics[0]: 2, topics[1]: 1}), topics, people
+
+
+def test_two_assessors_of_one_group_never_judge_a_topic_that_needs_one_of_each() -> None:
+    pool, (first, _), people = groups_scene()
+    batch = make_batch(pool, {people["grace"]: [first]}, is_open=False)
+
+    with pytest.raises(assignment_errors.GroupHasTopic, match="another graduate assessor than guy"):
+        assignment_services.assign(batch=batch, assessor=people["guy"], topics=[first])
+
+    assignment_services.assign(batch=batch, assessor=people["una"], topics=[first])
+    assignment_services.reassign(
+        batch=batch, topic=first, from_assessor=people["grace"], to_assessor=people["guy"]
+    )
+    active = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False)
+    assert set(active.values_list("assessor__username", flat=True)) == {"guy", "una"}
+
+
+def test_topics_are_shared_among_one_assessor_of_each_group() -> None:
+    pool, topics, people = groups_scene()
+    batch = make_batch(pool, {}, is_open=False)
+
+    assignment_services.share(batch=batch, assessors=list(people.values()))
+
+    pairs = TopicAssignment.objects.filter(batch=batch).values_list("topic", "assessor__username")
+    assert sorted(name for topic, name in pairs if topic == topics[0].pk) == ["grace", "una"]
+    assert sorted(name for topic, name in pairs if topic == topics[1].pk) == ["guy", "una"]
