@@ -12,11 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from config import documentation
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.urls("tests.docs.urls"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 Open = Callable[..., Page]
 
@@ -28,7 +24,7 @@ def _served(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_search_leads_to_a_page(new_page: Open, live_server: LiveServer) -> None:
     page = new_page()
-    page.goto(f"{live_server.url}/manual/")
+    page.goto(f"{live_server.url}/help/")
 
     page.get_by_role("textbox", name="Search").fill("rank-biased overlap")
     page.keyboard.press("Enter")
@@ -39,13 +35,13 @@ def test_search_leads_to_a_page(new_page: Open, live_server: LiveServer) -> None
 
 def test_chosen_theme_stays_on_the_next_page(new_page: Open, live_server: LiveServer) -> None:
     page = new_page(color_scheme="light")
-    page.goto(f"{live_server.url}/manual/tour.html")
+    page.goto(f"{live_server.url}/help/tour.html")
 
     for _ in range(3):  # the button goes through auto, dark and light
         if page.locator("body").get_attribute("data-theme") == "dark":
             break
         page.get_by_role("button", name="Toggle Light / Dark / Auto color theme").last.click()
-    page.goto(f"{live_server.url}/manual/glossary.html")
+    page.goto(f"{live_server.url}/help/glossary.html")
 
     expect(page.locator("body")).to_have_attribute("data-theme", "dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 23)"
@@ -54,7 +50,7 @@ def test_chosen_theme_stays_on_the_next_page(new_page: Open, live_server: LiveSe
 def test_unknown_page_is_not_found(new_page: Open, live_server: LiveServer) -> None:
     page = new_page()
 
-    response = page.goto(f"{live_server.url}/manual/no-such-page.html")
+    response = page.goto(f"{live_server.url}/help/no-such-page.html")
 
     assert response is not None
     assert response.status == 404
