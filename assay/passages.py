@@ -1,16 +1,17 @@
-"""Near-duplicates among passages: classes of which one passage is judged and the rest inherit its judgment.
+"""Finds near-duplicate passages. One passage of each class is judged, and the others inherit its judgment.
 
-Two passages are near-duplicates if the word bigrams that they share are at least a share of those of the one, and of
-those of the other: |A & B| >= overlap * max(|A|, |B|). A bigram is counted once however often it stands in a passage.
-Words are runs of letters, digits and underscores, without regard to case. A passage of one word has that word as its
-only bigram; one without words is nobody's near-duplicate.
+Two passages are near-duplicates if they share a large enough part of the word bigrams of either passage: |A & B| >=
+overlap * max(|A|, |B|). Each bigram counts once per passage. Words consist of letters, digits and underscores; upper
+and lower case are equal. A passage of one word has that word as its only bigram. A passage without words is not a
+near-duplicate of any other.
 
-Near-duplication is not transitive, so a class has a *leader*: passages are walked from the best to the worst, and each
-joins the first leader of which it is a near-duplicate, or else leads a class of its own. Hence each passage that
-inherits a judgment is a near-duplicate of the very one that was judged, not of a neighbor's neighbor.
+Near-duplication is not transitive, so each class has a *leader*. Passages are visited from the best to the worst. Each
+joins the first leader of which it is a near-duplicate; if there is none, it becomes a leader. So each passage that
+inherits a judgment is a near-duplicate of the judged passage itself.
 
-Nothing compares all pairs. Where n bigrams may differ, near-duplicates share one of the n + 1 rarest of each (prefix
-filtering; Chaudhuri, Ganti & Kaushik 2006, doi:10.1109/ICDE.2006.9): only leaders that do are looked at.
+Not all pairs are compared. If n bigrams may differ, near-duplicates share one of the n + 1 rarest bigrams of each
+(prefix filtering; Chaudhuri, Ganti & Kaushik 2006, doi:10.1109/ICDE.2006.9), so only leaders with such a bigram are
+compared.
 """
 
 import re
@@ -27,7 +28,7 @@ Bigrams = frozenset[tuple[str, ...]]
 
 
 def words_of(passage: str) -> list[str]:
-    """The words of a passage, in its order."""
+    """The words of a passage, in order."""
     return WORD.findall(unicodedata.normalize("NFC", passage).casefold())
 
 
@@ -38,26 +39,25 @@ def bigrams(passage: str) -> Bigrams:
 
 
 def needed(size: int, overlap: Fraction) -> int:
-    """The fewest shared bigrams with which a passage of `size` bigrams may have a near-duplicate."""
+    """The number of shared bigrams that a passage of `size` bigrams needs for a near-duplicate."""
     return -(-size * overlap.numerator // overlap.denominator)
 
 
-def are_near_duplicates(one: Bigrams, two: Bigrams, overlap: Fraction) -> bool:
-    """Whether two passages overlap enough, from either side."""
-    return bool(one and two) and len(one & two) >= needed(max(len(one), len(two)), overlap)
+def are_near_duplicates(left: Bigrams, right: Bigrams, overlap: Fraction) -> bool:
+    return bool(left and right) and len(left & right) >= needed(max(len(left), len(right)), overlap)
 
 
 def leaders(passages: Sequence[str], overlap: float) -> list[int]:
-    """For each passage, from the best to the worst, the index of the leader of its class; its own for a leader.
+    """The index of the leader of each passage; the own index for a leader. Passages come from the best to the worst.
 
     Raises
     ------
     ValueError
-        The overlap is not above 0 and at most 1.
+        The overlap is not above 0, or above 1.
     """
     share = Fraction(str(overlap))
     if not 0 < share <= 1:
-        raise ValueError(f"the overlap is {overlap}; it is above 0 and at most 1")
+        raise ValueError(f"the overlap is {overlap}; it must be above 0 and at most 1")
     rarest_first, borders = _numbered(passages)
     index = _Leaders(share, rarest_first)
     spans = zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
@@ -67,30 +67,31 @@ def leaders(passages: Sequence[str], overlap: float) -> list[int]:
 def _numbered(passages: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct bigrams of each passage as numbers, lower for rarer ones, and the borders between passages."""
     numbers: dict[str, int] = {}
-    found = [[numbers.setdefault(word, len(numbers)) for word in words_of(passage)] for passage in passages]
-    lengths = np.array([len(one) for one in found], dtype=np.int64)
-    word = np.array([one for words in found for one in words], dtype=np.int64)
-    passage = np.repeat(np.arange(len(found)), lengths)
+    words_by_passage = [
+        [numbers.setdefault(word, len(numbers)) for word in words_of(passage)] for passage in passages
+    ]
+    lengths = np.array([len(words) for words in words_by_passage], dtype=np.int64)
+    word = np.array([number for words in words_by_passage for number in words], dtype=np.int64)
+    passage = np.repeat(np.arange(len(passages)), lengths)
     is_pair = passage[1:] == passage[:-1]
-    alone = lengths[passage] == 1  # the only word of its passage: a bigram of its own kind
+    alone = lengths[passage] == 1  # the only word of its passage counts as a bigram
     n_words = len(numbers)
     bigram = np.concatenate([(word[:-1] * n_words + word[1:])[is_pair], n_words * n_words + word[alone]])
     holder = np.concatenate([passage[:-1][is_pair], passage[alone]])
     distinct, code = np.unique(bigram, return_inverse=True)
-    pairs = np.sort(
-        holder * len(distinct) + code
-    )  # many and nearly all different: np.unique takes four times as long
+    # Nearly all pairs are different, so np.unique would take four times as long.
+    pairs = np.sort(holder * len(distinct) + code)
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     holder, code = np.divmod(pairs, max(1, len(distinct)))
     by_count = np.argsort(np.bincount(code, minlength=len(distinct)), kind="stable")
     place = np.empty(len(distinct), dtype=np.int64)
     place[by_count] = np.arange(len(distinct))
     ordered = np.sort(holder * len(distinct) + place[code]) % max(1, len(distinct))
-    return ordered, np.searchsorted(holder, np.arange(len(found) + 1))
+    return ordered, np.searchsorted(holder, np.arange(len(passages) + 1))
 
 
 class _Leaders:
-    """The leaders so far, to be found by the rarest of their bigrams."""
+    """The leaders so far, indexed by their rarest bigrams."""
 
     def __init__(self, overlap: Fraction, rarest_first: NDArray[np.int64]) -> None:
         self.overlap = overlap
@@ -100,10 +101,10 @@ class _Leaders:
         self.same: dict[bytes, int] = {}
 
     def leader_of(self, passage: int, start: int, end: int) -> int:
-        """The leader of the class that a passage joins, or the passage itself, which from now on leads one."""
+        """The leader whose class a passage joins; the passage itself, if it becomes a leader."""
         span, size = slice(start, end), end - start
-        found = self.bigrams[span].tobytes()
-        leader = self.same.get(found)
+        key = self.bigrams[span].tobytes()
+        leader = self.same.get(key)
         if leader is None:
             rarest = self.bigrams[start : end - needed(size, self.overlap) + 1].tolist()
             leader = self._first_near(span, rarest)
@@ -112,7 +113,7 @@ class _Leaders:
                 self.spans[passage] = span
                 for bigram in rarest:
                     self.by_bigram.setdefault(bigram, []).append(passage)
-            self.same[found] = leader
+            self.same[key] = leader
         return leader
 
     def _first_near(self, span: slice, rarest: list[int]) -> int | None:

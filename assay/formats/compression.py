@@ -180,12 +180,14 @@ def _limited(blocks: Iterator[bytes], packed: BinaryIO | None, limits: Limits) -
                 f"Unpacked, the file has more than {_megabytes(limits.max_text)}.",
                 f"At most {_megabytes(limits.max_text)} of text.",
             )
-        if packed is not None and total > RATIO_FROM and total > limits.max_ratio * packed.tell():
-            raise Unreadable(
-                "ratio",
-                f"The file unpacks to more than {limits.max_ratio} times its size, as no real data does.",
-                "The file packed once, or the plain text file.",
-            )
+        if packed is not None and total > RATIO_FROM:
+            n_read = packed.tell()  # prose: allow a method of files
+            if total > limits.max_ratio * n_read:
+                raise Unreadable(
+                    "ratio",
+                    f"The file unpacks to more than {limits.max_ratio} times its size, as no real data does.",
+                    "The file packed once, or the plain text file.",
+                )
         yield block
 
 

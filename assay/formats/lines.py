@@ -1,7 +1,7 @@
-"""A stream of blocks as chunks of whole lines in UTF-8, and a note of everything that had to be made uniform.
+"""Turns a stream of blocks into chunks of complete lines in UTF-8, and notes what it had to normalize.
 
-A line ends with LF, CR LF or a lone CR. Chunks end with LF; a CR before it stays (it is white space to the parser),
-a lone CR has become LF. Lines are numbered as every editor numbers them.
+A line ends with LF, CR LF or a lone CR. Chunks end with LF. The CR of a CR LF stays (it is white space to the
+parser); a lone CR becomes LF. Lines are numbered as in an editor.
 """
 
 import codecs
@@ -19,19 +19,19 @@ CUT = 160
 
 @dataclass(slots=True)
 class LineNotes:
-    """What of the text was not as a plain UTF-8 file with LF. Counts are of lines."""
+    """How a text differs from plain UTF-8 with LF. Counts are numbers of lines."""
 
     has_bom: bool = False
     encoding: str = ""
     n_crlf: int = 0
     n_cr: int = 0
     has_final_newline: bool = True
-    too_long: list[int] = field(default_factory=list)  # first line numbers of those that were left out
+    too_long: list[int] = field(default_factory=list)  # numbers of the first lines that were left out
     n_too_long: int = 0
 
 
 class Lines:
-    """Chunks of whole lines; `first` is the number of the next chunk's first line."""
+    """Iterates over chunks of complete lines, each with the number of its first line."""
 
     def __init__(self, blocks: Iterator[bytes], limits: Limits) -> None:
         self.notes = LineNotes()
@@ -39,10 +39,7 @@ class Lines:
         self._limits = limits
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """(number of the first line, chunk) until the text ends.
-
-        A line longer than the limit is noted and an empty line stands in its place.
-        """
+        """Yield (number of the first line, chunk). An empty line replaces a line that is too long."""
         number = 1
         for chunk in self._ended(self._decoded()):
             chunk = self._with_short_lines(number, self._with_line_feeds(chunk))
@@ -72,11 +69,11 @@ class Lines:
             yield decoder.decode(b"", final=True).encode()
         except UnicodeDecodeError as error:
             raise Unreadable(
-                "encoding", f"The text is no valid UTF-16 ({error.reason}).", "Text in UTF-8."
+                "encoding", f"The text is not valid UTF-16 ({error.reason}).", "Text in UTF-8."
             ) from None
 
     def _ended(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """Blocks cut at line ends. What is kept of a line without end stays below two blocks and the limit."""
+        """Blocks cut at line ends. The kept part of an endless line is shorter than two blocks and the limit."""
         rest: list[bytes] = []
         held = 0
         for block in blocks:
@@ -118,19 +115,19 @@ class Lines:
 
 
 def n_lines(chunk: bytes) -> int:
-    """How many lines a chunk of whole lines has; bytes.count is slow where it finds much."""
+    """The number of lines of a chunk of complete lines. (bytes.count is slow if there are many.)"""
     return int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == 10))
 
 
 def _last_end(block: bytes) -> int:
-    """The length of the whole lines in a block; a CR at its very end may yet be half of a CR LF."""
+    """The length of the complete lines in a block; a CR at its end may be half of a CR LF."""
     end = block.rfind(b"\n") + 1
     lone = block.rfind(b"\r", end, len(block) - 1) + 1
     return max(end, lone)
 
 
 def _may_be_long(chunk: bytes, limit: int) -> bool:
-    """Whether some line may exceed the limit: steps from line end to line end, at most `limit` bytes at a time."""
+    """Whether a line exceeds the limit. It goes from line end to line end, at most `limit` bytes at a time."""
     position = 0
     while len(chunk) - position > limit:
         end = chunk.rfind(b"\n", position, position + limit + 1)
@@ -141,7 +138,7 @@ def _may_be_long(chunk: bytes, limit: int) -> bool:
 
 
 def shown(line: bytes) -> str:
-    """A line as a report shows it: invisible and undecodable bytes escaped, cut to a readable length."""
+    """A line as a report shows it: cut, with invisible and undecodable bytes escaped."""
     text = line.rstrip(b"\r\n")[: 4 * CUT].decode("utf-8", "backslashreplace")
     visible = "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
     return visible if len(visible) <= CUT else visible[: CUT - 1] + "…"

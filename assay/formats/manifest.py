@@ -1,6 +1,6 @@
-"""The list of runs from which files alone are pooled: a CSV with a header.
+"""Reads manifests: the list of runs that `assay pool` pools, a CSV with a header.
 
-file,team,tag,kind,pooled_as      (pooled_as may be left out; it is for baselines)
+file,team,tag,kind,pooled_as      (pooled_as is optional, and only for baselines)
 """
 
 import csv
@@ -16,12 +16,12 @@ ALLOWED = (*NEEDED, "pooled_as")
 
 
 class ManifestError(InputError):
-    """A manifest that cannot be used; one line for each thing that is wrong."""
+    """A manifest has errors; the message has a line for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestRun:
-    """One run of a manifest."""
+    """A run of a manifest."""
 
     file: Path
     team: str
@@ -31,14 +31,14 @@ class ManifestRun:
 
 
 def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
-    """The runs of a manifest, in its order; relative paths start where the manifest lies.
+    """The runs of a manifest, in its order. Paths are relative to the folder of the manifest.
 
     Raises
     ------
     ManifestError
-        Something in it is wrong: every complaint names its line.
+        The manifest has errors; each complaint names its line.
     OSError
-        It cannot be read.
+        The manifest cannot be read.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -51,15 +51,14 @@ def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
         reader.fieldnames = header
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
-        line = min(
-            reader.line_num + 1, text.count("\n") + 1
-        )  # the reader counts the lines that it got through
+        # The reader counts the lines before the error.
+        line = min(reader.line_num + 1, text.count("\n") + 1)
         raise ManifestError(f"{path.name}: line {line}: {error}") from None
     complaints: list[str] = []
     runs = [run for line, row in rows if (run := _run(row, line, path, protocol, complaints))]
     _check_tags(runs, path.name, complaints)
     if not rows:
-        complaints.append(f"{path.name}: it names no run")
+        complaints.append(f"{path.name}: the manifest lists no runs")
     if complaints:
         raise ManifestError("\n".join(complaints))
     return runs
@@ -71,7 +70,7 @@ def _check_header(header: list[str], name: str) -> None:
     if missing or unknown or len(set(header)) != len(header):
         got = ", ".join(header) or "nothing"
         raise ManifestError(
-            f"{name}: line 1: expected the columns {', '.join(NEEDED)} and perhaps pooled_as; got {got}"
+            f"{name}: line 1: expected the columns {', '.join(NEEDED)} and optionally pooled_as; got {got}"
         )
 
 
@@ -93,7 +92,7 @@ def _run(
         )
     if pooled_as not in {"", "primary", "alternate"} or (pooled_as and kind != "baseline"):
         complaints.append(
-            f"{path.name}: line {line}: pooled_as {pooled_as!r}: only a baseline has it, and it is primary or alternate"
+            f"{path.name}: line {line}: pooled_as {pooled_as!r}: use primary or alternate, and only for a baseline"
         )
     file = path.parent / cells["file"]
     if cells["file"] and not file.is_file():
@@ -107,5 +106,5 @@ def _check_tags(runs: list[ManifestRun], name: str, complaints: list[str]) -> No
     seen: set[str] = set()
     for run in runs:
         if run.tag in seen:
-            complaints.append(f"{name}: the tag {run.tag} stands twice; a run's tag is its name in the pool")
+            complaints.append(f"{name}: two runs have the tag {run.tag}; a tag names one run in the pool")
         seen.add(run.tag)

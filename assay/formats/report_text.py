@@ -1,4 +1,4 @@
-"""A report of a check as text for a terminal."""
+"""Prints the report on a run for a terminal."""
 
 from collections.abc import Sequence
 from typing import TextIO
@@ -7,11 +7,13 @@ from assay.formats.reports import Complaint, Report
 
 
 def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
-    """Print a report; on standard output, unless another file is given."""
+    """Print a report, by default on standard output."""
     verdict = "accepted" if report.is_acceptable else "refused"
     counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
-    what = "".join(f"{word}, " for word in (report.form, report.tag and f"tag {report.tag}") if word)
-    lines = [f"{path}: {verdict}, {counts} ({what}{report.n_lines:,} lines, {report.n_topics} topics)"]
+    form_and_tag = "".join(f"{word}, " for word in (report.form, report.tag and f"tag {report.tag}") if word)
+    lines = [
+        f"{path}: {verdict}, {counts} ({form_and_tag}{report.n_lines:,} lines, {report.n_topics} topics)"
+    ]
     for complaint in (*report.errors, *report.warnings):
         lines += [f"  {complaint.severity}: {complaint}", f"      accepted: {complaint.accepted}"]
         for line in complaint.lines:
@@ -20,5 +22,5 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     print("\n".join(lines), file=file)
 
 
-def _counted(complaints: Sequence[Complaint], what: str) -> str:
-    return f"{len(complaints)} {what}{'' if len(complaints) == 1 else 's'}"
+def _counted(complaints: Sequence[Complaint], noun: str) -> str:
+    return f"{len(complaints)} {noun}{'' if len(complaints) == 1 else 's'}"

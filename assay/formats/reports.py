@@ -1,18 +1,18 @@
-"""The report on a run: every distinct complaint, how often, where, and what is accepted instead."""
+"""The report on a run: each distinct complaint, how often and where it occurs, and what is accepted instead."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
-FIRST_LINES = 5  # of one complaint
-DISTINCT = 25  # complaints of one code; what comes after is counted together
+FIRST_LINES = 5  # lines that a complaint shows
+DISTINCT = 25  # complaints of one code; further ones are counted together
 
 Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that a complaint is about, as in the file but escaped and cut."""
+    """A line of the file, escaped and cut."""
 
     number: int
     text: str = ""
@@ -21,7 +21,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """One thing that is wrong (an error), or that the submitter should know (a warning)."""
+    """Something that is wrong (an error), or that the submitter should know (a warning), on `n` lines."""
 
     code: str
     severity: Severity
@@ -47,17 +47,17 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the check of one file found."""
+    """The result of the check of one file."""
 
     name: str
     size: int
     sha256: str
     form: str = ""
     tag: str = ""
-    n_lines: int = 0  # that hold a ranked document
+    n_lines: int = 0  # with a ranked document
     n_topics: int = 0
     topic_lines: Mapping[str, int] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)  # by topic, where the protocol bounds them
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by topic, if the protocol limits them
     errors: tuple[Complaint, ...] = ()
     warnings: tuple[Complaint, ...] = ()
 
@@ -67,15 +67,15 @@ class Report:
 
     @property
     def is_repairable(self) -> bool:
-        """Whether a repaired file is worth having: something can be repaired, and nothing else forbids it."""
+        """Whether something can be repaired, and no other error is left."""
         complaints = (*self.errors, *self.warnings)
         return all(error.is_repairable for error in self.errors) and any(
-            one.is_repairable for one in complaints
+            complaint.is_repairable for complaint in complaints
         )
 
     @property
     def slowest(self) -> str:
-        """The topic that took longest; empty where no time is known."""
+        """The topic that took longest; empty if no times are known."""
         return max(self.seconds, key=self.seconds.__getitem__, default="")
 
     @property
@@ -85,18 +85,18 @@ class Report:
             return ""
         mean = sum(self.seconds.values()) / len(self.seconds)
         most = self.seconds[self.slowest]
-        return f"{mean:,.1f} seconds a topic in the mean, {most:,.1f} at most ({self.slowest})"
+        return f"{mean:,.1f} seconds per topic on average, {most:,.1f} at most ({self.slowest})"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The report that `as_json` gave."""
+        """The report that `as_json` returned."""
         complaints = {
             key: tuple(
-                Complaint(**{**one, "lines": tuple(Line(**line) for line in one["lines"])})
-                for one in data[key]
+                Complaint(**{**complaint, "lines": tuple(Line(**line) for line in complaint["lines"])})
+                for complaint in data[key]
             )
             for key in ("errors", "warnings")
         }
@@ -104,22 +104,22 @@ class Report:
 
 
 class Tally:
-    """Collects complaints while a file is read; equal ones are counted together.
+    """Collects complaints while a file is read, and counts equal ones together.
 
-    Nothing is called repairable unless the form of the file `can_repair`.
+    Nothing counts as repairable unless the form of the file `can_repair`.
     """
 
     def __init__(self) -> None:
         self.can_repair = True
-        self._found: dict[tuple[str, str], _Group] = {}
+        self._groups: dict[tuple[str, str], _Group] = {}
         self._n_distinct: dict[str, int] = {}
 
     def error(self, code: str, message: str, accepted: str, number: int = 0, **more: Any) -> None:
-        """Note an error. `number` is the line (0: none); `n`, `note`, `is_repairable` and `others` may be given."""
+        """Add an error. `number` is the line (0: none); `more` are the keywords of `_add`."""
         self._add("error", code, message, accepted, number, **more)
 
     def warning(self, code: str, message: str, accepted: str, number: int = 0, **more: Any) -> None:
-        """Note a warning, likewise."""
+        """Add a warning, with the same arguments."""
         self._add("warning", code, message, accepted, number, **more)
 
     def _add(
@@ -137,33 +137,33 @@ class Tally:
         others: str = "",
     ) -> None:
         key = (code, message)
-        if key not in self._found and self._n_distinct.get(code, 0) >= DISTINCT:
-            key, message = (code, ""), others or "Further complaints of the same sort."
-        group = self._found.get(key)
+        if key not in self._groups and self._n_distinct.get(code, 0) >= DISTINCT:
+            key, message = (code, ""), others or "Further complaints of this kind."
+        group = self._groups.get(key)
         if group is None:
             is_repairable = is_repairable and self.can_repair
-            group = self._found[key] = _Group(severity, code, message, accepted, is_repairable)
+            group = self._groups[key] = _Group(severity, code, message, accepted, is_repairable)
             self._n_distinct[code] = self._n_distinct.get(code, 0) + 1
         group.n += n
-        given = list(numbers) or ([number] if number else [])
-        room = FIRST_LINES - len(group.lines)
-        group.lines.extend(Line(one, note=note) for one in given[:room])
+        lines = list(numbers) or ([number] if number else [])
+        n_free = FIRST_LINES - len(group.lines)
+        group.lines.extend(Line(line, note=note) for line in lines[:n_free])
 
     @property
     def has_errors(self) -> bool:
-        return any(group.severity == "error" for group in self._found.values())
+        return any(group.severity == "error" for group in self._groups.values())
 
     @property
     def has_unrepairable_errors(self) -> bool:
-        return any(group.severity == "error" and not group.is_repairable for group in self._found.values())
+        return any(group.severity == "error" and not group.is_repairable for group in self._groups.values())
 
     def line_numbers(self) -> set[int]:
-        """Numbers of the lines whose text the report will show."""
-        return {line.number for group in self._found.values() for line in group.lines}
+        """The numbers of the lines that the report will show."""
+        return {line.number for group in self._groups.values() for line in group.lines}
 
     def complaints(self, severity: Severity, texts: Mapping[int, str]) -> tuple[Complaint, ...]:
-        """The complaints of a severity, in the order in which they were found."""
-        return tuple(group.complaint(texts) for group in self._found.values() if group.severity == severity)
+        """The complaints of a severity, in the order of the file."""
+        return tuple(group.complaint(texts) for group in self._groups.values() if group.severity == severity)
 
 
 @dataclass(slots=True)

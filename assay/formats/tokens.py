@@ -1,7 +1,7 @@
-"""Words of a text as whole arrays: eight bytes at a time in 64-bit integers, so that no loop runs over characters.
+"""Reads the words of a text as arrays: eight bytes at a time in 64-bit integers, without a loop over characters.
 
-A word's first byte is the lowest of its integer (little-endian), what lies behind its end is zero. Numbers are read
-with a few multiplications for eight digits at once (Lemire & Langdale, doi:10.1007/s00778-019-00578-5), and scores are
+The first byte of a word is the lowest byte of its integer (little-endian); the bytes after its end are zero. Eight
+digits become a number with a few multiplications (Lemire & Langdale, doi:10.1007/s00778-019-00578-5), and scores are
 rounded exactly as Python's float() rounds them.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-PADDING = b"\0" * 64  # behind a text, so that a word near its end can be loaded whole
+PADDING = b"\0" * 64  # after a text, so that eight bytes can be loaded near its end
 BYTES = 8
 BITS = 64
-DIGITS = 18  # of a number that a signed 64-bit integer holds, whatever they are
+DIGITS = 18  # every number of so many digits fits a signed 64-bit integer
 
 Integers = NDArray[np.uint64]
 Places = NDArray[np.intp]
@@ -33,26 +33,26 @@ _CHARACTERS = frozenset(b"0123456789+-.eE")
 
 
 class Text:
-    """Bytes from which words are loaded."""
+    """A text from which words are loaded."""
 
     def __init__(self, text: bytes) -> None:
         self.bytes = text
         padded = np.frombuffer(text + PADDING, dtype=np.uint8)
         self.codes = padded[: len(text)]
-        # As strings of eight bytes these may start anywhere, and are gathered faster than integers.
+        # Strings of eight bytes may start at any byte, and are gathered faster than integers.
         self._loads = np.ndarray((len(padded) - BYTES + 1,), dtype="S8", buffer=padded, strides=(1,))
 
     def load(self, start: Places) -> Integers:
-        """The eight bytes from each place on, whatever they are."""
+        """The eight bytes from each start on."""
         loaded: Integers = self._loads[start].view("<u8")
         return loaded
 
     def words(self, start: Places, length: Places) -> list[Integers]:
-        """Each word in pieces of eight bytes, as many as the longest one needs."""
+        """Each word in pieces of eight bytes, as many pieces as the longest word needs."""
         width = int(length.max(initial=1))
         if width <= BYTES:
             return [self.load(start) & _MASKS[length]]
-        # No piece is loaded from behind the end of the text, where a short word has none.
+        # A short word near the end of the text has no second piece; do not load past the end.
         last = len(self.codes)
         pieces = range(0, width, BYTES)
         return [
@@ -61,7 +61,7 @@ class Text:
         ]
 
     def slices(self, start: Places, length: Places) -> list[bytes]:
-        """Words one by one, for the few that are wanted so."""
+        """The words as separate bytes objects; slow, for a few words only."""
         return [self.bytes[a : a + n] for a, n in zip(start.tolist(), length.tolist(), strict=True)]
 
 
@@ -75,15 +75,15 @@ def as_bytes(words: Sequence[Integers]) -> NDArray[np.bytes_]:
 def spans(codes: NDArray[np.uint8], width: int) -> tuple[Places, Places] | None:
     """(lines, width) start and length of every word; None unless each line has exactly `width` of them.
 
-    The text consists of whole lines; words are parted by ASCII white space.
+    The text consists of whole lines; ASCII white space separates the words.
     """
     blank = np.flatnonzero(codes <= 32)
-    found = _regular_spans(codes, blank, width) if len(blank) % width == 0 else None
-    return found if found is not None else _any_spans(codes, width)
+    regular = _regular_spans(codes, blank, width) if len(blank) % width == 0 else None
+    return regular if regular is not None else _any_spans(codes, width)
 
 
 def _regular_spans(codes: NDArray[np.uint8], blank: Places, width: int) -> tuple[Places, Places] | None:
-    """The spans where one blank stands behind each word, no other anywhere, and the same in all lines."""
+    """The spans if exactly one white space character follows each word, the same ones in all lines."""
     kind = codes[blank].reshape(-1, width)
     first = kind[0].tolist()
     is_usual = first[-1] == 10 and not set(first[:-1]) - {9, 32} and (kind == kind[0]).all()
@@ -117,9 +117,9 @@ def _any_spans(codes: NDArray[np.uint8], width: int) -> tuple[Places, Places] | 
 
 
 def _eight_digits(loaded: Integers, n: Places) -> tuple[Integers, Integers]:
-    """The number that the first n of eight loaded characters write, 0 for none; and zero where all n are digits.
+    """The number in the first n of eight loaded characters, 0 if n is 0; and zero where all n are digits.
 
-    In place, one array after another: what is computed stays in the processor's cache.
+    It works in place, one array after another, so that the arrays stay in the processor's cache.
     """
     digits = loaded ^ _ZEROS
     digits <<= (BITS - (n << 3)).view(np.uint64)
@@ -147,22 +147,22 @@ def whole_numbers(text: Text, start: Places, length: Places) -> NDArray[np.int32
 
 def decimals(text: Text, start: Places, length: Places) -> NDArray[np.float64] | None:
     """Finite decimal numbers, rounded as Python's float() rounds; None if a word is anything else."""
-    is_negative = text.codes[start] == 45
+    is_negative = text.codes[start] == ord("-")
     first, size = start + is_negative, length - is_negative
     digits, places, is_plain = _digits_of(text, first, size)
     value, is_sure = _quotient(digits, places)
     np.negative(value, out=value, where=is_negative)
     rest = np.flatnonzero(~(is_plain & is_sure))
     if len(rest):
-        slowly = _by_float(text.slices(start[rest], length[rest]))
-        if slowly is None:
+        values = _by_float(text.slices(start[rest], length[rest]))
+        if values is None:
             return None
-        value[rest] = slowly
+        value[rest] = values
     return value
 
 
 def _digits_of(text: Text, start: Places, length: Places) -> tuple[Integers, Places, NDArray[np.bool_]]:
-    """All digits of a number as an integer, how many stand behind its point, and whether that is all there is to it."""
+    """All digits of a number as an integer, the number of digits after its point, and whether it has nothing else."""
     head = text.load(start)
     n_ahead, is_pointed = _ahead_of_point(head, length)
     digits, doubt = _eight_digits(head, np.minimum(n_ahead, BYTES))
@@ -189,25 +189,25 @@ def _digits_of(text: Text, start: Places, length: Places) -> tuple[Integers, Pla
 
 
 def _ahead_of_point(head: Integers, length: Places) -> tuple[Places, NDArray[np.bool_]]:
-    """How many characters of a word stand before its point, all of them if it has none, and whether it has one."""
+    """The number of characters before the point of a word (all if it has no point), and whether it has one."""
     other = head ^ _POINTS
-    found = other - _ONES
-    found &= ~other
-    found &= _HIGH
-    lowest = found & (~found + np.uint64(1))
+    points = other - _ONES
+    points &= ~other
+    points &= _HIGH
+    lowest = points & (~points + np.uint64(1))
     lowest >>= np.uint64(7)
     lowest *= _PLACE_OF
     lowest >>= np.uint64(56)
     place = lowest.view(np.intp)
-    is_pointed = (found != 0) & (place < length)
+    is_pointed = (points != 0) & (place < length)
     return np.where(is_pointed, place, length), is_pointed
 
 
 def _quotient(digits: Integers, places: Places) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """digits / 10^places rounded once, and whether that is certain.
 
-    Up to 2^53 both are exact, and division rounds. Beyond, the remainder of the division is found exactly (Dekker's
-    product) and added; only where that lands very near the middle between two doubles is the answer left open.
+    Up to 2^53 both are exact, and the division rounds correctly. Above, the exact remainder of the division (Dekker's
+    product) is added. The result is uncertain only very near the middle between two doubles.
     """
     tens = _EXACT_TENS[places]
     high = digits.astype(np.float64)
@@ -216,8 +216,7 @@ def _quotient(digits: Integers, places: Places) -> tuple[NDArray[np.float64], ND
     is_sure = np.ones(len(digits), dtype=np.bool_)
     if len(large):
         rest = (digits[large] - high[large].astype(np.uint64)).view(np.int64).astype(np.float64)
-        found, is_sure[large] = _corrected(quotient[large], tens[large], high[large], rest)
-        quotient[large] = found
+        quotient[large], is_sure[large] = _corrected(quotient[large], tens[large], high[large], rest)
     return quotient, is_sure
 
 
@@ -232,9 +231,9 @@ def _corrected(
     t_high, t_low = _halves(tens)
     error = ((q_high * t_high - product) + q_high * t_low + q_low * t_high) + q_low * t_low
     missing = (((high - product) - error) + rest) / tens
-    found = quotient + missing
+    corrected = quotient + missing
     is_sure = (quotient + missing * (1 + _CLOSE)) == (quotient + missing * (1 - _CLOSE))
-    return found, is_sure
+    return corrected, is_sure
 
 
 def _halves(value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,7 +1,7 @@
-"""What pooling and scoring need to know of formula instances, as columns: where each stands, and what it looks like.
+"""Formula instances as columns: the place and the visual id of each, for pooling and scoring.
 
-A *formula* is one instance, known by its id. Instances that look alike are one *visually distinct* formula, known by
-its visual id. Ids are text of any kind, kept and compared as bytes.
+A *formula* is one instance, with an id. Instances that look alike are one *visually distinct* formula, with a visual
+id. Ids are text, stored and compared as bytes.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ class Formulas:
     Attributes
     ----------
     formula : (n,) bytes, UTF-8, ids of the instances, sorted by bytes, each once.
-    post : (n,) bytes, docno of the post that the instance stands in (of a comment: the post that it is under).
-    thread : (n,) bytes, docno of the question that heads the post's thread.
+    post : (n,) bytes, docno of the post that contains the instance (for a comment: of the commented post).
+    thread : (n,) bytes, docno of the question of the post's thread.
     place : (n,) uint8 index into `PLACES`.
-    visual : (n,) bytes, id of the visually distinct formula; empty where it has none.
+    visual : (n,) bytes, id of the visually distinct formula; empty if there is none.
     """
 
     formula: NDArray[np.bytes_]
@@ -45,18 +45,18 @@ class Formulas:
         Raises
         ------
         ValueError
-            An id stands twice, or a place is none of `PLACES`.
+            An id occurs twice, or a place is not in `PLACES`.
         """
         ordered = sorted(rows, key=lambda row: row[0].encode())
         columns = [[row[i].encode() for row in ordered] for i in (0, 1, 2, 4)]
         formula, post, thread, visual = (np.array(column, dtype=np.bytes_) for column in columns)
         if len(ordered) > 1 and (formula[1:] == formula[:-1]).any():
-            raise ValueError("a formula id stands twice")
+            raise ValueError("a formula id occurs twice")
         place = np.array([PLACES.index(row[3]) for row in ordered], dtype=np.uint8)
         return cls(formula, post, thread, place, visual)
 
     def rows(self, formula: NDArray[np.bytes_]) -> NDArray[np.intp]:
-        """(m,) row of each of some ids, -1 for one that is not there."""
+        """(m,) the row of each id, -1 if it is unknown."""
         if not len(self.formula):
             return np.full(len(formula), -1, dtype=np.intp)
         at = np.minimum(np.searchsorted(self.formula, formula), len(self.formula) - 1)

@@ -1,8 +1,8 @@
-"""The Presentation MathML in some markup, as Tangent-S isolates it. No Django.
+"""Isolates the Presentation MathML in markup, as Tangent-S does.
 
-MathML comes as an index or a page has it: presentation alone, or beside Content MathML and LaTeX, with or without
-namespace prefixes, and not always well-formed. Nothing here recurses, and each step takes time in proportion to the
-size of the markup, so that no file can bring a worker down by nesting.
+The MathML comes from an index or a page: presentation alone, or with Content MathML and LaTeX, with or without
+namespace prefixes, and not always well-formed. Nothing here recurses, and each step takes time proportional to the
+size of the markup, so that deep nesting cannot stop a worker.
 """
 
 import re
@@ -19,7 +19,7 @@ _PREFIX = re.compile(r"<(/?)(?!mws:qvar)[^<> :/]*:")
 _DEFAULT = re.compile(r"""\sxmlns\s*=\s*(?:"[^"<]*"|'[^'<]*')""")
 _PLAIN_START = f' xmlns="{MATHML}"'
 
-# One parser serves all threads: lxml locks it. Without entities, nothing grows when it is read.
+# All threads share one parser, which lxml locks. Without entities, the text cannot grow while it is parsed.
 _xml = etree.XMLParser(
     resolve_entities=False,
     no_network=True,
@@ -31,7 +31,7 @@ _xml = etree.XMLParser(
 
 
 def isolated(markup: str) -> str | None:
-    """The first `math` element of some markup without namespace prefixes, as text; None if there is none."""
+    """The text of the first `math` element, without namespace prefixes; None if there is none."""
     start = _START.search(markup)
     end = start and _END.search(markup, start.end())
     if start is None or end is None:
@@ -40,12 +40,12 @@ def isolated(markup: str) -> str | None:
 
 
 def read_xml(text: str) -> etree._Element:
-    """The element that holds the presentation, of an isolated formula that is XML as it stands, as nearly all are.
+    """The presentation element of an isolated formula that is XML, as nearly all formulas are.
 
     Raises
     ------
     lxml.etree.LxmlError, ValueError
-        It is not XML.
+        The text is not XML.
     """
     root = etree.fromstring(text, _xml)
     if root.tag != MATH:
@@ -54,48 +54,48 @@ def read_xml(text: str) -> etree._Element:
 
 
 def read_html(text: str) -> etree._Element:
-    """The same of any isolated formula: read as a browser would, written as XML, and read again.
+    """The presentation element of any isolated formula: parsed as HTML, written as XML, and parsed again.
 
     Raises
     ------
     lxml.etree.LxmlError, ValueError
-        Even so it does not become XML.
+        The text cannot be turned into XML.
     """
     parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
     page = etree.fromstring(text, parser)
     math = None if page is None else page.find(".//math")
     if math is None or _is_cut_short(parser):
-        raise ValueError("no formula can be read")
+        raise ValueError("the formula cannot be read")
     markup = etree.tostring(_presentation(math, ""), encoding="unicode", with_tail=False)
     return etree.fromstring(_in_mathml(markup), _xml)
 
 
 def _in_mathml(markup: str) -> str:
-    """Markup of an element with MathML as its default namespace, whatever it said itself."""
+    """The markup of an element, with MathML as its default namespace instead of any other."""
     head, mark, rest = markup.partition(">")
     name, blank, attributes = head.partition(" ")
     return f"{name}{_PLAIN_START}{_DEFAULT.sub('', blank + attributes)}{mark}{rest}"
 
 
 def _is_cut_short(parser: etree.HTMLParser) -> bool:
-    """Whether the parser gave up, at elements 2,048 deep, and left out the rest."""
+    """Whether the parser stopped at a depth of 2,048 elements and left out the rest."""
     return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
 
 
 def _presentation(math: etree._Element, namespace: str) -> etree._Element:
-    """The element whose children are the presentation: `math` itself, or its annotation that holds the presentation.
+    """The element whose children are the presentation: `math` itself, or its annotation with the presentation.
 
-    LaTeX and Content MathML beside it are taken out.
+    It removes LaTeX and Content MathML.
     """
     _remove(_annotation(math, f"{namespace}annotation", "application/x-tex"))
-    found = _annotation(math, f"{namespace}annotation-xml", "MathML-Presentation")
-    if found is None:
+    presentation = _annotation(math, f"{namespace}annotation-xml", "MathML-Presentation")
+    if presentation is None:
         _remove(_annotation(math, f"{namespace}annotation-xml", "MathML-Content"))
-    return math if found is None else found
+    return math if presentation is None else presentation
 
 
 def _annotation(math: etree._Element, tag: str, encoding: str) -> etree._Element | None:
-    return next((one for one in math.iter(tag) if one.get("encoding") == encoding), None)
+    return next((element for element in math.iter(tag) if element.get("encoding") == encoding), None)
 
 
 def _remove(element: etree._Element | None) -> None:

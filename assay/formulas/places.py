@@ -1,4 +1,4 @@
-"""Where in a thread a formula can stand."""
+"""The parts of a thread that contain formulas."""
 
 from typing import Literal, get_args
 

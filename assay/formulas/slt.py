@@ -1,11 +1,11 @@
-"""The Symbol Layout Tree string of a formula, made from its Presentation MathML as Tangent-S makes it. No Django.
+"""Makes the Symbol Layout Tree (SLT) string of a formula from its Presentation MathML, as Tangent-S does.
 
-Formulas with one string look alike. The rules are Tangent's, oddities included, because official visual ids rest on
-its strings: a fence is recognized by its first and last symbol whether or not these correspond, and tables that stand
-side by side become one. A formula that breaks a rule has no string; nothing here raises.
+Formulas with the same string look alike. The rules are those of Tangent, with its peculiarities, because official
+visual ids are based on its strings: a fence is recognized by its first and last symbol, even if they do not match,
+and adjacent tables become one. A formula that violates a rule has no string; `slt` does not raise.
 
-Neither parser nor tree walk recurses, and each takes time in proportion to the size of the formula, so that no file
-can bring a worker down by nesting.
+Neither the parser nor the tree walk recurses, and each takes time proportional to the size of the formula, so that deep
+nesting cannot stop a worker.
 
 Source: Zanibbi, Davila, Kane and Tompa, "Multi-stage math formula search" (SIGIR 2016), doi:10.1145/2911451.2911512,
 and the behavior of its published program.
@@ -32,19 +32,19 @@ from assay.formulas.tree import (
     to_string,
 )
 
-WEB_SEARCH: Final = "http://search.mathweb.org/ns"  # of `qvar`, a wildcard
+WEB_SEARCH: Final = "http://search.mathweb.org/ns"  # the namespace of `qvar`, a wildcard
 
 Parsed = Node | None  # None: the element leaves nothing
 Result = Parsed | Fault
 
 
 def slt(markup: str) -> str | None:
-    """The SLT string of the first formula in some markup; None if it has none.
+    """The SLT string of the first formula in markup; None if it has none.
 
     Parameters
     ----------
-    markup : MathML as a formula index or a page has it: Presentation MathML alone, or beside Content MathML and
-        LaTeX; with or without namespace prefixes; anything around it is ignored.
+    markup : MathML from a formula index or a page: Presentation MathML alone, or with Content MathML and LaTeX; with or
+        without namespace prefixes. Text around it is ignored.
     """
     text = mathml.isolated(markup)
     if text is None:
@@ -62,8 +62,8 @@ def slt(markup: str) -> str | None:
 def _tree(root: etree._Element) -> Result:
     """The tree of a `math` element.
 
-    Elements are taken in reverse document order, so that the results of an element's children lie on top of the
-    stack, the first child's topmost. A fault stays where it is until an element asks for it: some ignore children.
+    Elements are visited in reverse document order, so the results of an element's children are on top of the stack,
+    with the first child on top. A fault stays on the stack until an element uses it; some elements ignore children.
     """
     done: list[Result] = []
     for element in reversed(list(root.iter())):
@@ -81,7 +81,7 @@ def _tree(root: etree._Element) -> Result:
 
 
 def _inner(tag: str, element: etree._Element, children: Sequence[Result]) -> Parsed:
-    """The result of an element that is made of its children."""
+    """The result of an element, from the results of its children."""
     rule = _RULES.get(tag)
     if rule is None:
         raise Fault
@@ -100,7 +100,7 @@ def _sound(child: Result) -> Parsed:
 
 
 def _prescripts(element: etree._Element) -> int:
-    """Which child divides the scripts behind the base from those before it; their number if none does."""
+    """The index of the child between the scripts after the base and those before it; the end if there is none."""
     return next((i for i, child in enumerate(element) if child.tag == _PRESCRIPTS), len(element))
 
 
@@ -114,7 +114,7 @@ def _short(mark: str, text: str) -> str:
 
 
 def _typed(mark: str, text: str | None) -> str:
-    """A label with its type; a space's where there is no text. What is short comes often and is kept."""
+    """A label with its type; that of a space if there is no text. Short labels are frequent and cached."""
     return _short(mark, text or "") if len(text or "") < 20 else _short.__wrapped__(mark, text or "")
 
 
@@ -146,7 +146,7 @@ def _wildcard(element: etree._Element) -> Node:
     return Node(f"?{element.get('name') or label_of(element.text)}")
 
 
-# Elements that are made of their children.
+# Elements that consist of their children.
 
 
 def _math(_element: etree._Element, children: list[Parsed]) -> Parsed:
@@ -183,7 +183,7 @@ def _fence(element: etree._Element, children: list[Parsed]) -> Parsed:
 
 
 def _scripts(below: str, above: str, *, is_limit: bool) -> "Rule":
-    """A rule for a base with one or two scripts; an empty letter is a script that the element has not."""
+    """A rule for a base with one or two scripts; an empty letter means that the element has no such script."""
 
     def rule(_element: etree._Element, children: list[Parsed]) -> Parsed:
         letters = [letter for letter in (below, above) if letter]
@@ -222,7 +222,7 @@ def _cell(_element: etree._Element, children: list[Parsed]) -> Parsed:
 
 
 def _table_row(_element: etree._Element, children: list[Parsed]) -> Parsed:
-    """The first cell; the others hang by e, each on the one before."""
+    """The first cell; each other cell is linked by e from the one before."""
     cells = [Node("W!") if cell is None else cell for cell in children] or [Node("W!")]
     for cell, following in pairwise(cells):
         cell.link("e", following)
@@ -252,17 +252,17 @@ def _multiscripts(element: etree._Element, children: list[Parsed]) -> Parsed:
 def _script_list(scripts: Sequence[Parsed]) -> Parsed:
     """Scripts of one corner, linked by n.
 
-    The last counts as absent if it begins with a place left open; the one before then loses what follows it, too, as
-    in Tangent.
+    The last script is dropped if it begins with an empty place. Then the one before also loses the nodes that follow
+    it, as in Tangent.
     """
-    found = [script for script in scripts if script is not None]
-    if len(found) < len(scripts):
+    present = [script for script in scripts if script is not None]
+    if len(present) < len(scripts):
         raise Fault
-    if found and found[-1].label == "W!":
-        found.pop()
-        if found:
-            found[-1].cut()
-    return plainly_chained(found)
+    if present and present[-1].label == "W!":
+        present.pop()
+        if present:
+            present[-1].cut()
+    return plainly_chained(present)
 
 
 Leaf = Callable[[etree._Element], Node]

@@ -1,7 +1,7 @@
-"""Nodes of a Symbol Layout Tree, and the rules by which rows, fences, scripts and tables are linked. No Django.
+"""The nodes of a Symbol Layout Tree, and the rules that link rows, fences, scripts and tables.
 
-A node is a label and up to nine links, each to one node: n next, a above, b below, o over, u under, c before and above,
-d before and below, w within, e element. A *chain* is a node with all that follows it by n.
+A node has a label and up to nine links, each to one node: n next, a above, b below, o over, u under, c before and
+above, d before and below, w within, e element. A *chain* is a node with all nodes that follow it by n.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice, pairwise
 from typing import Self
 
-LINKS = "aboucdwe"  # the order in which they are written, after n
+LINKS = "aboucdwe"  # the order of links in the string, after n
 SEPARATORS = frozenset({",", "&comma;"})
 _ESCAPES = str.maketrans(
     {"\t": r"\t", "\n": r"\n", "\r": r"\r", "?": "&quest;", ",": "&comma;", "[": "&lsqb;", "]": "&rsqb;"}
@@ -19,11 +19,11 @@ _SIZE = re.compile(r"([0-9]+)x([0-9]+)")
 
 
 class Fault(ValueError):
-    """A formula breaks a rule: it has no tree."""
+    """A formula violates a rule, so it has no tree."""
 
 
 class Node:
-    """A symbol. `_end` is where its chain ended when it was last walked."""
+    """A symbol. `_end` is the end of its chain when it was last walked."""
 
     __slots__ = ("_end", "label", "links", "n")
 
@@ -35,7 +35,7 @@ class Node:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it stands for nothing that can be seen."""
+        """Whether the node shows nothing."""
         return not self.n and not self.links and self.label in {"", "W!"}
 
     @property
@@ -43,7 +43,7 @@ class Node:
         return self.label.startswith("M!")
 
     def link(self, letter: str, node: "Node | None") -> None:
-        """Set a link, unless there is nothing to link to."""
+        """Set a link, unless the node is None."""
         if node is not None:
             if self.links is None:
                 self.links = {}
@@ -58,7 +58,7 @@ class Node:
         return self
 
     def append(self, node: "Node | None") -> None:
-        """Link a node by n at the end of this one's chain."""
+        """Link a node by n at the end of this chain."""
         end = self._end
         while end.n is not None:
             end = end.n
@@ -72,13 +72,13 @@ class Node:
 
 
 def label_of(text: str | None) -> str:
-    """The text of an element as a label: escaped where the string's own signs stand; nothing if it is invisible."""
+    """The text of an element as a label: escaped where it contains signs of the string; empty if it is invisible."""
     label = (text or "").strip().translate(_ESCAPES)
     return "" if label in _INVISIBLE else label
 
 
 def to_string(root: Node) -> str:
-    """A tree as Tangent writes it."""
+    """The string of a tree, as Tangent writes it."""
     parts: list[str] = []
     waiting: list[Node | str] = [root]
     while waiting:
@@ -98,7 +98,7 @@ def to_string(root: Node) -> str:
 
 
 def chained(row: Sequence[Node]) -> Node | None:
-    """The nodes of a row one after another, tables that stand side by side as one; None if there are none."""
+    """Chain the nodes of a row, and join adjacent tables; None if there are no nodes."""
     if not row:
         return None
     side_by_side = [row[0]]
@@ -114,7 +114,7 @@ def chained(row: Sequence[Node]) -> Node | None:
 
 
 def plainly_chained(nodes: "Sequence[Node | None]") -> Node | None:
-    """Nodes one after another; None if the first is missing, whatever follows."""
+    """Chain nodes; None if the first one is missing."""
     first = nodes[0] if nodes else None
     if first is None:
         return None
@@ -125,18 +125,18 @@ def plainly_chained(nodes: "Sequence[Node | None]") -> Node | None:
 
 
 def _size(node: Node) -> "re.Match[str] | None":
-    """The rows and columns of a table that has no fence."""
+    """The rows and columns of a table without a fence."""
     return _SIZE.fullmatch(node.label, 2) if node.is_table else None
 
 
 def _are_alike(left: Node, right: Node) -> bool:
-    """Whether two nodes are tables of as many rows, without a fence."""
+    """Whether two nodes are tables without a fence that have the same number of rows."""
     sizes = _size(left), _size(right)
     return sizes[0] is not None and sizes[1] is not None and sizes[0][1] == sizes[1][1]
 
 
 def _join(tables: Sequence[Node]) -> None:
-    """Make one of tables side by side that have as many rows: the first, its rows continued by those of the others."""
+    """Join adjacent tables with the same number of rows into the first one, row by row."""
     if len(tables) == 1:
         return
     rows: list[list[Node]] = []
@@ -184,7 +184,7 @@ def table(rows: "Sequence[Node | None]") -> Node:
 
 
 def _row_of(cell: Node) -> Iterable[Node]:
-    """A cell and those that follow it by e."""
+    """A cell and all cells that follow it by e."""
     following: Node | None = cell
     while following is not None:
         yield following
@@ -192,9 +192,9 @@ def _row_of(cell: Node) -> Iterable[Node]:
 
 
 def scripted(base: Node, scripts: "Mapping[str, Node | None]", *, is_limit: bool) -> Node:
-    """A base with scripts below (b) or above (a): of an operator, and of any base of limits, under (u) and over (o).
+    """A base with scripts below (b) or above (a); for operators and limits, under (u) and over (o).
 
-    A base that already has what is to be set, or something after it, is wrapped first.
+    A base that already has such a link, or a next node, is wrapped first.
     """
     if not base.label:
         raise Fault
@@ -211,7 +211,7 @@ def _is_operator(label: str) -> bool:
 
 
 def fenced(row: Sequence[Node]) -> Node:
-    """What stands between two fences, which are the first and the last of a row of at least two."""
+    """The content of two fences, which are the first and the last node of a row of at least two."""
     inner = row[1]
     fences = row[0].label + row[-1].label
     if len(row) < 4 and _is_open_table(inner):
@@ -224,14 +224,14 @@ def fenced(row: Sequence[Node]) -> Node:
 
 
 def _is_open_table(node: Node) -> bool:
-    """Whether it is a table without a fence, and without anything after or around it."""
+    """Whether a node is a table without a fence and without other links."""
     if not node.is_table or node.label[2:3] in {"(", "{", "|", "&", "∥"}:
         return False
     return node.n is None and not any(node.linked(letter) for letter in "aboucd")
 
 
 def _arguments_of_chain(head: Node) -> tuple[Node, int]:
-    """The arguments that separators make of a chain, linked by e, and how many; each keeps its separator."""
+    """Split a chain at separators into arguments, linked by e, and count them. Each argument keeps its separator."""
     if head.label in SEPARATORS:
         blank = Node("W!")
         blank.append(head)
@@ -253,7 +253,7 @@ def _arguments_of_chain(head: Node) -> tuple[Node, int]:
 
 
 def _arguments_of_row(row: Sequence[Node]) -> tuple[Node, int]:
-    """The arguments that separators make of several chains, linked by e, and how many; each keeps its separator."""
+    """Split several chains at separators into arguments, linked by e, and count them. Each keeps its separator."""
     head = Node("W!") if row[0].label in SEPARATORS else row[0]
     running = argument = head
     n = 1

@@ -1,13 +1,13 @@
-"""Which formulas are one visually distinct formula: the rule of ARQMath-2 as arrays. No Django.
+"""Clusters formulas that look alike into visually distinct formulas, by the rule of ARQMath-2.
 
-A formula is known by two keys: a digest of its SLT string (`assay.formulas.slt`) and one of its LaTeX without white space; a
-key is empty where there is nothing to make it from. Arrays have one row a formula; results do not depend on how the
-rows came together, for rows are walked in the order of their ids (`id_order`).
+Each formula has two keys: a digest of its SLT string (`assay.formulas.slt`), and a digest of its LaTeX without white
+space. A key is empty if its string is. Arrays have one row per formula. The result does not depend on the order of
+the rows, because rows are visited in the order of their ids (`id_order`).
 
-The rule, of the walk: a formula with an SLT string that was not met before gets the next number, and its LaTeX is
-noted under that number; one without a string takes the number noted for its LaTeX, or the next, which is then noted.
-Ids that formulas have already are kept, and are taken before any new number is made: a formula joins the id that most
-formulas of its string have. A formula of which nothing is known gets no id.
+The rule: a formula with a new SLT string gets the next number, and its LaTeX is recorded under that number. A formula
+without an SLT string gets the number recorded for its LaTeX; if there is none, it gets the next number, which is then
+recorded. Formulas keep the ids that they already have. Before any new number is used, a formula joins the id that most
+formulas with its string have. A formula without keys gets no id.
 
 Source: Mansouri, Zanibbi, Oard and Agarwal, "Overview of ARQMath-2 (2021)", doi:10.1007/978-3-030-85251-1_17.
 """
@@ -23,28 +23,28 @@ from numpy.typing import NDArray
 
 Ids = NDArray[np.bytes_]
 KEY_BYTES = 16
-NUMBER_DIGITS = 18  # ids of more digits are names: no number that is made comes near them
+NUMBER_DIGITS = 18  # an id with more digits is a name, because no new number can reach it
 
 
 def key_of(text: str) -> bytes:
-    """The digest of a string; of an empty string, nothing."""
+    """The digest of a string; empty for an empty string."""
     return blake2b(text.encode(errors="surrogatepass"), digest_size=KEY_BYTES).digest() if text else b""
 
 
 def latex_key(latex: str) -> bytes:
-    """The key of LaTeX, whatever white space it has."""
+    """The key of LaTeX, without its white space."""
     return key_of("".join(latex.split()))
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What clustering needs to know of formulas.
+    """The ids and keys of formulas.
 
     Attributes
     ----------
     formula : (n,) ids, each once, in any order.
-    slt, latex : (n,) keys, empty where there is none.
-    kept : (n,) visual ids that are kept; empty where there is none.
+    slt, latex : (n,) keys, empty if there is none.
+    kept : (n,) visual ids that formulas already have; empty if there is none.
     """
 
     formula: Ids
@@ -59,7 +59,7 @@ class Keys:
     def of(cls, rows: Iterable[tuple[str, bytes, bytes, str]]) -> Self:
         """Keys from rows of formula id, SLT key, LaTeX key and visual id."""
         columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
-        formula, kept = ([one.encode() for one in columns[i]] for i in (0, 3))
+        formula, kept = ([word.encode() for word in columns[i]] for i in (0, 3))
         slt, latex = (np.array(columns[i], dtype=f"S{KEY_BYTES}") for i in (1, 2))
         return cls(np.array(formula, dtype=np.bytes_), slt, latex, np.array(kept, dtype=np.bytes_))
 
@@ -83,54 +83,53 @@ class Keys:
 
 
 def id_order(formula: Ids) -> NDArray[np.intp]:
-    """(n,) rows in the order of their ids: shorter ones first, then by bytes; numbers so come by value."""
+    """(n,) rows in the order of their ids: shorter ids first, then by bytes, so that numbers are in order of value."""
     return np.lexsort((formula, np.strings.str_len(formula)))
 
 
 def visual_ids(keys: Keys, *, above: int = 0) -> Ids:
-    """The visual id of each formula, in the rows' order; empty where nothing is known of a formula.
+    """(n,) the visual id of each formula, in the order of the rows; empty for a formula without keys.
 
     Parameters
     ----------
-    above : new numbers are greater than this, and than every number among the ids that are kept.
+    above : new numbers are greater than this, and greater than every number among the ids that formulas keep.
     """
     order = id_order(keys.formula)
     ordered = keys[order]
-    found = _joined_ids(ordered)
-    rest = np.flatnonzero(found == b"")
+    visual = _joined_ids(ordered)
+    rest = np.flatnonzero(visual == b"")
     numbers = walk(ordered.slt[rest], ordered.latex[rest])
     start = 1 + max(above, greatest_number(ordered.kept))
-    made = np.array(
+    new_ids = np.array(
         [b"%d" % number for number in range(start, start + numbers.max(initial=-1) + 1)], dtype=np.bytes_
     )
-    found = found.astype(f"S{max(found.itemsize, made.itemsize)}")
+    visual = visual.astype(f"S{max(visual.itemsize, new_ids.itemsize)}")
     is_known = numbers >= 0
-    found[rest[is_known]] = made[numbers[is_known]]
-    result = np.empty_like(found)
-    result[order] = found
+    visual[rest[is_known]] = new_ids[numbers[is_known]]
+    result = np.empty_like(visual)
+    result[order] = visual
     return result
 
 
 def greatest_number(ids: Ids) -> int:
-    """The greatest number among some ids; 0 if none is a number."""
-    found = np.unique(ids)
-    is_number = np.strings.isdigit(found) & (np.strings.str_len(found) <= NUMBER_DIGITS)
-    return int(found[is_number].astype(np.int64).max(initial=0))
+    """The greatest number among ids; 0 if no id is a number."""
+    distinct = np.unique(ids)
+    is_number = np.strings.isdigit(distinct) & (np.strings.str_len(distinct) <= NUMBER_DIGITS)
+    return int(distinct[is_number].astype(np.int64).max(initial=0))
 
 
 def walk(slt: Ids, latex: Ids) -> NDArray[np.int64]:
-    """(n,) numbers from 0 for formulas none of which has an id, rows in the order of the walk; -1: nothing known."""
+    """(n,) numbers from 0 for formulas without ids, -1 for those without keys. Rows are in the order of `id_order`."""
     rows = np.arange(len(slt))
     lead = _first_rows(slt)
     has_slt = slt != b""
     is_first = has_slt & (lead == rows)
-    noted = np.flatnonzero((is_first | ~has_slt) & (latex != b""))
-    noted = noted[np.argsort(latex[noted], kind="stable")]
-    begins = np.ones(
-        len(noted), dtype=bool
-    )  # of a number: each first row of a LaTeX, each first row of a string
-    begins[1:] = (latex[noted][1:] != latex[noted][:-1]) | is_first[noted][1:]
-    lead[noted] = noted[np.maximum.accumulate(np.where(begins, np.arange(len(noted)), 0))]
+    recorded = np.flatnonzero((is_first | ~has_slt) & (latex != b""))
+    recorded = recorded[np.argsort(latex[recorded], kind="stable")]
+    # A number begins at each first row of a LaTeX and at each first row of an SLT string.
+    begins = np.ones(len(recorded), dtype=bool)
+    begins[1:] = (latex[recorded][1:] != latex[recorded][:-1]) | is_first[recorded][1:]
+    lead[recorded] = recorded[np.maximum.accumulate(np.where(begins, np.arange(len(recorded)), 0))]
     is_known = has_slt | (latex != b"")
     numbers = np.full(len(slt), -1, dtype=np.int64)
     numbers[is_known] = np.unique(lead[is_known], return_inverse=True)[1]
@@ -138,24 +137,24 @@ def walk(slt: Ids, latex: Ids) -> NDArray[np.int64]:
 
 
 def _first_rows(values: Ids) -> NDArray[np.intp]:
-    """(n,) the first row that has the same value."""
+    """(n,) the first row with the same value."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     return first[inverse]
 
 
 def _joined_ids(keys: Keys) -> Ids:
-    """(n,) the id that each formula keeps or joins; empty where there is none. Rows in the order of the walk."""
-    found = keys.kept.copy()
+    """(n,) the id that each formula keeps or joins, empty if there is none. Rows are in the order of `id_order`."""
+    visual = keys.kept.copy()
     has = np.flatnonzero(keys.kept != b"")
     is_open = (keys.kept == b"") & (keys.slt != b"")
-    found[is_open] = _usual(keys.slt[has], keys.kept[has], keys.slt[is_open])
+    visual[is_open] = _usual(keys.slt[has], keys.kept[has], keys.slt[is_open])
     is_open = (keys.kept == b"") & (keys.slt == b"")
-    found[is_open] = _usual(keys.latex[has], keys.kept[has], keys.latex[is_open])
-    return found
+    visual[is_open] = _usual(keys.latex[has], keys.kept[has], keys.latex[is_open])
+    return visual
 
 
 def _usual(key: Ids, value: Ids, wanted: Ids) -> Ids:
-    """The value that most rows of each wanted key have, of several the one met first; empty for an unknown key."""
+    """The most frequent value of each wanted key (the first one, if several are); empty for an unknown key."""
     keys, k = np.unique(key, return_inverse=True)
     values, v = np.unique(value, return_inverse=True)
     result = np.zeros(len(wanted), dtype=value.dtype)
@@ -165,7 +164,7 @@ def _usual(key: Ids, value: Ids, wanted: Ids) -> Ids:
     order = np.lexsort((first, -n, pairs // len(values)))
     _, best = np.unique(
         pairs[order] // len(values), return_index=True
-    )  # one of each key, in the order of `keys`
+    )  # one pair per key, in the order of `keys`
     usual = values[pairs[order][best] % len(values)]
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     is_known = (keys[at] == wanted) & (wanted != b"")
@@ -174,9 +173,9 @@ def _usual(key: Ids, value: Ids, wanted: Ids) -> Ids:
 
 
 class Disagreement(NamedTuple):
-    """Formulas of one string and one id, where the id has other strings or the string has other ids.
+    """The formulas with the same string and id, where the id has other strings, or the string has other ids.
 
-    `row` is the first of them by id, and shows the string; `is_slt` says whether that is an SLT string or LaTeX.
+    `row` is the first of them by id. `is_slt`: whether the string is an SLT string; otherwise it is LaTeX.
     """
 
     visual: bytes
@@ -189,15 +188,15 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Where ids that were given and our strings disagree.
+    """Disagreements between given visual ids and the strings of formulas.
 
     Attributes
     ----------
     n_ids, n_strings : ids with an SLT string, and SLT strings with an id.
     split_ids : ids with several SLT strings.
     shared_strings : SLT strings with several ids.
-    shared_latex : LaTeX of formulas without an SLT string that has several ids.
-    details : the strings and ids of all these, the largest first.
+    shared_latex : LaTeX with several ids, of formulas without an SLT string.
+    details : the disagreements: SLT strings first, then by whether a string has several ids, by id and by row.
     """
 
     n_ids: int
@@ -209,25 +208,25 @@ class Report:
 
     @property
     def n_formulas(self) -> int:
-        """How many formulas have an id or a string that disagrees."""
-        return sum(one.n for one in self.details)
+        """The number of formulas in disagreements."""
+        return sum(detail.n for detail in self.details)
 
 
 def report(keys: Keys) -> Report:
-    """Compare the ids that are kept with the strings. An id may hold many strings of LaTeX: they may look alike."""
+    """Compare given ids with strings. Several LaTeX strings with one id are not a disagreement: they may look alike."""
     order = id_order(keys.formula)
     has = order[keys.kept[order] != b""]
     by_slt = _pairs(keys, has[keys.slt[has] != b""], keys.slt, is_slt=True)
     by_latex = _pairs(keys, has[(keys.slt[has] == b"") & (keys.latex[has] != b"")], keys.latex, is_slt=False)
-    faults = [one for one in by_slt.pairs if one.n_strings > 1 or one.n_ids > 1]
-    faults += [one for one in by_latex.pairs if one.n_ids > 1]
+    faults = [pair for pair in by_slt.pairs if pair.n_strings > 1 or pair.n_ids > 1]
+    faults += [pair for pair in by_latex.pairs if pair.n_ids > 1]
     return Report(
         n_ids=by_slt.n_ids,
         n_strings=by_slt.n_strings,
-        split_ids=len({one.visual for one in by_slt.pairs if one.n_strings > 1}),
+        split_ids=len({pair.visual for pair in by_slt.pairs if pair.n_strings > 1}),
         shared_strings=by_slt.n_shared,
         shared_latex=by_latex.n_shared,
-        details=sorted(faults, key=lambda one: (not one.is_slt, one.n_ids == 1, one.visual, one.row)),
+        details=sorted(faults, key=lambda pair: (not pair.is_slt, pair.n_ids == 1, pair.visual, pair.row)),
     )
 
 
@@ -239,7 +238,7 @@ class _Pairs(NamedTuple):
 
 
 def _pairs(keys: Keys, rows: NDArray[np.intp], key: Ids, *, is_slt: bool) -> _Pairs:
-    """The pairs of id and string where either has several of the other; rows in the order of ids."""
+    """The pairs of id and string where one has several of the other. `rows` are in the order of `id_order`."""
     strings, s = np.unique(key[rows], return_inverse=True)
     ids, v = np.unique(keys.kept[rows], return_inverse=True)
     if not len(rows):
@@ -247,11 +246,11 @@ def _pairs(keys: Keys, rows: NDArray[np.intp], key: Ids, *, is_slt: bool) -> _Pa
     pairs, first, n = np.unique(s * len(ids) + v, return_index=True, return_counts=True)
     n_ids = np.bincount(pairs // len(ids), minlength=len(strings))
     n_strings = np.bincount(pairs % len(ids), minlength=len(ids))
-    found = []
+    disagreements = []
     for i in np.flatnonzero((n_ids[pairs // len(ids)] > 1) | (n_strings[pairs % len(ids)] > 1)).tolist():
         string, at = divmod(int(pairs[i]), len(ids))
         row = int(rows[first[i]])
-        found.append(
+        disagreements.append(
             Disagreement(bytes(ids[at]), row, int(n[i]), is_slt, int(n_strings[at]), int(n_ids[string]))
         )
-    return _Pairs(found, len(ids), len(strings), int((n_ids > 1).sum()))
+    return _Pairs(disagreements, len(ids), len(strings), int((n_ids > 1).sum()))

@@ -1,7 +1,7 @@
-"""One formula of a post, marked where it stands, and the part of the post around it. A kernel: no HTML parser.
+"""Marks a formula in the HTML of a post, and cuts out the block around it.
 
-Takes stored HTML, which `assay.html.sanitize` has written: its tags are in lower case and balanced, and no text or
-attribute holds a bare angle bracket. What comes out is as balanced, so as safe, as what went in.
+The input is stored HTML from `assay.html.sanitize`: its tags are in lower case and balanced, and no text or attribute
+contains a bare angle bracket. So no HTML parser is needed, and the output is as balanced and safe as the input.
 """
 
 import re
@@ -19,13 +19,13 @@ def _opening(formula_id: str) -> str:
 
 
 def mark(html: str, formula_id: str) -> str:
-    """The HTML with every element of the formula marked by a class; as it was where the formula is not in it."""
+    """The HTML with a class on every element of the formula; unchanged if the formula is not in it."""
     opening = _opening(formula_id)
     return html.replace(opening, opening.replace('"math-container"', f'"math-container {CLASS}"'))
 
 
 def around(html: str, formula_id: str) -> str:
-    """The innermost paragraph, list item or cell that holds the formula, marked; empty where it is not in the HTML."""
+    """The innermost paragraph, list item or cell with the formula, marked; empty if the formula is not in the HTML."""
     at = html.find(_opening(formula_id))
     if at < 0:
         return ""
@@ -34,8 +34,8 @@ def around(html: str, formula_id: str) -> str:
 
 
 def _bounds(html: str, at: int) -> tuple[int, int]:
-    """Where the block around a place begins and ends; outside of all blocks, the text between two of them."""
-    opened: list[tuple[str, int]] = []  # the blocks that are open, with their starts
+    """Start and end of the block around a position; outside all blocks, of the text between two of them."""
+    opened: list[tuple[str, int]] = []  # the open blocks, with their starts
     loose = 0
     for tag in _TAG.finditer(html):
         is_end, name = bool(tag[1]), tag[2]

@@ -1,8 +1,8 @@
-"""Where the formulas of a post are, in LaTeX. A kernel: no Django, no HTML parser.
+"""Finds the formulas of a post, in LaTeX.
 
-Two passes. `cut` takes what is marked as a formula out of untrusted HTML, before a parser sees it, and leaves a
-numbered mark; `find_end` finds, in the text of HTML that a parser has cleaned, where a formula between delimiters
-ends, as MathJax does on the site: in the text between two tags (`<br>` apart), minding braces and escapes.
+There are two passes. `cut` replaces every marked formula in untrusted HTML by a numbered mark, before a parser sees it.
+`find_end` searches cleaned HTML for the end of a formula between delimiters, as MathJax does on the page: in the text
+between two tags (except `<br>`), with respect to braces and escapes.
 """
 
 import re
@@ -14,15 +14,15 @@ _ENVIRONMENT = (
     r"math|matrix|multline|pmatrix|smallmatrix|split|subarray|vmatrix|Bmatrix|Vmatrix|CD"
 )
 
-# Noncharacters of Unicode, which no text holds and every parser passes on: a mark, a number, a mark. _BARE stands for
-# a formula that came without delimiters: it may be part of a longer one.
+# Noncharacters of Unicode, which no text contains and every parser keeps: a mark, a number, END. BARE marks a formula
+# without delimiters, which may be part of a longer one.
 CUT, BARE, END = "\ufdd0", "\ufdd1", "\ufdd2"
-ASIDE = "\ufdd3"  # the same for what is finished and no formula
+ASIDE = "\ufdd3"  # marks finished HTML that is not a formula
 MARK = re.compile(f"[{CUT}{BARE}](\\d+){END}")
-START = rf"\\?[(\[]|begin\{{(?:{_ENVIRONMENT})\*?\}}"  # behind a backslash
+START = rf"\\?[(\[]|begin\{{(?:{_ENVIRONMENT})\*?\}}"  # after a backslash
 
 _MAX_TRIES = (
-    8  # closing delimiters tried for balanced braces before the first one is taken, as MathJax takes it
+    8  # closing delimiters that are tried for balanced braces; then the first one counts, as in MathJax
 )
 _MARKED = re.compile(
     r"""<span\b(?P<attributes>[^<>]*\bmath-container\b[^<>]*)>
@@ -49,14 +49,14 @@ _MONEY = re.compile(r"\d[\d.,]*[a-zA-Z]{0,2}\s+[A-Za-z]{2,}[^\\^_{}=+<>&]*\s")
 
 
 class Formula(NamedTuple):
-    """A formula without its delimiters; `display` is "inline", "block", or "" where the source does not say."""
+    """A formula without its delimiters. `display` is "inline", "block", or "" if the source does not say."""
 
     latex: str
     id: str = ""
     display: str = ""
 
     def html(self) -> str:
-        """The element that stands for the formula in a page."""
+        """The element of the formula on a page."""
         number = f' data-formula-id="{self.id}"' if self.id else ""
         latex = escape(self.latex, quote=False)
         return (
@@ -65,13 +65,13 @@ class Formula(NamedTuple):
 
 
 def cut(html: str) -> tuple[str, list[Formula]]:
-    """Untrusted HTML with a mark in place of everything marked as a formula, and these formulas."""
+    """Untrusted HTML with a numbered mark for each marked formula, and these formulas."""
     formulas: list[Formula] = []
     if "math" not in html:
         return html, formulas
 
-    def mark(found: re.Match[str]) -> str:
-        formula = _marked(found)
+    def mark(match: re.Match[str]) -> str:
+        formula = _marked(match)
         if formula is None:
             return ""
         formulas.append(formula)
@@ -80,10 +80,10 @@ def cut(html: str) -> tuple[str, list[Formula]]:
     return _MARKED.sub(mark, html), formulas
 
 
-def _marked(found: re.Match[str]) -> Formula | None:
-    attributes, source = found["attributes"] or "", found["source"]
+def _marked(match: re.Match[str]) -> Formula | None:
+    attributes, source = match["attributes"] or "", match["source"]
     if source is None:
-        return _mathml(found["mathml"], attributes)
+        return _mathml(match["mathml"], attributes)
     if "<math" in source:
         return _mathml(source, attributes)
     if "<" in source:
@@ -107,8 +107,8 @@ def _mathml(source: str, attributes: str) -> Formula | None:
 
 
 def _id(attributes: str) -> str:
-    found = _ID.search(attributes)
-    return (found[1] or found[2] or found[3] or "").strip() if found else ""
+    match = _ID.search(attributes)
+    return (match[1] or match[2] or match[3] or "").strip() if match else ""
 
 
 def _undelimited(latex: str, number: str) -> Formula | None:
@@ -120,7 +120,7 @@ def _undelimited(latex: str, number: str) -> Formula | None:
 
 
 def decode(html: str) -> str:
-    """The LaTeX that a piece of HTML without tags means; what was escaped twice is unescaped twice."""
+    """The LaTeX of a piece of HTML without tags; text that was escaped twice is unescaped twice."""
     if "&" not in html:
         return html
     return _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], unescape(html))
@@ -130,14 +130,14 @@ _INLINE = frozenset({"$", "\\(", "\\\\("})
 
 
 def delimited(content: str, delimiter: str, formulas: list[Formula]) -> Formula:
-    """The formula that stands between delimiters in clean HTML; formulas cut out within it become part of it."""
+    """The formula between delimiters in clean HTML; formulas that were cut out of it become part of it."""
     display = "inline" if delimiter in _INLINE else "block"
     if "&" not in content and "<" not in content and CUT not in content and BARE not in content:
         return Formula(content, "", display)
     inner = [formulas[int(number)] for number in MARK.findall(content) if int(number) < len(formulas)]
     latex = decode(content.replace("<br>", "\n"))
     if inner:
-        latex = MARK.sub(lambda found: formulas[int(found[1])].latex, latex)
+        latex = MARK.sub(lambda mark: formulas[int(mark[1])].latex, latex)
     return Formula(latex, " ".join(formula.id for formula in inner if formula.id), display)
 
 
@@ -148,7 +148,7 @@ def is_money(html: str, start: int, end: int) -> bool:
     return html[end + 1 : end + 2].isdigit() or _MONEY.fullmatch(html, start, end) is not None
 
 
-_WALL = f"<{CUT}{ASIDE}"  # what no formula goes across
+_WALL = f"<{CUT}{ASIDE}"  # characters that no formula contains
 
 
 def _group(depth: int) -> str:
@@ -156,7 +156,7 @@ def _group(depth: int) -> str:
     return rf"\{{(?:{inside}{'|' + _group(depth - 1) if depth else ''})*+\}}"
 
 
-_QUICK = {
+_FAST = {
     "$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$)"),
     "$$": re.compile(rf"(?:[^$\\{{}}{_WALL}]++|\$(?!\$)|\\[^{_WALL}]|<br>|{_group(6)})++(?=\$\$)"),
 }
@@ -166,17 +166,17 @@ _PLAIN = re.compile(
 
 
 def plain_inline(html: str, position: int) -> str:
-    """What stands between a dollar, which ends at a position, and the next, if that is a formula beyond doubt, and the
-    same in HTML and in LaTeX; else "". Most formulas of a dump are such, and need no closer look."""
-    found = _PLAIN.match(html, position)
-    return found[0] if found else ""
+    """The text from a position, which is after a dollar, to the next dollar, if it is clearly a formula and the same
+    in HTML and in LaTeX; otherwise "". Most formulas of a dump take this fast path."""
+    match = _PLAIN.match(html, position)
+    return match[0] if match else ""
 
 
 _CLOSE = {"$": "$", "$$": "$$", "\\(": "\\)", "\\\\(": "\\\\)", "\\[": "\\]", "\\\\[": "\\\\]"}
 
 
 def closing(delimiter: str) -> str:
-    """The delimiter that ends what this one starts."""
+    """The closing delimiter of an opening one."""
     return _CLOSE.get(delimiter) or delimiter.replace("begin", "end", 1)
 
 
@@ -192,12 +192,12 @@ def _step(end: str) -> re.Pattern[str]:
 
 
 def find_end(html: str, position: int, delimiter: str) -> tuple[int, int]:
-    """Where the formula ends whose opening delimiter ends at a position.
+    """Find the end of the formula whose opening delimiter ends at a position.
 
-    Returns the position of the closing delimiter (-1: there is none), and how far was searched for it.
+    Returns the position of the closing delimiter (-1: there is none), and the end of the part that was searched.
     """
-    if (quick := _QUICK.get(delimiter)) and (found := quick.match(html, position)):
-        return found.end(), found.end()
+    if (fast := _FAST.get(delimiter)) and (match := fast.match(html, position)):
+        return match.end(), match.end()
     first, depth, tries, step = -1, 0, 0, None
     for step in _step(closing(delimiter)).finditer(html, position):
         if step.lastgroup == "stop" or tries == _MAX_TRIES:

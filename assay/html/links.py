@@ -1,14 +1,14 @@
-"""Which post of a collection a link means. A kernel: no Django, no network.
+"""Turns the links of a collection into links to its own posts, or into text.
 
-`read` understands every form in which a Stack Exchange site writes the address of a post. The sanitizer stores what
-it says as a neutral marker, which leads nowhere by itself:
+`read` understands every form in which a Stack Exchange site writes the address of a post. The sanitizer stores the
+result as a marker, which has no address:
 
-    <a data-host="math.stackexchange.com" data-post="456" data-thread="123">   may lead to a post of the collection
-    <a data-host="arxiv.org">                                                 leads elsewhere
+    <a data-host="math.stackexchange.com" data-post="456" data-thread="123">   perhaps a post of the collection
+    <a data-host="arxiv.org">                                                 an external link
 
-Whether a marker becomes a link is decided where it is shown, when the whole collection is in: `posts` lists the posts
-that markers name, `resolve` writes the HTML with the addresses of those that exist. `hosts` are the collection's; an
-empty host means that the link was relative, hence to the collection's own site.
+The page decides whether a marker becomes a link, because only then the collection is complete: `posts` lists the
+posts that markers name, and `resolve` writes the HTML with the addresses of the posts that exist. `hosts` are the
+hosts of the collection. An empty host means that the link was relative, so to the collection's own site.
 """
 
 import re
@@ -32,7 +32,7 @@ _ATTRIBUTE = re.compile(r' ([a-z-]+)="([^"]*)"')
 
 
 class Link(NamedTuple):
-    """Where a link goes: a host (empty: relative) and, if its form is that of a post, the post and its thread."""
+    """The target of a link: a host (empty: relative) and, for the address of a post, the post and its thread."""
 
     host: str
     post: str = ""
@@ -40,7 +40,7 @@ class Link(NamedTuple):
 
 
 def read(href: str) -> Link:
-    """What an href means. Anything that is not the address of a post has an empty `post`."""
+    """The target of an href. `post` is empty if it is not the address of a post."""
     href = _IGNORED.sub("", href)
     address = _ADDRESS.fullmatch(href)
     if address is None:
@@ -61,30 +61,30 @@ def _post(host: str, path: str, fragment: str) -> Link:
 
 
 def _host(href: str) -> str:
-    found = _HOST.match(href)
-    return (found[1] or found[2]).lower().rstrip(".") if found else ""
+    match = _HOST.match(href)
+    return (match[1] or match[2]).lower().rstrip(".") if match else ""
 
 
 def marker(link: Link) -> str:
-    """The opening tag that stands for a link in stored HTML."""
+    """The opening tag of a link in stored HTML."""
     post = f' data-post="{link.post}" data-thread="{link.thread}"' if link.post else ""
     return f'<a data-host="{link.host}"{post}>'
 
 
 def posts(fragments: Iterable[str], hosts: Collection[str]) -> set[str]:
-    """Docnos of all posts and threads that the markers in some stored HTML name."""
+    """The docnos of all posts and threads that markers in stored HTML name."""
     links = (link for html in fragments for link in _markers(html) if _is_ours(link, hosts))
     return {docno for link in links for docno in (link.post, link.thread)}
 
 
 def _markers(html: str) -> Iterator[Link]:
-    for found in _MARKER.finditer(html):
-        if link := _stored(found):
+    for match in _MARKER.finditer(html):
+        if link := _stored(match):
             yield link
 
 
-def _stored(found: re.Match[str]) -> Link | None:
-    attributes = dict(_ATTRIBUTE.findall(found[1] or ""))
+def _stored(tag: re.Match[str]) -> Link | None:
+    attributes = dict(_ATTRIBUTE.findall(tag[1] or ""))
     if "data-host" not in attributes:
         return None
     return Link(attributes["data-host"], attributes.get("data-post", ""), attributes.get("data-thread", ""))
@@ -95,23 +95,23 @@ def _is_ours(link: Link, hosts: Collection[str]) -> bool:
 
 
 def resolve(html: str, addresses: Mapping[str, str], hosts: Collection[str]) -> str:
-    """Stored HTML with its markers turned into what a reader sees.
+    """Stored HTML as a page shows it, with a link or a text for each marker.
 
-    `addresses` gives the local address of each post that the collection has. A link to one of them opens in a new
-    tab; every other link is text, marked as external.
+    `addresses` has the local address of each post in the collection. A link to such a post opens in a new tab. Any
+    other link becomes text, marked as external.
     """
     if "<a" not in html:
         return html
     ends: list[str] = []
-    return _MARKER.sub(lambda found: _shown(found, ends, addresses, hosts), html)
+    return _MARKER.sub(lambda match: _shown(match, ends, addresses, hosts), html)
 
 
 def _shown(
-    found: re.Match[str], ends: list[str], addresses: Mapping[str, str], hosts: Collection[str]
+    match: re.Match[str], ends: list[str], addresses: Mapping[str, str], hosts: Collection[str]
 ) -> str:
-    if found[0] == "</a>":
+    if match[0] == "</a>":
         return ends.pop() if ends else ""
-    link = _stored(found)
+    link = _stored(match)
     if link is None:
         start, end = "<span>", "</span>"
     elif _is_ours(link, hosts) and (address := addresses.get(link.post) or addresses.get(link.thread)):
@@ -128,5 +128,5 @@ def _local(address: str) -> tuple[str, str]:
 
 def _external(host: str) -> tuple[str, str]:
     title = f"External link to {host}, not followed" if host else "External link, not followed"
-    said = '<span class="visually-hidden"> (external link, not followed)</span>'
-    return f'<span class="external-link" title="{escape(title)}">', f"{said}</span>"
+    note = '<span class="visually-hidden"> (external link, not followed)</span>'
+    return f'<span class="external-link" title="{escape(title)}">', f"{note}</span>"

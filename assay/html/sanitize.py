@@ -1,31 +1,31 @@
-"""Makes the HTML of a collection fit for a page, once, on the way in. A kernel: no Django, no network.
+"""Sanitizes the HTML of a collection when it is imported, so that pages can show it as it is stored.
 
     clean_body(html)      the body of a post, a topic or any HTML document
     clean_comment(text)   a comment: the site's small Markdown, or HTML
     clean_title(text)     a title: text in which only formulas are marked up
-    clean_text(text)      a document of plain text; blank lines part paragraphs
-    plain(html)           what was cleaned, as plain text on one line: for <title>, search and lists
+    clean_text(text)      a document of plain text; empty lines separate paragraphs
+    plain(html)           cleaned HTML as plain text on one line: for <title>, search and lists
 
-Each takes any string whatever (formulas as `$...$`, `$$...$$`, `\\(...\\)`, `\\[...\\]`, `\\begin{align}...`, or
-marked as `<span class="math-container" id="12">x^2</span>` with or without dollars) and returns HTML to be stored
-and later put into a page as it is, after `assay.html.links.resolve`. None of them raises, whatever the input is; all are
-pure, so that an importer may call them in several processes (threads do not help). Cleaning a clean body or title
-again changes nothing; nor a clean comment, unless it was HTML that held Markdown.
+Each function accepts any string and never raises. Formulas are written as `$...$`, `$$...$$`, `\\(...\\)`,
+`\\[...\\]` or `\\begin{align}...`, or marked as `<span class="math-container" id="12">x^2</span>` with or without
+dollars. The result is HTML to store; a page shows it after `assay.html.links.resolve`. The functions are pure, so an
+importer may call them in several processes (threads do not help). To clean a clean body or title again changes
+nothing. The same holds for a clean comment, unless it was HTML that contained Markdown.
 
-What comes out holds only elements of `TAGS`, without an attribute but these:
+The result contains only elements of `TAGS`, with no attributes but these:
 
     <span class="math-container" data-formula-id="12" data-display="inline|block">LaTeX, escaped, no dollars</span>
     <span class="dollar">$</span>               a dollar that the author escaped; never opens a formula
-    <span class="image-placeholder">...</span>  where an image stood: its description and host as text
-    <a data-host="..." data-post="..." data-thread="...">   a link, leading nowhere: see `assay.html.links`
+    <span class="image-placeholder">...</span>  replaces an image: its description and host as text
+    <a data-host="..." data-post="..." data-thread="...">   a link without an address: see `assay.html.links`
     <ol start> <li value> <td|th colspan rowspan>           small numbers
 
-The formula id is kept as `data-formula-id`: as `id` it would clash when two posts on a page share a formula.
-Headings of posts begin at the fourth level, below those of the page.
+The id of a formula becomes `data-formula-id`, because two posts on a page may contain the same formula. Headings of
+posts begin at the fourth level, below those of the page.
 
-How: what is marked as a formula is cut out first, for `a<b` in it is no tag; nh3 (a real HTML5 parser) cleans the
-rest; then delimiters are looked for as MathJax does on the site, in the text between two tags, never in `<code>` or
-`<pre>`. Unlike there, two amounts of money are no formula. A formula comes back only between tags, escaped.
+The steps: marked formulas are cut out first, because `a<b` in them is not a tag. nh3, an HTML5 parser, cleans the rest.
+Then delimiters are looked for as MathJax does on the page: in the text between two tags, never in `<code>` or `<pre>`.
+Unlike in MathJax, two amounts of money are not a formula. A formula is inserted only between tags, escaped.
 """
 
 import re
@@ -35,8 +35,6 @@ from html import escape, unescape
 import nh3
 
 from assay.html import latex, links
-
-Door = Callable[[str], str]
 
 # fmt: off
 TAGS = frozenset({
@@ -78,13 +76,13 @@ _UNNESTED = frozenset({
 })
 # fmt: on
 _MAX_DEPTH = 200
-_MANY_TAGS = 1000  # with fewer, depth costs nothing and is not counted
-_LONG = 50_000  # characters; in shorter HTML no tag has enough attributes to cost anything
+_MANY_TAGS = 1000  # with fewer tags, depth costs no time and is not counted
+_LONG = 50_000  # characters; in shorter HTML no tag has enough attributes to cost time
 _MANY_ATTRIBUTES = re.compile(
     r"""<[a-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+){100}""",
     re.IGNORECASE,
 )
-# Elements whose parse is written back as it was read. With others, reading again may give something else.
+# All tags but those that nh3 writes as it read them. With any other tag, a second parse may give a different result.
 _UNSTEADY = re.compile(
     r"<(?!/?(?:p|em|strong|a|b|i|u|code|pre|li|ul|ol|br|hr|blockquote|h[1-6]|sup|sub|img|del|s|strike|kbd|span|div)"
     r"[\s/>])[a-z!?/]",
@@ -104,8 +102,9 @@ _ELEMENT = (
 )
 _NO_TAG = re.compile(rf"<(?=/?[a-z])(?!/?(?:{_ELEMENT})[\s/>])", re.IGNORECASE)
 
-_TOKEN = re.compile(  # begins with one set of characters: searched for three times as fast
-    rf"""[<$\\{latex.CUT}{latex.BARE}](?:
+_TOKEN = (
+    re.compile(  # the search is three times as fast because all alternatives begin with one set of characters
+        rf"""[<$\\{latex.CUT}{latex.BARE}](?:
           (?<=<)(?:
               (?P<tag>[a-z0-9]+)(?P<attributes>(?:\ [a-z-]+="[^"]*")+|(?<=img))>
             | (?P<verbatim>pre|code)>
@@ -115,7 +114,8 @@ _TOKEN = re.compile(  # begins with one set of characters: searched for three ti
         | (?<=\\)(?P<escaped>\$)
         | (?P<delimiter>(?<=\$)\$?|(?<=\\)(?:{latex.START}))
         )""",
-    re.VERBOSE,
+        re.VERBOSE,
+    )
 )
 _ATTRIBUTE = re.compile(r' ([a-z-]+)="([^"]*)"')
 _NUMBER = re.compile(r"-?\d{1,6}", re.ASCII)
@@ -136,20 +136,20 @@ def clean_body(html: str) -> str:
 
 
 def clean_title(text: str) -> str:
-    """A title: text, not HTML, but for formulas. `<b>` in it is shown as such."""
+    """A title: text, not HTML, except for formulas. A page shows `<b>` in it as text."""
     text, formulas = latex.cut(_fit(text.replace(_DOLLAR, "\\$")))
     return _Scan(_escaped(text), formulas).run()
 
 
 def clean_text(text: str) -> str:
-    """A document of plain text, to paragraphs."""
+    """A document of plain text, as paragraphs."""
     paragraphs = re.split(r"\n[^\S\n]*\n\s*", _fit(text).strip())
     lines = (escape(paragraph, quote=False).replace("\n", "<br>") for paragraph in paragraphs if paragraph)
     return _Scan("\n".join(f"<p>{line}</p>" for line in lines), []).run()
 
 
 def clean_comment(text: str) -> str:
-    """A comment, in the site's small Markdown; or in HTML, if it has tags of HTML outside code."""
+    """A comment in the Markdown of Stack Exchange comments; or in HTML, if it has HTML tags outside code."""
     text, formulas = latex.cut(_fit(text))
     if _HAS_TAGS.search(_CODE.sub("", text)):
         return _Scan(_clean(text), formulas).run()
@@ -164,7 +164,7 @@ def plain(html: str) -> str:
 
 
 def _fit(text: str) -> str:
-    """Without characters that PostgreSQL or an HTML parser would not give back, and those that mark what is cut."""
+    """Remove characters that PostgreSQL or an HTML parser does not preserve, and those that mark cut formulas."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&#" in text:
@@ -184,8 +184,8 @@ def _escaped(text: str) -> str:
 
 
 def _clean(html: str) -> str:
-    """What nh3 makes of HTML, such that reading it once more gives the same. `x<y` is no tag and stays."""
-    if _is_monstrous(html):
+    """The HTML that nh3 writes; to parse it again gives the same. `x<y` is not a tag and stays."""
+    if _is_too_complex(html):
         html = _flat(html)
     if _UNSTEADY.search(html) is None:
         return _parsed(html)
@@ -201,11 +201,13 @@ def _parsed(html: str) -> str:
     clean = _CLEANER.clean(html)
     if "&nbsp;" in clean:
         clean = clean.replace("&nbsp;", "\u00a0")
-    return clean.replace("<pre>\n", "<pre>\n\n") if "<pre>\n" in clean else clean  # parsers drop the first
+    return (
+        clean.replace("<pre>\n", "<pre>\n\n") if "<pre>\n" in clean else clean
+    )  # parsers drop the first line end
 
 
-def _is_monstrous(html: str) -> bool:
-    """Whether a parser would take time that grows with the square of the length."""
+def _is_too_complex(html: str) -> bool:
+    """Whether a parser needs time that grows with the square of the length."""
     if len(html) > _LONG and _MANY_ATTRIBUTES.search(html):
         return True
     return html.count("<") > _MANY_TAGS and _depth(html) > _MAX_DEPTH
@@ -221,12 +223,12 @@ def _depth(html: str) -> int:
 
 
 def _flat(html: str) -> str:
-    """The text of HTML that is beyond reason."""
+    """The text of HTML that is too complex to parse."""
     return _escaped(_ANY_TAG.sub(" ", html))
 
 
 class _Scan:
-    """One walk over clean HTML: puts formulas back, finds those between delimiters, narrows every attribute."""
+    """One pass over clean HTML: inserts cut formulas, finds those between delimiters, and restricts attributes."""
 
     def __init__(
         self,
@@ -244,46 +246,46 @@ class _Scan:
     def run(self) -> str:
         out: list[str] = []
         position = 0
-        while found := _TOKEN.search(self.html, position):
-            out.append(self.html[position : found.start()])
-            written, position = _READ[found.lastgroup or ""](self, found)
+        while match := _TOKEN.search(self.html, position):
+            out.append(self.html[position : match.start()])
+            written, position = _HANDLERS[match.lastgroup or ""](self, match)
             out.append(written)
         if not out:
             return self.html
         out.append(self.html[position:])
         return "".join(out)
 
-    def tag(self, found: re.Match[str]) -> tuple[str, int]:
-        attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(found["attributes"])}
-        return _NARROW.get(found["tag"], _numbers)(found["tag"], attributes, self.formulas), found.end()
+    def tag(self, match: re.Match[str]) -> tuple[str, int]:
+        attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(match["attributes"])}
+        return _NARROW.get(match["tag"], _numbers)(match["tag"], attributes, self.formulas), match.end()
 
-    def verbatim(self, found: re.Match[str]) -> tuple[str, int]:
-        end = self.html.find(f"</{found['verbatim']}>", found.end())
+    def verbatim(self, match: re.Match[str]) -> tuple[str, int]:
+        end = self.html.find(f"</{match['verbatim']}>", match.end())
         self.verbatim_until = max(self.verbatim_until, end)
-        return found[0], found.end()
+        return match[0], match.end()
 
-    def heading(self, found: re.Match[str]) -> tuple[str, int]:
-        return f"<{found['close']}h{int(found['level']) + 3}>", found.end()
+    def heading(self, match: re.Match[str]) -> tuple[str, int]:
+        return f"<{match['close']}h{int(match['level']) + 3}>", match.end()
 
-    def put_back(self, found: re.Match[str]) -> tuple[str, int]:
-        number = int(found["number"])
+    def insert(self, match: re.Match[str]) -> tuple[str, int]:
+        number = int(match["number"])
         if number >= len(self.formulas):
-            return "", found.end()
+            return "", match.end()
         formula = self.formulas[number]
         if not formula.display:
-            formula = formula._replace(display=self._guess(found))
-        return self.write(formula), found.end()
+            formula = formula._replace(display=self._guess(match))
+        return self.write(formula), match.end()
 
-    def _guess(self, found: re.Match[str]) -> str:
-        """A formula without dollars that is alone in its paragraph was a displayed one."""
-        before = self.html[max(0, found.start() - 8) : found.start()].rstrip()
-        return "block" if before.endswith("<p>") and _ALONE.match(self.html, found.end()) else "inline"
+    def _guess(self, match: re.Match[str]) -> str:
+        """A formula without dollars that is alone in its paragraph is displayed as a block."""
+        before = self.html[max(0, match.start() - 8) : match.start()].rstrip()
+        return "block" if before.endswith("<p>") and _ALONE.match(self.html, match.end()) else "inline"
 
-    def escaped(self, found: re.Match[str]) -> tuple[str, int]:
-        return (found[0] if found.start() < self.verbatim_until else _DOLLAR), found.end()
+    def escaped(self, match: re.Match[str]) -> tuple[str, int]:
+        return (match[0] if match.start() < self.verbatim_until else _DOLLAR), match.end()
 
-    def delimited(self, found: re.Match[str]) -> tuple[str, int]:
-        delimiter, start = found[0], found.end()
+    def delimited(self, match: re.Match[str]) -> tuple[str, int]:
+        delimiter, start = match[0], match.end()
         nothing = delimiter, start
         if start <= self.verbatim_until or start < self.no_end_before.get(delimiter, 0):
             return nothing
@@ -299,17 +301,17 @@ class _Scan:
         if delimiter == "$" and latex.is_money(self.html, start, end):
             return nothing
         after = end + len(closing)
-        content = self.html[found.start() : after] if closing.startswith("\\end") else self.html[start:end]
+        content = self.html[match.start() : after] if closing.startswith("\\end") else self.html[start:end]
         if not content.strip():
             return nothing
         return self.write(latex.delimited(content, delimiter, self.formulas)), after
 
 
-_READ: dict[str, Callable[[_Scan, re.Match[str]], tuple[str, int]]] = {
+_HANDLERS: dict[str, Callable[[_Scan, re.Match[str]], tuple[str, int]]] = {
     "attributes": _Scan.tag,
     "verbatim": _Scan.verbatim,
     "level": _Scan.heading,
-    "number": _Scan.put_back,
+    "number": _Scan.insert,
     "escaped": _Scan.escaped,
     "delimiter": _Scan.delimited,
 }
@@ -328,7 +330,7 @@ def _link(_tag: str, attributes: _Attributes, _formulas: list[latex.Formula]) ->
 
 
 def _image(_tag: str, attributes: _Attributes, formulas: list[latex.Formula]) -> str:
-    """What stands where an image from elsewhere stood. Nothing is asked of its host."""
+    """The text that replaces an image. No request goes to its host."""
     description, host = attributes.get("alt", "").strip(), links.read(attributes.get("src", "")).host
     words = f"[Image: {description}" if description else "[Image"
     words += f" (at {host})]" if host else "]"
@@ -367,7 +369,7 @@ _LINK = re.compile(
 
 
 class _Markdown:
-    """A comment's Markdown: code, links, emphasis. What is finished is set aside behind a mark until the end."""
+    """Converts the Markdown of a comment: code, links, emphasis. Marks replace finished HTML until the end."""
 
     def __init__(self, formulas: list[latex.Formula]) -> None:
         self.formulas = formulas
@@ -382,7 +384,7 @@ class _Markdown:
         html = _LINK.sub(self.link, html.replace(_DOLLAR, self.set_aside(_DOLLAR)))
         for emphasis, replacement in _EMPHASES:
             html = emphasis.sub(replacement, html)
-        return _ASIDE.sub(lambda found: self.finished[int(found[1])], html)
+        return _ASIDE.sub(lambda match: self.finished[int(match[1])], html)
 
     def set_aside(self, html: str) -> str:
         self.finished.append(html)
@@ -394,6 +396,6 @@ class _Markdown:
     def code(self, code: str) -> str:
         return self.set_aside(_Scan(f"<code>{escape(code, quote=False)}</code>", self.formulas).run())
 
-    def link(self, found: re.Match[str]) -> str:
-        start = self.set_aside(links.marker(links.read(unescape(found["href"] or found["bare"]))))
-        return f"{start}{found['text'] or self.set_aside(found['bare'])}</a>"
+    def link(self, match: re.Match[str]) -> str:
+        start = self.set_aside(links.marker(links.read(unescape(match["href"] or match["bare"]))))
+        return f"{start}{match['text'] or self.set_aside(match['bare'])}</a>"

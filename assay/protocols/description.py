@@ -1,4 +1,4 @@
-"""What a protocol says, in words: for pages and whoever does not read TOML."""
+"""Describes a protocol in words, for pages, the documentation and `assay protocol`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,118 +12,127 @@ UNITS = {
     "passage": "passages",
 }
 SAMPLING = {
-    "thread-random": "drawn at random from as many threads as can be",
-    "most-runs": "those that most runs submitted",
+    "thread-random": "chosen at random, from as many threads as possible",
+    "most-runs": "those that the most runs submitted",
     "reciprocal-rank-vote": "those with the highest sum of reciprocal ranks",
 }
 AGGREGATES = {
-    "single": "the judgment",
-    "maximum": "the highest grade among a unit's judged instances",
-    "sum": "the sum of its judges' grades",
+    "single": "The judgment of a unit is its grade.",
+    "maximum": "The grade of a unit is the highest grade of its judged instances.",
+    "sum": "The grade of a unit is the sum of its assessors' grades.",
+}
+ORDERS = {
+    "random": "Units are judged in random order.",
+    "by-run-votes": "Units that the most runs retrieved are judged first.",
+    "move-to-front": "Units are judged in move-to-front order.",
 }
 
 
 def facts(protocol: Protocol) -> list[tuple[str, str]]:
-    """Pairs of a heading and what the protocol says under it."""
-    said = [
-        ("Judged", UNITS[protocol.unit]),
-        ("Runs", "; ".join(_runs(protocol.runs))),
-        ("Pool", "; ".join(_pool(protocol.pool, protocol.runs))),
-        ("Instances", "; ".join(_instances(protocol.instances))),
-        ("Judging", "; ".join(_judging(protocol.judging)) if protocol.pool.strategy != "known-item" else ""),
+    """Pairs of a heading and the protocol's rules under it, without the headings that do not apply."""
+    is_judged = protocol.pool.strategy != "known-item"
+    pairs = [
+        ("Judged units", UNITS[protocol.unit]),
+        ("Runs", " ".join(_runs(protocol.runs))),
+        ("Pool", " ".join(_pool(protocol.pool, protocol.runs))),
+        ("Formula instances", " ".join(_instances(protocol.instances))),
+        ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
         ("Grades", ", ".join(f"{grade.label} ({grade.value})" for grade in protocol.judging.grades)),
-        ("No grades", ", ".join(choice.label for choice in protocol.judging.non_answers)),
-        ("Asked besides", " ".join(one.label for one in protocol.judging.follow_ups)),
-        ("Qrels", "; ".join(_qrels(protocol.qrels))),
+        ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
+        ("Follow-up questions", " ".join(question.label for question in protocol.judging.follow_ups)),
+        ("Qrels", " ".join(_qrels(protocol.qrels))),
         ("Measures", ", ".join(protocol.scoring.measures)),
         ("Interaction", _interaction(protocol)),
         ("Participants see", ", ".join(protocol.topics.participants_see)),
-        ("Published", _published(protocol.published)),
+        ("Published figures", _published(protocol.published)),
     ]
-    return [(heading, words) for heading, words in said if words]
+    return [(heading, words) for heading, words in pairs if words]
 
 
 def _runs(runs: RunRules) -> Iterator[str]:
-    yield f"{' or '.join(runs.formats)}, at most {runs.max_ranks} ranks a topic"
-    yield ", ".join(runs.kinds)
+    yield f"Formats: {' or '.join(runs.formats)}."
+    yield f"At most {runs.max_ranks} ranks per topic."
+    yield f"Kinds: {', '.join(runs.kinds)}."
     if runs.scored_kinds != runs.kinds:
-        yield f"scored are {', '.join(runs.scored_kinds)}"
+        yield f"Scored kinds: {', '.join(runs.scored_kinds)}."
     for kind, most in runs.max_of_kind.items():
-        yield f"at most {most} {kind} runs of a team"
+        yield f"A team submits at most {most} {kind} runs."
     if runs.min_score is not None and runs.max_score is not None:
-        yield f"scores from {runs.min_score:g} to {runs.max_score:g}"
+        yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
     if runs.max_passage_characters is not None:
-        yield f"passages of at most {runs.max_passage_characters} characters"
+        yield f"Passages have at most {runs.max_passage_characters} characters."
     if runs.max_seconds_per_topic is not None:
-        yield f"at most {runs.max_seconds_per_topic:g} seconds a topic"
+        yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
 
 
 def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
-    depths = _by_depth(pool.depth)
+    depths = _depths(pool.depth, "of")
     yield {
-        "top-k": f"the first {depths}",
-        "distinct-units": f"down each run to the first instance of its k-th distinct formula, k = {depths}",
-        "round-robin-until": f"one rank at a time from every run, until a topic has {pool.target} units",
-        "top-k-by-score": f"the best by score, {depths}",
-        "known-item": "the known items, of which nothing is judged",
+        "top-k": f"The first ranks of the runs are pooled: {depths}.",
+        "distinct-units": "Each run is pooled down to the first instance of its k-th distinct formula; "
+        f"k is {_depths(pool.depth, 'for')}.",
+        "round-robin-until": f"One rank at a time is pooled from every run, until a topic has {pool.target} units.",
+        "top-k-by-score": f"The documents with the highest scores are pooled: {depths}.",
+        "known-item": "The known items are the only relevant units; nothing is judged.",
     }[pool.strategy]
     if pool.depth_is_default:
-        yield "the organizers may choose other depths"
+        yield "Organizers may choose other depths."
     if "baseline" in runs.kinds and pool.depth and "baseline" not in pool.depth:
-        named = [f"{tag} as {kind}" for tag, kind in pool.baselines.items()]
-        yield ", ".join([*named, f"{'other ' if named else ''}baselines as {pool.baseline_as}"])
+        yield f"Baselines are pooled as {pool.baseline_as} runs{' by default' if pool.baselines else ''}."
+        for tag, kind in pool.baselines.items():
+            yield f"{tag} is pooled as {kind}."
     if pool.near_duplicate_overlap is not None:
         share = f"{pool.near_duplicate_overlap:.0%}"
-        yield f"of those that share {share} of their word pairs the best is judged for all"
+        yield f"Of passages that share {share} of their word pairs, only the best is judged."
     if pool.strategy != "known-item":
-        yield {
-            "random": "judged in random order",
-            "by-run-votes": "those of most runs are judged first",
-            "move-to-front": "judged in the order of move-to-front",
-        }[pool.order]
+        yield ORDERS[pool.order]
 
 
-def _by_depth(depth: Mapping[str, int]) -> str:
-    """`20 of primary, 10 of alternate runs`, or one figure for all kinds."""
+def _depths(depth: Mapping[str, int], word: str) -> str:
+    """`20 of primary, 10 of alternate runs`, or one figure for all kinds; `word` is `of` or `for`."""
     if len(set(depth.values())) == 1:
-        return f"{next(iter(depth.values()))} of every run"
-    return ", ".join(f"{k} of {kind}" for kind, k in depth.items()) + " runs"
+        return f"{next(iter(depth.values()))} {word} every run"
+    return ", ".join(f"{k} {word} {kind}" for kind, k in depth.items()) + " runs"
 
 
 def _instances(instances: InstanceRules) -> Iterator[str]:
     if instances.strategy is not None:
-        yield f"at most {instances.limit} of a formula are judged, {SAMPLING[instances.strategy]}"
+        yield f"At most {instances.limit} instances of a formula are judged: {SAMPLING[instances.strategy]}."
     if instances.clustering != "none":
-        whole = "the whole collection" if instances.clustering == "collection" else "the submitted formulas"
-        yield f"looks are compared over {whole}"
+        formulas = (
+            "all formulas of the collection" if instances.clustering == "collection" else "submitted formulas"
+        )
+        yield f"Instances are clustered among {formulas}."
 
 
 def _judging(judging: JudgingRules) -> Iterator[str]:
     groups = f" ({' and '.join(judging.groups)})" if judging.groups else ""
-    yield f"each unit by {judging.judges} assessor{'s' * (judging.judges > 1)}{groups}"
+    if judging.judges == 1:
+        yield f"One assessor{groups} judges each unit."
+    else:
+        yield f"{judging.judges} assessors{groups} judge each unit."
     if judging.dual_share:
-        yield f"{judging.dual_share:.0%} of the topics by a second one too"
-    yield "shown in context" if judging.in_context else "shown alone"
+        yield f"A second assessor also judges {judging.dual_share:.0%} of the topics."
+    yield "Units are shown in context." if judging.in_context else "Units are shown without context."
     if judging.training_topics:
-        yield f"{judging.training_topics} topics for training"
+        yield f"Training topics: {judging.training_topics}."
     if judging.dual_topics:
-        yield f"{judging.dual_topics} of another's topics at the end"
+        yield f"Topics of another assessor that each assessor judges at the end: {judging.dual_topics}."
 
 
 def _qrels(qrels: QrelsRules) -> Iterator[str]:
     yield AGGREGATES[qrels.aggregate]
     if qrels.min_relevant:
-        yield f"topics with fewer than {qrels.min_relevant} of grade {qrels.relevant_from} or more are dropped"
+        yield f"Topics with fewer than {qrels.min_relevant} units of grade {qrels.relevant_from} or more are dropped."
     if qrels.export_groups:
-        yield "each group's grades also apart"
+        yield "Each group of assessors also has qrels of its own."
 
 
 def _interaction(protocol: Protocol) -> str:
     if protocol.interaction is None:
         return ""
-    return (
-        f"{protocol.interaction.seconds_per_topic} seconds a topic, then {protocol.interaction.run_kind} runs"
-    )
+    interaction = protocol.interaction
+    return f"{interaction.seconds_per_topic} seconds per topic, followed by {interaction.run_kind} runs."
 
 
 def _published(published: Mapping[str, float]) -> str:

@@ -1,7 +1,7 @@
-"""Turn a protocol's TOML into a `Protocol`, or refuse it with file, key and what is allowed.
+"""Turns a protocol's TOML into a `Protocol`, or refuses it with file, key and allowed values.
 
-The dataclasses of `schema` are the grammar: their field names are the keys, their annotations the types, their
-defaults what may be left out. Rules that bind several keys are in `_check_whole`.
+The dataclasses of `schema` define the format: their fields are the keys, their annotations the types, and a field
+with a default may be left out. `_check_rules` has the rules on ranges and on several keys.
 """
 
 import re
@@ -20,27 +20,27 @@ from assay.protocols.schema import JudgingRules, Protocol
 
 DIRECTORY = Path(__file__).parent / "shipped"
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-MAX_SLUG = 100  # characters; what the database keeps of a protocol and of its choices has its bounds
+MAX_SLUG = 100  # characters, the limit of the database column
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
-MOST = 2**31 - 1  # what a column of whole numbers can hold
+MOST = 2**31 - 1  # the limit of a database column of whole numbers
 HIGHEST_GRADE = 999  # as in qrels
 # TOML names a list of tables in the singular.
 SINGULAR = {"grades": "grade", "non_answers": "non_answer", "follow_ups": "follow_up"}
 
 
 class ProtocolError(InputError):
-    """A protocol that cannot be taken: `file: key: what was wrong; what is accepted`."""
+    """A protocol has an error. The message: `file: key: what is wrong; what is accepted`."""
 
 
 def shipped_slugs() -> list[str]:
-    """Slugs of the protocols that come with Assay, sorted."""
+    """The slugs of the protocols that ship with Assay, sorted."""
     return sorted(path.stem for path in DIRECTORY.glob("*.toml"))
 
 
 def shipped_text(slug: str) -> str:
-    """The TOML of a shipped protocol, exactly as in its file."""
+    """The text of a shipped protocol's file."""
     if slug not in shipped_slugs():
-        raise ProtocolError(f"no protocol {slug!r}; there are {', '.join(shipped_slugs())}")
+        raise ProtocolError(f"no protocol {slug!r}; use one of {', '.join(shipped_slugs())}")
     return (DIRECTORY / f"{slug}.toml").read_bytes().decode()
 
 
@@ -50,14 +50,14 @@ def load_protocol(name: str) -> Protocol:
     Raises
     ------
     ProtocolError
-        There is no such protocol or file, or it breaks the schema.
+        There is no such protocol or file, or it has an error.
     """
     if name in shipped_slugs():
         return parse_protocol(shipped_text(name), name=f"{name}.toml")
     path = Path(name)
     if path.suffix != ".toml" or not path.is_file():
         raise ProtocolError(
-            f"no protocol {name!r}; give the path of a .toml file or one of {', '.join(shipped_slugs())}"
+            f"no protocol {name!r}; use the path of a .toml file or one of {', '.join(shipped_slugs())}"
         )
     try:
         text = path.read_bytes().decode()
@@ -67,20 +67,20 @@ def load_protocol(name: str) -> Protocol:
 
 
 def parse_protocol(text: str, *, name: str) -> Protocol:
-    """Check a protocol's TOML whole; `name` is the file name that refusals cite."""
+    """Parse and check the TOML of a protocol; messages cite `name` as the file name."""
     try:
         data = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
         raise ProtocolError(f"{name}: not TOML: {error}") from None
     except RecursionError:
-        raise ProtocolError(f"{name}: not TOML that anybody wrote: nested too deep") from None
+        raise ProtocolError(f"{name}: not TOML: nested too deeply") from None
     except ValueError:  # Python reads no decimal number of more than 4300 digits
-        raise ProtocolError(f"{name}: not TOML that anybody wrote: a number too long to read") from None
+        raise ProtocolError(f"{name}: not TOML: a number is too long") from None
     digest = sha256_of(text.encode())
     if "digest" in data:
         raise ProtocolError(f"{name}: digest: unknown key; it is computed from the file")
     protocol: Protocol = _table(Protocol, {**data, "digest": digest}, name, "")
-    for complaint in _check_whole(protocol):
+    for complaint in _check_rules(protocol):
         raise ProtocolError(f"{name}: {complaint}")
     return protocol
 
@@ -90,13 +90,13 @@ def _key(parent: str, child: str) -> str:
 
 
 def _table(kind: type, given: object, name: str, key: str) -> Any:
-    """A dataclass from a TOML table: unknown and missing keys are refused by name."""
+    """A dataclass from a TOML table; raises for unknown and missing keys."""
     data: dict[str, object] = _expect(dict, given, name, key)
     known = {SINGULAR.get(field.name, field.name): field for field in fields(kind)}
     for child in data:
         if child not in known:
             allowed = ", ".join(sorted(set(known) - {"digest"}))
-            raise ProtocolError(f"{name}: {_key(key, child)}: unknown key; allowed here are {allowed}")
+            raise ProtocolError(f"{name}: {_key(key, child)}: unknown key; allowed here: {allowed}")
     hints = get_type_hints(kind)
     values = {}
     for child, field in known.items():
@@ -105,12 +105,12 @@ def _table(kind: type, given: object, name: str, key: str) -> Any:
         elif _may_be_empty(field, hints[field.name]):
             values[field.name] = _empty(field, hints[field.name], name, _key(key, child))
         else:
-            raise ProtocolError(f"{name}: {_key(key, child)}: missing; it must be given")
+            raise ProtocolError(f"{name}: {_key(key, child)}: missing; this key is required")
     return kind(**values)
 
 
 def _may_be_empty(field: "Field[Any]", hint: Any) -> bool:
-    """Whether a key may be left out: it has a default, may be None, or is a table all of whose keys may."""
+    """Whether a key may be left out: it has a default, may be None, or is a table with only such keys."""
     if field.default is not MISSING or field.default_factory is not MISSING or NoneType in get_args(hint):
         return True
     return is_dataclass(hint) and all(
@@ -127,7 +127,7 @@ def _empty(field: "Field[Any]", hint: Any, name: str, key: str) -> Any:
 
 
 def _value(hint: Any, value: object, name: str, key: str) -> Any:
-    """One value as the type that its annotation names."""
+    """A value of the annotated type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return _value(next(kind for kind in arguments if kind is not NoneType), value, name, key)
@@ -159,9 +159,9 @@ def _scalar(kind: type, value: object, name: str, key: str) -> Any:
     is_fit = type(value) is kind or (kind is float and type(value) is int)
     if not is_fit:
         raise ProtocolError(f"{name}: {key}: expected {words[kind]}, got {_shown(value)}")
-    # written so that NaN is refused too
+    # `not <=` also refuses NaN.
     if isinstance(value, (int, float)) and not abs(value) <= MOST:
-        raise ProtocolError(f"{name}: {key}: a number is finite and at most {MOST}")
+        raise ProtocolError(f"{name}: {key}: the number must be finite and at most {MOST}")
     return kind(value)
 
 
@@ -169,12 +169,12 @@ def _shown(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # a hexadecimal number that is too long to write in decimals
-        return "a number too long to write"
+        return "a number that is too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _check_whole(protocol: Protocol) -> Iterator[str]:
-    """Rules that bind several keys, or a key's range."""
+def _check_rules(protocol: Protocol) -> Iterator[str]:
+    """Complaints about ranges, and about keys that contradict each other."""
     if not SLUG.fullmatch(protocol.slug):
         yield f"slug: {protocol.slug!r} is not a slug; use lower-case letters, digits and single hyphens"
     if len(protocol.slug) > MAX_SLUG:
@@ -182,7 +182,7 @@ def _check_whole(protocol: Protocol) -> Iterator[str]:
     if not protocol.title.strip() or not protocol.title.isprintable():
         yield f"title: {_shown(protocol.title)} is not one line of text"
     if not protocol.source.strip():
-        yield "source: empty; cite the publication that the figures are taken from"
+        yield "source: empty; cite the publication with the figures"
     yield from _check_runs(protocol)
     yield from _check_pool(protocol)
     yield from _check_judging(protocol)
@@ -207,9 +207,9 @@ def _check_formats(formats: tuple[str, ...]) -> Iterator[str]:
     if not formats:
         yield f"runs.formats: empty; use some of {', '.join(schema.RUN_FORMATS)}"
     if len(set(formats)) != len(formats):
-        yield "runs.formats: a form stands twice"
+        yield "runs.formats: a format is listed twice"
     if {"arqmath-6", "trec-6"} <= set(formats):
-        yield "runs.formats: arqmath-6 and trec-6 both have six columns and cannot be told apart; use one of them"
+        yield "runs.formats: arqmath-6 and trec-6 both have six columns and cannot be distinguished; use one"
 
 
 def _check_pool(protocol: Protocol) -> Iterator[str]:
@@ -238,7 +238,7 @@ def _check_judging(protocol: Protocol) -> Iterator[str]:
     for follow_up in judging.follow_ups:
         for key in follow_up.after:
             if key not in keys:
-                yield f"judging.follow_up: after: {key!r} is no grade; use {', '.join(sorted(keys))}"
+                yield f"judging.follow_up: after: {key!r} is not a grade; use {', '.join(sorted(keys))}"
     if judging.judges < 1:
         yield f"judging.judges: {judging.judges} is below 1"
     yield from _check_measures(protocol)
@@ -257,10 +257,10 @@ def _check_measures(protocol: Protocol) -> Iterator[str]:
 def _check_grades(judging: JudgingRules) -> Iterator[str]:
     if not judging.grades:
         yield "judging.grade: a protocol needs at least one grade"
-    for what in ("key", "shortcut"):
-        words = [getattr(choice, what) for choice in judging.choices if getattr(choice, what)]
+    for field in ("key", "shortcut"):
+        words = [getattr(choice, field) for choice in judging.choices if getattr(choice, field)]
         yield from (
-            f"judging: the {what} {word!r} is used by two choices"
+            f"judging: the {field} {word!r} is used by two choices"
             for word in set(words)
             if words.count(word) > 1
         )
@@ -269,7 +269,7 @@ def _check_grades(judging: JudgingRules) -> Iterator[str]:
             yield f"judging: the key {_shown(choice.key)} is not 1 to 50 letters, digits, hyphens or underscores"
     values = [grade.value for grade in judging.grades]
     if len(set(values)) != len(values):
-        yield "judging.grade: two grades have one value"
+        yield "judging.grade: two grades have the same value"
     if any(value < 0 for value in values):
         yield "judging.grade: a value is below 0; a choice that is not a grade is a non_answer"
     if any(value > HIGHEST_GRADE for value in values):

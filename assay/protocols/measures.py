@@ -1,10 +1,10 @@
-"""The notation of measures, as protocols and commands write them: `nDCG'`, `AP(rel=2)'`, `P(rel=2)@10'`.
+"""The notation of measures in protocols and commands: `nDCG'`, `AP(rel=2)'`, `P(rel=2)@10'`.
 
-A name is a family, then in parentheses what differs from its defaults (`rel=2` where a document counts as relevant
-from another grade, `p=0.9`), then `@k` where only the top k ranks count, then a prime where unjudged documents are
-removed first. `(judged_only=True)` and `(cutoff=10)`, as ir_measures writes them, say the same as prime and `@10`; its
-names for families are understood as well. This module knows what may be written; `assay.measures` computes it. A new
-family is a line in `FAMILIES` and a file there.
+A name has up to four parts: the family; in parentheses the parameters that differ from its defaults, such as `rel=2`
+(the grade from which a document is relevant) or `p=0.9`; `@k` if only the top k ranks count; and a prime if unjudged
+documents are removed first. The notation of ir_measures is also accepted: `(judged_only=True)` and `(cutoff=10)`
+equal the prime and `@10`, and its names of families are aliases. This module parses the names; `assay.measures`
+computes the values. To add a family, add an entry to `FAMILIES` and a file to `assay.measures.families`.
 """
 
 import re
@@ -20,11 +20,11 @@ Summary = Literal["mean", "geometric mean", "sum"]
 
 
 class MeasureError(InputError):
-    """A measure's name that cannot be taken: what was wrong, and what is accepted."""
+    """A name is not a measure. The message says what is wrong, and what is accepted."""
 
 
 class Parameter(NamedTuple):
-    """A number, or one of some words, that a family takes by name. No default: the qrels tell."""
+    """A parameter of a family: a number, or one of some words. Without a default, the value comes from the qrels."""
 
     default: float | str | None
     low: float = 0.0
@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
     words: tuple[str, ...] = ()
 
     def read(self, text: str) -> float | str | None:
-        """What the text says; None if it is not accepted."""
+        """The value of a text; None if it is not accepted."""
         if self.words:
             return text.strip("'\"") if text.strip("'\"") in self.words else None
         is_number = re.fullmatch(r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}", text) is not None
@@ -44,15 +44,15 @@ class Parameter(NamedTuple):
 
 
 class Family(NamedTuple):
-    """What may follow a family's name, and how its values are summed up over topics."""
+    """What may follow the name of a family, and how its values are summarized over topics."""
 
-    module: str  # of assay.measures.families, which computes it
-    has_level: bool  # takes (rel=LEVEL)
-    cutoff: Use  # takes @k; "share": takes a share of the relevant documents there, as in @0.1
-    has_prime: bool  # may be computed with the unjudged documents removed
+    module: str  # of assay.measures.families
+    has_level: bool  # accepts (rel=LEVEL)
+    cutoff: Use  # accepts @k; "share": accepts a share of the relevant documents, as in @0.1
+    has_prime: bool  # accepts a prime: unjudged documents removed
     title: str
     parameters: Mapping[str, Parameter] = MappingProxyType({})
-    level: int = 1  # from which a document is relevant if nobody says; 0: the grades themselves count
+    level: int = 1  # the default grade from which a document is relevant; 0: the grades themselves count
     summary: Summary = "mean"
 
 
@@ -97,18 +97,18 @@ FAMILIES: dict[str, Family] = {
         False,
         "optional",
         False,
-        "what rank-biased precision could still gain if all were judged",
+        "residual of rank-biased precision: the most that unjudged documents could add",
         {"p": _P},
     ),
     "infAP": Family("inferred", True, "never", True, "inferred average precision"),
     "IPrec": Family("interpolated", True, "share", True, "interpolated precision at recall {recall}"),
-    "P-hit": Family("sets", True, "never", True, "share of all returned documents that is relevant"),
+    "P-hit": Family("sets", True, "never", True, "share of relevant documents among all returned documents"),
     "SetP": Family("sets", True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
     "SetR": Family("sets", True, "never", True, "recall of the set returned"),
     "SetF": Family(
         "sets", True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}
     ),
-    "SetAP": Family("sets", True, "never", True, "precision by recall of the set returned"),
+    "SetAP": Family("sets", True, "never", True, "precision times recall of the set returned"),
     "GMAP": Family(
         "average_precision",
         True,
@@ -124,7 +124,7 @@ FAMILIES: dict[str, Family] = {
     "NumRel": Family("sets", True, "never", False, "relevant documents in the qrels", summary="sum"),
 }
 
-# What ir_measures calls them, and other common names: the family, and arguments that the name implies.
+# Names of ir_measures and other common names: the family, and the arguments that the name implies.
 ALIASES: dict[str, tuple[str, str]] = {
     "NDCG": ("nDCG", ""),
     "MAP": ("AP", ""),
@@ -139,8 +139,8 @@ ALIASES: dict[str, tuple[str, str]] = {
     "NumRelRet": ("NumRet", "rel=1"),
 }
 
-# The prime stands last; before the cutoff, as in P'@10, it is understood as well.
-_NAME = (  # compiled when a name is read
+# The prime is last; before the cutoff, as in P'@10, it is accepted too.
+_NAME = (  # compiled when the first name is read
     r"(?P<family>[A-Za-z]+(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
     r"(?P<early>'(?=@))?(?:@(?P<at>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}))?(?P<prime>'?)"
 )
@@ -149,11 +149,11 @@ _EXAMPLES = "nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2), judged@10"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Measure:
-    """One measure. `str` gives its name as Assay writes it, however it was written."""
+    """A measure. `str` returns its canonical name."""
 
     family: str
     level: int = 1  # the grade from which a document is relevant
-    k: int | None = None  # ranks that count; all if None
+    k: int | None = None  # the number of ranks that count; None: all
     judged_only: bool = False
     parameters: tuple[tuple[str, float | str], ...] = ()  # those that differ from the defaults
 
@@ -172,20 +172,20 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """What the name means, for a reader who does not know the notation."""
+        """The measure in words, for readers who do not know the notation."""
         family = FAMILIES[self.family]
         recall = _written(dict(self.parameters).get("recall", 0.0))
-        said = family.title.format(k=self.k, recall=recall)
+        title = family.title.format(k=self.k, recall=recall)
         if self.k is not None and family.cutoff == "optional" and "{k}" not in family.title:
-            said += f" over the top {self.k} ranks"
+            title += f" over the top {self.k} ranks"
         if family.has_level and self.level:
-            said += f", relevant from grade {self.level}"
+            title += f", relevant from grade {self.level}"
         for name, value in self.parameters:
-            said += f", {name} {_written(value)}" if name in family.parameters else ""
-        return said + (", unjudged documents removed" if self.judged_only else "")
+            title += f", {name} {_written(value)}" if name in family.parameters else ""
+        return title + (", unjudged documents removed" if self.judged_only else "")
 
     def number(self, name: str) -> float | None:
-        """The value of a parameter that is a number; None where the qrels tell."""
+        """The value of a parameter that is a number; None if it comes from the qrels."""
         value = self._value(name)
         return None if value is None else float(value)
 
@@ -203,7 +203,7 @@ def _written(value: float | str) -> str:
 
 
 class _Arguments:
-    """What stands in a name's parentheses."""
+    """The arguments in the parentheses of a name."""
 
     def __init__(self) -> None:
         self.level: int | None = None
@@ -218,89 +218,99 @@ def parse_measure(name: str) -> Measure:
     Raises
     ------
     MeasureError
-        The name is not in the notation, its family is unknown, or something that the family does not take is given.
+        The name is not in the notation, the family is unknown, or it does not accept an argument.
     """
     match = re.fullmatch(_NAME, name.strip())
     if match is None:
-        raise MeasureError(f"{name!r} is no measure; write it like {_EXAMPLES}")
+        raise MeasureError(f"{name!r} is not a measure; write it like {_EXAMPLES}")
     called, implied = ALIASES.get(match["family"], (match["family"], ""))
     family = FAMILIES.get(called)
     if family is None:
         raise MeasureError(f"{name!r}: there is no measure {called!r}; use {', '.join(FAMILIES)}")
-    said = _arguments(name, family, match["arguments"], implied)
-    said.judged_only |= bool(match["early"] or match["prime"])
+    arguments = _arguments(name, family, match["arguments"], implied)
+    arguments.judged_only |= bool(match["early"] or match["prime"])
     if match["at"] is not None:
-        _take_cutoff(name, family, said, match["at"])
-    for complaint in _complaints(called, family, said):
+        _take_cutoff(name, family, arguments, match["at"])
+    for complaint in _complaints(called, family, arguments):
         raise MeasureError(f"{name!r}: {complaint}")
-    given = {n: v for n, v in said.parameters.items() if n == "recall" or v != family.parameters[n].default}
-    level = family.level if said.level is None else said.level
-    return Measure(called, level, said.k, said.judged_only, tuple(sorted(given.items())))
+    parameters = {
+        key: value
+        for key, value in arguments.parameters.items()
+        if key == "recall" or value != family.parameters[key].default
+    }
+    level = family.level if arguments.level is None else arguments.level
+    return Measure(called, level, arguments.k, arguments.judged_only, tuple(sorted(parameters.items())))
 
 
 def parse_measures(names: Iterable[str]) -> list[Measure]:
-    """Read several names; one that is given twice, in whatever spelling, is kept once."""
+    """Read several names. A measure that is listed twice, in any spelling, is kept once."""
     return list(dict.fromkeys(parse_measure(name) for name in names))
 
 
 def _arguments(name: str, family: Family, text: str | None, implied: str) -> _Arguments:
-    said = _Arguments()
+    arguments = _Arguments()
     parts = [*([implied] if implied else []), *(text.split(",") if text is not None else [])]
     for part in parts:
         key, _, value = (word.strip() for word in part.partition("="))
-        if not _is_taken(said, family, key, value):
+        if not _is_accepted(arguments, family, key, value):
             accepted = ["rel=LEVEL (a grade of at least 1)", "judged_only=True", "cutoff=RANK"]
             accepted += [f"{key}= {parameter.accepted}" for key, parameter in family.parameters.items()]
             raise MeasureError(f"{name!r}: {part.strip()!r} is not accepted; use {', '.join(accepted)}")
-    return said
+    return arguments
 
 
-def _is_taken(said: _Arguments, family: Family, key: str, value: str) -> bool:
+def _is_accepted(arguments: _Arguments, family: Family, key: str, value: str) -> bool:
     if key == "rel" and re.fullmatch(r"[1-9]\d{0,3}", value):
-        said.level = int(value)
+        arguments.level = int(value)
     elif key == "judged_only" and value in {"True", "False"}:
-        said.judged_only = value == "True"
+        arguments.judged_only = value == "True"
     elif key == "cutoff" and re.fullmatch(r"\d{1,6}", value):
-        said.k = int(value)
+        arguments.k = int(value)
     elif key == "recall" and family.cutoff == "share":
-        return _is_recall(said, value)
+        return _is_recall(arguments, value)
     elif key in family.parameters:
         read = family.parameters[key].read(value)
         if read is None:
             return False
-        said.parameters[key] = read
+        arguments.parameters[key] = read
     else:
         return False
     return True
 
 
-def _is_recall(said: _Arguments, value: str) -> bool:
+def _is_recall(arguments: _Arguments, value: str) -> bool:
     read = Parameter(None).read(value)
     if read is not None:
-        said.parameters["recall"] = read
+        arguments.parameters["recall"] = read
     return read is not None
 
 
-def _take_cutoff(name: str, family: Family, said: _Arguments, at: str) -> None:
+def _take_cutoff(name: str, family: Family, arguments: _Arguments, at: str) -> None:
     if family.cutoff == "share":
-        if not _is_recall(said, at):
-            raise MeasureError(f"{name!r}: after @ stands a share of the relevant documents, from 0 to 1")
+        if not _is_recall(arguments, at):
+            raise MeasureError(
+                f"{name!r}: the number after @ must be a share of the relevant documents, from 0 to 1"
+            )
     elif "." in at:
-        raise MeasureError(f"{name!r}: the rank after @ is a whole number")
+        raise MeasureError(f"{name!r}: the rank after @ must be a whole number")
     else:
-        said.k = int(at)
+        arguments.k = int(at)
 
 
-def _complaints(name: str, family: Family, said: _Arguments) -> Iterable[str]:
-    if said.level is not None and not family.has_level:
-        yield f"{name} takes no rel="
-    if said.k is not None and family.cutoff in {"never", "share"}:
-        yield f"{name} takes no @k" if family.cutoff == "never" else f"{name} takes a share, as in {name}@0.1"
-    if said.k is None and family.cutoff == "required":
+def _complaints(name: str, family: Family, arguments: _Arguments) -> Iterable[str]:
+    if arguments.level is not None and not family.has_level:
+        yield f"{name} does not accept rel="
+    if arguments.k is not None and family.cutoff in {"never", "share"}:
+        yield (
+            f"{name} does not accept @k"
+            if family.cutoff == "never"
+            else f"{name} needs a share, as in {name}@0.1"
+        )
+    if arguments.k is None and family.cutoff == "required":
         yield f"{name} needs a rank, as in {name}@10"
-    if "recall" not in said.parameters and family.cutoff == "share":
+    if "recall" not in arguments.parameters and family.cutoff == "share":
         yield f"{name} needs a share of the relevant documents, as in {name}@0.1"
-    if said.k is not None and said.k < 1:
+    if arguments.k is not None and arguments.k < 1:
         yield "the rank after @ must be at least 1"
-    if said.judged_only and not family.has_prime:
-        yield f"{name} takes no prime"
+    if arguments.judged_only and not family.has_prime:
+        yield f"{name} does not accept a prime"

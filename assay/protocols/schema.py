@@ -1,8 +1,11 @@
-"""What an evaluation protocol says, as frozen dataclasses.
+"""The schema of an evaluation protocol, as frozen dataclasses.
 
-One TOML file under `protocols/` becomes one `Protocol`. Code asks the protocol; it never asks which protocol
-it has. Keys, strategies and formats that are named here are all that a protocol file may hold; `loader` refuses
-the rest with file, key and the allowed values. Sources: PROTOCOLS are cited by each file's `source`.
+One TOML file becomes one `Protocol`. Code depends on the rules of a protocol, never on its name. A protocol file
+contains only the keys, strategies and formats of this module; `loader` refuses all others with file, key and allowed
+values.
+
+Each field is a key of the file; the comments give its meaning and unit. The reference page of protocol keys is
+generated from these classes. The `source` of each file cites the publication of its figures.
 """
 
 from collections.abc import Mapping
@@ -25,52 +28,57 @@ Average = Literal["judged", "common"]
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
 RUN_KINDS: tuple[str, ...] = get_args(RunKind)
-EVERY_RANK = 2**31 - 1  # a depth that no run reaches, and that a column of whole numbers holds
+EVERY_RANK = 2**31 - 1  # a depth that no run reaches and that fits a database column of whole numbers
 
 
 @dataclass(frozen=True, slots=True)
 class TopicRules:
-    """What a topic carries: the labels that organizers may add, each with its allowed values; none: any word."""
+    """The labels of topics, and what participants see of a topic."""
 
+    # The labels that topics may have, each with its allowed values; an empty list allows any word.
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    participants_see: tuple[TopicPart, ...] = ()  # empty: all of a topic
+    participants_see: tuple[TopicPart, ...] = ()  # parts of a topic that participants see; empty: all
 
 
 @dataclass(frozen=True, slots=True)
 class RunRules:
-    """What a submitted run must look like. `formats` are accepted in any mixture of files, one per file."""
+    """The form and content of a submitted run."""
 
-    formats: tuple[RunFormat, ...]
-    max_ranks: int  # most ranked units of one topic
-    kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")
+    formats: tuple[RunFormat, ...]  # each file may have any of them
+    max_ranks: int  # ranked documents per topic, at most
+    kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")  # the kinds that a team may declare
     scored_kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")
-    max_of_kind: Mapping[str, int] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # a team's standing runs
-    min_score: float | None = None
-    max_score: float | None = None
-    max_passage_characters: int | None = None
-    max_seconds_per_topic: float | None = None
-    forbidden_fields: tuple[str, ...] = ()
+    # By kind, the most runs that a team may have at the same time.
+    max_of_kind: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    min_score: float | None = None  # the lowest accepted score
+    max_score: float | None = None  # the highest accepted score
+    max_passage_characters: int | None = None  # of the text of a citation
+    max_seconds_per_topic: float | None = None  # participants then submit the seconds of each topic
+    forbidden_fields: tuple[str, ...] = ()  # of a citation; assessors fill them in
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRules:
-    """How runs become a pool. `depth` is by kind of run; a baseline's kind is what it is pooled as."""
+    """How runs become a pool, and in which order it is judged."""
 
     strategy: PoolStrategy
+    # By kind of run, in ranks or units, as the strategy counts; a kind that is missing is not pooled.
     depth: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    depth_is_default: bool = False  # True: the protocol leaves the depth open and this file fills it in
-    baseline_as: PooledAs = "primary"  # for a baseline that `baselines` does not name
+    depth_is_default: bool = (
+        False  # True: the publication leaves the depth open, and organizers may change it
+    )
+    baseline_as: PooledAs = "primary"  # the kind for a baseline that `baselines` does not list
     baselines: Mapping[str, PooledAs] = field(default_factory=lambda: MappingProxyType({}))  # tag -> kind
-    target: int | None = None  # round-robin-until: unique units a topic
-    near_duplicate_overlap: float | None = None  # share of word bigrams, symmetric
+    target: int | None = None  # units per topic, for round-robin-until
+    near_duplicate_overlap: float | None = (
+        None  # share of word bigrams, above 0 and at most 1, of both passages
+    )
     order: JudgingOrder = "random"
 
     def depth_of(self, kind: str, tag: str = "", pooled_as: str = "") -> int:
         """The depth to which a run is pooled; 0 if its kind is not pooled.
 
-        Where the protocol gives no depth at all, because its strategy needs none, every rank of every run counts.
+        If the protocol has no depth at all, because its strategy needs none, every rank of every run counts.
         """
         if not self.depth:
             return EVERY_RANK
@@ -81,60 +89,62 @@ class PoolRules:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRules:
-    """Which instances of one visually distinct formula are judged, and where formulas are clustered."""
+    """How formulas are clustered, and which instances of a visually distinct formula are judged."""
 
-    clustering: Clustering = "none"
-    strategy: InstanceStrategy | None = None
-    limit: int | None = None
+    clustering: Clustering = (
+        "none"  # the formulas that are compared: none, the submitted, or the whole collection
+    )
+    strategy: InstanceStrategy | None = None  # how instances are selected; None: all are judged
+    limit: int | None = None  # instances per formula, at most
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A grade of the scale. `key` names it in forms and files, `value` is what qrels hold."""
+    """A grade of the scale."""
 
-    key: str
-    value: int
-    label: str
-    definition: str
-    shortcut: str = ""
+    key: str  # names the grade in forms and files
+    value: int  # the grade in qrels, 0 to 999
+    label: str  # the text of the button
+    definition: str  # shown to assessors
+    shortcut: str = ""  # the key on the keyboard that chooses it
 
 
 @dataclass(frozen=True, slots=True)
 class NonAnswer:
     """A choice that is not a grade and never becomes one."""
 
-    key: str
-    label: str
-    definition: str
-    needs_comment: bool = False
-    shortcut: str = ""
+    key: str  # names the choice in forms and files
+    label: str  # the text of the button
+    definition: str  # shown to assessors
+    needs_comment: bool = False  # whether the assessor must give a comment
+    shortcut: str = ""  # the key on the keyboard that chooses it
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A further question, asked when one of `after` was chosen (BOLT: translation, source consulted, ...)."""
+    """A further question after some of the grades (BOLT: translation, source consulted, ...)."""
 
-    key: str
-    label: str
-    choices: Mapping[str, str]  # key -> label
-    after: tuple[str, ...]  # keys of grades
-    languages: tuple[str, ...] = ()  # empty: all
+    key: str  # names the question in files
+    label: str  # the question
+    choices: Mapping[str, str]  # key -> label of each answer
+    after: tuple[str, ...]  # keys of the grades after which the question is asked
+    languages: tuple[str, ...] = ()  # of the documents for which it is asked; empty: all
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingRules:
     """What an assessor sees and chooses, and how many assessors judge a unit."""
 
-    layout: Layout
+    layout: Layout  # the judging page
     grades: tuple[Grade, ...]
     non_answers: tuple[NonAnswer, ...] = ()
     follow_ups: tuple[FollowUp, ...] = ()
-    judges: int = 1  # assessors of each unit
-    groups: tuple[str, ...] = ()  # kinds of assessor, one judgment from each (NTCIR-12)
-    dual_share: float = 0.0  # share of the topics that a second assessor judges as well
-    in_context: bool = True  # False: the unit is judged alone, out of its post
-    training_topics: int = 0
-    dual_topics: int = 0  # topics of another's that each assessor gets after the round
+    judges: int = 1  # assessors per unit
+    groups: tuple[str, ...] = ()  # groups of assessors; one assessor of each judges a topic (NTCIR-12)
+    dual_share: float = 0.0  # share of the topics that a second assessor also judges, 0 to 1
+    in_context: bool = True  # whether a unit is shown in its post; False: alone
+    training_topics: int = 0  # number of training topics
+    dual_topics: int = 0  # topics of another assessor that each assessor judges afterwards
 
     @property
     def choices(self) -> tuple[Grade | NonAnswer, ...]:
@@ -146,50 +156,56 @@ class JudgingRules:
 
 @dataclass(frozen=True, slots=True)
 class QrelsRules:
-    """How judgments become qrels. A topic with fewer than `min_relevant` units at `relevant_from` is dropped."""
+    """How judgments become qrels."""
 
-    aggregate: Aggregate = "single"
-    min_relevant: int = 0
+    aggregate: Aggregate = (
+        "single"  # the judgment, the highest grade of the instances, or the sum over the judges
+    )
+    min_relevant: int = 0  # a topic with fewer units from `relevant_from` on is dropped
     relevant_from: int = 1  # the grade from which a unit counts for `min_relevant`
-    export_groups: bool = False  # also one qrels for each group of assessors
+    export_groups: bool = False  # True: each group of assessors also has a qrels version
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringRules:
-    """Which measures are computed, in the notation of the measures module."""
+    """The measures, and what they are computed on."""
 
-    measures: tuple[str, ...]
-    judged_only: bool = False
-    relevant_from: int = 1
-    average: Average = "judged"
-    collapse_instances: bool = False  # replace each instance by its distinct formula, keep the first of each
-    duplicates_are_false_alarms: bool = False
+    measures: tuple[str, ...]  # in the notation of `assay.protocols.measures`
+    judged_only: bool = False  # for curves and reports: remove unjudged documents first
+    relevant_from: int = 1  # for curves and reports: the grade from which a document is relevant
+    average: Average = (
+        "judged"  # the topics of a mean: all of the qrels, or those that run and qrels have in common
+    )
+    collapse_instances: bool = (
+        False  # True: an instance counts as its distinct formula; only the first one stays
+    )
+    duplicates_are_false_alarms: bool = False  # True: a repeated near-duplicate is not relevant
     topic_classes: tuple[str, ...] = ()  # labels by which averages are also reported
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementRules:
-    """What agreement is computed on: every grade, and grades of at least `binary_from` against the rest."""
+    """How agreement is computed: on every grade, and on two classes."""
 
-    binary_from: int = 1
+    binary_from: int = 1  # the grade from which a unit counts as relevant in the two classes
 
 
 @dataclass(frozen=True, slots=True)
 class InteractionRules:
     """A session with each participant after the first runs (BOLT)."""
 
-    seconds_per_topic: int
-    run_kind: RunKind = "post-interaction"
+    seconds_per_topic: int  # the length of the session
+    run_kind: RunKind = "post-interaction"  # the kind of the runs that follow it
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """One evaluation protocol, whole. `digest` is the sha256 of the bytes it was read from."""
+    """An evaluation protocol."""
 
-    slug: str
-    title: str
-    source: str
-    unit: Unit
+    slug: str  # its name in commands and addresses: lower-case letters, digits, single hyphens
+    title: str  # one line
+    source: str  # the publication of its figures
+    unit: Unit  # what a run retrieves
     topics: TopicRules
     runs: RunRules
     pool: PoolRules
@@ -199,7 +215,6 @@ class Protocol:
     scoring: ScoringRules
     agreement: AgreementRules
     interaction: InteractionRules | None
-    digest: str
-    published: Mapping[str, float] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # sizes, to compare with
+    digest: str  # the SHA-256 of the file; computed, not a key
+    # Published sizes of the collection, to compare with.
+    published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

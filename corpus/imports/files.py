@@ -1,4 +1,4 @@
-"""Where the files of an import stand: in Django's storage, or on the worker's disk."""
+"""The files of an import, in Django's storage or on the disk of the worker."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,18 +10,24 @@ from django.core.files.storage import default_storage
 from assay.errors import BadFile, Refused
 from assay.formats.compression import UnpackedFile
 
-UPLOAD = "upload:"  # a location in Django's storage; any other is a path on the worker's disk
+UPLOAD = "upload:"  # prefix of a location in Django's storage; any other location is a path on the disk
 
 
 class ImportRefused(Refused):
-    """An import that cannot begin."""
+    """An import cannot start."""
 
     title = "This cannot be imported"
 
 
 @contextmanager
-def opened(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO]]:
-    """A file's content, unpacked, and the file itself."""
+def open_file(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO]]:
+    """The unpacked content of a file, and the file itself.
+
+    Raises
+    ------
+    BadFile
+        The file cannot be opened.
+    """
     try:
         if location.startswith(UPLOAD):
             file = cast("BinaryIO", default_storage.open(location.removeprefix(UPLOAD), "rb"))
@@ -33,8 +39,8 @@ def opened(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO]]:
         yield UnpackedFile(file, name), file
 
 
-def discard(locations: Iterable[str]) -> None:
-    """Uploaded files have done their part."""
+def delete_uploads(locations: Iterable[str]) -> None:
+    """Delete the files that were uploaded. Files on the disk stay."""
     for location in locations:
         if location.startswith(UPLOAD):
             default_storage.delete(location.removeprefix(UPLOAD))

@@ -1,4 +1,4 @@
-"""What a chunk of a file becomes: lines for COPY by staging table, and counts of what was taken and skipped."""
+"""What a chunk of a file becomes: lines for COPY by staging table, and counts of rows taken and skipped."""
 
 import re
 from collections import Counter
@@ -6,20 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-MAX_TEXT = 1_000_000  # characters of one body: ten times the longest that the sites take
-MAX_NAME = 200  # characters of a docno or another name that an index holds
-AGAIN = "the same id again in the file; the later row stands"
+MAX_TEXT = 1_000_000  # characters of one body: ten times the longest that Stack Exchange accepts
+MAX_NAME = 200  # characters of a docno or another name in a database index
+AGAIN = "the same id again in the file; the later row counts"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,12}")
 _INTEGERS = range(-(2**31), 2**31)
 _YEARS = range(1900, 2200)
 
 
 class Unusable(Exception):
-    """A row that cannot be taken; the message is the reason under which it is counted."""
+    """A row cannot be imported; it is counted under the message."""
 
 
 class Malformed(Exception):
-    """Content that breaks its format. `offset` and `n_lines` are counted from the beginning of the chunk."""
+    """A chunk violates its format, at `offset` bytes and `n_lines` lines from its beginning."""
 
     def __init__(self, message: str, *, offset: int, n_lines: int) -> None:
         super().__init__(message)
@@ -34,28 +34,28 @@ class Malformed(Exception):
 
 @dataclass
 class Batch:
-    """What a chunk brought. A row that comes twice in a chunk stands once: the later one."""
+    """The rows of a chunk. If an id is there twice, the later row counts."""
 
     lines: dict[str, dict[str, str]] = field(default_factory=dict)  # staging table -> key -> line
     tallies: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, table: str, key: str, values: Iterable[str | None], *, what: str = "") -> None:
-        """Take a row; `what` is the word under which it is counted, if not only by its table."""
+    def add(self, table: str, key: str, values: Iterable[str | None], *, kind: str = "") -> None:
+        """Add a row, and count it under its kind if it has one."""
         lines = self.lines.setdefault(table, {})
         if key in lines:
             self.skipped[AGAIN] += 1
-        elif what:
-            self.counts[what] += 1
+        elif kind:
+            self.counts[kind] += 1
         lines[key] = _line(values)
 
     def tally(self, table: str, key: tuple[str, ...]) -> None:
-        """Count one of many equal rows: they become one line, with their number behind."""
+        """Count one of many equal rows: they become one line that ends with their number."""
         self.tallies.setdefault(table, Counter())[key] += 1
 
     def pack(self) -> "Packed":
-        """The batch as bytes, for COPY and for the way between processes."""
+        """The batch as bytes, ready for COPY and for another process."""
         tables = {table: "".join(lines.values()).encode() for table, lines in self.lines.items()}
         for table, tally in self.tallies.items():
             tables[table] = "".join(_line((*key, str(n))) for key, n in tally.items()).encode()
@@ -69,7 +69,8 @@ class Packed:
     tables: dict[str, bytes]
     counts: dict[str, int]
     skipped: dict[str, int]
-    lines: dict[str, list[int]] = field(default_factory=dict)  # by reason, the first: 0 is the chunk's first
+    # By reason, the first skipped lines; 0 is the first line of the chunk.
+    lines: dict[str, list[int]] = field(default_factory=dict)
 
 
 def _line(values: Iterable[str | None]) -> str:
@@ -90,7 +91,7 @@ def array(items: Iterable[str]) -> str:
 
 
 def integer(value: str | None, name: str, default: str | None = None) -> str | None:
-    """A whole number that fits its column; `default` where there is none."""
+    """A whole number that fits its column; `default` for an empty value."""
     if not value:
         return default
     if not _WHOLE.fullmatch(value) or int(value) not in _INTEGERS:
@@ -99,7 +100,7 @@ def integer(value: str | None, name: str, default: str | None = None) -> str | N
 
 
 def moment(value: str | None, name: str) -> str | None:
-    """A date and time of ISO 8601, taken as UTC if it names no zone."""
+    """A date and time in ISO 8601, in UTC if it names no zone."""
     if not value:
         return None
     try:
@@ -112,7 +113,7 @@ def moment(value: str | None, name: str) -> str | None:
 
 
 def limited(text: str, name: str, limit: int = MAX_TEXT) -> str:
-    """The text, if it is not longer than the limit."""
+    """The text, if it has at most `limit` characters."""
     if len(text) > limit:
         raise Unusable(f"{name} is longer than {limit:,} characters")
     return text

@@ -1,8 +1,8 @@
-"""Cutting a file into chunks of whole rows or lines, so that chunks can be parsed apart and a row too long left out.
+"""Cuts a file into chunks of complete rows or lines, so that several processes can parse them.
 
-In a dump file all content stands in attributes of `<row ... />`, where XML allows no `<`: so every `<row` begins a
-row. A chunk is what stands between two of them. What is no row (a comment, a CDATA section) is refused, for it
-might hold `<row`. Memory is bounded by the longest row that is taken.
+In a dump file all content is in attributes of `<row ... />`, where XML allows no `<`, so every `<row` begins a row. A
+chunk ends before a `<row`. Anything else (a comment, a CDATA section) is refused, because it might contain `<row`. Rows
+that are too long are left out, so the longest accepted row limits the memory.
 """
 
 import re
@@ -16,8 +16,8 @@ from assay.formats.documents.sources import HEAD, Form, form_of
 from assay.formats.formulas import indexes
 
 CHUNK = 1_500_000  # bytes
-INDEX_CHUNK = 4_000_000  # bytes of a formula index, whose rows are short and quick
-MAX_ROW = 10_000_000  # bytes: libxml2's own bound of one attribute
+INDEX_CHUNK = 4_000_000  # bytes of a formula index, whose rows are short and fast to convert
+MAX_ROW = 10_000_000  # bytes: the limit of libxml2 for one attribute
 TOO_LONG = f"a row longer than {MAX_ROW:,} bytes"
 
 
@@ -26,7 +26,7 @@ class Readable(Protocol):
 
 
 class Chunk(NamedTuple):
-    """Whole rows. `start` and `end` are bytes of the file, `line` the number of its first line."""
+    """Complete rows. `start` and `end` are bytes of the file; `line` is the number of the first line."""
 
     data: bytes
     start: int
@@ -36,14 +36,14 @@ class Chunk(NamedTuple):
 
 
 class Broken(BadFile):
-    """A file that is not what its format asks for, with the place."""
+    """A file violates its format; the message names the place."""
 
     def __init__(self, name: str, line: int, byte: int, message: str) -> None:
         super().__init__(f"{name}, line {line:,} (byte {byte:,}): {message}.")
 
 
 class Reader:
-    """A file as chunks. It is read from its first byte on even if the work goes on further down: for its sha256."""
+    """A file as chunks from `position` on. It is always read from its first byte, for the sake of its SHA-256."""
 
     def __init__(self, file: Readable, name: str, *, position: int = 0, size: int = 0) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class Reader:
 
     @property
     def sha256(self) -> str:
-        """Of what was read; of the whole file once all chunks were taken."""
+        """Of the bytes read so far; of the file after the last chunk."""
         return self._sha256.value
 
     def _read(self, size: int) -> bytes:
@@ -76,7 +76,7 @@ class Reader:
             raise Broken(self.name, self._line + fault.n_lines, start + fault.offset, fault.message) from None
 
     def _content(self, first: int) -> Iterator[bytes]:
-        """Blocks of the file from byte `first` on; they end at the same bytes wherever the work begins."""
+        """Blocks of the file from byte `first` on. They end at the same bytes whatever `first` is."""
         at, block = 0, self._buffer
         while block:
             skipped = max(0, min(first - at, len(block)))
@@ -88,7 +88,7 @@ class Reader:
 
 
 class Piece(NamedTuple):
-    """A chunk before it knows its place. `data` is empty where a row was too long."""
+    """A chunk without its position. `data` is empty if a row was too long."""
 
     data: bytes
     length: int
@@ -96,7 +96,7 @@ class Piece(NamedTuple):
     n_too_long: int = 0
 
 
-def _whole(data: bytes) -> Piece:
+def _piece(data: bytes) -> Piece:
     return Piece(data, len(data), data.count(b"\n"))
 
 
@@ -109,11 +109,11 @@ def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]
 def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
     buffer = next(blocks, b"")
     if not buffer and not form.is_empty:
-        return  # all of it is in: the work was taken up behind the last row
+        return  # the import continues after the last row: nothing is left
     while True:
         cut = buffer.rfind(b"<row")
         if cut > 0:
-            yield _whole(buffer[:cut])
+            yield _piece(buffer[:cut])
             buffer = buffer[cut:]
         elif len(buffer) > MAX_ROW:
             dropped, buffer = _drop(buffer, blocks, b"<")
@@ -126,7 +126,7 @@ def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
 
 
 def _last_rows(buffer: bytes, form: Form) -> Iterator[Piece]:
-    """The end of a dump: its last rows, and the end tag without which the file is cut off."""
+    """The last rows of a dump, before the end tag. Without that tag the file is cut off."""
     cut = buffer.rfind(b"</") if not form.is_empty else 0
     wanted = rb"</%s\s*>\s*" % form.name.encode() if not form.is_empty else rb"\s*"
     if cut < 0 or not re.fullmatch(wanted, buffer[cut:], re.IGNORECASE):
@@ -149,17 +149,17 @@ def _pieces_cut(blocks: Iterator[bytes], last_cut: Callable[[bytes], int]) -> It
         buffer += block
         cut = last_cut(buffer)
         if cut:
-            yield _whole(buffer[:cut])
+            yield _piece(buffer[:cut])
             buffer = buffer[cut:]
         elif len(buffer) > MAX_ROW:
             dropped, buffer = _drop(buffer, blocks, b"\n")
             yield dropped
     if buffer:
-        yield _whole(buffer)
+        yield _piece(buffer)
 
 
 def _drop(buffer: bytes, blocks: Iterator[bytes], end: bytes) -> tuple[Piece, bytes]:
-    """Leave out the row that fills the buffer, up to where the next may begin."""
+    """Leave out the row that fills the buffer, up to the place where the next row may begin."""
     length = n_lines = 0
     at = buffer.find(end, 1)
     while at < 0:

@@ -1,18 +1,18 @@
-"""Documents of any lab as JSON, one object a line: chunks of lines to staging lines.
+"""Converts documents in JSON lines, one object per line, to lines for COPY.
 
-Keys of a document; only `docno` must be there, all other keys are ignored:
+The keys of a document. Only `docno` is required; unknown keys are ignored.
 
-    docno      what runs and qrels call it: no white space, at most 200 characters
-    kind       "document" (if absent), "question" or "answer"
-    thread     docno of the question that heads its thread; an answer needs it, others are their own thread
+    docno      its id in runs and qrels: no white space, at most 200 characters
+    kind       "document" (the default), "question" or "answer"
+    thread     docno of the question of its thread; required for an answer, its own docno for others
     title      plain text; LaTeX between dollars, or in <span class="math-container">
-    body       HTML, or `text`: plain text, blank lines part its paragraphs
+    body       HTML; or `text`: plain text, in which empty lines separate paragraphs
     tags       list of strings
     score      whole number
-    accepted   a question's: docno of the answer that was accepted
+    accepted   of a question: docno of the accepted answer
     author     name, shown as it is
-    published  date and time, ISO 8601; UTC if it names no zone
-    comments   list of {"id", "text", "score", "author", "published"}; `text` is small Markdown or HTML
+    published  date and time in ISO 8601; UTC if it names no zone
+    comments   list of {"id", "text", "score", "author", "published"}; `text` is the Markdown of comments, or HTML
 """
 
 import json
@@ -38,12 +38,12 @@ _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
 def convert(data: bytes) -> Batch:
-    """A chunk of lines, as lines for the staging tables.
+    """Convert a chunk of lines to lines for the staging tables.
 
     Raises
     ------
     Malformed
-        A line is no JSON object in UTF-8.
+        A line is not a JSON object in UTF-8.
     """
     batch = Batch()
     for offset, line in _lines(data):
@@ -65,32 +65,32 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    content = json.loads(line.decode(), parse_constant=_no_number)
+    content = json.loads(line.decode(), parse_constant=_refuse_constant)
     if not isinstance(content, dict):
-        raise ValueError("another value than an object")
+        raise ValueError("a value that is not an object")
     return content
 
 
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _shown(fault: Exception) -> str:
     if isinstance(fault, RecursionError):
-        return "nested too deep"
+        return "nested too deeply"
     if isinstance(fault, UnicodeDecodeError):
         return f"byte {fault.start + 1} of the line is not UTF-8"
     return fault.msg if isinstance(fault, json.JSONDecodeError) else str(fault)[:100]
 
 
 def text_of(value: object, name: str) -> str:
-    """A string that the database can hold; the empty one for null or nothing."""
+    """A string that the database can store; the empty string for None."""
     if value is None:
         return ""
     if not isinstance(value, str):
         raise Unusable(f"{name} is not a string")
     if _UNFIT.search(value):
-        raise Unusable("characters that no text may hold (NUL, half a surrogate pair)")
+        raise Unusable("characters that a text cannot contain (NUL, half a surrogate pair)")
     return limited(value, name)
 
 
@@ -103,14 +103,14 @@ def number_of(value: object, name: str, default: str | None = None) -> str | Non
 
 
 def docno_of(value: object, name: str = "docno") -> str:
-    """A docno, given as a string or a whole number."""
+    """A docno, from a string or a whole number."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
         value = str(value)
     docno = text_of(value, name)
     if not docno:
         raise Unusable(f"{name} is missing")
     if not _DOCNO.fullmatch(docno):
-        raise Unusable(f"{name} holds white space or is longer than {MAX_NAME} characters")
+        raise Unusable(f"{name} contains white space or is longer than {MAX_NAME} characters")
     return docno
 
 
@@ -132,14 +132,14 @@ def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
     if kind == "question":
         return docno
     if kind == "answer" and not row.get("thread"):
-        raise Unusable("an answer without thread")
+        raise Unusable("an answer without a thread")
     return docno_of(row["thread"], "thread") if row.get("thread") else docno
 
 
 def _document(row: dict[str, Any], batch: Batch) -> None:
     docno, kind = docno_of(row.get("docno")), row.get("kind") or "document"
     if kind not in KINDS:
-        raise Unusable(f"kind is none of {', '.join(KINDS)}")
+        raise Unusable(f"kind is not one of {', '.join(KINDS)}")
     values = (
         docno,
         kind,
@@ -154,7 +154,7 @@ def _document(row: dict[str, Any], batch: Batch) -> None:
         moment(text_of(row.get("published"), "published"), "published"),
     )
     comments = [_comment(item, docno) for item in _list(row.get("comments"), "comments")]
-    batch.add("document", docno, values, what=f"{kind}s")
+    batch.add("document", docno, values, kind=f"{kind}s")
     for code, comment in comments:
         batch.add("comment", f"{docno} {code}", comment)
 

@@ -1,7 +1,7 @@
-"""Stack Exchange dump files, in the site's form and in ARQMath's: chunks of `<row ... />` to staging lines.
+"""Converts Stack Exchange dumps, as the site or ARQMath publishes them, from chunks of `<row ... />` to lines for COPY.
 
-A row whose attributes cannot be used is skipped and counted by reason. A row that is no XML breaks the file, unless
-the fault is only a character that XML does not allow, which real dumps have: then the row is skipped too.
+A row with unusable attributes is skipped and counted by reason. A row that is not XML stops the import, except for
+characters that XML does not allow: real dumps contain them, and such a row is only skipped.
 """
 
 import re
@@ -31,7 +31,7 @@ _ROW = re.compile(rb"(?=<row)")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
-_ONLY_ROWS = "only rows may stand here, no text, comment, CDATA section or declaration"
+_ONLY_ROWS = "only rows are accepted here, not text, comments, CDATA sections or declarations"
 _OTHER_POSTS = {
     "3": "an orphaned tag wiki",
     "4": "a tag wiki excerpt",
@@ -44,14 +44,14 @@ _LINKS = {"1": "related", "3": "duplicate"}
 
 
 def convert(data: bytes, form: str) -> Batch:
-    """A chunk of a dump file, as lines for the staging tables.
+    """Convert a chunk of a dump file to lines for the staging tables.
 
     Raises
     ------
     Malformed
-        The chunk is no XML.
+        The chunk is not XML.
     """
-    batch, take = Batch(), _TAKERS[form]
+    batch, take = Batch(), _CONVERTERS[form]
     for row in _rows(data, batch):
         try:
             take(row, batch)
@@ -65,7 +65,7 @@ def _rows(data: bytes, batch: Batch) -> Iterator[Row]:
         if element.tag == "row":
             yield dict(element.attrib)  # type: ignore[arg-type]
         else:
-            batch.skipped[f"an element <{str(element.tag)[:40]}> that is no row"] += 1
+            batch.skipped[f"an element <{str(element.tag)[:40]}> that is not a row"] += 1
 
 
 def _elements(data: bytes, batch: Batch) -> "Iterable[etree._Element]":
@@ -82,14 +82,14 @@ def _parse(data: bytes) -> "etree._Element":
 
 
 def _has_elements_only(root: "etree._Element") -> bool:
-    """Whether nothing else stands there: a comment or a CDATA section might hold what looks like a row."""
+    """Whether there are only elements. A comment or a CDATA section may contain text that looks like a row."""
     tails = (element.tail for element in root)
     is_blank = not any(text and not text.isspace() for text in (root.text, *tails))
     return is_blank and all(isinstance(element.tag, str) for element in root)
 
 
 def _one_by_one(data: bytes, batch: Batch) -> "Iterator[etree._Element]":
-    """The rows of a chunk in which something is amiss, up to the one that breaks it."""
+    """The rows of a faulty chunk, up to the first one that is not XML."""
     for mark in (b"<!", b"<?"):
         if (at := data.find(mark)) >= 0:
             raise Malformed.at(data, at, _ONLY_ROWS)
@@ -120,7 +120,7 @@ def _single(piece: bytes) -> "etree._Element":
 
 
 def _allowed(reference: re.Match[str]) -> str:
-    """A character reference, or a blank if XML has no such character."""
+    """A character reference; a space if XML does not allow the character."""
     code = int(reference[1], 16) if reference[1] else int(reference[2])
     is_allowed = (
         code in {9, 10, 13}
@@ -147,8 +147,8 @@ def _optional_id(row: Row, name: str) -> str:
 def _post(row: Row, batch: Batch) -> None:
     docno, kind = _id(row, "Id"), row.get("PostTypeId", "")
     if kind not in {"1", "2"}:
-        what = _OTHER_POSTS.get(kind, f"of type {kind[:20]}" if kind else "without PostTypeId")
-        raise Unusable(f"a post that is no question or answer: {what}")
+        other_kind = _OTHER_POSTS.get(kind, f"of type {kind[:20]}" if kind else "without PostTypeId")
+        raise Unusable(f"a post that is not a question or answer: {other_kind}")
     is_question = kind == "1"
     if not is_question and not row.get("ParentId"):
         raise Unusable("an answer without ParentId")
@@ -165,7 +165,7 @@ def _post(row: Row, batch: Batch) -> None:
         row.get("OwnerDisplayName", ""),
         moment(row.get("CreationDate"), "CreationDate"),
     )
-    batch.add("document", docno, values, what="questions" if is_question else "answers")
+    batch.add("document", docno, values, kind="questions" if is_question else "answers")
 
 
 def _comment(row: Row, batch: Batch) -> None:
@@ -191,7 +191,7 @@ def _user(row: Row, batch: Batch) -> None:
 def _link(row: Row, batch: Batch) -> None:
     source, target, kind = _id(row, "PostId"), _id(row, "RelatedPostId"), row.get("LinkTypeId", "")
     if kind not in _LINKS:
-        raise Unusable(f"a link of type {kind[:20] or 'unknown'}, neither related nor duplicate")
+        raise Unusable(f"a link of type {kind[:20] or 'unknown'}, not related or duplicate")
     if source == target:
         raise Unusable("a link from a post to itself")
     batch.add("link", f"{source} {target} {kind}", (source, target, _LINKS[kind]))
@@ -214,7 +214,7 @@ def _tag(row: Row, batch: Batch) -> None:
     batch.add("tag", name, (limited(name, "TagName", MAX_NAME), n))
 
 
-_TAKERS: dict[str, Callable[[Row, Batch], None]] = {
+_CONVERTERS: dict[str, Callable[[Row, Batch], None]] = {
     "posts": _post,
     "users": _user,
     "tags": _tag,

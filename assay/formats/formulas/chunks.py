@@ -1,10 +1,11 @@
-"""Chunks of a formula index to lines for COPY: table `formula`, of MathML also `formula_mathml` (id, MathML).
+"""Converts chunks of a formula index to lines for COPY: table `formula`, for MathML also `formula_mathml` (id, MathML).
 
-A field that holds a tab, a line end or a quotation mark stands in quotation marks, as Python's csv and pandas write
-it. Some writers quote nothing, so a mark that no csv writer would have put there is part of the formula. A line that
-begins like a row is the beginning of a row, whatever quotation stood open before it: one stray mark costs one row.
+A field with a tab, a line end or a quotation mark is quoted, as Python's csv and pandas write it. Some writers never
+quote, so a quotation mark that a csv writer would not have written is part of the formula. A line that begins like a
+row begins a row, even inside an open quotation, so a stray quotation mark costs one row.
 
-Good chunks are checked column by column, not row by row: that is what makes a hundred thousand rows a second.
+Regular chunks are checked column by column, not row by row; that is how a hundred thousand rows per second are
+converted.
 """
 
 from collections import Counter
@@ -17,14 +18,14 @@ from assay.formats.formulas.indexes import ROW, Index
 from assay.formulas.places import PLACES
 
 COLUMNS = "code, post, thread, comment, place, visual, is_visual_given, old_visual, issue, latex"
-FIRST_LINES = 3  # of the rows that are skipped for one reason, as many are named
+FIRST_LINES = 3  # of the rows skipped for the same reason, so many are named
 
 NO_NAME = f"an id, post or thread that is empty, has white space or is longer than {MAX_NAME} characters"
 NO_VISUAL = f"a visual id or comment that has white space or is longer than {MAX_NAME} characters"
-NO_TYPE = f"a type that is none of {', '.join(PLACES)}"
+NO_TYPE = f"a type that is not one of {', '.join(PLACES)}"
 NO_WIDTH = "a wrong number of columns"
 NO_CLOSE = "a quotation mark that is never closed"
-NO_TEXT = "text that is not UTF-8, or holds a NUL"
+NO_TEXT = "text that is not UTF-8, or contains a NUL"
 TOO_LONG = f"a formula longer than {MAX_TEXT:,} bytes"
 
 _PLACE = {place.encode(): str(number).encode() for number, place in enumerate(PLACES)}
@@ -34,7 +35,7 @@ _NAMED = ("comment_id", "old_visual_id", "visual_id")
 
 @dataclass
 class Skipped:
-    """Rows left out, counted by reason; of each reason the first lines, counted from the chunk's beginning."""
+    """The skipped rows by reason: their number, and the first lines, counted from the beginning of the chunk."""
 
     counts: Counter[str] = field(default_factory=Counter)
     lines: dict[str, list[int]] = field(default_factory=dict)
@@ -48,7 +49,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows as columns of bytes, ready for COPY as far as backslashes go; and the line of each."""
+    """Rows as columns of bytes, with the backslashes escaped for COPY, and the line of each row."""
 
     columns: Mapping[str, Sequence[bytes]]
     lines: Sequence[int]
@@ -62,7 +63,7 @@ class _Rows:
 
 
 def convert(data: bytes, form: str) -> Packed:
-    """A chunk of whole rows as lines for COPY."""
+    """Convert a chunk of complete rows to lines for COPY."""
     index = Index.of(form)
     assert index is not None
     rows, skipped = _checked(data, index)
@@ -72,11 +73,13 @@ def convert(data: bytes, form: str) -> Packed:
 
 
 def names_of(data: bytes, index: Index) -> tuple[dict[str, list[bytes]], Counter[str]]:
-    """The columns of a chunk but for the formulas themselves, and the rows left out by reason."""
+    """The columns of a chunk without the formulas, and the number of skipped rows by reason."""
     rows, skipped = _checked(data, index)
     columns = {name: list(column) for name, column in rows.columns.items() if name != "formula"}
     if b"\\" in data:
-        columns = {name: [one.replace(b"\\\\", b"\\") for one in column] for name, column in columns.items()}
+        columns = {
+            name: [value.replace(b"\\\\", b"\\") for value in column] for name, column in columns.items()
+        }
     if index.is_of_topics:
         columns["post_id"] = columns["thread_id"]
     return columns, skipped.counts
@@ -92,13 +95,13 @@ def _checked(data: bytes, index: Index) -> tuple[_Rows, Skipped]:
 
 def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
     """The rows of a chunk that have the right number of columns."""
-    # All backslashes at once: LaTeX is full of them, and none stands in a tab, a line end or a quotation mark.
+    # Escape all backslashes at once: LaTeX is full of them, and they do not affect tabs, line ends and quotation marks.
     data = data.replace(b"\\", b"\\\\")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\\r")
     data = data.removesuffix(b"\n")
     width = len(index.header)
-    rows, lines = _in_bulk(data, width) or _one_by_one(data, width, skipped)
+    rows, lines = _fast_path(data, width) or _slow_path(data, width, skipped)
     columns = zip(*rows, strict=True) if rows else repeat(())
     return _Rows(dict(zip(index.header, columns, strict=False)), lines)
 
@@ -106,9 +109,9 @@ def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
 _Split = tuple[list[list[bytes]], Sequence[int]]  # rows as fields, and the line of each
 
 
-def _in_bulk(data: bytes, width: int) -> _Split | None:
-    """The rows, if nothing is out of the ordinary: a row a line, and no quotation marks, or only as MathML has them."""
-    bare = _bared(data) if b'"' in data else data
+def _fast_path(data: bytes, width: int) -> _Split | None:
+    """The rows, if the chunk is regular: one row per line, without quotation marks or quoted as MathML is."""
+    bare = _unquoted_formulas(data) if b'"' in data else data
     if not bare or not _is_text(bare):
         return None
     rows = [line.split(b"\t", width - 1) for line in bare.split(b"\n")]
@@ -117,17 +120,17 @@ def _in_bulk(data: bytes, width: int) -> _Split | None:
     return rows, range(len(rows))
 
 
-def _one_by_one(data: bytes, width: int, skipped: Skipped) -> _Split:
+def _slow_path(data: bytes, width: int, skipped: Skipped) -> _Split:
     records, lines = _records(data.split(b"\n"), skipped)
     if not _is_text(data):
         records, lines = _texts(records, lines, skipped)
-    return _patiently([record.split(b"\t", width - 1) for record in records], lines, skipped, width)
+    return _unquoted_rows([record.split(b"\t", width - 1) for record in records], lines, skipped, width)
 
 
-def _bared(data: bytes) -> bytes | None:
-    """The rows without quotation marks, if only last fields are quoted, each whole in its line, as MathML is.
+def _unquoted_formulas(data: bytes) -> bytes | None:
+    """The rows without quotation marks, if only the last field of a line is quoted, as MathML is; otherwise None.
 
-    All is told and done by splitting and replacing in the whole text. `""` in a formula is one mark of its own.
+    It only splits the text and replaces in it, which is fast. `""` in a formula is one quotation mark.
     """
     if b"\x00" in data:
         return None
@@ -138,7 +141,8 @@ def _bared(data: bytes) -> bytes | None:
         return None
     is_behind_tab = all(map(bytes.endswith, outside, repeat(b"\t")))
     is_before_end = last[:1] in {b"", b"\n"} and all(map(bytes.startswith, outside[1:], repeat(b"\n")))
-    # Where a formula ends with a mark, `""` is not told from it by replacing; nor where it begins with one.
+    # A quotation mark at the beginning or end of a formula is next to the closing mark, so replacing cannot separate
+    # them.
     ends_with_mark = any(map(bytes.endswith, inside, repeat(b"\x00")))
     if not is_behind_tab or not is_before_end or ends_with_mark:
         return None
@@ -160,7 +164,7 @@ def _texts(records: list[bytes], lines: Sequence[int], skipped: Skipped) -> tupl
 
 
 def _records(physical: list[bytes], skipped: Skipped) -> tuple[list[bytes], Sequence[int]]:
-    """Records from lines: a quotation that stands open takes in the lines below. Blank lines are none."""
+    """Records from lines: an open quotation continues in the lines below. Empty lines are skipped."""
     open_lines = {i for i, line in enumerate(physical) if b'"' in line and _opens(line)}
     if not open_lines and all(physical):
         return physical, range(len(physical))
@@ -189,7 +193,7 @@ def _opens(line: bytes) -> bool:
 
 
 def _end(physical: Sequence[bytes], at: int) -> int:
-    """The line behind the one that closes a quotation; 0 if a new row or the end comes first."""
+    """The line after the one that closes a quotation; 0 if a new row or the end comes first."""
     for i in range(at, len(physical)):
         if ROW.match(physical[i]):
             return 0
@@ -198,12 +202,12 @@ def _end(physical: Sequence[bytes], at: int) -> int:
     return 0
 
 
-def _patiently(rows: list[list[bytes]], lines: Sequence[int], skipped: Skipped, width: int) -> _Split:
-    """Rows with quotation marks taken off; those with another number of columns are left out."""
+def _unquoted_rows(rows: list[list[bytes]], lines: Sequence[int], skipped: Skipped, width: int) -> _Split:
+    """The rows without quotation marks; rows with a wrong number of columns are skipped."""
     is_odd = [len(row) != width or b"\t" in row[-1] or b'"' in row[-1] or b'"' in row[-2] for row in rows]
     bad = set()
     for i in compress(range(len(rows)), is_odd):
-        plain = _unquoted(rows[i])
+        plain = _unquoted_row(rows[i])
         if len(plain) != width or b"\t" in plain[-1] or b"\n" in b"".join(plain):
             skipped.add(NO_WIDTH, lines[i])
             bad.add(i)
@@ -214,41 +218,41 @@ def _patiently(rows: list[list[bytes]], lines: Sequence[int], skipped: Skipped, 
     return list(compress(rows, kept)), list(compress(lines, kept))
 
 
-def _unquoted(row: list[bytes]) -> list[bytes]:
-    """A row without the marks that csv put around its fields; the row itself where they are no such marks."""
-    plain = [_bare(one) for one in row]
-    whole = [one for one in plain if one is not None]
-    return whole if len(whole) == len(row) else row
+def _unquoted_row(row: list[bytes]) -> list[bytes]:
+    """A row without the quotation marks of a csv writer; the row itself if a mark is not from such a writer."""
+    fields = [_unquoted_field(field) for field in row]
+    unquoted = [field for field in fields if field is not None]
+    return unquoted if len(unquoted) == len(row) else row
 
 
-def _bare(one: bytes) -> bytes | None:
-    """The content of a field as COPY wants it; None if it begins with a quotation mark and is not quoted."""
-    if not one.startswith(b'"'):
-        return one
-    inside = one[1:-1]
-    if len(one) < 2 or not one.endswith(b'"') or b'"' in inside.replace(b'""', b""):
+def _unquoted_field(value: bytes) -> bytes | None:
+    """The content of a field, escaped for COPY; None if it begins with a quotation mark but is not quoted."""
+    if not value.startswith(b'"'):
+        return value
+    inside = value[1:-1]
+    if len(value) < 2 or not value.endswith(b'"') or b'"' in inside.replace(b'""', b""):
         return None
     return inside.replace(b'""', b'"').replace(b"\n", b"\\n").replace(b"\t", b"\\t")
 
 
 def _with_names(rows: _Rows, skipped: Skipped) -> _Rows:
-    """Rows whose ids are names as the database holds them."""
+    """The rows whose ids are names that the database accepts."""
     for names, may_be_empty, reason in ((_NEEDED, False, NO_NAME), (_NAMED, True, NO_VISUAL)):
         for name in names:
             column = rows.columns.get(name, ())
             if not (_are_names(column) and (may_be_empty or all(column))):
-                where = [_are_names([one]) and (may_be_empty or bool(one)) for one in column]
+                where = [_are_names([value]) and (may_be_empty or bool(value)) for value in column]
                 rows = rows.filtered(where, reason, skipped)
     return rows
 
 
 def _are_names(values: Sequence[bytes]) -> bool:
-    """Whether none has white space, or is too long: told of a whole column without a look at each."""
+    """Whether no value has white space or is too long; the column is checked at once."""
     joined = b"".join(values)
     if joined.split() not in ([], [joined]):
         return False
     return max(map(len, values), default=0) <= MAX_NAME or all(
-        len(one.decode()) <= MAX_NAME for one in values
+        len(value.decode()) <= MAX_NAME for value in values
     )
 
 
@@ -256,18 +260,18 @@ def _with_places(rows: _Rows, skipped: Skipped) -> _Rows:
     types = rows.columns["type"]
     if set(types) <= _PLACE.keys():
         return rows
-    return rows.filtered([one in _PLACE for one in types], NO_TYPE, skipped)
+    return rows.filtered([place in _PLACE for place in types], NO_TYPE, skipped)
 
 
 def _with_lengths(rows: _Rows, skipped: Skipped) -> _Rows:
     formulas = rows.columns["formula"]
     if max(map(len, formulas), default=0) <= MAX_TEXT:
         return rows
-    return rows.filtered([len(one) <= MAX_TEXT for one in formulas], TOO_LONG, skipped)
+    return rows.filtered([len(formula) <= MAX_TEXT for formula in formulas], TOO_LONG, skipped)
 
 
 def _each_once(rows: _Rows, skipped: Skipped) -> _Rows:
-    """Of rows with one id the last: an import of one after the other would leave the same."""
+    """The last row of each id, as if the rows were imported one after another."""
     codes = rows.columns["id"]
     last = dict(zip(codes, range(len(codes)), strict=True))
     if len(last) == len(codes):
@@ -281,13 +285,11 @@ def _tables(columns: Mapping[str, Sequence[bytes]], index: Index) -> dict[str, b
     is_latex = index.representation == "latex"
     values = (
         codes,
-        columns[
-            "thread_id" if index.is_of_topics else "post_id"
-        ],  # where a topic's formula stands is its question
+        columns["thread_id" if index.is_of_topics else "post_id"],  # a topic's formula is in its question
         columns["thread_id"],
         columns.get("comment_id", empty),
         map(_PLACE.__getitem__, columns["type"]),
-        _given(columns["visual_id"]) if "visual_id" in columns else repeat(b"\tf"),
+        _visual_fields(columns["visual_id"]) if "visual_id" in columns else repeat(b"\tf"),
         columns.get("old_visual_id", empty),
         columns.get("issue", empty),
         formulas if is_latex else empty,
@@ -299,9 +301,9 @@ def _tables(columns: Mapping[str, Sequence[bytes]], index: Index) -> dict[str, b
     return tables
 
 
-def _given(visuals: Sequence[bytes]) -> Iterator[bytes]:
-    """Two columns: the visual id, and whether the index gives one."""
-    return (one + b"\tt" if one else b"\tf" for one in visuals)
+def _visual_fields(visuals: Sequence[bytes]) -> Iterator[bytes]:
+    """Two columns: the visual id, and whether the index has one."""
+    return (visual + b"\tt" if visual else b"\tf" for visual in visuals)
 
 
 def _joined(lines: Iterable[bytes]) -> bytes:

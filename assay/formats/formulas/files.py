@@ -1,11 +1,11 @@
-"""Formulas from files alone: formula indexes, and maps from formula id to visual id. A kernel: no Django.
+"""Reads formulas from files: formula indexes, and maps from formula id to visual id.
 
-A map is TSV with a header line: `formula_id` (or `id`), a column whose name begins with `visual`, and if it has them
-`post`, `thread` and `type` (or `post_id`, `thread_id`, `place`); other columns are left aside. Without a header line a
-file of two columns is taken as such a map. Files may be packed; a folder stands for the files in it.
+A map is TSV with a header: `formula_id` (or `id`), a column whose name begins with `visual`, and optionally `post`,
+`thread` and `type` (or `post_id`, `thread_id`, `place`). Other columns are ignored. A file of two columns without a
+header is also a map. Files may be packed; a folder represents the files in it.
 
-Where files say different things of one formula, the last that says something counts, column by column: so a map of
-visual ids joins an index that has none.
+If several files contain a formula, the last value counts, column by column. So a map can add visual ids to an index
+that has none.
 """
 
 from collections import Counter
@@ -26,23 +26,25 @@ from assay.formulas.columns import PLACES, Formulas
 
 BLOCK = 4_000_000  # bytes
 UNKNOWN = (
-    255  # a place that no file tells; it then counts as an answer, for only of comments is anything asked
+    255  # a place that no file gives; it counts as an answer, because only comments have a rule of their own
 )
 _ALIASES = {"formula_id": "id", "post": "post_id", "thread": "thread_id", "place": "type"}
 _PLACES = {place.encode(): number for number, place in enumerate(PLACES)}
 
-Columns = Mapping[str, Sequence[bytes]]  # id, and of post_id, thread_id, type and visual_id what a file has
+Columns = Mapping[
+    str, Sequence[bytes]
+]  # id, and those of post_id, thread_id, type and visual_id that a file has
 
 
 class Read(NamedTuple):
-    """What files hold, and how many of their rows were left out for which reason."""
+    """The formulas of some files, and the number of skipped rows by reason."""
 
     formulas: Formulas
     skipped: Mapping[str, int]
 
 
 class _Part(NamedTuple):
-    """Rows of a file in its order; empty where it says nothing."""
+    """Rows of a file in its order; empty where the file has no value."""
 
     code: NDArray[np.bytes_]
     post: NDArray[np.bytes_]
@@ -52,17 +54,17 @@ class _Part(NamedTuple):
 
 
 def read_index(paths: Path | Iterable[Path]) -> Formulas:
-    """The formulas of some files. Rows that cannot be used are left out; `read_files` counts them."""
+    """The formulas of some files, without the rows that cannot be used; `read_files` counts these."""
     return read_files([paths] if isinstance(paths, Path) else paths).formulas
 
 
 def read_files(paths: Iterable[Path]) -> Read:
-    """The formulas of some files, and what was left out.
+    """The formulas of some files, and the number of skipped rows.
 
     Raises
     ------
     BadFile
-        A file is neither a formula index nor a map, or breaks its form.
+        A file is not a formula index or map, or violates its form.
     OSError
         A file cannot be opened.
     """
@@ -82,15 +84,17 @@ def _columns(path: Path, skipped: Counter[str]) -> Iterator[Columns]:
         reader = Reader(content, path.name)
         index = Index.of(reader.form.name)
         if index is None:
-            raise BadFile(f"{path.name} holds {reader.form.name}; a formula index or an id map is wanted.")
+            raise BadFile(
+                f"{path.name} contains {reader.form.name}; use a formula index or a map of visual ids."
+            )
         for chunk in reader:
-            columns, left_out = names_of(chunk.data, index)
-            skipped.update(left_out)
+            columns, skipped_here = names_of(chunk.data, index)
+            skipped.update(skipped_here)
             yield columns
 
 
 class _Names(NamedTuple):
-    """Which column of a map is what."""
+    """The places of the columns of a map, by name."""
 
     at: Mapping[str, int]
     width: int
@@ -98,7 +102,7 @@ class _Names(NamedTuple):
 
 
 def _names(head: bytes) -> _Names | None:
-    """The columns of a map, from its first line; None if the file is no map."""
+    """The columns of a map, from its first line; None if the file is not a map."""
     first = head.removeprefix(BOM).partition(b"\n")[0].decode(errors="replace")
     words = [word.strip().strip('"').lower() for word in first.split("\t")]
     named = {_ALIASES.get(word, word): at for at, word in enumerate(words)}
@@ -110,12 +114,12 @@ def _names(head: bytes) -> _Names | None:
 
 
 def _map(content: Readable, name: str, names: _Names) -> Iterator[Columns]:
-    """The columns of a map. One wrong line refuses it: a map is made by a program, not by people.
+    """The columns of a map. A wrong line is an error, because programs write maps, not people.
 
     Raises
     ------
     BadFile
-        A line has another number of columns, or no id.
+        A line has a wrong number of columns, or no id.
     """
     first = 1
     for lines in _blocks(content):
@@ -130,7 +134,7 @@ def _map(content: Readable, name: str, names: _Names) -> Iterator[Columns]:
 
 
 def _blocks(content: Readable) -> Iterator[list[bytes]]:
-    """The lines of a text, some at a time, without their ends."""
+    """The lines of a text without their ends, some at a time."""
     rest = content.read(BLOCK).removeprefix(BOM)
     while rest:
         block = content.read(BLOCK)
@@ -147,26 +151,26 @@ def _part(columns: Columns) -> _Part:
         for name in ("post_id", "thread_id", "visual_id")
     )
     types = columns.get("type")
-    places = [_PLACES.get(one, UNKNOWN) for one in types] if types else [UNKNOWN] * len(codes)
+    places = [_PLACES.get(place, UNKNOWN) for place in types] if types else [UNKNOWN] * len(codes)
     return _Part(np.array(codes, dtype=np.bytes_), post, thread, np.array(places, dtype=np.uint8), visual)
 
 
 def _joined(parts: Sequence[_Part]) -> Formulas:
-    """All rows as one, each formula once."""
+    """All rows, with each formula once."""
     columns = zip(_part({"id": []}), *parts, strict=True)
-    whole = [np.concatenate(column) for column in columns]
-    order = np.argsort(whole[0], kind="stable")
-    code, post, thread, place, visual = (column[order] for column in whole)
+    joined = [np.concatenate(column) for column in columns]
+    order = np.argsort(joined[0], kind="stable")
+    code, post, thread, place, visual = (column[order] for column in joined)
     starts = np.flatnonzero(np.append(True, code[1:] != code[:-1])) if len(code) else order
-    place = _last_said(place, place != UNKNOWN, starts)
+    place = _last_given(place, place != UNKNOWN, starts)
     place[place == UNKNOWN] = _PLACES[b"answer"]
-    post, thread, visual = (_last_said(column, column != b"", starts) for column in (post, thread, visual))
+    post, thread, visual = (_last_given(column, column != b"", starts) for column in (post, thread, visual))
     return Formulas(code[starts], post, thread, place, visual)
 
 
-def _last_said(values: NDArray[Any], is_said: NDArray[np.bool_], starts: NDArray[np.intp]) -> NDArray[Any]:
-    """Of each group of rows the last value that is said; its first value if none is."""
+def _last_given(values: NDArray[Any], is_given: NDArray[np.bool_], starts: NDArray[np.intp]) -> NDArray[Any]:
+    """The last given value of each group of rows; the first value of the group if none is given."""
     if not len(starts):
         return values
-    rows = np.where(is_said, np.arange(len(values)), np.repeat(starts, np.diff(starts, append=len(values))))
+    rows = np.where(is_given, np.arange(len(values)), np.repeat(starts, np.diff(starts, append=len(values))))
     return values[np.maximum.reduceat(rows, starts)]

@@ -1,11 +1,11 @@
-"""What a formula index is: its columns, what its formulas are written in, and where its rows begin.
+"""Describes formula indexes: their columns, the representation of their formulas, and where their rows begin.
 
     v1   id post_id thread_id type formula
     v2   id post_id thread_id type visual_id formula
     v3   id post_id thread_id type comment_id old_visual_id visual_id issue formula
 
-with tabs between. `type` is title, question, answer or comment; the formula is LaTeX, or MathML, presentation (SLT) or
-content (OPT). The index of the topics' own formulas has `topic_id` in place of `post_id`.
+Tabs separate the columns. `type` is title, question, answer or comment. The formula is LaTeX, Presentation MathML
+(SLT) or Content MathML (OPT). The index of the topics' own formulas has `topic_id` instead of `post_id`.
 """
 
 import re
@@ -35,7 +35,7 @@ _CONTENT = re.compile(rb"<(?:\w+:)?(?:apply|ci|cn|csymbol|cerror)\b")
 
 
 class Index(NamedTuple):
-    """What a formula index is."""
+    """The kind of a formula index."""
 
     representation: Representation
     version: int
@@ -43,7 +43,7 @@ class Index(NamedTuple):
 
     @property
     def form(self) -> str:
-        """Its name as the form of a file, such as `formulas-latex-v2`."""
+        """Its name as a form of file, such as `formulas-latex-v2`."""
         return f"formulas-{self.representation}-v{self.version}{'-topics' * self.is_of_topics}"
 
     @property
@@ -52,12 +52,12 @@ class Index(NamedTuple):
 
     @classmethod
     def of(cls, form: str) -> "Index | None":
-        """The index that a form names; None if it names something else."""
+        """The kind of index with this form; None for another form."""
         match = _FORM.fullmatch(form)
         return cls(cast("Representation", match[1]), int(match[2]), bool(match[3])) if match else None
 
 
-FORMS = tuple(  # in the order in which they go in: LaTeX first, so that what it repeats is told
+FORMS = tuple(  # in the order of import: LaTeX first, so that rows of later files that repeat it are counted
     Index(representation, version, is_of_topics).form
     for representation in REPRESENTATIONS
     for version in HEADERS
@@ -66,12 +66,12 @@ FORMS = tuple(  # in the order in which they go in: LaTeX first, so that what it
 
 
 def recognized(text: bytes, name: str) -> tuple[Index, int] | None:
-    """What formula index a text begins, and the byte behind its header line; None if it is none.
+    """The kind of formula index that a text is, and the byte after its header; None if it is not one.
 
     Raises
     ------
     Unusable
-        Its first line names columns as no formula index has them.
+        The header has columns that no formula index has.
     """
     first, _, rest = text.partition(b"\n")
     words = [word.strip(b'"').lower().decode(errors="replace") for word in first.strip().split(b"\t")]
@@ -102,7 +102,7 @@ def _counted_version(text: bytes) -> int | None:
 
 
 def _representation(text: bytes, name: str) -> Representation:
-    """Told from the formulas; where they leave it open, from the file's name."""
+    """The representation, detected from the formulas; where they are ambiguous, from the file name."""
     if _PRESENTATION.search(text):
         return "slt"
     if _CONTENT.search(text):
@@ -113,7 +113,7 @@ def _representation(text: bytes, name: str) -> Representation:
 
 
 def cut(buffer: bytes) -> int:
-    """Where the last row begins that stands in a buffer whole or in part; 0 if none does behind its first byte."""
+    """Where the last complete or incomplete row of a buffer begins; 0 if no row begins after its first byte."""
     at = len(buffer)
     while (at := buffer.rfind(b"\n", 0, at)) >= 0:
         if ROW.match(buffer, at + 1):

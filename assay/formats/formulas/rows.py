@@ -1,7 +1,7 @@
-"""Formulas with what they look like, from files alone: formula indexes, and tables of ids and MathML. No Django.
+"""Reads formulas with their LaTeX and MathML from files: formula indexes, and tables of ids and MathML.
 
-A table is TSV whose header line names `id` or `formula_id`, and what its formulas are written in: `mathml` or
-`presentation_mathml`, `latex`, or both; also `visual_id`, if it has them. Fields are quoted as csv quotes them.
+A table is TSV with a header: `id` or `formula_id`; `mathml` or `presentation_mathml`, `latex`, or both; and optionally
+`visual_id`. Fields are quoted as csv quotes them.
 """
 
 import csv
@@ -28,7 +28,7 @@ ROWS = 10_000
 
 
 class Row(NamedTuple):
-    """What a file says of a formula; empty or None where it says nothing."""
+    """A formula of a file; empty or None where the file has no value."""
 
     code: str
     latex: str = ""
@@ -38,10 +38,10 @@ class Row(NamedTuple):
 
 @dataclass
 class Source:
-    """Files that are read row by row. `skipped` counts rows that were left out; `told` hears of bytes read."""
+    """Files that are read row by row. `skipped` counts skipped rows; `report_bytes` is called with the bytes read."""
 
     paths: Sequence[Path]
-    told: Callable[[int], object] = lambda _n: None
+    report_bytes: Callable[[int], object] = lambda _n: None
     skipped: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -54,7 +54,7 @@ class Source:
         Raises
         ------
         BadFile
-            A file is neither a formula index nor a table of formulas, or breaks its form.
+            A file is not a formula index or table of formulas, or violates its form.
         OSError
             A file cannot be opened.
         """
@@ -64,8 +64,8 @@ class Source:
                 file: BinaryIO = raw if raw.seekable() else io.BytesIO(raw.read())
                 for rows in self._rows(file, path.name):
                     yield rows
-                    at, before = min(file.tell(), path.stat().st_size), at
-                    self.told(at - before)
+                    at, before = min(file.tell(), path.stat().st_size), at  # prose: allow a method of files
+                    self.report_bytes(at - before)
 
     def _rows(self, file: BinaryIO, name: str) -> Iterator[list[Row]]:
         names = _names(UnpackedFile(file, name).read(HEAD))
@@ -76,11 +76,11 @@ class Source:
         reader = Reader(content, name)
         index = Index.of(reader.form.name)
         if index is None:
-            raise BadFile(
-                f"{name} holds {reader.form.name}; a formula index or a table of formulas is wanted."
-            )
+            raise BadFile(f"{name} contains {reader.form.name}; use a formula index or a table of formulas.")
         if index.representation == "opt":
-            raise BadFile(f"{name} holds Content MathML, which says nothing of what formulas look like.")
+            raise BadFile(
+                f"{name} contains Content MathML, which does not describe how formulas look. Use Presentation MathML."
+            )
         for chunk in reader:
             packed = chunks.convert(chunk.data, index.form)
             self.skipped.update(packed.skipped)
@@ -88,7 +88,7 @@ class Source:
 
 
 def _names(head: bytes) -> list[str] | None:
-    """The columns of a table of formulas, from its first line; None if it is none."""
+    """The columns of a table of formulas, from its first line; None if the file is not one."""
     first = head.removeprefix(BOM).partition(b"\n")[0].decode(errors="replace").strip()
     words = [word.strip('"').lower() for word in first.split("\t")]
     names = [_ALIASES.get(word, word) for word in words]
@@ -102,7 +102,7 @@ def _table(content: Readable, name: str, names: Sequence[str]) -> Iterator[list[
     Raises
     ------
     BadFile
-        A line has another number of columns, or no id, or is not UTF-8.
+        A line has a wrong number of columns, or no id, or is not UTF-8.
     """
     lines = _lines(content, name)
     next(lines)
@@ -110,11 +110,11 @@ def _table(content: Readable, name: str, names: Sequence[str]) -> Iterator[list[
     rows = []
     try:
         for values in reader:
-            said = dict(zip(names, values, strict=False))
-            if len(values) != len(names) or not said["id"]:
+            row = dict(zip(names, values, strict=False))
+            if len(values) != len(names) or not row["id"]:
                 got = f"got {len(values)}" if len(values) != len(names) else "the id is empty"
                 raise BadFile(f"{name}, line {reader.line_num + 1:,}: expected {len(names)} columns; {got}.")
-            rows.append(Row(said["id"], said.get("latex", ""), said.get("mathml"), said.get("visual_id", "")))
+            rows.append(Row(row["id"], row.get("latex", ""), row.get("mathml"), row.get("visual_id", "")))
             if len(rows) == ROWS:
                 yield rows
                 rows = []
@@ -135,7 +135,7 @@ def _lines(content: Readable, name: str) -> Iterator[str]:
         if rest:
             yield rest.decode()
     except UnicodeDecodeError:
-        raise BadFile(f"{name}, line {n:,}: this is not UTF-8.") from None
+        raise BadFile(f"{name}, line {n:,}: not UTF-8.") from None
 
 
 def _index_rows(tables: dict[str, bytes]) -> Iterator[Row]:
@@ -150,7 +150,7 @@ def _index_rows(tables: dict[str, bytes]) -> Iterator[Row]:
 
 
 def _plain(value: bytes) -> str:
-    """A field as it was before it was made ready for COPY."""
+    """A field as it was before it was escaped for COPY."""
     if b"\\" in value:
         value = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), value)
     return value.decode()

@@ -264,4 +264,4 @@ def _array(data: bytes) -> NDArray[Any]:
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(text)
     if is_fortran or dtype.hasobject or len(shape) != 1:
         raise ValueError(f"an array of {dtype} and shape {shape}; one dimension without objects is accepted")
-    return np.frombuffer(data, dtype, count=shape[0], offset=text.tell())
+    return np.frombuffer(data, dtype, count=shape[0], offset=text.tell())  # prose: allow a method of files

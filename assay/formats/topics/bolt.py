@@ -1,8 +1,8 @@
-"""Topics of BOLT IR, as rows of `assay.formats.topics.reader`.
+"""Reads topics of BOLT IR, as rows for `assay.formats.topics.reader`.
 
 XML: `<bolt-ir-topics><topic number><query/><language-target lang/><description/><properties/><rules/></topic>...`. The
-query becomes the title, the language a tag, the description the body, the rules the narrative; properties
-(asks-about, asks-for, languages; elements or attributes) become labels. What participants see of it, the protocol says.
+query becomes the title, the language a tag, the description the body, and the rules the narrative. Properties
+(asks-about, asks-for, languages; elements or attributes) become labels. The protocol decides what participants see.
 """
 
 from collections.abc import Iterator
@@ -35,16 +35,16 @@ def _of_topic(topic: "etree._Element") -> dict[str, Any]:
 def _labels(properties: "etree._Element | None") -> dict[str, str]:
     if properties is None:
         return {}
-    found = {str(key): str(value).strip() for key, value in properties.attrib.items()}
+    labels = {str(key): str(value).strip() for key, value in properties.attrib.items()}
     for element in properties.iterchildren(tag=etree.Element):
         word = _text(element)
-        before = found.get(str(element.tag))
-        found[str(element.tag)] = f"{before}, {word}" if before else word
-    return {key: " ".join(value.split()) for key, value in found.items() if value}
+        before = labels.get(str(element.tag))
+        labels[str(element.tag)] = f"{before}, {word}" if before else word
+    return {key: " ".join(value.split()) for key, value in labels.items() if value}
 
 
 def _paragraphs(text: str) -> str:
-    """Plain text as HTML: blank lines part its paragraphs. Sanitizing it is for who reads the row."""
+    """Plain text as HTML, with a paragraph after each empty line. The reader of the row sanitizes it."""
     parts = [part.strip() for part in text.split("\n\n")]
     return "".join(f"<p>{escape(part)}</p>" for part in parts if part)
 

@@ -1,8 +1,8 @@
-r"""Topics of NTCIR's MathIR tasks, as rows of `assay.formats.topics.reader`: its XML, and a code and a formula a line.
+r"""Reads topics of NTCIR's MathIR tasks, as rows for `assay.formats.topics.reader`.
 
-XML: `<topics><topic><num/><query><formula id><m:math>...</m:math></formula><keyword/></query></topic>...`, in which
-the LaTeX of a formula is an annotation of its MathML. A wildcard there is `\qvar@construct{x}`, in the lines
-`\qvar{x}`; both are kept as `\qvar{x}`, which pages show as a box.
+XML: `<topics><topic><num/><query><formula id><m:math>...</m:math></formula><keyword/></query></topic>...`. The LaTeX of
+a formula is an annotation of its MathML. Lines: a code and a formula per line, separated by a tab. A wildcard is
+`\qvar@construct{x}` in XML and `\qvar{x}` in lines; both are stored as `\qvar{x}`, which pages show as a box.
 """
 
 import re
@@ -18,7 +18,7 @@ _LINE = re.compile(r"[^\s<{\"']\S*\t.+")
 
 
 def is_lines(text: str) -> bool:
-    """Whether a text is a code and a formula a line, with a tab between."""
+    """Whether every line of a text is a code, a tab and a formula."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(_LINE.fullmatch(line) for line in lines)
 
@@ -42,7 +42,7 @@ def _of_topic(topic: "etree._Element") -> dict[str, Any]:
     return {
         "code": _text(topic.find("{*}num")),
         "title": ", ".join(filter(None, keywords)),
-        "body": "".join(f"<p>{_shown(name, tex)}</p>" for name, tex in formulas),
+        "body": "".join(f"<p>{_formula_html(name, tex)}</p>" for name, tex in formulas),
         "narrative": _text(topic.find("{*}narrative")) or None,
         "formula_id": formula_id,
         "latex": latex,
@@ -57,8 +57,8 @@ def _latex(formula: "etree._Element") -> str:
     return ""
 
 
-def _shown(name: str, latex: str) -> str:
-    """A formula as posts have it. Sanitizing it is for who reads the row."""
+def _formula_html(name: str, latex: str) -> str:
+    """A formula as posts contain it. The reader of the row sanitizes it."""
     return f'<span class="math-container" id="{escape(name)}">${escape(latex)}$</span>' if latex else ""
 
 

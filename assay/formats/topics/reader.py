@@ -1,15 +1,14 @@
-"""Topic files (ARQMath's XML, or one JSON object a line) and label files (CSV or JSON), read whole and checked whole.
+"""Reads topic files and label files completely, and reports all errors before anything is imported.
 
-XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulas with `<Formula_Id/>` and
-`<Latex/>` too; the topic's own question may be named by an attribute `thread` or `post_id`. Also the topics of
-NTCIR's MathIR tasks, as XML or as a code and a formula a line (`assay.formats.topics.ntcir`), and those of BOLT IR
-(`assay.formats.topics.bolt`).
+Topics in XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulas also `<Formula_Id/>`
+and `<Latex/>`. An attribute `thread` or `post_id` names the topic's own question. `assay.formats.topics.ntcir` reads
+the topics of NTCIR's MathIR tasks, and `assay.formats.topics.bolt` those of BOLT IR.
 
-JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels` (object),
-`thread`, `formula_id`, `latex`; only `code` must be there.
+Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels`
+(object), `thread`, `formula_id`, `latex`. Only `code` is required.
 
-Labels: a CSV file whose first column is the topic's code and whose other columns are named like the labels, or a
-JSON object of objects: `{"A.9": {"category": "proof"}}`. Labels and values are matched without regard to case.
+Labels: a CSV file with the topic's code in the first column and the labels in the others, under a header; or a JSON
+object of objects: `{"A.9": {"category": "proof"}}`. Upper and lower case count as equal in labels and values.
 """
 
 import csv
@@ -32,7 +31,7 @@ from assay.html.sanitize import clean_body, clean_text, clean_title
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
 MAX_CODE = 100  # bytes, as in runs and qrels
-MEAN = "all"  # what tables of scores write in place of a topic
+MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
 MAX_COMPLAINTS = 20
 _CODE = re.compile(r"\S+")
 _MARKUP = re.compile(r"<[^>]*>")
@@ -42,7 +41,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class TopicRow:
-    """A topic as its file gives it; texts are sanitized."""
+    """A topic of a file, with sanitized texts."""
 
     line: int
     code: str
@@ -57,14 +56,16 @@ class TopicRow:
 
 
 class BadTopics(BadFile):
-    """A topic or label file with faults; all of them are named, nothing of it is taken."""
+    """A topic or label file has errors; the message lists them, and nothing is imported."""
 
     title = "These topics cannot be imported"
 
     def __init__(self, name: str, complaints: Iterable[str]) -> None:
         shown = list(complaints)
         more = [f"and {len(shown) - MAX_COMPLAINTS} more"] if len(shown) > MAX_COMPLAINTS else []
-        super().__init__("\n".join([f"{name} is not taken:", *shown[:MAX_COMPLAINTS], *more]))
+        super().__init__(
+            "\n".join([f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more])
+        )
 
 
 def read_topics(data: bytes, name: str) -> list[TopicRow]:
@@ -73,7 +74,7 @@ def read_topics(data: bytes, name: str) -> list[TopicRow]:
     Raises
     ------
     BadFile
-        It is no topic file, or a topic in it cannot be used, or a code comes twice.
+        The file is not a topic file, or a topic cannot be used, or a code is used twice.
     """
     if len(data) > MAX_SIZE:
         raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
@@ -85,7 +86,7 @@ def read_topics(data: bytes, name: str) -> list[TopicRow]:
             complaints.append(f"line {line}: {reason}")
     complaints += _repeated(topics)
     if complaints or not topics:
-        raise BadTopics(name, complaints or ["there is no topic in it"])
+        raise BadTopics(name, complaints or ["there are no topics in the file"])
     return topics
 
 
@@ -96,8 +97,8 @@ def _rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     form = form_of(data[:HEAD], name).name
     if form not in {"topics", "jsonl", bolt.ROOT}:
         raise BadFile(
-            f"{name} holds <{form}>; a topic file holds <Topics> or <{bolt.ROOT}>, or one JSON object a line, "
-            "or a code and a formula a line with a tab between."
+            f"{name} contains <{form}>. A topic file contains <Topics> or <{bolt.ROOT}>, or one JSON object per line, "
+            "or a code, a tab and a formula per line."
         )
     return _json_rows(data, name) if form == "jsonl" else _xml_rows(data, name)
 
@@ -106,7 +107,7 @@ def _repeated(topics: Iterable[TopicRow]) -> Iterator[str]:
     seen: dict[str, int] = {}
     for topic in topics:
         if topic.code in seen:
-            yield f"line {topic.line}: topic {topic.code} stands in line {seen[topic.code]} already"
+            yield f"line {topic.line}: topic {topic.code} is already in line {seen[topic.code]}"
         seen.setdefault(topic.code, topic.line)
 
 
@@ -117,7 +118,7 @@ def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     except etree.XMLSyntaxError as fault:
         raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
     if root.getroottree().docinfo.internalDTD is not None:
-        raise BadFile(f"{name} has a DOCTYPE; none is taken, for entities are never expanded.")
+        raise BadFile(f"{name} has a DOCTYPE. Remove it: entities are never expanded.")
     if root.tag == bolt.ROOT:
         yield from bolt.rows_of_xml(root)
         return
@@ -158,9 +159,11 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
     code = text_of(row.get("code"), "the topic's code").strip()
     if not _CODE.fullmatch(code) or len(code.encode()) > MAX_CODE:
-        raise Unusable(f"a topic's code is 1 to {MAX_CODE} bytes without white space, got {code[:40]!r}")
+        raise Unusable(f"a topic's code has 1 to {MAX_CODE} bytes without white space, got {code[:40]!r}")
     if code == MEAN:
-        raise Unusable(f"a topic cannot be called {MEAN!r}: that is how tables of scores name the mean")
+        raise Unusable(
+            f"a topic cannot be named {MEAN!r}, because tables of scores use that name for the mean"
+        )
     has_body = row.get("body") is not None
     return TopicRow(
         line=line,
@@ -181,7 +184,7 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
 def _formula_id(row: Mapping[str, Any]) -> str:
     formula_id = text_of(row.get("formula_id"), "formula_id").strip()
     if len(formula_id) > MAX_CODE:
-        raise Unusable(f"a formula id is at most {MAX_CODE} characters long, got {formula_id[:40]!r}")
+        raise Unusable(f"a formula id has at most {MAX_CODE} characters, got {formula_id[:40]!r}")
     return formula_id
 
 
@@ -192,17 +195,17 @@ def _labels(labels: object) -> dict[str, str]:
 
 
 def comparable(title: str) -> str:
-    """A sanitized title's bare words and LaTeX: two forms of one title give the same."""
+    """The words and LaTeX of a sanitized title, which are equal for all forms of a title."""
     return _SPACE.sub(" ", _DOLLARS.sub("", unescape(_MARKUP.sub("", title)))).strip().casefold()
 
 
 def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
-    """Labels by topic, as the file names them.
+    """Labels by topic, as in the file.
 
     Raises
     ------
     BadFile
-        It is neither such a CSV file nor such JSON.
+        The file is not a CSV file or JSON of labels.
     """
     try:
         text = data.removeprefix(BOM).decode()
@@ -220,7 +223,7 @@ def _labels_of_json(text: str, name: str) -> dict[str, dict[str, str]]:
         raise BadFile(f"{name} is not JSON: {error}.") from None
     if not all(isinstance(labels, dict) for labels in content.values()):
         raise BadFile(
-            f'{name} must give an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
+            f'{name} must contain an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
         )
     return {code: {label: str(value) for label, value in labels.items()} for code, labels in content.items()}
 
@@ -232,14 +235,14 @@ def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:
         raise BadFile(f"{name} is not a CSV file: {error}.") from None
     if len(rows) < 2 or len(rows[0]) < 2:
         raise BadFile(
-            f"{name} needs a head line with the topic and at least one label, and a line for each topic."
+            f"{name} needs a header with the topic and at least one label, and a line for each topic."
         )
-    head, *lines = rows
+    header, *lines = rows
     complaints = [
-        f"line {number}: expected {len(head)} columns, got {len(row)}"
+        f"line {number}: expected {len(header)} columns, got {len(row)}"
         for number, row in enumerate(lines, 2)
-        if len(row) != len(head)
+        if len(row) != len(header)
     ]
     if complaints:
         raise BadTopics(name, complaints)
-    return {row[0].strip(): dict(zip(head[1:], row[1:], strict=True)) for row in lines}
+    return {row[0].strip(): dict(zip(header[1:], row[1:], strict=True)) for row in lines}

@@ -1,4 +1,4 @@
-"""A formula marked in its post, and the part of the post around it."""
+"""A formula is marked in its post, and the block around it is cut out."""
 
 import pytest
 
@@ -13,14 +13,14 @@ def stored(html: str) -> str:
     return clean_body(html)
 
 
-def test_formula_is_marked_wherever_it_stands_and_no_other() -> None:
+def test_every_element_of_the_formula_is_marked_and_no_other() -> None:
     marked = mark(stored(f"<p>{TARGET} {OTHER}</p><p>{TARGET}</p>"), "7")
 
     assert marked.count("is-marked") == 2
     assert 'class="math-container" data-formula-id="17"' in marked
 
 
-def test_html_without_the_formula_is_as_it_was() -> None:
+def test_html_without_the_formula_is_unchanged() -> None:
     html = stored(f"<p>{OTHER}</p>")
 
     assert mark(html, "7") == html
@@ -39,11 +39,11 @@ def test_html_without_the_formula_is_as_it_was() -> None:
         (f"<p>a<br>{TARGET}<br>b</p>", "<p>a<br>#<br>b</p>"),
     ],
 )
-def test_what_is_around_a_formula_is_its_innermost_block(html: str, text: str) -> None:
-    found = around(stored(html), "7").replace("\n", "")
+def test_around_returns_the_innermost_block(html: str, text: str) -> None:
+    block = around(stored(html), "7").replace("\n", "")
 
     formula = '<span class="math-container is-marked" data-formula-id="7" data-display="inline">x^2</span>'
-    assert found.replace(formula, "#") == text
+    assert block.replace(formula, "#") == text
 
 
 def test_long_post_is_read_in_one_pass() -> None:

@@ -1,4 +1,4 @@
-"""Which addresses lead into a collection, and what becomes of them."""
+"""Addresses of posts are recognized, and pages link to the posts of the collection."""
 
 import pytest
 
@@ -38,7 +38,7 @@ ADDRESSES = {
         ("https://math.stackexchange.com/posts/11", "11", "11"),
     ],
 )
-def test_every_form_of_the_site_names_the_post(href: str, post: str, thread: str) -> None:
+def test_every_form_of_address_gives_the_post(href: str, post: str, thread: str) -> None:
     assert links.read(href) == Link(SITE, post, thread)
 
 
@@ -69,11 +69,11 @@ def test_relative_link_is_to_the_collections_own_site(href: str) -> None:
         ("https://math.stackexchange.com\u2215q/1", SITE),
     ],
 )
-def test_any_other_address_names_no_post(href: str, host: str) -> None:
+def test_other_addresses_give_no_post(href: str, host: str) -> None:
     assert links.read(href) == Link(host)
 
 
-def test_posts_of_other_sites_are_not_looked_for() -> None:
+def test_posts_of_other_sites_are_ignored() -> None:
     stored = [
         links.marker(links.read(href))
         for href in (
@@ -117,7 +117,7 @@ def test_link_to_an_answer_that_is_missing_opens_its_question() -> None:
         ("mailto:x@y.example", "External link, not followed"),
     ],
 )
-def test_any_other_link_is_text_marked_as_external(href: str, title: str) -> None:
+def test_other_links_are_text_marked_as_external(href: str, title: str) -> None:
     html = _shown(href)
 
     assert html.startswith(f'<span class="external-link" title="{title}">text<span')
@@ -129,7 +129,7 @@ def test_anchor_without_an_address_is_plain_text() -> None:
     assert links.resolve("<a>x</a>", ADDRESSES, HOSTS) == "<span>x</span>"
 
 
-def test_link_within_a_link_ends_where_it_ended() -> None:
+def test_link_inside_a_link_keeps_its_end() -> None:
     inner, outer = links.marker(Link("", "2", "2")), links.marker(Link("arxiv.org"))
 
     html = links.resolve(f"{outer}a{inner}b</a>c</a>d", ADDRESSES, HOSTS)
@@ -138,7 +138,7 @@ def test_link_within_a_link_ends_where_it_ended() -> None:
     assert html.endswith("</span></span>d")
 
 
-def test_html_without_links_is_left_alone() -> None:
+def test_html_without_links_is_unchanged() -> None:
     html = "<p>text</p>"
 
     assert links.resolve(html, ADDRESSES, HOSTS) is html

@@ -1,11 +1,12 @@
-"""What the sanitizer lets through, for whatever it is given."""
+"""The sanitizer's output is harmless, stable and complete for any input."""
 
 import json
 import time
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
-import bleach  # noqa: TID251 - a second opinion
+import bleach  # noqa: TID251 - a second sanitizer, to compare with
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,23 +17,23 @@ from assay.html import sanitize
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
 from tests.helpers.hostile import MONSTERS, PAYLOADS
 
-DOORS = [clean_body, clean_comment, clean_title, clean_text]
+CLEANERS = [clean_body, clean_comment, clean_title, clean_text]
 
 
 class _Elements(HTMLParser):
-    """Every start tag of some HTML, as another parser sees it."""
+    """Every start tag of HTML, according to another parser."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.start_tags: list[tuple[str, dict[str, str | None]]] = []
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.start_tags.append((tag, dict(attrs)))
 
 
-def _second_opinion(html: str) -> str:
+def _bleached(html: str) -> str:
     attributes = {tag: list(names) for tag, names in sanitize.ATTRIBUTES.items()}
     return bleach.clean(html, tags=sanitize.TAGS, attributes=attributes, protocols=[])
 
@@ -42,44 +43,44 @@ def _parsed(html: str) -> str:
 
 
 def _assert_harmless(html: str) -> None:
-    for tag, attributes in _Elements(html).found:
+    for tag, attributes in _Elements(html).start_tags:
         assert tag in sanitize.TAGS
         assert set(attributes) <= sanitize.ATTRIBUTES.get(tag, frozenset()), (tag, attributes)
         assert attributes.get("class") in {None, "math-container", "dollar", "image-placeholder"}
 
 
-@pytest.mark.parametrize("clean", DOORS)
+@pytest.mark.parametrize("clean", CLEANERS)
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_payload_comes_out_harmless(payload: str, clean: sanitize.Door) -> None:
+def test_cleaned_payload_is_harmless(payload: str, clean: Callable[[str], str]) -> None:
     html = clean(payload)
 
     _assert_harmless(html)
 
 
-@pytest.mark.parametrize("clean", DOORS)
+@pytest.mark.parametrize("clean", CLEANERS)
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_second_sanitizer_finds_nothing_to_remove(payload: str, clean: sanitize.Door) -> None:
+def test_second_sanitizer_finds_nothing_to_remove(payload: str, clean: Callable[[str], str]) -> None:
     html = clean(payload)
 
-    assert _parsed(_second_opinion(html)) == _parsed(html)
+    assert _parsed(_bleached(html)) == _parsed(html)
 
 
 @pytest.mark.parametrize("clean", [clean_body, clean_comment, clean_title])
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_cleaning_a_clean_payload_changes_nothing(payload: str, clean: sanitize.Door) -> None:
+def test_cleaning_a_clean_payload_changes_nothing(payload: str, clean: Callable[[str], str]) -> None:
     html = clean(payload)
 
     assert clean(html) == html
 
 
-@pytest.mark.parametrize("clean", DOORS)
+@pytest.mark.parametrize("clean", CLEANERS)
 @pytest.mark.parametrize("name", MONSTERS)
-def test_time_grows_with_the_length_alone(name: str, clean: sanitize.Door) -> None:
+def test_time_is_proportional_to_the_length(name: str, clean: Callable[[str], str]) -> None:
     begin = time.process_time()
 
     html = clean(MONSTERS[name])
 
-    assert time.process_time() - begin < 10  # the square of these lengths takes minutes
+    assert time.process_time() - begin < 10  # quadratic time would take minutes
     assert "<script" not in html
 
 
@@ -116,12 +117,12 @@ _markdown = _soup([piece for piece in _PIECES if not piece.startswith(("</", "<b
 
 @settings(max_examples=500, deadline=None)
 @given(_html)
-def test_any_body_is_harmless_and_clean_at_once(soup: str) -> None:
+def test_any_body_is_harmless_and_stable(soup: str) -> None:
     html = clean_body(soup)
 
     _assert_harmless(html)
     assert clean_body(html) == html
-    assert _parsed(_second_opinion(html)) == _parsed(html)
+    assert _parsed(_bleached(html)) == _parsed(html)
 
 
 @settings(max_examples=500, deadline=None)
@@ -130,12 +131,12 @@ def test_any_comment_is_harmless(soup: str) -> None:
     html = clean_comment(soup)
 
     _assert_harmless(html)
-    assert _parsed(_second_opinion(html)) == _parsed(html)
+    assert _parsed(_bleached(html)) == _parsed(html)
 
 
 @settings(max_examples=500, deadline=None)
 @given(_markdown)
-def test_any_comment_in_markdown_is_clean_at_once(soup: str) -> None:
+def test_any_comment_in_markdown_is_stable(soup: str) -> None:
     html = clean_comment(soup)
 
     assert clean_comment(html) == html
@@ -143,7 +144,7 @@ def test_any_comment_in_markdown_is_clean_at_once(soup: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(_html)
-def test_any_title_is_harmless_and_clean_at_once(soup: str) -> None:
+def test_any_title_is_harmless_and_stable(soup: str) -> None:
     html = clean_title(soup)
 
     _assert_harmless(html)
@@ -206,7 +207,7 @@ def _formula(latex: str, number: str = "", display: str = "inline") -> str:
         ),
     ],
 )
-def test_formula_is_found_as_the_site_finds_it(source: str, shown: str) -> None:
+def test_formula_is_found_as_mathjax_finds_it(source: str, shown: str) -> None:
     assert clean_body(source) == shown
 
 
@@ -226,25 +227,25 @@ def test_formula_is_found_as_the_site_finds_it(source: str, shown: str) -> None:
         "\\begin{theorem}x\\end{theorem}",
     ],
 )
-def test_what_is_no_formula_stays(source: str) -> None:
+def test_text_that_is_not_a_formula_stays(source: str) -> None:
     assert clean_body(source) == source
 
 
-def test_money_does_not_hide_the_formula_behind_it() -> None:
+def test_formula_after_money_is_found() -> None:
     assert clean_body("for $5 and $10 you get $x$") == f"for $5 and $10 you get {_formula('x')}"
 
 
-def test_mark_that_stands_for_nothing_is_dropped() -> None:
+def test_mark_without_a_formula_is_dropped() -> None:
     assert sanitize._Scan("a\ufdd05\ufdd2b", []).run() == "ab"
 
 
-def test_html_that_no_reading_settles_becomes_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_html_that_never_becomes_stable_becomes_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sanitize, "_ROUNDS", 0)
 
     assert clean_body("<section><b>a</b></section>").split() == ["a"]
 
 
-def test_escaped_dollar_opens_nothing() -> None:
+def test_escaped_dollar_does_not_open_a_formula() -> None:
     assert clean_body("\\$5 and $x$") == f'<span class="dollar">$</span>5 and {_formula("x")}'
 
 
@@ -272,7 +273,7 @@ def test_escaped_dollar_opens_nothing() -> None:
         ('<a href="mailto:x@y.example">a</a>', '<a data-host="">a</a>'),
     ],
 )
-def test_body_keeps_what_is_to_be_read(source: str, shown: str) -> None:
+def test_body_keeps_its_text(source: str, shown: str) -> None:
     assert clean_body(source) == shown
 
 
@@ -306,7 +307,7 @@ def test_body_keeps_what_is_to_be_read(source: str, shown: str) -> None:
         ("<p>x <b>y</b> *z*</p>", "<p>x <b>y</b> *z*</p>"),
     ],
 )
-def test_comment_is_read_as_the_site_reads_it(source: str, shown: str) -> None:
+def test_comment_is_formatted_as_on_stack_exchange(source: str, shown: str) -> None:
     assert clean_comment(source) == shown
 
 
@@ -322,7 +323,7 @@ def test_plain_text_becomes_paragraphs() -> None:
 
 
 def _n_formulas(body: str) -> int:
-    return body.count("math-container") - body.count('"math-container">$$</span>')  # those are empty
+    return body.count("math-container") - body.count('"math-container">$$</span>')  # these are empty
 
 
 def _marked(bodies: list[str]) -> list[str]:
@@ -331,16 +332,19 @@ def _marked(bodies: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def bodies(data: Path) -> list[str]:
-    """The real posts of 200 threads, as on the site."""
-    found = []
+    """The real posts of 200 threads."""
+    bodies = []
     for path in sorted((data / "stackexchange" / "math_threads").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             thread = json.loads(line)
-            found += [thread["question"]["body_html"], *(answer["body_html"] for answer in thread["answers"])]
-    return found
+            bodies += [
+                thread["question"]["body_html"],
+                *(answer["body_html"] for answer in thread["answers"]),
+            ]
+    return bodies
 
 
-def test_real_posts_keep_every_formula_that_the_site_marks(bodies: list[str]) -> None:
+def test_real_posts_keep_every_marked_formula(bodies: list[str]) -> None:
     posts = _marked(bodies)
 
     lost = [body for body in posts if clean_body(body).count("math-container") < _n_formulas(body)]
@@ -349,7 +353,7 @@ def test_real_posts_keep_every_formula_that_the_site_marks(bodies: list[str]) ->
     assert lost == []
 
 
-def test_real_posts_are_clean_at_once_and_harmless(bodies: list[str]) -> None:
+def test_real_posts_are_stable_and_harmless(bodies: list[str]) -> None:
     cleaned = [clean_body(body) for body in bodies]
 
     assert [clean_body(html) for html in cleaned] == cleaned
@@ -375,9 +379,9 @@ def test_formula_ids_of_real_topics_are_kept(data: Path, year: int) -> None:
         ):
             kept |= {
                 number
-                for _, attributes in _Elements(html).found
+                for _, attributes in _Elements(html).start_tags
                 for number in (attributes.get("data-formula-id") or "").split()
             }
 
     assert len(ids) > 800
-    assert len(ids - kept) <= 1  # one is malformed there: a formula marked within a formula
+    assert len(ids - kept) <= 1  # one is malformed in the file: a marked formula inside a marked formula

@@ -180,7 +180,7 @@ def test_broken_packing_is_refused(packed: bytes, said: str) -> None:
     assert said in refusal.value.message
 
 
-def test_bomb_is_refused_before_it_is_UnpackedFile(tmp_path: Path) -> None:
+def test_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.gz"
     with gzip.open(bomb, "wb") as file:
         file.write(b"<posts>\n")

@@ -120,7 +120,9 @@ def test_a_split_at_random_parts_the_topics_and_loses_no_line(seed: int, share: 
 
 
 def test_every_topic_is_drawn_by_some_seed() -> None:
-    drawn = Counter(str(code) for seed in range(200) for code in split_at_random(small(), 0.25, seed)[1].topics)
+    drawn = Counter(
+        str(code) for seed in range(200) for code in split_at_random(small(), 0.25, seed)[1].topics
+    )
 
     assert len(drawn) == 4
     assert min(drawn.values()) > 20
