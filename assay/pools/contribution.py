@@ -1,7 +1,7 @@
-"""What each run or team alone brought to a pool: what would be missing if it had not taken part.
+"""What each run or team contributed to a pool, and what would be missing without it.
 
-Leaving a team out leaves the others' depths as they are, so the pool without it is the pool less what it alone
-brought. (Only in `round-robin-until` would the others then be taken further down.)
+The pool without a team is the pool without the units that only this team contributed, because the depths of the other
+runs do not change. (An exception is `round-robin-until`, which would then take the other runs to deeper ranks.)
 """
 
 from collections.abc import Sequence
@@ -14,47 +14,63 @@ from assay.pools.depth import PooledUnits
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """What groups of runs brought, by topic.
+class GroupContributions:
+    """What groups of runs contributed, by topic.
 
     Attributes
     ----------
-    brought : (groups, topics) entries that any run of the group brought.
-    alone : (groups, topics) entries that only runs of the group brought.
+    contributed : (groups, topics) entries that any run of the group contributed.
+    exclusive : (groups, topics) entries that only runs of the group contributed.
     sizes : (topics,) entries of each topic.
     """
 
-    brought: NDArray[np.int64]
-    alone: NDArray[np.int64]
+    contributed: NDArray[np.int64]
+    exclusive: NDArray[np.int64]
     sizes: NDArray[np.int64]
 
     @property
     def without(self) -> NDArray[np.int64]:
-        """(groups,) the size of the pool if a group had not taken part."""
-        left: NDArray[np.int64] = self.sizes.sum() - self.alone.sum(axis=1)
-        return left
+        """(groups,) size of the pool without each group."""
+        n_left: NDArray[np.int64] = self.sizes.sum() - self.exclusive.sum(axis=1)
+        return n_left
 
 
 def sole_group(units: PooledUnits, group: NDArray[np.integer]) -> NDArray[np.int64]:
-    """(entries,) the one group whose runs brought the entry, or -1 where several did or none; `group` is (runs,)."""
-    brought_by = group[units.run].astype(np.int64)
+    """The only group that contributed each entry.
+
+    Parameters
+    ----------
+    group : (runs,) group of each run, from 0.
+
+    Returns
+    -------
+    (entries,) the group; -1 if several groups contributed the entry, or none.
+    """
+    group_of = group[units.run].astype(np.int64)
     lowest = np.full(len(units), np.iinfo(np.int64).max)
     highest = np.full(len(units), -1, dtype=np.int64)
-    np.minimum.at(lowest, units.entry, brought_by)
-    np.maximum.at(highest, units.entry, brought_by)
+    np.minimum.at(lowest, units.entry, group_of)
+    np.maximum.at(highest, units.entry, group_of)
     return np.where(lowest == highest, highest, -1)
 
 
-def shares(units: PooledUnits, group: Sequence[int] | NDArray[np.integer], n_groups: int) -> Shares:
-    """What each group of runs brought; `group` (runs,) gives the group of each run."""
-    of = np.asarray(group, dtype=np.int64)
-    sole = sole_group(units, of)
-    pairs = np.sort(units.entry.astype(np.int64) * n_groups + of[units.run])
+def contributions_of(
+    units: PooledUnits, group: Sequence[int] | NDArray[np.integer], n_groups: int
+) -> GroupContributions:
+    """What each group of runs contributed.
+
+    Parameters
+    ----------
+    group : (runs,) group of each run, from 0 to `n_groups` - 1.
+    """
+    group_of = np.asarray(group, dtype=np.int64)
+    sole = sole_group(units, group_of)
+    pairs = np.sort(units.entry.astype(np.int64) * n_groups + group_of[units.run])
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     kept = np.flatnonzero(sole >= 0)
-    return Shares(
-        brought=_by_topic(units, pairs // n_groups, pairs % n_groups, n_groups),
-        alone=_by_topic(units, kept, sole[kept], n_groups),
+    return GroupContributions(
+        contributed=_by_topic(units, pairs // n_groups, pairs % n_groups, n_groups),
+        exclusive=_by_topic(units, kept, sole[kept], n_groups),
         sizes=units.sizes,
     )
 

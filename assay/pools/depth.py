@@ -1,7 +1,7 @@
-"""The union of the tops of runs: which units are pooled, and which run brought each of them at which rank.
+"""The union of the top ranks of runs: which units are pooled, and which run contributed each of them at which rank.
 
-Entries are sorted by topic and docno, both by bytes; contributions by entry, then run. Ranks are those of
-trec_eval's order, from 1, whatever the rank column of the file says.
+Layout: entries are sorted by topic and docno, both by bytes; contributions are sorted by entry, then run. Ranks are
+in the order of trec_eval, from 1, and do not depend on the rank column of the file.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from assay.protocols.schema import EVERY_RANK
 
 @dataclass(frozen=True, slots=True)
 class PooledUnits:
-    """A pool before it is put into an order of presentation.
+    """The entries of a pool, without an order of presentation.
 
     Attributes
     ----------
     topics : (t,) codes of all topics of the runs, sorted by bytes.
-    topic_index, docno : (n,) the entries.
-    entry, run, rank : (c,) the contributions: an entry, the run that brought it, and its rank there.
-    n_runs : number of runs, those of depth 0 included.
+    topic_index, docno : (n,) the entries: number of the topic, and docno.
+    entry, run, rank : (c,) the contributions: an entry, the run that contributed it, and its rank in that run.
+    n_runs : number of runs, including those of depth 0.
     """
 
     topics: NDArray[np.str_]
@@ -40,32 +40,32 @@ class PooledUnits:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """(t,) entries of each topic."""
+        """(t,) number of entries of each topic."""
         return np.bincount(self.topic_index, minlength=len(self.topics))
 
     @property
     def best_rank(self) -> NDArray[np.int64]:
-        """(n,) the highest rank, that is the lowest number, at which any run has each entry; 0 if none has it."""
+        """(n,) the best (smallest) rank of each entry in any run; 0 if no run has it."""
         best = np.full(len(self), np.iinfo(np.int32).max, dtype=np.int64)
         np.minimum.at(best, self.entry, self.rank)
         return np.where(best == np.iinfo(np.int32).max, 0, best)
 
     def of_entries(self, kept: NDArray[np.bool_]) -> "PooledUnits":
-        """Only some entries; `kept` (n,) tells which."""
-        given = kept[self.entry]
+        """Some of the entries, with their contributions; `kept` (n,) marks them."""
+        is_kept = kept[self.entry]
         return PooledUnits(
             topics=self.topics,
             topic_index=self.topic_index[kept],
             docno=self.docno[kept],
-            entry=(np.cumsum(kept) - 1)[self.entry[given]].astype(np.int32),
-            run=self.run[given],
-            rank=self.rank[given],
+            entry=(np.cumsum(kept) - 1)[self.entry[is_kept]].astype(np.int32),
+            run=self.run[is_kept],
+            rank=self.rank[is_kept],
             n_runs=self.n_runs,
         )
 
 
 class Top(NamedTuple):
-    """What one run brings: topic number, docno and rank of each unit, in the order of the run."""
+    """What one run contributes: topic number, docno and rank of each unit, in the order of the run."""
 
     topic_index: NDArray[np.int32]
     docno: NDArray[np.bytes_]
@@ -73,24 +73,28 @@ class Top(NamedTuple):
 
 
 def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
-    """Pool the first `depths[i]` documents of each topic of `runs[i]`, duplicates once.
+    """Pool the first `depths[i]` documents of each topic of `runs[i]`. Each document is pooled once.
+
+    Parameters
+    ----------
+    depths : (runs,) number of ranks; a run of depth 0 contributes nothing.
 
     Raises
     ------
     ValueError
-        The two differ in length, or a depth is negative.
+        The numbers of runs and depths differ, or a depth is negative.
     """
     check_depths(runs, depths)
     codes = topics_of(runs)
     reach = reach_of_rows(runs, depths, codes)
-    return union([_top(run, taken, codes) for run, taken in zip(runs, reach, strict=True)], codes)
+    return union([_top(run, of_run, codes) for run, of_run in zip(runs, reach, strict=True)], codes)
 
 
 def check_depths(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
-    """Make sure that there is a depth of at least 0 for each run, or raise ValueError."""
+    """Raise ValueError unless there is a depth of at least 0 for each run."""
     if len(runs) != len(depths) or any(depth < 0 for depth in depths):
         raise ValueError(
-            f"{len(runs)} runs, and the depths {list(depths)}; one of at least 0 is needed for each"
+            f"got {len(runs)} runs and the depths {list(depths)}; each run needs a depth of at least 0"
         )
 
 
@@ -100,7 +104,7 @@ def topics_of(runs: Sequence[RunColumns]) -> NDArray[np.str_]:
 
 
 def numbers_in(run: RunColumns, codes: NDArray[np.str_]) -> NDArray[np.int32]:
-    """(topics of the run,) number of each of its topics among `codes`, which hold them all."""
+    """(topics of the run,) number of each topic of a run in `codes`, which contains them all."""
     number = {code: i for i, code in enumerate(codes.tolist())}
     return np.array([number[code] for code in run.topics.tolist()], dtype=np.int32)
 
@@ -108,30 +112,30 @@ def numbers_in(run: RunColumns, codes: NDArray[np.str_]) -> NDArray[np.int32]:
 def reach_of_rows(
     runs: Sequence[RunColumns], depths: Sequence[int], codes: NDArray[np.str_]
 ) -> NDArray[np.int32]:
-    """(runs, t) how many rows are taken from each run in each topic, where its depth counts rows."""
+    """(runs, t) number of rows taken from each run in each topic, if its depth counts rows."""
     reach = np.zeros((len(runs), len(codes)), dtype=np.int32)
-    for taken, run, depth in zip(reach, runs, depths, strict=True):
-        taken[numbers_in(run, codes)] = np.minimum(np.diff(run.offsets), depth)
+    for of_run, run, depth in zip(reach, runs, depths, strict=True):
+        of_run[numbers_in(run, codes)] = np.minimum(np.diff(run.offsets), depth)
     return reach
 
 
 def _top(run: RunColumns, reach: NDArray[np.int32], codes: NDArray[np.str_]) -> Top:
-    """The first rows of each topic, as many as `reach` (t,) says."""
+    """The first `reach` (t,) rows of each topic."""
     numbers = numbers_in(run, codes)
-    start, taken = run.offsets[:-1], reach[numbers].astype(np.int64)
-    within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
-    rows = np.repeat(start, taken) + within
+    start, n_rows = run.offsets[:-1], reach[numbers].astype(np.int64)
+    within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+    rows = np.repeat(start, n_rows) + within
     return Top(numbers[run.topic_index[rows]], run.docno[rows], (within + 1).astype(np.int32))
 
 
 def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
-    """The units that some runs bring, each once; `tops` has one for each run."""
+    """The units that the runs contribute, each once; `tops` has one item for each run."""
     topic_index = np.concatenate([np.empty(0, dtype=np.int32), *(top.topic_index for top in tops)])
     docno = np.concatenate([np.empty(0, dtype="S1"), *(top.docno for top in tops)])
     rank = np.concatenate([np.empty(0, dtype=np.int32), *(top.rank for top in tops)])
     run = np.repeat(np.arange(len(tops), dtype=np.int32), [len(top.rank) for top in tops])
     keys: list[NDArray[Any]] = [*reversed(byte_keys(docno)), topic_index]
-    order = np.lexsort(keys)  # stable, so that the runs of one unit stay in their order
+    order = np.lexsort(keys)  # stable: the runs of a unit keep their order
     topic_index, docno = topic_index[order], docno[order]
     is_first = np.ones(len(order), dtype=np.bool_)
     is_first[1:] = (topic_index[1:] != topic_index[:-1]) | (docno[1:] != docno[:-1])
@@ -147,10 +151,10 @@ def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
 
 
 def round_robin_reach(units: PooledUnits, target: int) -> NDArray[np.int64]:
-    """(t,) the rank down to which all runs are taken, rank by rank, until a topic has `target` units.
+    """(t,) the rank to which all runs are taken, rank by rank, until a topic has `target` units.
 
-    A rank is finished once it is begun: which run of a round comes first is nowhere said, and must not matter.
-    A topic that never has so many is taken to the end of every run.
+    A rank that is begun is finished in all runs, because protocols do not define an order of runs. A topic that has
+    fewer units is taken to the end of every run.
     """
     best = units.best_rank
     order = np.lexsort((best, units.topic_index))
@@ -163,16 +167,16 @@ def round_robin_reach(units: PooledUnits, target: int) -> NDArray[np.int64]:
 
 
 def within(units: PooledUnits, reach: NDArray[np.int64]) -> PooledUnits:
-    """What is brought down to a rank of each topic; `reach` (t,)."""
-    given = units.rank <= reach[units.topic_index[units.entry]]
+    """The contributions at ranks up to `reach` (t,) of their topic, and their entries."""
+    is_within = units.rank <= reach[units.topic_index[units.entry]]
     kept = np.zeros(len(units), dtype=np.bool_)
-    kept[units.entry[given]] = True
+    kept[units.entry[is_within]] = True
     return PooledUnits(
         topics=units.topics,
         topic_index=units.topic_index[kept],
         docno=units.docno[kept],
-        entry=(np.cumsum(kept) - 1)[units.entry[given]].astype(np.int32),
-        run=units.run[given],
-        rank=units.rank[given],
+        entry=(np.cumsum(kept) - 1)[units.entry[is_within]].astype(np.int32),
+        run=units.run[is_within],
+        rank=units.rank[is_within],
         n_runs=units.n_runs,
     )

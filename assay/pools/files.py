@@ -1,11 +1,11 @@
-"""The file form of a pool: TSVs without header, and a record that says what they were made from.
+"""The files of a pool: TSV without header, and a record of what the pool was built from.
 
 pool                  topic docno position                       sorted by topic, then position
-contributions         topic docno team tag rank                  sorted by topic and docno, then as the runs were given
+contributions         topic docno team tag rank                  sorted by topic and docno, then as the runs
 members               topic docno member post thread position    sorted by topic, docno and member
-member contributions  topic docno member team tag rank           the same, then as the runs were given
+member contributions  topic docno member team tag rank           likewise, then as the runs
 
-The last two are of pools whose units have members (`assay.pools.members`). What is not known of a member is empty.
+Only pools whose units have members (`assay.pools.members`) have the last two. Unknown cells of a member are empty.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ from assay.protocols.schema import Protocol
 
 
 class PoolFileError(InputError):
-    """A file that belongs to a pool and cannot be used."""
+    """A file of a pool, or of known items, cannot be used."""
 
 
 def pool_tsv(pool: BuiltPool) -> bytes:
-    """The pool as bytes; their sha256 is what a pool is known by."""
+    """The pool as bytes; the SHA-256 of these bytes identifies a pool."""
     units = pool.units
     order = np.lexsort((pool.position, units.topic_index))
     codes = [code.encode() for code in units.topics.tolist()]
@@ -41,17 +41,17 @@ def pool_tsv(pool: BuiltPool) -> bytes:
 
 
 def contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> bytes:
-    """Which run brought each entry, at which rank."""
+    """The runs that contributed each entry, and their ranks."""
     units = pool.units
     codes = [code.encode() for code in units.topics.tolist()]
-    names = [f"{one.team}\t{one.tag}".encode() for one in inputs]
+    names = [f"{run.team}\t{run.tag}".encode() for run in inputs]
     topic, docno = units.topic_index[units.entry], units.docno[units.entry]
     rows = zip(topic.tolist(), docno.tolist(), units.run.tolist(), units.rank.tolist(), strict=True)
     return b"".join(b"%s\t%s\t%s\t%d\n" % (codes[t], d, names[run], rank) for t, d, run, rank in rows)
 
 
 def members_tsv(pool: BuiltPool) -> bytes:
-    """The members of all entries; nothing where units have none."""
+    """The members of all entries; empty if the units have no members."""
     if pool.members is None:
         return b""
     members = pool.members
@@ -67,11 +67,11 @@ def members_tsv(pool: BuiltPool) -> bytes:
 
 
 def member_contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> bytes:
-    """Which run brought each member, at which rank."""
+    """The runs that contributed each member, and their ranks; empty if the units have no members."""
     if pool.members is None:
         return b""
     members = pool.members
-    runs = [f"{one.team}\t{one.tag}".encode() for one in inputs]
+    runs = [f"{run.team}\t{run.tag}".encode() for run in inputs]
     names = [
         b"%s\t%s" % pair
         for pair in zip(_entry_names(pool, members.entry), members.docno.tolist(), strict=True)
@@ -81,36 +81,40 @@ def member_contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> by
 
 
 def _entry_names(pool: BuiltPool, entry: NDArray[np.int32]) -> list[bytes]:
-    """Topic and docno, with a tab between, of some entries."""
+    """Topic and docno of entries, separated by a tab."""
     codes = [code.encode() for code in pool.units.topics.tolist()]
     pairs = zip(pool.units.topic_index.tolist(), pool.units.docno.tolist(), strict=True)
     names = [b"%s\t%s" % (codes[topic], docno) for topic, docno in pairs]
-    return [names[one] for one in entry.tolist()]
+    return [names[number] for number in entry.tolist()]
 
 
 def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
-    """Docnos by topic from a file of tab-separated lines, such as a pool, its members, or a list of known items.
+    """Read docnos by topic from a file of tab-separated lines, such as a pool, its members, or known items.
+
+    Parameters
+    ----------
+    column : the column of the docnos, from 0; the topic is in column 0.
 
     Raises
     ------
     PoolFileError
-        A line lacks the column, or the file is not UTF-8.
+        A line does not have the column, or the file is not UTF-8.
     OSError
-        It cannot be read.
+        The file cannot be read.
     """
     try:
         lines = path.read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise PoolFileError(f"{path.name}: not UTF-8 (byte {error.start + 1})") from None
-    found: dict[str, set[str]] = {}
+    docnos: dict[str, set[str]] = {}
     for number, line in enumerate(lines, 1):
         cells = line.removesuffix("\r").split("\t")
         if len(cells) <= column or not cells[0] or not cells[column]:
             raise PoolFileError(
-                f"{path.name}: line {number}: expected a topic and, in column {column + 1}, a docno, with tabs between"
+                f"{path.name}: line {number}: expected a topic and, in column {column + 1}, a docno, separated by tabs"
             )
-        found.setdefault(cells[0], set()).add(cells[column])
-    return found
+        docnos.setdefault(cells[0], set()).add(cells[column])
+    return docnos
 
 
 def record(
@@ -123,14 +127,18 @@ def record(
     sources: Sequence[Mapping[str, Any]],
     others: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What is needed to build the same bytes again.
+    """Everything that is needed to build the same bytes again, as plain values for JSON.
 
-    `sources` says of each run what file it was, `others` what else went in: formulas, known items, an earlier pool.
+    Parameters
+    ----------
+    sha256 : digest of `pool_tsv`.
+    sources : the file of each run.
+    others : other inputs: formulas, known items, an earlier pool.
     """
-    found = statistics(pool, inputs)
+    values = statistics(pool, inputs)
     if pool.members is not None:
-        found["members"]["sha256"] = sha256_of(members_tsv(pool))
-    runs = [{**dict(source), **run} for source, run in zip(sources, found.pop("runs"), strict=True)]
+        values["members"]["sha256"] = sha256_of(members_tsv(pool))
+    runs = [{**dict(source), **run} for source, run in zip(sources, values.pop("runs"), strict=True)]
     return {
         "protocol": {"slug": protocol.slug, "sha256": protocol.digest},
         "order": protocol.pool.order,
@@ -138,5 +146,5 @@ def record(
         "sha256": sha256,
         **(others or {}),
         "runs": runs,
-        **found,
+        **values,
     }

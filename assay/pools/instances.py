@@ -1,4 +1,4 @@
-"""The submitted instances of the formulas that are pooled, and which of them are shown to be judged."""
+"""The submitted instances of the pooled formulas, and which of them are shown to the assessor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 
 from assay.pools import random_draws, sampling
 from assay.pools.depth import PooledUnits, numbers_in
-from assay.pools.distinct import CodedRuns, topics_and_ranks
+from assay.pools.distinct_formulas import CodedRuns, topics_and_ranks
 from assay.pools.members import Members
 from assay.protocols.schema import InstanceRules
 
 
-class Found(NamedTuple):
-    """Rows of a run that hold pooled formulas: entry, row in the formulas, rank, and whether it was pooled.
+class RunInstances(NamedTuple):
+    """Rows of a run with instances of pooled formulas, in the order of the run.
 
-    They stand in the order of the run; those of topic t are the ones from borders[t] up to borders[t + 1].
+    entry, row, rank : (n,) entry of the pool, row in the formulas, and rank.
+    is_pooled : (n,) whether the row is within the depth of the run.
+    borders : the rows of topic t are those from borders[t] to borders[t + 1].
     """
 
     run: int
@@ -30,19 +32,25 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All submitted instances of the pooled formulas, none shown yet, and (m,) which of them are in a pooled row."""
+    """All submitted instances of the pooled formulas, not yet chosen, and (m,) whether each is in a pooled row."""
 
     members: Members
     is_pooled: NDArray[np.bool_]
 
 
 def gather(coded: CodedRuns, units: PooledUnits, reach: NDArray[np.int32], depths: Sequence[int]) -> Gathered:
-    """The instances, at any rank, that runs of a depth above 0 submitted of each pooled formula in its topic."""
+    """Collect the instances of each pooled formula in its topic, at any rank, from all runs of a depth above 0.
+
+    Parameters
+    ----------
+    reach : (runs, t) rank to which each run is pooled in each topic.
+    depths : (runs,) depth of each run.
+    """
     table, column = _entry_table(coded, units)
-    found = [_found(coded, i, table, column, reach) for i, depth in enumerate(depths) if depth > 0]
+    runs = [_run_instances(coded, i, table, column, reach) for i, depth in enumerate(depths) if depth > 0]
     scratch = _Scratch.of(len(coded.formulas))
     posts = _posts(coded)
-    parts = [_gather_topic(found, topic, scratch) for topic in range(len(coded.topics))]
+    parts = [_gather_topic(runs, topic, scratch) for topic in range(len(coded.topics))]
     starts = np.cumsum([0, *(len(part.row) for part in parts)])
     row = np.concatenate([part.row for part in parts])
     members = Members(
@@ -61,7 +69,7 @@ def gather(coded: CodedRuns, units: PooledUnits, reach: NDArray[np.int32], depth
 
 
 class _Part(NamedTuple):
-    """The members of one topic, (m,) entry, row and whether pooled; and its contributions, (c,) member, run, rank."""
+    """One topic: entry, row and is_pooled (m,) of its members; member, run and rank (c,) of its contributions."""
 
     entry: NDArray[np.int32]
     row: NDArray[np.int32]
@@ -72,7 +80,7 @@ class _Part(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Room to number a topic's instances by their rows in the formulas, without sorting what runs submitted."""
+    """Arrays over all formulas, to number the instances of a topic without sorting; used again for each topic."""
 
     is_there: NDArray[np.bool_]
     entry: NDArray[np.int32]
@@ -83,15 +91,15 @@ class _Scratch(NamedTuple):
         return cls(np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32))
 
 
-def _gather_topic(found: Sequence[Found], topic: int, scratch: _Scratch) -> _Part:
-    spans = [slice(one.borders[topic], one.borders[topic + 1]) for one in found]
-    row = np.concatenate([one.row[span] for one, span in zip(found, spans, strict=True)])
-    rank = np.concatenate([one.rank[span] for one, span in zip(found, spans, strict=True)])
-    pooled = np.concatenate([one.is_pooled[span] for one, span in zip(found, spans, strict=True)])
+def _gather_topic(runs: Sequence[RunInstances], topic: int, scratch: _Scratch) -> _Part:
+    spans = [slice(rows.borders[topic], rows.borders[topic + 1]) for rows in runs]
+    row = np.concatenate([rows.row[span] for rows, span in zip(runs, spans, strict=True)])
+    rank = np.concatenate([rows.rank[span] for rows, span in zip(runs, spans, strict=True)])
+    pooled = np.concatenate([rows.is_pooled[span] for rows, span in zip(runs, spans, strict=True)])
     run = np.repeat(
-        np.array([one.run for one in found], dtype=np.int32), [span.stop - span.start for span in spans]
+        np.array([rows.run for rows in runs], dtype=np.int32), [span.stop - span.start for span in spans]
     )
-    scratch.entry[row] = np.concatenate([one.entry[span] for one, span in zip(found, spans, strict=True)])
+    scratch.entry[row] = np.concatenate([rows.entry[span] for rows, span in zip(runs, spans, strict=True)])
     scratch.is_there[row] = True
     rows = np.flatnonzero(scratch.is_there).astype(np.int32)
     scratch.is_there[rows] = False
@@ -100,13 +108,13 @@ def _gather_topic(found: Sequence[Found], topic: int, scratch: _Scratch) -> _Par
     member: NDArray[np.int32] = scratch.number[row]
     is_pooled = np.zeros(len(rows), dtype=np.bool_)
     is_pooled[member[pooled]] = True
-    # 16-bit numbers are sorted in linear time; the runs of one instance stay in their order
+    # 16-bit numbers are sorted in linear time; the runs of an instance keep their order
     order = np.argsort(member.astype(np.uint16) if len(rows) <= 1 << 16 else member, kind="stable")
     return _Part(scratch.entry[rows], rows, is_pooled, member[order], run[order], rank[order])
 
 
 def _entry_table(coded: CodedRuns, units: PooledUnits) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(topics, columns) the entry of a formula in a topic or -1, and (codes + 1,) the column of each code."""
+    """(topics, columns) entry of a formula in a topic, or -1; and (codes + 1,) the column of each code."""
     code = np.searchsorted(coded.visual, units.docno)
     pooled = np.unique(code)
     column = np.full(len(coded.visual) + 1, len(pooled), dtype=np.int32)
@@ -116,40 +124,42 @@ def _entry_table(coded: CodedRuns, units: PooledUnits) -> tuple[NDArray[np.int32
     return table, column
 
 
-def _found(
+def _run_instances(
     coded: CodedRuns, i: int, table: NDArray[np.int32], column: NDArray[np.int32], reach: NDArray[np.int32]
-) -> Found:
-    run, one = coded.runs[i], coded.coded[i]
-    entry = table[numbers_in(run, coded.topics)[run.topic_index], column[one.code]]
+) -> RunInstances:
+    run, coded_rows = coded.runs[i], coded.coded[i]
+    entry = table[numbers_in(run, coded.topics)[run.topic_index], column[coded_rows.code]]
     rows = np.flatnonzero(entry >= 0)
     topic_index, rank = topics_and_ranks(coded, run, rows)
     borders = np.searchsorted(topic_index, np.arange(len(coded.topics) + 1)).tolist()
-    return Found(i, entry[rows], one.row[rows], rank, rank <= reach[i, topic_index], borders)
+    return RunInstances(i, entry[rows], coded_rows.row[rows], rank, rank <= reach[i, topic_index], borders)
 
 
 def _posts(coded: CodedRuns) -> NDArray[np.bytes_]:
-    """(formulas,) the post of each formula; where the formulas do not say it, the one that a run names."""
-    said = coded.formulas.post
-    named = [
-        (run.post, one) for run, one in zip(coded.runs, coded.coded, strict=True) if run.post is not None
+    """(formulas,) the post of each formula: that of the formulas or, if they do not have it, that of a run."""
+    known = coded.formulas.post
+    in_runs = [
+        (run.post, rows.row)
+        for run, rows in zip(coded.runs, coded.coded, strict=True)
+        if run.post is not None
     ]
-    if not named or (said != b"").all():
-        return said
-    width = max(said.dtype.itemsize, *(post.dtype.itemsize for post, _ in named))
-    found = np.zeros(len(said), dtype=f"S{width}")
-    for post, one in reversed(named):  # of runs that disagree, the first one counts
-        is_known = one.row >= 0
-        found[one.row[is_known]] = post[is_known]
-    return np.where(said == b"", found, said)
+    if not in_runs or (known != b"").all():
+        return known
+    width = max(known.dtype.itemsize, *(post.dtype.itemsize for post, _ in in_runs))
+    submitted = np.zeros(len(known), dtype=f"S{width}")
+    for post, row in reversed(in_runs):  # if runs disagree, the first run counts
+        is_known = row >= 0
+        submitted[row[is_known]] = post[is_known]
+    return np.where(known == b"", submitted, known)
 
 
 def show(gathered: Gathered, units: PooledUnits, *, rules: InstanceRules, seed: int) -> Members:
-    """The members with positions: as many of each entry as the rules allow, chosen and ordered by the seed."""
+    """The members with positions: as many of each entry as the rules allow, chosen and ordered with the seed."""
     members = gathered.members
     codes = [code.encode() for code in units.topics.tolist()]
     keys = (
         (codes[t], docno) for t, docno in zip(units.topic_index.tolist(), units.docno.tolist(), strict=True)
     )
-    candidates = sampling.Candidates.of(members, gathered.is_pooled, random_draws.starts(seed, keys))
+    candidates = sampling.Candidates.of(members, gathered.is_pooled, random_draws.stream_starts(seed, keys))
     is_shown = sampling.choose(candidates, rules)
     return replace(members, position=sampling.positions(candidates, is_shown))

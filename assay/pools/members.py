@@ -1,7 +1,7 @@
-"""What belongs to the units of a pool: instances of a formula, or near-duplicates of the citation that is judged.
+"""Members of the units of a pool: instances of a formula, or near-duplicates of the citation that is judged.
 
-A unit with members is an *entry* (topic, docno), and members of it have docnos of their own. The assessor is shown the
-members at positions from 1; those at 0 belong to the unit, and are not shown.
+A unit is an *entry* (topic, docno); its members have docnos of their own. Members at positions from 1 are shown to the
+assessor; those at position 0 belong to the unit, but are not shown.
 """
 
 from dataclasses import dataclass, replace
@@ -16,11 +16,11 @@ class Members:
 
     Attributes
     ----------
-    entry : (m,) index of the entry that it belongs to.
-    docno, post, thread : (m,) bytes; post and thread are empty where they are not known.
-    position : (m,) its place among those shown, from 1; 0: not shown.
-    member, run, rank : (c,) contributions: a member, the run that brought it (at any rank), and its rank there; sorted
-        by member, then run.
+    entry : (m,) entry that the member belongs to.
+    docno, post, thread : (m,) bytes; post and thread are empty if unknown.
+    position : (m,) place among the members that are shown, from 1; 0 if it is not shown.
+    member, run, rank : (c,) contributions: a member, a run that has it (at any rank), and its rank there; sorted by
+        member, then run.
     """
 
     entry: NDArray[np.int32]
@@ -36,20 +36,18 @@ class Members:
         return len(self.entry)
 
     def of_entries(self, kept: NDArray[np.bool_]) -> "Members":
-        """The members of some entries, which are renumbered; `kept` (entries,) tells which."""
-        return self._only(kept[self.entry], kept)
-
-    def _only(self, stays: NDArray[np.bool_], kept: NDArray[np.bool_]) -> "Members":
-        given = stays[self.member]
-        entries, members = np.cumsum(kept) - 1, np.cumsum(stays) - 1
+        """The members of some entries, with entries and members renumbered; `kept` (entries,) marks the entries."""
+        is_kept = kept[self.entry]
+        is_contribution_kept = is_kept[self.member]
+        new_entry, new_member = np.cumsum(kept) - 1, np.cumsum(is_kept) - 1
         return replace(
             self,
-            entry=entries[self.entry[stays]].astype(np.int32),
-            docno=self.docno[stays],
-            post=self.post[stays],
-            thread=self.thread[stays],
-            position=self.position[stays],
-            member=members[self.member[given]].astype(np.int32),
-            run=self.run[given],
-            rank=self.rank[given],
+            entry=new_entry[self.entry[is_kept]].astype(np.int32),
+            docno=self.docno[is_kept],
+            post=self.post[is_kept],
+            thread=self.thread[is_kept],
+            position=self.position[is_kept],
+            member=new_member[self.member[is_contribution_kept]].astype(np.int32),
+            run=self.run[is_contribution_kept],
+            rank=self.rank[is_contribution_kept],
         )

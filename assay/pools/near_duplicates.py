@@ -1,4 +1,4 @@
-"""Pools of passages: near-duplicates are joined to the one passage that is judged for them."""
+"""Pools of passages: near-duplicates become members of the one passage that is judged for them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,15 +15,20 @@ from assay.pools.members import Members
 def join_duplicates(
     units: PooledUnits, runs: Sequence[RunColumns], *, overlap: float, first: NDArray[np.bool_]
 ) -> tuple[PooledUnits, Members]:
-    """Units of which one stands for each class, and all units as its members; the judged one at position 1.
+    """Group near-duplicates, and keep one unit of each group: the leader, which is judged.
 
-    A class's leader is its highest-ranked unit: by the best rank in any run, then by how many runs have it, then by
-    docno; but units of an earlier pool go first. A run brings a class at the rank of its first member there.
+    The leader is the unit with the best rank in any run, then the one that most runs have, then the one with the first
+    docno; but units of an earlier pool come first. The rank of a group in a run is that of its first member there.
 
     Parameters
     ----------
-    runs : have the passages of their citations.
+    runs : runs with the passages of their citations.
+    overlap : smallest overlap of two near-duplicates (see `assay.passages`).
     first : (n,) whether a unit is in an earlier pool.
+
+    Returns
+    -------
+    The leaders as units, and all units as their members; a leader has position 1, the others 0.
     """
     texts = _passages(units, runs)
     n_runs = np.bincount(units.entry, minlength=len(units))
@@ -31,11 +36,11 @@ def join_duplicates(
     leader = np.arange(len(units))
     for rows in np.split(order, np.cumsum(units.sizes)[:-1]):
         leader[rows] = rows[leaders([texts[row] for row in rows.tolist()], overlap)]
-    return _classes(units, leader), _members(units, leader)
+    return _leaders(units, leader), _members(units, leader)
 
 
 def _passages(units: PooledUnits, runs: Sequence[RunColumns]) -> list[str]:
-    """The text of each unit, as the first run that has it gives it."""
+    """The text of each unit in the first run that has it."""
     texts = [""] * len(units)
     starts = np.searchsorted(units.entry, np.arange(len(units)))
     topics = units.topics.tolist()
@@ -47,8 +52,8 @@ def _passages(units: PooledUnits, runs: Sequence[RunColumns]) -> list[str]:
     return texts
 
 
-def _classes(units: PooledUnits, leader: NDArray[np.intp]) -> PooledUnits:
-    """One entry for each leader, with the best rank of its class in each run."""
+def _leaders(units: PooledUnits, leader: NDArray[np.intp]) -> PooledUnits:
+    """One entry for each leader, with the best rank of its group in each run."""
     key = leader[units.entry] * units.n_runs + units.run
     order = np.lexsort((units.rank, key))
     is_best = np.ones(len(order), dtype=np.bool_)

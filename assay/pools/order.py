@@ -1,12 +1,12 @@
-"""The order in which a pool is presented.
+"""The order in which the entries of a pool are presented.
 
-random         by lot.
-by-run-votes   what the most runs brought first; ties by lot.
-move-to-front  what any run ranked highest first; ties by lot. That is about what the rule does as long as nothing
-               relevant is found; `assay.pools.move_to_front` tells the next unit with the judgments so far.
+random         at random.
+by-run-votes   entries of the most runs first; ties at random.
+move-to-front  entries with the best rank in any run first; ties at random. This is about what the rule does until a
+               relevant unit is found; `assay.pools.move_to_front` finds the next unit from the judgments so far.
 
-The order of a topic follows from the seed, the topic's code and its entries alone, not from the other topics; and lots
-are from the raw stream of PCG64, which NumPy promises never to change, not from a shuffle that it may.
+The order within a topic depends only on the seed, the topic's code and its entries, not on other topics. Random draws
+come from the raw stream of PCG64, which NumPy promises not to change.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ MAX_SEED = 2**63 - 1
 
 
 def random_order(units: PooledUnits, seed: int) -> NDArray[np.int32]:
-    """(n,) position of each entry within its topic, from 1, shuffled by the seed.
+    """(n,) position of each entry within its topic, from 1: at random with the seed.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def random_order(units: PooledUnits, seed: int) -> NDArray[np.int32]:
 
 
 def by_run_votes(units: PooledUnits, seed: int) -> NDArray[np.int32]:
-    """(n,) position of each entry within its topic: the entries of the most runs first, ties by lot.
+    """(n,) position of each entry within its topic, from 1: entries of the most runs first, ties at random.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def by_run_votes(units: PooledUnits, seed: int) -> NDArray[np.int32]:
 
 
 def by_best_rank(units: PooledUnits, seed: int) -> NDArray[np.int32]:
-    """(n,) position of each entry within its topic: rank by rank through all runs, ties by lot.
+    """(n,) position of each entry within its topic, from 1: entries with the best rank first, ties at random.
 
     Raises
     ------
@@ -59,13 +59,13 @@ def _ordered(units: PooledUnits, seed: int, key: NDArray[np.int64]) -> NDArray[n
     position = np.empty(len(units), dtype=np.int32)
     ends = np.cumsum(units.sizes)
     for code, start, end in zip(units.topics.tolist(), ends - units.sizes, ends, strict=True):
-        order = np.lexsort((topic_lots(seed, code, int(end - start)), key[start:end]))
+        order = np.lexsort((topic_draws(seed, code, int(end - start)), key[start:end]))
         position[start:end][order] = np.arange(1, end - start + 1)
     return position
 
 
-def topic_lots(seed: int, code: str, n: int) -> NDArray[np.uint64]:
-    """(n,) the lots of a topic."""
+def topic_draws(seed: int, code: str, n: int) -> NDArray[np.uint64]:
+    """(n,) random numbers of a topic, which depend on the seed and on the code of the topic only."""
     stable = int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
     return np.random.PCG64(np.random.SeedSequence([seed, stable])).random_raw(n)
 

@@ -1,12 +1,12 @@
-"""How runs become a pool: the strategies that a protocol may name, and the one function that follows it.
+"""Building a pool: `build_pool` applies the strategy that a protocol names.
 
-top-k              the first k ranks of each run.
-distinct-units     each run down to the first instance of its k-th visually distinct formula.
-round-robin-until  one rank at a time from every run, until a topic has as many units as the protocol asks.
-top-k-by-score     the first k ranks of each run; of near-duplicates one is judged, and the rest are its members.
-known-item         nothing is judged: the pool is the item of each topic that is known to be relevant.
+top-k              The first k ranks of each run.
+distinct-units     Each run up to the first instance of its k-th visually distinct formula.
+round-robin-until  One rank of every run after the other, until a topic has the number of units in the protocol.
+top-k-by-score     The first k ranks of each run. One of several near-duplicates is judged; the others are its members.
+known-item         Nothing is judged: the pool is the known relevant item of each topic.
 
-A new strategy is a function of the same signature, entered in `STRATEGIES` under its name in `assay.protocols.schema`.
+A new strategy is a function with the same signature in `STRATEGIES`, under its name in `assay.protocols.schema`.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
 from assay.pools.depth import (
@@ -26,7 +27,13 @@ from assay.pools.depth import (
     topics_of,
     within,
 )
-from assay.pools.distinct import CodedRuns, code_runs, passed_over, pool_distinct, reach_of_distinct
+from assay.pools.distinct_formulas import (
+    CodedRuns,
+    code_runs,
+    count_skipped,
+    pool_distinct,
+    reach_of_distinct,
+)
 from assay.pools.instances import gather, show
 from assay.pools.known_items import pool_known_items
 from assay.pools.members import Members
@@ -38,13 +45,13 @@ from assay.protocols.schema import PoolRules, Protocol
 ByTopic = Mapping[str, Collection[str]]  # docnos by topic
 
 
-class PoolError(ValueError):
-    """Runs that cannot be pooled as the protocol says."""
+class PoolError(InputError):
+    """The runs cannot be pooled as the protocol specifies."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolInput:
-    """A run that goes into a pool. `pooled_as` is for baselines; empty: as the protocol says."""
+    """A run to pool. `pooled_as` is the kind that decides the depth of a baseline; if empty, the protocol decides."""
 
     columns: RunColumns
     team: str
@@ -55,18 +62,18 @@ class PoolInput:
 
 @dataclass(frozen=True, slots=True)
 class BuiltPool:
-    """A pool, in an order of presentation.
+    """A pool in the order of presentation.
 
     Attributes
     ----------
-    units : the entries (topic, docno), and which run brought each; for distinct formulas a docno is a visual id, and a
-        rank that of its first instance.
+    units : the entries (topic, docno) and their contributions; for distinct formulas, a docno is a visual id, and a
+        rank is that of the first instance.
     position : (n,) place of each entry within its topic, from 1.
-    depths : the depth of each run.
-    members : what belongs to each entry, where units have members; else None.
-    reach : (runs, topics) the rank down to which each run was taken in each topic of `units.topics`.
-    passed_over : (runs,) instances without a visual id down to there, which belong to no formula.
-    n_already : units that the same runs bring too, but that an earlier pool has.
+    depths : (runs,) depth of each run.
+    members : members of the entries; None if units have no members.
+    reach : (runs, topics) rank to which each run was taken in each topic of `units.topics`.
+    skipped : (runs,) number of instances up to that rank that have no visual id; empty if units are not formulas.
+    n_already : number of units of these runs that are in an earlier pool.
     """
 
     units: PooledUnits
@@ -74,13 +81,13 @@ class BuiltPool:
     depths: tuple[int, ...]
     members: Members | None = None
     reach: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int32))
-    passed_over: tuple[int, ...] = ()
+    skipped: tuple[int, ...] = ()
     n_already: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What strategies may ask for besides runs and depths; the fields are parameters of `build_pool`."""
+    """Other input of the strategies; the fields are parameters of `build_pool`."""
 
     protocol: Protocol
     seed: int
@@ -92,19 +99,19 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a strategy gives back; the fields are those of `BuiltPool`."""
+    """The result of a strategy; the fields are those of `BuiltPool`."""
 
     units: PooledUnits
     reach: NDArray[np.int32]
     members: Members | None = None
-    passed_over: tuple[int, ...] = ()
+    skipped: tuple[int, ...] = ()
 
 
 Strategy = Callable[[Sequence[RunColumns], Sequence[int], Material], Selected]
 
 
 def has_members(protocol: Protocol) -> bool:
-    """Whether the units of a protocol are visually distinct formulas, of which instances are submitted."""
+    """Whether the units of a protocol are visually distinct formulas, and runs submit instances of them."""
     return protocol.unit == "visually-distinct-formula"
 
 
@@ -147,11 +154,11 @@ def _top_k_by_score(runs: Sequence[RunColumns], depths: Sequence[int], material:
 
 
 def check_passages(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
-    """Make sure that the runs that are pooled have passages, by which near-duplicates are told, or raise PoolError."""
+    """Raise PoolError if a run of a depth above 0 has no passages, which identify near-duplicates."""
     lacking = [i for i, run in enumerate(runs) if depths[i] and run.passage is None and len(run)]
     if lacking:
         raise PoolError(
-            f"near-duplicates are told by the passages that runs cite; {len(lacking)} of {len(runs)} runs have none"
+            f"near-duplicates are detected in the passages that runs cite; {len(lacking)} of {len(runs)} runs have none"
         )
 
 
@@ -160,17 +167,17 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
     lacking = [code for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True) if n == 0]
     if lacking:
         raise PoolError(
-            f"the known item of {len(lacking)} topics is not known, such as {', '.join(lacking[:5])}; "
-            "each topic needs the one that its query was made from"
+            f"there is no known item for {len(lacking)} topics, such as {', '.join(lacking[:5])}; "
+            "each topic needs the item that it was made from"
         )
     return Selected(units, reach_of_rows(runs, depths, units.topics))
 
 
 def coded_runs(runs: Sequence[RunColumns], formulas: Formulas | None, protocol: Protocol) -> CodedRuns:
-    """Runs beside the formulas, without which no distinct formula is known; PoolError if there are none."""
+    """The runs with the formulas looked up; PoolError if there are no formulas."""
     if formulas is None or not len(formulas):
         raise PoolError(
-            f"{protocol.slug} pools visually distinct formulas: the formulas with their visual ids are needed"
+            f"{protocol.slug} pools visually distinct formulas; add the formulas with their visual ids"
         )
     return code_runs(runs, formulas)
 
@@ -178,16 +185,18 @@ def coded_runs(runs: Sequence[RunColumns], formulas: Formulas | None, protocol: 
 def _formulas(
     coded: CodedRuns, reach: NDArray[np.int32], depths: Sequence[int], material: Material
 ) -> Selected:
-    """Distinct formulas down to a rank of each run and topic, and the instances of them."""
+    """Distinct formulas up to a rank of each run and topic, and their instances."""
     units = pool_distinct(coded, reach)
     if not len(units):
-        raise PoolError("no formula of the runs has a visual id: there is nothing to pool")
+        raise PoolError("there is nothing to pool: no formula of the runs has a visual id")
     gathered, rules = gather(coded, units, reach, depths), material.protocol.instances
     members = gathered.members
     if rules.strategy == "thread-random" and ((members.thread == b"") | (members.post == b"")).any():
-        raise PoolError("thread-random needs the post and the thread of each formula; some are not known")
+        raise PoolError(
+            "thread-random needs the post and the thread of each formula; some formulas have none"
+        )
     shown = show(gathered, units, rules=rules, seed=material.seed)
-    return Selected(units, reach, shown, tuple(passed_over(coded, reach)))
+    return Selected(units, reach, shown, tuple(count_skipped(coded, reach)))
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -202,54 +211,52 @@ STRATEGIES: dict[str, Strategy] = {
 def depths_of(
     inputs: Sequence[PoolInput], rules: PoolRules, depth: Mapping[str, int] | None = None
 ) -> list[int]:
-    """The depth of each run: the protocol's by its kind, or that of `depth` for the kinds named there."""
+    """(runs,) the depth of each run: that of `depth` for its kind, or else the protocol's."""
     rules = with_depth(rules, depth or {})
-    return [rules.depth_of(one.kind, one.tag, one.pooled_as) for one in inputs]
+    return [rules.depth_of(run.kind, run.tag, run.pooled_as) for run in inputs]
 
 
 def with_depth(rules: PoolRules, depth: Mapping[str, int]) -> PoolRules:
-    """The rules with other depths for some kinds of run.
+    """The rules with other depths for some kinds of runs.
 
     Raises
     ------
     PoolError
-        A kind that the protocol does not pool, or a depth below 0.
+        The protocol does not pool one of the kinds, or a depth is below 0.
     """
     for kind, k in depth.items():
         if kind not in rules.depth:
-            known = (
-                f"use {', '.join(rules.depth)}" if rules.depth else "this protocol pools to no fixed depth"
-            )
-            raise PoolError(f"there is no depth for the kind {kind}; {known}")
+            accepted = f"use {', '.join(rules.depth)}" if rules.depth else "this protocol has no depths"
+            raise PoolError(f"there is no depth for the kind {kind}; {accepted}")
         if k < 0:
-            raise PoolError(f"the depth {k} for {kind} is below 0")
+            raise PoolError(f"the depth of {kind} is {k}; use a number from 0")
     return replace(rules, depth={**rules.depth, **depth})
 
 
 def check_strategies(protocol: Protocol) -> None:
-    """Make sure that everything that the protocol names for its pool is there, and fits together.
+    """Check the strategies and the order that a protocol names.
 
     Raises
     ------
     PoolError
-        It names a strategy or an order that this version does not have, or two that do not fit.
+        This version does not have one of them, or two of them cannot be combined.
     """
     pool, instances = protocol.pool, protocol.instances
-    for key, name, known in (
+    for key, name, available in (
         ("pool.strategy", pool.strategy, STRATEGIES),
         ("pool.order", pool.order, ORDERS),
         ("instances.strategy", instances.strategy, {None, *CHOOSERS}),
     ):
-        if name not in known:
-            there_is = ", ".join(sorted(filter(None, known)))
-            raise PoolError(f"{protocol.slug}: {key}: {name} is not available; there is {there_is}")
+        if name not in available:
+            accepted = ", ".join(sorted(filter(None, available)))
+            raise PoolError(f"{protocol.slug}: {key}: {name} is not available; use {accepted}")
     if pool.near_duplicate_overlap is not None and pool.strategy != "top-k-by-score":
         raise PoolError(
-            f"{protocol.slug}: pool.near_duplicate_overlap: {pool.strategy} joins no near-duplicates"
+            f"{protocol.slug}: pool.near_duplicate_overlap: {pool.strategy} does not detect near-duplicates"
         )
     if pool.strategy == "distinct-units" and not has_members(protocol):
         raise PoolError(
-            f"{protocol.slug}: pool.strategy: distinct-units pools visually distinct formulas alone"
+            f"{protocol.slug}: pool.strategy: distinct-units pools visually distinct formulas only"
         )
 
 
@@ -264,21 +271,23 @@ def build_pool(
     already: ByTopic | None = None,
     tied: ByTopic | None = None,
 ) -> BuiltPool:
-    """Pool runs as the protocol says. The same inputs in the same order give the same pool.
+    """Pool runs as the protocol specifies. The same inputs in the same order give the same pool.
 
     Parameters
     ----------
+    inputs : the runs, each with its team, tag and kind.
+    seed : seed of all random draws.
     depth : depths that replace the protocol's, by kind of run.
     formulas : for visually distinct formulas: every instance that the runs submit, with its visual id.
     known : for known-item tasks: the relevant docnos by topic.
-    already : docnos by topic of the units of an earlier pool, which this one tops up: it holds only what is new.
-    tied : docnos by topic of the near-duplicates that the earlier pool ties to its units. A unit of that pool of which
-        there are new ones is kept, so that they inherit its judgment.
+    already : docnos by topic of the units of an earlier pool that this pool tops up; it has only units that are new.
+    tied : docnos by topic of the near-duplicates of units of the earlier pool. A unit of that pool that has new
+        near-duplicates is kept, so that they inherit its judgment.
 
     Raises
     ------
     PoolError
-        The protocol cannot be followed, or no run is pooled to any depth.
+        The runs cannot be pooled as the protocol specifies, or no run has a depth above 0.
     ValueError
         The seed is negative or too large.
     """
@@ -287,7 +296,7 @@ def build_pool(
     if not any(depths):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     material = Material(protocol, seed, formulas, known or {}, already or {}, tied or {})
-    selected = STRATEGIES[protocol.pool.strategy]([one.columns for one in inputs], depths, material)
+    selected = STRATEGIES[protocol.pool.strategy]([run.columns for run in inputs], depths, material)
     selected, n_already = _only_new(selected, material)
     position = ORDERS[protocol.pool.order](selected.units, seed)
     return BuiltPool(
@@ -296,26 +305,26 @@ def build_pool(
         depths=tuple(depths),
         members=selected.members,
         reach=selected.reach,
-        passed_over=selected.passed_over,
+        skipped=selected.skipped,
         n_already=n_already,
     )
 
 
 def are_among(
-    units: PooledUnits, topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], given: ByTopic
+    units: PooledUnits, topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], by_topic: ByTopic
 ) -> NDArray[np.bool_]:
-    """(n,) whether docnos, sorted by their topics, are among given ones."""
-    found = np.zeros(len(docno), dtype=np.bool_)
+    """(n,) whether each document, sorted by topic, is in `by_topic`."""
+    is_among = np.zeros(len(docno), dtype=np.bool_)
     borders = np.searchsorted(topic_index, np.arange(len(units.topics) + 1))
     for code, start, end in zip(units.topics.tolist(), borders[:-1], borders[1:], strict=True):
-        had = np.array([one.encode() for one in given.get(code, ())], dtype=np.bytes_)
-        if len(had):
-            found[start:end] = np.isin(docno[start:end], had)
-    return found
+        of_topic = np.array([name.encode() for name in by_topic.get(code, ())], dtype=np.bytes_)
+        if len(of_topic):
+            is_among[start:end] = np.isin(docno[start:end], of_topic)
+    return is_among
 
 
 def _only_new(selected: Selected, material: Material) -> tuple[Selected, int]:
-    """What an earlier pool does not have, and how many units it has; old ones with new near-duplicates stay."""
+    """The units that an earlier pool does not have, or whose near-duplicates are new; and the number of old units."""
     units, members = selected.units, selected.members
     is_old = are_among(units, units.topic_index, units.docno, material.already)
     if not is_old.any():
@@ -325,7 +334,8 @@ def _only_new(selected: Selected, material: Material) -> tuple[Selected, int]:
         return replace(selected, units=units.of_entries(kept)), int(is_old.sum())
     if material.protocol.pool.near_duplicate_overlap is not None:
         topic_index = units.topic_index[members.entry]
-        had = [are_among(units, topic_index, members.docno, one) for one in (material.already, material.tied)]
-        kept[members.entry[~(had[0] | had[1])]] = True
+        is_old_member = are_among(units, topic_index, members.docno, material.already)
+        is_old_member |= are_among(units, topic_index, members.docno, material.tied)
+        kept[members.entry[~is_old_member]] = True
     only_new = replace(selected, units=units.of_entries(kept), members=members.of_entries(kept))
     return only_new, int(is_old.sum())

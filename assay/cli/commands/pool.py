@@ -184,8 +184,8 @@ def _summary(pool: BuiltPool, description: Mapping[str, Any], sha256: str) -> st
     if pool.members is not None:
         members = description["members"]
         lines.append(f"{members['n']:,} members, {members['shown']:,} of them to be shown")
-    if sum(pool.passed_over):
-        lines.append(f"skipped {sum(pool.passed_over):,} pooled instances without a visual id")
+    if sum(pool.skipped):
+        lines.append(f"skipped {sum(pool.skipped):,} pooled instances without a visual id")
     if pool.n_already:
         lines.append(f"left out {pool.n_already:,} units of the earlier pool")
     lines += [

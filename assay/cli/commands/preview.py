@@ -16,7 +16,7 @@ from assay.cli.pooling import (
 )
 from assay.formats.manifest import read_manifest
 from assay.pools.files import read_docnos
-from assay.pools.preview import FARTHEST, Preview, preview_pool, usual_seconds
+from assay.pools.preview import MAX_DEPTH, Preview, preview_pool, usual_seconds
 from assay.pools.strategies import check_strategies
 from assay.protocols.schema import Protocol
 
@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _depth(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= FARTHEST:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {FARTHEST}")
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= MAX_DEPTH:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MAX_DEPTH}")
     return int(text)
 
 

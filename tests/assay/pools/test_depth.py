@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
-from assay.pools.contribution import shares
+from assay.pools.contribution import contributions_of
 from assay.pools.depth import PooledUnits, top_k
 from assay.pools.files import contributions_tsv, pool_tsv, record
 from assay.pools.order import MAX_SEED, random_order
@@ -41,13 +41,13 @@ def entries(units: PooledUnits) -> list[tuple[str, str]]:
 def plain_pool(
     runs: list[dict[str, list[str]]], depths: list[int]
 ) -> dict[tuple[str, str], list[tuple[int, int]]]:
-    """The obvious reference: who brought what at which rank."""
+    """A plain implementation: the runs and ranks of each unit."""
     pool: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for i, (run, depth) in enumerate(zip(runs, depths, strict=True)):
         for topic, docs in run.items():
             for rank, docno in enumerate(docs[:depth], 1):
                 pool.setdefault((topic, docno), []).append((i, rank))
-    return dict(sorted(pool.items(), key=lambda one: (one[0][0].encode(), one[0][1].encode())))
+    return dict(sorted(pool.items(), key=lambda item: (item[0][0].encode(), item[0][1].encode())))
 
 
 DOCNOS = st.lists(
@@ -64,8 +64,8 @@ RUNS = st.lists(
 
 @given(RUNS)
 @settings(max_examples=100, deadline=None)
-def test_pool_equals_a_plain_union_of_the_tops(drawn: list[tuple[dict[str, list[str]], int]]) -> None:
-    rankings, depths = [one[0] for one in drawn], [one[1] for one in drawn]
+def test_pool_equals_the_plain_union(drawn: list[tuple[dict[str, list[str]], int]]) -> None:
+    rankings, depths = [ranking for ranking, _ in drawn], [depth for _, depth in drawn]
 
     units = top_k([run_of(ranking) for ranking in rankings], depths)
 
@@ -82,7 +82,7 @@ def test_pool_equals_a_plain_union_of_the_tops(drawn: list[tuple[dict[str, list[
 def test_positions_are_a_permutation_within_each_topic(
     drawn: list[tuple[dict[str, list[str]], int]], seed: int
 ) -> None:
-    units = top_k([run_of(one[0]) for one in drawn], [one[1] for one in drawn])
+    units = top_k([run_of(ranking) for ranking, _ in drawn], [depth for _, depth in drawn])
 
     position = random_order(units, seed)
 
@@ -91,16 +91,16 @@ def test_positions_are_a_permutation_within_each_topic(
 
 
 def test_order_of_a_topic_does_not_depend_on_other_topics() -> None:
-    one = {"A.2": [f"d{i}" for i in range(50)]}
-    alone_ = top_k([run_of(one)], [50])
-    among = top_k([run_of(one | {"A.1": ["x"], "A.3": ["y", "z"]})], [50])
+    ranking = {"A.2": [f"d{i}" for i in range(50)]}
+    alone = top_k([run_of(ranking)], [50])
+    among = top_k([run_of(ranking | {"A.1": ["x"], "A.3": ["y", "z"]})], [50])
 
     position = random_order(among, 7)
 
-    assert random_order(alone_, 7).tolist() == position[among.topic_index == 1].tolist()
+    assert random_order(alone, 7).tolist() == position[among.topic_index == 1].tolist()
 
 
-def test_order_is_the_same_for_ever() -> None:
+def test_order_is_the_same_in_every_version() -> None:
     units = top_k([run_of({"A.1": [f"d{i}" for i in range(8)]})], [8])
 
     assert random_order(units, 2020).tolist() == FIRST_ORDER
@@ -116,7 +116,7 @@ def test_seed_out_of_range_is_refused(seed: int) -> None:
         random_order(top_k([run_of(SEVERAL)], [2]), seed)
 
 
-def test_depths_must_fit_the_runs() -> None:
+def test_each_run_needs_a_depth() -> None:
     with pytest.raises(ValueError, match="1 runs"):
         top_k([run_of(SEVERAL)], [])
 
@@ -129,41 +129,44 @@ def inputs() -> list[PoolInput]:
     ]
 
 
-def test_statistics_count_what_each_run_and_team_brought() -> None:
+def test_statistics_count_the_contributions_of_runs_and_teams() -> None:
     pool = build_pool(inputs(), protocol=PROTOCOL, seed=1)
 
-    found = statistics(pool, inputs())
+    values = statistics(pool, inputs())
 
-    assert found["n"] == 6
-    assert found["topics"] == [{"topic": "A.1", "n": 5}, {"topic": "A.2", "n": 1}]
-    assert found["overlap"] == [[4, 2, 1], [2, 3, 1], [1, 1, 2]]
-    assert [(run["n"], run["alone"]) for run in found["runs"]] == [(4, 2), (3, 1), (2, 1)]
-    one, two = found["teams"]
-    assert (one["team"], one["n"], one["alone"], one["without"]) == ("one", 5, 4, 2)
-    assert (two["team"], two["n"], two["alone"], two["without"]) == ("two", 2, 1, 5)
-    assert (one["brought_by_topic"], one["alone_by_topic"]) == ([4, 1], [3, 1])
-    assert [run["reach"] for run in found["runs"]] == [[3, 1], [2, 1], [2, 0]]
-    assert json.dumps(found)
+    assert values["n"] == 6
+    assert values["topics"] == [{"topic": "A.1", "n": 5}, {"topic": "A.2", "n": 1}]
+    assert values["overlap"] == [[4, 2, 1], [2, 3, 1], [1, 1, 2]]
+    assert [(run["n"], run["alone"]) for run in values["runs"]] == [(4, 2), (3, 1), (2, 1)]
+    first, second = values["teams"]
+    assert (first["team"], first["n"], first["alone"], first["without"]) == ("one", 5, 4, 2)
+    assert (second["team"], second["n"], second["alone"], second["without"]) == ("two", 2, 1, 5)
+    assert (first["brought_by_topic"], first["alone_by_topic"]) == ([4, 1], [3, 1])
+    assert [run["reach"] for run in values["runs"]] == [[3, 1], [2, 1], [2, 0]]
+    assert json.dumps(values)
 
 
 @given(RUNS)
 @settings(max_examples=60, deadline=None)
-def test_overlap_and_unique_units_equal_those_of_plain_sets(
+def test_overlap_and_exclusive_units_equal_those_of_plain_sets(
     drawn: list[tuple[dict[str, list[str]], int]],
 ) -> None:
-    units = top_k([run_of(one[0]) for one in drawn], [one[1] for one in drawn])
+    units = top_k([run_of(ranking) for ranking, _ in drawn], [depth for _, depth in drawn])
     sets = [set(units.entry[units.run == i].tolist()) for i in range(units.n_runs)]
     group = np.array([i % 2 for i in range(units.n_runs)], dtype=np.int32)
     halves = [set().union(*sets[side::2]) for side in (0, 1)]
 
-    assert overlap(units).tolist() == [[len(one & two) for two in sets] for one in sets]
-    found = shares(units, group, 2)
-    assert found.brought.sum(axis=1).tolist() == [len(half) for half in halves]
-    assert found.alone.sum(axis=1).tolist() == [len(halves[0] - halves[1]), len(halves[1] - halves[0])]
-    assert found.without.tolist() == [len(halves[1]), len(halves[0])]
+    assert overlap(units).tolist() == [[len(left & right) for right in sets] for left in sets]
+    contributions = contributions_of(units, group, 2)
+    assert contributions.contributed.sum(axis=1).tolist() == [len(half) for half in halves]
+    assert contributions.exclusive.sum(axis=1).tolist() == [
+        len(halves[0] - halves[1]),
+        len(halves[1] - halves[0]),
+    ]
+    assert contributions.without.tolist() == [len(halves[1]), len(halves[0])]
 
 
-def test_overlap_is_right_when_it_is_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overlap_counted_in_parts_is_correct(monkeypatch: pytest.MonkeyPatch) -> None:
     units = top_k([run_of({"A.1": [f"d{i}" for i in range(k, k + 50)]}) for k in (0, 10, 20)], [50, 50, 50])
     split = np.array_split
 
@@ -173,7 +176,7 @@ def test_overlap_is_right_when_it_is_counted_in_parts(monkeypatch: pytest.Monkey
     assert overlap(units).tolist() == whole == [[50, 40, 30], [40, 50, 40], [30, 40, 50]]
 
 
-def test_depth_is_by_kind_and_a_baseline_is_pooled_as_the_protocol_says() -> None:
+def test_depth_depends_on_the_kind_of_run_and_of_baseline() -> None:
     assert depths_of(inputs(), PROTOCOL.pool) == [50, 20, 50]
     as_alternate = PoolInput(run_of(SEVERAL), "two", "r3", "baseline", pooled_as="alternate")
     assert depths_of([as_alternate], PROTOCOL.pool, {"alternate": 15}) == [15]
@@ -187,7 +190,7 @@ def test_same_seed_gives_the_same_bytes() -> None:
     assert len(first.splitlines()) == 6
 
 
-def test_order_of_the_runs_changes_no_byte_of_the_pool() -> None:
+def test_order_of_the_runs_does_not_change_the_pool() -> None:
     forward = pool_tsv(build_pool(inputs(), protocol=PROTOCOL, seed=5))
 
     assert pool_tsv(build_pool(inputs()[::-1], protocol=PROTOCOL, seed=5)) == forward
@@ -204,28 +207,28 @@ def test_contributions_name_team_run_and_rank() -> None:
     ]
 
 
-def test_record_says_all_that_a_rebuild_needs() -> None:
+def test_record_has_everything_that_a_rebuild_needs() -> None:
     pool = build_pool(inputs(), protocol=PROTOCOL, seed=5)
     sources = [{"file": f"{i}.tsv", "sha256": "0" * 64} for i in range(3)]
 
-    said = record(pool, inputs(), protocol=PROTOCOL, seed=5, sha256="f" * 64, sources=sources)
+    recorded = record(pool, inputs(), protocol=PROTOCOL, seed=5, sha256="f" * 64, sources=sources)
 
-    assert said["protocol"] == {"slug": "arqmath-2020-task1", "sha256": PROTOCOL.digest}
-    assert (said["seed"], said["sha256"]) == (5, "f" * 64)
-    assert said["runs"][1] | {"n": 3} == said["runs"][1]
-    assert said["runs"][1]["depth"] == 20
+    assert recorded["protocol"] == {"slug": "arqmath-2020-task1", "sha256": PROTOCOL.digest}
+    assert (recorded["seed"], recorded["sha256"]) == (5, "f" * 64)
+    assert recorded["runs"][1] | {"n": 3} == recorded["runs"][1]
+    assert recorded["runs"][1]["depth"] == 20
 
 
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"strategy": "by-hand"}, "pool.strategy: by-hand is not available; there is distinct-units"),
-        ({"order": "backwards"}, "pool.order: backwards is not available; there is by-run-votes"),
-        ({"strategy": "distinct-units"}, "distinct-units pools visually distinct formulas alone"),
-        ({"near_duplicate_overlap": 0.95}, "top-k joins no near-duplicates"),
+        ({"strategy": "by-hand"}, "pool.strategy: by-hand is not available; use distinct-units"),
+        ({"order": "backwards"}, "pool.order: backwards is not available; use by-run-votes"),
+        ({"strategy": "distinct-units"}, "distinct-units pools visually distinct formulas only"),
+        ({"near_duplicate_overlap": 0.95}, "top-k does not detect near-duplicates"),
     ],
 )
-def test_strategy_that_is_not_there_is_refused_by_name(fields: dict[str, Any], complaint: str) -> None:
+def test_unknown_strategy_is_refused_by_name(fields: dict[str, Any], complaint: str) -> None:
     protocol = replace(PROTOCOL, pool=replace(PROTOCOL.pool, **fields))
 
     with pytest.raises(PoolError, match=complaint):

@@ -33,22 +33,22 @@ def words(n: int, changed: Sequence[int] = ()) -> str:
 # ---- what is a near-duplicate
 
 
-def test_bigrams_are_of_words_without_case_and_marks() -> None:
+def test_bigrams_ignore_case_and_punctuation() -> None:
     assert bigrams("The cat – the CAT, the dog!") == {("the", "cat"), ("cat", "the"), ("the", "dog")}
 
 
-def test_a_passage_of_one_word_is_near_its_like_alone() -> None:
+def test_passage_of_one_word_is_near_equal_passages_only() -> None:
     assert are_near_duplicates(bigrams("Yes!"), bigrams("yes"), SHARE)
     assert not are_near_duplicates(bigrams("Yes"), bigrams("No"), SHARE)
     assert not are_near_duplicates(bigrams("yes"), bigrams("yes yes"), SHARE)
 
 
-def test_passages_without_words_are_nobodys_near_duplicates() -> None:
+def test_passages_without_words_are_not_near_duplicates() -> None:
     assert leaders(["...", "...", ""], 0.95) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "expected"),
+    ("first", "second", "expected"),
     [
         (words(21), words(21), True),
         (words(21), words(20), True),  # 19 of 20 bigrams: 95 %
@@ -57,14 +57,14 @@ def test_passages_without_words_are_nobodys_near_duplicates() -> None:
         (words(41), words(38), False),  # 37 of 40
         (words(41), words(41, [20]), True),  # a word in the middle changes two bigrams of 40
         (words(40), words(40, [20]), False),  # and of 39
-        (words(40), words(40, [0]), True),  # one at the end changes one
-        (words(100), words(40), False),  # all of the one are in the other, but not the other way round
+        (words(40), words(40, [0]), True),  # a word at the end changes one bigram
+        (words(100), words(40), False),  # the second is contained in the first, but not the reverse
     ],
 )
-def test_overlap_is_taken_from_either_side(one: str, two: str, expected: bool) -> None:
-    assert are_near_duplicates(bigrams(one), bigrams(two), SHARE) is expected
-    assert are_near_duplicates(bigrams(two), bigrams(one), SHARE) is expected
-    assert (leaders([one, two], 0.95) == [0, 0]) is expected
+def test_overlap_must_hold_in_both_directions(first: str, second: str, expected: bool) -> None:
+    assert are_near_duplicates(bigrams(first), bigrams(second), SHARE) is expected
+    assert are_near_duplicates(bigrams(second), bigrams(first), SHARE) is expected
+    assert (leaders([first, second], 0.95) == [0, 0]) is expected
 
 
 def test_near_duplicates_of_near_duplicates_are_not_joined() -> None:
@@ -80,7 +80,7 @@ PASSAGES = st.lists(
 
 @given(PASSAGES, st.sampled_from([0.3, 0.5, 0.75, 0.95, 1.0]))
 @settings(max_examples=300, deadline=None)
-def test_leaders_equal_those_of_comparing_all_pairs(passages: list[str], overlap: float) -> None:
+def test_leaders_equal_those_of_a_comparison_of_all_pairs(passages: list[str], overlap: float) -> None:
     share, expected = Fraction(str(overlap)), list[int]()
     for i, passage in enumerate(passages):
         near = [
@@ -99,7 +99,7 @@ def test_overlap_out_of_range_is_refused(overlap: float) -> None:
         leaders(["a b"], overlap)
 
 
-def test_work_does_not_grow_with_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_does_not_grow_with_the_number_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passages of the same common words, with hardly a bigram in common: hardly any two are compared."""
     compared = []
     plain = _Leaders._is_near
@@ -112,9 +112,9 @@ def test_work_does_not_grow_with_the_pairs(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(1)
     passages = [of_words(*rng.integers(0, 300, 40)) for _ in range(2000)]
 
-    found = leaders(passages + passages[:500], 0.95)
+    numbers = leaders(passages + passages[:500], 0.95)
 
-    assert found == [*range(2000), *range(500)]
+    assert numbers == [*range(2000), *range(500)]
     assert len(compared) < 2000
 
 
@@ -156,7 +156,7 @@ FIRST = run_of({"T1": [("x", A), ("y", B)], "T2": [("z", A)]})
 SECOND = run_of({"T1": [("v", B), ("w", A_TOO), ("x", A)]})
 
 
-def test_the_highest_ranked_of_a_class_is_judged_and_the_rest_are_tied_to_it() -> None:
+def test_highest_ranked_unit_of_a_group_is_judged_and_the_others_are_its_members() -> None:
     pool = pool_of(FIRST, SECOND)
 
     # x leads w, at rank 1 in the first run; v leads y, at rank 1 in the second; topics are apart.
@@ -170,7 +170,7 @@ def test_the_highest_ranked_of_a_class_is_judged_and_the_rest_are_tied_to_it() -
     assert list(by_member) == [(0, 1, 1), (1, 0, 2), (2, 1, 2), (3, 0, 1), (3, 1, 3), (4, 0, 1)]
 
 
-def test_order_of_the_runs_changes_no_class() -> None:
+def test_order_of_the_runs_does_not_change_the_groups() -> None:
     forward, backward = pool_of(FIRST, SECOND), pool_of(SECOND, FIRST)
 
     assert pool_tsv(forward) == pool_tsv(backward)
@@ -185,7 +185,7 @@ def test_runs_without_passages_cannot_be_pooled_by_near_duplicates() -> None:
         pool_of(run, bare)
 
 
-def test_citations_are_pooled_one_by_one_where_no_overlap_is_named() -> None:
+def test_citations_are_separate_units_if_the_protocol_names_no_overlap() -> None:
     plain = replace(PROTOCOL, pool=replace(PROTOCOL.pool, near_duplicate_overlap=None))
     inputs = [PoolInput(run, "team", f"run{i}", "evaluation") for i, run in enumerate([FIRST, SECOND])]
 
@@ -202,21 +202,21 @@ def test_preview_of_runs_without_passages_is_refused() -> None:
         preview_pool([PoolInput(bare, "team", "run", "evaluation")], protocol=PROTOCOL)
 
 
-def test_preview_counts_one_of_each_class_at_every_depth() -> None:
+def test_preview_counts_one_unit_of_each_group_at_every_depth() -> None:
     inputs = [PoolInput(run, "team", f"run{i}", "evaluation") for i, run in enumerate([FIRST, SECOND])]
 
-    found = preview_pool(inputs, protocol=PROTOCOL, deepest=4)
+    preview = preview_pool(inputs, protocol=PROTOCOL, deepest=4)
 
-    for depth, size in enumerate(found.totals.tolist(), 1):
+    for depth, size in enumerate(preview.totals.tolist(), 1):
         kinds = dict.fromkeys(PROTOCOL.pool.depth, depth)
         assert size == len(build_pool(inputs, protocol=PROTOCOL, seed=1, depth=kinds).units)
-    assert found.judges == 1.5  # half of the topics are judged twice
+    assert preview.judges == 1.5  # half of the topics are judged twice
 
 
 # ---- topping up
 
 
-def test_new_near_duplicates_of_an_old_unit_are_tied_to_it_and_nothing_else_comes_again() -> None:
+def test_new_near_duplicates_of_an_old_unit_become_its_members() -> None:
     first = pool_of(FIRST)
     already = {"T1": ["x", "y"], "T2": ["z"]}
     assert entry_names(first) == [b"x", b"y", b"z"]
@@ -229,7 +229,7 @@ def test_new_near_duplicates_of_an_old_unit_are_tied_to_it_and_nothing_else_come
     assert pool.n_already == 3
 
 
-def test_near_duplicates_that_are_tied_already_bring_no_unit_back() -> None:
+def test_known_near_duplicates_do_not_add_their_unit_again() -> None:
     already, tied = {"T1": ["x", "v"], "T2": ["z"]}, {"T1": ["x", "w", "v", "y"], "T2": ["z"]}
 
     pool = pool_of(FIRST, SECOND, already=already, tied=tied)

@@ -32,7 +32,7 @@ def units_of(*runs: dict[str, Ranking]) -> PooledUnits:
 
 
 def in_order(units: PooledUnits, position: np.ndarray) -> list[str]:
-    """The docnos of a pool of one topic, as they are presented."""
+    """The docnos of a pool of one topic, in the order of presentation."""
     return [units.docno[row].decode() for row in np.argsort(position)]
 
 
@@ -41,13 +41,13 @@ SEEDS = st.integers(0, MAX_SEED)
 
 
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-@given(one=RANKINGS, two=RANKINGS, seed=SEEDS)
+@given(rankings=RANKINGS, others=RANKINGS, seed=SEEDS)
 @settings(max_examples=40, deadline=None)
 def test_positions_are_a_permutation_that_other_topics_do_not_change(
-    order: Callable[[PooledUnits, int], np.ndarray], one: list[Ranking], two: list[Ranking], seed: int
+    order: Callable[[PooledUnits, int], np.ndarray], rankings: list[Ranking], others: list[Ranking], seed: int
 ) -> None:
-    alone = units_of(*({"B.2": ranking} for ranking in one))
-    runs = [{"B.2": ranking} for ranking in one] + [{"B.1": ranking} for ranking in two]
+    alone = units_of(*({"B.2": ranking} for ranking in rankings))
+    runs = [{"B.2": ranking} for ranking in rankings] + [{"B.1": ranking} for ranking in others]
     among = units_of(*runs)
 
     position = order(among, seed)
@@ -58,27 +58,27 @@ def test_positions_are_a_permutation_that_other_topics_do_not_change(
 
 @given(rankings=RANKINGS, seed=SEEDS)
 @settings(max_examples=60, deadline=None)
-def test_what_most_runs_brought_comes_first(rankings: list[Ranking], seed: int) -> None:
+def test_entries_of_the_most_runs_come_first(rankings: list[Ranking], seed: int) -> None:
     units = units_of(*({"B.1": ranking} for ranking in rankings))
 
-    found = in_order(units, by_run_votes(units, seed))
+    docnos = in_order(units, by_run_votes(units, seed))
 
-    votes = [sum(docno in ranking for ranking in rankings) for docno in found]
+    votes = [sum(docno in ranking for ranking in rankings) for docno in docnos]
     assert votes == sorted(votes, reverse=True)
 
 
 @given(rankings=RANKINGS, seed=SEEDS)
 @settings(max_examples=60, deadline=None)
-def test_before_any_judgment_move_to_front_goes_rank_by_rank(rankings: list[Ranking], seed: int) -> None:
+def test_move_to_front_without_judgments_goes_rank_by_rank(rankings: list[Ranking], seed: int) -> None:
     units = units_of(*({"B.1": ranking} for ranking in rankings))
 
-    found = in_order(units, by_best_rank(units, seed))
+    docnos = in_order(units, by_best_rank(units, seed))
 
-    best = [min(ranking.index(docno) for ranking in rankings if docno in ranking) for docno in found]
+    best = [min(ranking.index(docno) for ranking in rankings if docno in ranking) for docno in docnos]
     assert best == sorted(best)
 
 
-def test_ties_fall_by_the_seed() -> None:
+def test_ties_are_broken_with_the_seed() -> None:
     units = units_of({"B.1": list("abcdefgh")}, {"B.1": list("hgfedcba")})
 
     orders = {tuple(in_order(units, by_run_votes(units, seed))) for seed in range(40)}
@@ -109,27 +109,27 @@ def plain_move_to_front(rankings: list[Ranking], relevant: set[str], precedence:
 
 @given(rankings=RANKINGS, relevant=st.sets(st.sampled_from("abcdefghij")), seed=SEEDS)
 @settings(max_examples=200, deadline=None)
-def test_one_assessor_judges_as_the_plain_rule_says(
+def test_order_of_a_single_assessor_equals_the_plain_rule(
     rankings: list[Ranking], relevant: set[str], seed: int
 ) -> None:
     units = units_of(*({"B.1": ranking} for ranking in rankings))
     lists = TopicLists.of_pool(units, 0, seed)
     is_relevant = np.array([docno.decode() in relevant for docno in units.docno.tolist()], dtype=np.bool_)
 
-    found = [units.docno[unit].decode() for unit in simulated_order(lists, is_relevant)]
+    order = [units.docno[unit].decode() for unit in simulated_order(lists, is_relevant)]
 
-    assert found == plain_move_to_front(rankings, relevant, lists.precedence.tolist())
+    assert order == plain_move_to_front(rankings, relevant, lists.precedence.tolist())
 
 
 def the_lists(rankings: list[Ranking]) -> tuple[TopicLists, dict[str, int]]:
-    """Lists whose runs stand in for each other in the order given, and the number of each docno."""
+    """Lists in which runs of equal priority are in the given order, and the number of each docno."""
     units = units_of(*({"B.1": ranking} for ranking in rankings))
     lists = TopicLists.of_pool(units, 0, 1)
     lists.precedence[:] = np.arange(len(rankings))
     return lists, {docno.decode(): i for i, docno in enumerate(units.docno.tolist())}
 
 
-def test_a_run_that_finds_something_keeps_its_turn() -> None:
+def test_run_with_relevant_units_keeps_its_priority() -> None:
     lists, number = the_lists([["a", "b", "c"], ["x", "y", "z"]])
     is_open = np.ones(6, dtype=np.bool_)
 
@@ -146,7 +146,7 @@ def test_a_run_that_finds_something_keeps_its_turn() -> None:
     assert next_unit(lists, verdicts, is_open) == number["z"]
 
 
-def test_units_in_other_hands_are_passed_by() -> None:
+def test_assigned_units_are_skipped() -> None:
     lists, number = the_lists([["a", "b"], ["x"]])
     is_open = np.array([True, True, True])
     is_open[number["a"]] = False
@@ -154,7 +154,7 @@ def test_units_in_other_hands_are_passed_by() -> None:
     assert next_unit(lists, [], is_open) == number["b"]
 
 
-def test_a_unit_counts_against_the_run_that_would_have_brought_it() -> None:
+def test_nonrelevant_unit_lowers_the_run_that_would_have_presented_it() -> None:
     lists, number = the_lists([["a", "s"], ["b", "s"], ["c"]])
 
     after_a = [Verdict(number["a"], False)]
@@ -162,32 +162,32 @@ def test_a_unit_counts_against_the_run_that_would_have_brought_it() -> None:
     assert priorities(lists, [*after_a, Verdict(number["s"], False)]).tolist() == [-1, -1, 0]
 
 
-def test_units_that_no_run_brought_come_last() -> None:
+def test_units_without_a_run_come_last() -> None:
     lists = TopicLists.of([(0, 0, 1)], n_units=3, n_runs=1, topic="B.1", seed=1)
 
     assert simulated_order(lists, np.ones(3, dtype=np.bool_)) == [0, 1, 2]
 
 
-def test_nothing_is_next_where_nothing_is_open() -> None:
+def test_no_unit_is_next_if_none_is_open() -> None:
     lists, _ = the_lists([["a"]])
 
     assert next_unit(lists, [], np.zeros(1, dtype=np.bool_)) is None
 
 
-def test_lists_from_rows_of_any_order_are_those_of_the_pool() -> None:
+def test_order_of_the_rows_does_not_change_the_lists() -> None:
     units = units_of({"B.1": ["a", "b"], "B.2": ["c", "d"]}, {"B.2": ["d", "e"]})
     rows: Iterator[tuple[int, int, int]] = zip(
         (units.entry[2:] - 2).tolist(), units.run[2:].tolist(), units.rank[2:].tolist(), strict=True
     )
 
-    found = TopicLists.of(reversed(list(rows)), n_units=3, n_runs=2, topic="B.2", seed=9)
+    of_rows = TopicLists.of(reversed(list(rows)), n_units=3, n_runs=2, topic="B.2", seed=9)
 
     of_pool = TopicLists.of_pool(units, 1, 9)
     for name in ("unit", "run", "rank", "precedence"):
-        assert getattr(found, name).tolist() == getattr(of_pool, name).tolist()
+        assert getattr(of_rows, name).tolist() == getattr(of_pool, name).tolist()
 
 
-def test_runs_go_first_as_often_as_each_other() -> None:
+def test_every_run_is_first_equally_often() -> None:
     rows = [(run, run, 1) for run in range(4)]
 
     first = [

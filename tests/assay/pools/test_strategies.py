@@ -1,4 +1,4 @@
-"""Pools by the strategies beside top-k and distinct-units: instances, round robin, known items."""
+"""Pools by the other strategies: instances, round robin, known items."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from assay.pools.files import pool_tsv
 from assay.pools.statistics import statistics
 from assay.pools.strategies import PoolError, build_pool
 from assay.protocols.loader import load_protocol
-from tests.assay.pools.test_distinct import PLAIN, PROTOCOL, RUNS, Ranking, build, inputs_of
+from tests.assay.pools.test_distinct_formulas import PLAIN, PROTOCOL, RUNS, Ranking, build, inputs_of
 
 
 def test_top_k_of_distinct_formulas_takes_the_first_ranks() -> None:
@@ -23,7 +23,7 @@ def test_top_k_of_distinct_formulas_takes_the_first_ranks() -> None:
     assert pool.reach.tolist() == [[2]]
 
 
-def test_instances_are_units_where_the_protocol_says_so() -> None:
+def test_instances_can_be_the_units_of_a_protocol() -> None:
     protocol = load_protocol("ntcir-12-wikipedia")
     rankings = [
         {"T1": [f"Article,_a:{n}" for n in range(30)]},
@@ -55,7 +55,7 @@ def plain_round_robin(rankings: Sequence[Ranking], topic: str, target: int) -> t
 def test_round_robin_stops_with_the_rank_that_reaches_the_target(
     drawn: list[tuple[dict[str, list[str]], str]], target: int
 ) -> None:
-    rankings, kinds = [one[0] for one in drawn], [one[1] for one in drawn]
+    rankings, kinds = [ranking for ranking, _ in drawn], [kind for _, kind in drawn]
     protocol = replace(ROUND_ROBIN, pool=replace(ROUND_ROBIN.pool, target=target))
 
     pool = build_pool(inputs_of(rankings, kinds), protocol=protocol, seed=1)
@@ -68,7 +68,7 @@ def test_round_robin_stops_with_the_rank_that_reaches_the_target(
     assert (pool.units.rank <= pool.reach[pool.units.run, pool.units.topic_index[pool.units.entry]]).all()
 
 
-def test_round_robin_counts_distinct_formulas_where_they_are_the_units() -> None:
+def test_round_robin_counts_distinct_formulas_if_they_are_the_units() -> None:
     by_three = replace(PROTOCOL.pool, strategy="round-robin-until", target=3, depth={})
 
     pool = build(
@@ -85,7 +85,7 @@ def test_round_robin_counts_distinct_formulas_where_they_are_the_units() -> None
 KNOWN = load_protocol("ntcir-11-math")
 
 
-def test_pool_of_known_items_holds_them_alone_and_says_who_found_them() -> None:
+def test_pool_of_known_items_has_only_these_and_their_ranks() -> None:
     rankings = [{"Q1": ["x", "y"], "Q2": ["u"]}, {"Q1": ["y", "z"]}]
     inputs = inputs_of(rankings, ["primary", "primary"])
 
@@ -97,8 +97,8 @@ def test_pool_of_known_items_holds_them_alone_and_says_who_found_them() -> None:
     assert [run["n"] for run in statistics(pool, inputs)["runs"]] == [1, 1]
 
 
-def test_topics_whose_item_is_not_known_are_refused() -> None:
-    with pytest.raises(PoolError, match="the known item of 1 topics is not known, such as Q2"):
+def test_topics_without_a_known_item_are_refused() -> None:
+    with pytest.raises(PoolError, match="there is no known item for 1 topics, such as Q2"):
         build_pool(
             inputs_of([{"Q1": ["x"], "Q2": ["y"]}], ["primary"]),
             protocol=KNOWN,

@@ -161,7 +161,7 @@ def test_unknown_formulas_are_skipped_if_that_is_allowed(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (None, "the formulas with their visual ids are needed"),
+        (None, "add the formulas with their visual ids"),
         ("formula_id\tvisual_id\n", "the files contain no formula"),
         ("formula_id\tvisual_id\n1\n", "expected 2 columns"),
         ("just words\n", "map.tsv"),
@@ -281,14 +281,14 @@ def test_known_items_are_pooled_with_the_runs_that_found_them(trec: Path) -> Non
 
 def test_known_item_tasks_need_the_known_items(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pool(trec, protocol=["--protocol", "ntcir-11-math"]) == 2
-    assert "the known item of 2 topics is not known, such as 1, 2" in capsys.readouterr().err
+    assert "there is no known item for 2 topics, such as 1, 2" in capsys.readouterr().err
 
 
 def test_depth_for_a_protocol_without_depths_is_refused(
     trec: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert pool(trec, "--depth", "primary=5", protocol=["--protocol", "ntcir-10-math"]) == 2
-    assert "this protocol pools to no fixed depth" in capsys.readouterr().err
+    assert "this protocol has no depths" in capsys.readouterr().err
 
 
 def test_depth_that_no_run_could_have_is_refused(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:

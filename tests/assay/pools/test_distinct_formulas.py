@@ -43,7 +43,10 @@ def run_of(ranking: Ranking) -> RunColumns:
 def formulas_of(visual: Mapping[str, str]) -> Formulas:
     """Formulas with their visual ids, each in a post and a thread of its own."""
     return Formulas.of(
-        [(one, f"p{one}", f"t{one}", "answer", visual_id) for one, visual_id in visual.items()]
+        [
+            (formula, f"p{formula}", f"t{formula}", "answer", visual_id)
+            for formula, visual_id in visual.items()
+        ]
     )
 
 
@@ -85,7 +88,7 @@ def plain_reach(ranked: Sequence[str], visual: Mapping[str, str], k: int) -> int
 def plain_pool(
     rankings: Sequence[Ranking], depths: Sequence[int], visual: Mapping[str, str]
 ) -> dict[tuple[str, str], list[tuple[int, int]]]:
-    """(topic, visual id) of what is pooled, and run and rank of each one's first instance there."""
+    """(topic, visual id) of each pooled formula, with the runs and the ranks of its first instances."""
     pool: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for run, (ranking, k) in enumerate(zip(rankings, depths, strict=True)):
         for topic, ranked in ranking.items():
@@ -94,19 +97,19 @@ def plain_pool(
                 if visual.get(formula) and visual[formula] not in met:
                     met.add(visual[formula])
                     pool[topic, visual[formula]].append((run, rank))
-    return dict(sorted(pool.items(), key=lambda one: (one[0][0].encode(), one[0][1].encode())))
+    return dict(sorted(pool.items(), key=lambda item: (item[0][0].encode(), item[0][1].encode())))
 
 
 def plain_members(
     rankings: Sequence[Ranking], depths: Sequence[int], visual: Mapping[str, str], topic: str, unit: str
 ) -> dict[str, list[tuple[int, int]]]:
     """The instances of a unit at any rank, and run and rank of each."""
-    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    members_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for run, (ranking, k) in enumerate(zip(rankings, depths, strict=True)):
         for rank, formula in enumerate(ranking.get(topic, ()), 1):
             if k and visual.get(formula) == unit:
-                found[formula].append((run, rank))
-    return dict(sorted(found.items(), key=lambda one: one[0].encode()))
+                members_of[formula].append((run, rank))
+    return dict(sorted(members_of.items(), key=lambda item: item[0].encode()))
 
 
 def check_against_the_plain_reading(
@@ -123,25 +126,25 @@ def check_against_the_plain_reading(
     for entry, run, rank in zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True):
         given_by[entry].append((run, rank))
     assert given_by == list(expected.values())
-    found = members_by_entry(pool.members)
+    members_of = members_by_entry(pool.members)
     for entry, (topic, unit) in enumerate(names):
         members = plain_members(rankings, depths, visual, topic, unit)
-        assert {name: ranks for name, (_, ranks) in found[entry].items()} == members
-        check_shown(found[entry])
+        assert {name: ranks for name, (_, ranks) in members_of[entry].items()} == members
+        check_shown(members_of[entry])
 
 
 def members_by_entry(members: Members | None) -> dict[int, dict[str, tuple[int, list[tuple[int, int]]]]]:
     """Of each entry its members with position and contributions."""
     assert members is not None
-    found: dict[int, dict[str, tuple[int, list[tuple[int, int]]]]] = defaultdict(dict)
+    members_of: dict[int, dict[str, tuple[int, list[tuple[int, int]]]]] = defaultdict(dict)
     rows = list(zip(members.entry.tolist(), members.docno.tolist(), members.position.tolist(), strict=True))
     for entry, docno, position in rows:
-        found[entry][docno.decode()] = (position, [])
+        members_of[entry][docno.decode()] = (position, [])
     for member, run, rank in zip(
         members.member.tolist(), members.run.tolist(), members.rank.tolist(), strict=True
     ):
-        found[rows[member][0]][rows[member][1].decode()][1].append((run, rank))
-    return found
+        members_of[rows[member][0]][rows[member][1].decode()][1].append((run, rank))
+    return members_of
 
 
 def check_shown(members: Mapping[str, tuple[int, list[tuple[int, int]]]]) -> None:
@@ -162,15 +165,15 @@ RUNS = st.lists(
     min_size=1,
     max_size=4,
 )
-VISUAL = st.fixed_dictionaries({one: st.sampled_from(["", "1", "10", "9", "é"]) for one in FORMULAS})
+VISUAL = st.fixed_dictionaries({formula: st.sampled_from(["", "1", "10", "9", "é"]) for formula in FORMULAS})
 
 
 @given(drawn=RUNS, visual=VISUAL, k=st.integers(0, 4))
 @settings(max_examples=150, deadline=None)
-def test_pool_of_distinct_formulas_equals_the_plain_reading(
+def test_pool_of_distinct_formulas_equals_the_plain_implementation(
     drawn: list[tuple[dict[str, list[str]], str]], visual: dict[str, str], k: int
 ) -> None:
-    rankings, kinds = [one[0] for one in drawn], [one[1] for one in drawn]
+    rankings, kinds = [ranking for ranking, _ in drawn], [kind for _, kind in drawn]
     depths = [k if kind == "alternate" else 3 for kind in kinds]
     if not plain_pool(rankings, depths, visual):
         with pytest.raises(PoolError, match=r"nothing to pool|no run of a kind"):
@@ -206,7 +209,7 @@ def real_visual_ids(data: Path) -> dict[str, str]:
 
 
 def companions(run: Ranking) -> list[dict[str, list[str]]]:
-    """Runs made from a real one: the tail first, every other row first, and a shorter one."""
+    """Runs made from a real run: the tail first, every other row first, and a shorter one."""
     return [
         {topic: [*ranked[600:], *ranked[:300]] for topic, ranked in run.items()},
         {topic: [*ranked[::2], *ranked[1::2]] for topic, ranked in list(run.items())[::2]},
@@ -217,14 +220,15 @@ def companions(run: Ranking) -> list[dict[str, list[str]]]:
 KINDS = ["primary", "alternate", "baseline", "alternate"]
 
 
-def test_real_run_and_companions_are_pooled_as_the_plain_reading_says(
+def test_real_run_and_companions_are_pooled_like_the_plain_implementation(
     real_run: dict[str, list[str]], real_visual_ids: dict[str, str]
 ) -> None:
     rankings = [real_run, *companions(real_run)]
-    seen = {one for ranking in rankings for ranked in ranking.values() for one in ranked}
-    # The published map has few of the ids of this run: the others get one in common with some, or none.
+    seen = {formula for ranking in rankings for ranked in ranking.values() for formula in ranked}
+    # The published map has few of the formulas of this run: the others share an id with some, or have none.
     visual = {
-        one: real_visual_ids.get(one) or ("" if int(one) % 7 == 0 else f"s{int(one) % 4001}") for one in seen
+        formula: real_visual_ids.get(formula) or ("" if int(formula) % 7 == 0 else f"s{int(formula) % 4001}")
+        for formula in seen
     }
 
     pool = build(rankings, KINDS, visual)
@@ -233,17 +237,17 @@ def test_real_run_and_companions_are_pooled_as_the_plain_reading_says(
     assert pool.reach.max() > 20  # some run was taken further than its depth, as formulas came again
 
 
-def test_real_run_with_the_published_map_alone(
+def test_real_run_with_only_the_published_map_is_pooled(
     real_run: dict[str, list[str]], real_visual_ids: dict[str, str]
 ) -> None:
     rankings = [real_run, *companions(real_run)]
-    rows = [(one, "", "", "answer", visual) for one, visual in real_visual_ids.items()]
+    rows = [(formula, "", "", "answer", visual) for formula, visual in real_visual_ids.items()]
 
     pool = build_pool(inputs_of(rankings, KINDS), protocol=PROTOCOL, seed=7, formulas=Formulas.of(rows))
 
     check_against_the_plain_reading(pool, rankings, [20, 10, 20, 10], real_visual_ids)
     assert len(real_visual_ids) == 81_103
-    assert sum(pool.passed_over) > 0.9 * sum(int(taken.sum()) for taken in pool.reach)
+    assert sum(pool.skipped) > 0.9 * sum(int(taken.sum()) for taken in pool.reach)
 
 
 # ---- what is refused, counted, and written
@@ -252,19 +256,19 @@ def test_real_run_with_the_published_map_alone(
 PLAIN = {"1": "a", "2": "a", "3": "b", "4": "", "5": "c"}
 
 
-def test_instances_without_a_visual_id_are_passed_over_and_counted() -> None:
+def test_instances_without_a_visual_id_are_skipped_and_counted() -> None:
     pool = build([{"B.1": ["4", "1", "unknown", "2", "3", "5"]}], ["primary"], PLAIN, depth={"primary": 2})
 
     assert pool.reach.tolist() == [[5]]
-    assert pool.passed_over == (2,)
+    assert pool.skipped == (2,)
     assert pool_tsv(pool).splitlines()[0].startswith(b"B.1\t")
-    found = statistics(pool, inputs_of([{"B.1": ["1"]}], ["primary"]))
-    assert (found["runs"][0]["passed_over"], found["members"]) == (2, {"n": 3, "shown": 3})
+    values = statistics(pool, inputs_of([{"B.1": ["1"]}], ["primary"]))
+    assert (values["runs"][0]["skipped"], values["members"]) == (2, {"n": 3, "shown": 3})
 
 
 @pytest.mark.parametrize("formulas", [None, Formulas.of([])])
 def test_distinct_formulas_without_formulas_are_refused(formulas: Formulas | None) -> None:
-    with pytest.raises(PoolError, match="the formulas with their visual ids are needed"):
+    with pytest.raises(PoolError, match="add the formulas with their visual ids"):
         build_pool(inputs_of([{"B.1": ["1"]}], ["primary"]), protocol=PROTOCOL, seed=1, formulas=formulas)
 
 
@@ -290,7 +294,7 @@ def test_thread_random_needs_threads() -> None:
         )
 
 
-def test_thread_random_shows_pooled_instances_alone() -> None:
+def test_thread_random_shows_only_pooled_instances() -> None:
     visual = {str(n): "a" for n in range(10)} | {"x": "b"}
 
     pool = build(
@@ -305,7 +309,7 @@ def test_thread_random_shows_pooled_instances_alone() -> None:
     assert shown == {"0": 1}
 
 
-def test_posts_that_only_runs_name_are_kept() -> None:
+def test_posts_that_are_only_in_runs_are_kept() -> None:
     run = replace(run_of({"B.1": ["1", "3"]}), post=np.array([b"post-of-1", b"post-of-3"]))
     formulas = Formulas.of([("1", "", "", "answer", "a"), ("3", "known", "t", "answer", "b")])
 
@@ -337,10 +341,10 @@ def test_members_are_written_with_post_thread_and_place() -> None:
 
 @given(drawn=RUNS, visual=VISUAL)
 @settings(max_examples=40, deadline=None)
-def test_order_of_the_runs_changes_no_byte(
+def test_order_of_the_runs_does_not_change_the_files(
     drawn: list[tuple[dict[str, list[str]], str]], visual: dict[str, str]
 ) -> None:
-    rankings, kinds = [one[0] for one in drawn], [one[1] for one in drawn]
+    rankings, kinds = [ranking for ranking, _ in drawn], [kind for _, kind in drawn]
     if not plain_pool(rankings, [1] * len(kinds), visual):
         return
 
@@ -350,7 +354,7 @@ def test_order_of_the_runs_changes_no_byte(
     assert members_tsv(forward) == members_tsv(backward)
 
 
-def test_a_late_run_brings_what_is_new_alone() -> None:
+def test_late_run_adds_only_new_units() -> None:
     early, late = {"B.1": ["1", "3"], "B.2": ["1"]}, {"B.1": ["2", "5"], "B.2": ["3"]}
     already = {"B.1": ["a", "b"], "B.2": ["a"]}
 
@@ -361,14 +365,14 @@ def test_a_late_run_brings_what_is_new_alone() -> None:
     assert pool.n_already == 3
 
 
-def test_ids_longer_than_all_that_are_known_are_passed_over() -> None:
+def test_ids_longer_than_all_known_ids_are_skipped() -> None:
     pool = build([{"B.1": ["1", "123456789", "3"]}], ["primary"], PLAIN)
 
-    assert pool.passed_over == (1,)
+    assert pool.skipped == (1,)
     assert pool.units.docno.tolist() == [b"a", b"b"]
 
 
-def test_pools_without_members_have_no_file_of_them() -> None:
+def test_pools_without_members_have_no_files_of_members() -> None:
     inputs = inputs_of([{"T1": ["a"]}], ["primary"])
 
     pool = build_pool(inputs, protocol=load_protocol("ntcir-12-simto"), seed=1)
