@@ -15,7 +15,8 @@ run: setup ## Start Assay with its demo campaign. PORT=8001: another port; DEMO=
 	@$(PYTHON) -m server.run
 
 docs: setup ## Build the documentation site in docs/_build/html; a warning is an error
-	$(PYTHON) -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+	$(PYTHON) -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html \
+		|| { rm -rf docs/_build/doctrees; exit 1; }  # or the next build would be silent about the warning
 
 screenshots: setup ## Take the pictures of the documentation from the demo campaign
 	@sh server/setup.sh --browser

@@ -32,7 +32,17 @@ EXEMPT_FILES = {
     Path("tests/tools/test_prose.py"),
     Path("package-lock.json"),
 }
-EXEMPT_FOLDERS = {"node_modules", "vendor", "migrations", "var", "htmlcov", "build", "dist", "__pycache__"}
+EXEMPT_FOLDERS = {
+    "node_modules",
+    "vendor",
+    "migrations",
+    "var",
+    "htmlcov",
+    "build",
+    "dist",
+    "_build",
+    "__pycache__",
+}
 HIDDEN_FOLDERS = {".ci", ".github"}  # of the hidden folders, those that are read
 
 

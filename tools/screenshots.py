@@ -71,12 +71,15 @@ PICTURES = (
     Picture("home", "organizer", "/"),
     Picture("track", "organizer", "/tracks/demo-2026/"),
     Picture("pool", "organizer", "/tracks/demo-2026/pools/", first_link("main table a, main .card a")),
+    Picture("preview", "organizer", "/tracks/demo-2026/pools/preview/"),
     Picture("batch", "organizer", "/tracks/demo-2026/judging/", first_link("main table a, main .card a")),
     Picture("submit", "pat", "/tracks/demo-2026/runs/submit/", check_broken_run),
     Picture("judging", "emmy", "/judge/", judge),
     Picture("judging-phone", "emmy", "/judge/", judge, size=PHONE),
     Picture("judging-dark", "emmy", "/judge/", judge, is_dark=True),
-    Picture("leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link("main table a, main .card a")),
+    Picture(
+        "leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link("main table a, main .card a")
+    ),
 )
 
 
@@ -133,7 +136,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
     parser.add_argument("names", nargs="*", help="only these pictures (default: all)")
     parser.add_argument("--site", help="a site that runs already with the demo (default: start one)")
-    parser.add_argument("--output", type=Path, default=IMAGES, help="folder of the pictures (default: docs/images)")
+    parser.add_argument(
+        "--output", type=Path, default=IMAGES, help="folder of the pictures (default: docs/images)"
+    )
     options = parser.parse_args()
     path = browser.find()
     if path is None:
