@@ -79,7 +79,7 @@ def bolt_run(old: str = "", new: str = "") -> bytes:
         lines.append(f'<response number="{topic}">')
         lines += [
             f'<cite score="0.{9 - n}" thread="bolt-eng-DF-1:{n}" post="p{n}" offset="{10 * n}" length="20">'
-            f"The owls of the harbour sing at {n} o'clock.</cite>"
+            f"The owls of the harbor sing at {n} o'clock.</cite>"
             for n in range(3)
         ]
         lines.append("</response>")
@@ -192,7 +192,7 @@ BOLT_CASES = {
     "length a word": Case("offset", 4, lambda: bolt_run('length="20"', 'length="all"')),
     "length of ten digits": Case("offset", 4, lambda: bolt_run('length="20"', 'length="1000000000"')),
     "passage of 251": Case("passage-too-long", 4, lambda: bolt_run("The owls of", "x" * 300)),
-    "no passage": Case("passage", 4, lambda: bolt_run("The owls of the harbour sing at 0 o'clock.", " \n ")),
+    "no passage": Case("passage", 4, lambda: bolt_run("The owls of the harbor sing at 0 o'clock.", " \n ")),
     **{
         f"field {key}": Case("forbidden-field", 4, partial(bolt_run, "<cite ", f'<cite {key}="yes" '))
         for key in ("rel", "chksrc", "trans", "dialect")

@@ -169,11 +169,11 @@ def test_skipped_rows_are_counted_by_reason(tmp_path: Path, capsys: Captured) ->
         ("hello\n", "cluster", "file.tsv is neither XML"),
         (V1, "cluster", "the input contains no formula"),
         (V1 + "1\t2\t3\tanswer\tx\n", "slt", "the input contains no Presentation MathML"),
-        (V1 + "1\t2\t3\tanswer\t<math><apply/></math>\n", "cluster", "file.tsv holds Content MathML"),
-        ('{"id": 1}', "cluster", "file.tsv holds jsonl; a formula index or a table of formulas is wanted."),
+        (V1 + "1\t2\t3\tanswer\t<math><apply/></math>\n", "cluster", "file.tsv contains Content MathML"),
+        ('{"id": 1}', "cluster", "file.tsv contains jsonl; use a formula index or a table of formulas."),
         ("id\tmathml\n1\n", "slt", "file.tsv, line 2: expected 2 columns; got 1."),
         ("id\tmathml\n\tx\n", "slt", "file.tsv, line 2: expected 2 columns; the id is empty."),
-        ("id\tmathml\n1\tx\n2\t\udcff\n", "slt", "file.tsv, line 3: this is not UTF-8."),
+        ("id\tmathml\n1\tx\n2\t\udcff\n", "slt", "file.tsv, line 3: not UTF-8."),
     ],
 )
 def test_unusable_input_is_refused_in_a_sentence(

@@ -1,4 +1,4 @@
-"""SLT strings: Tangent's on real formulas, the rules one by one, and nothing that any text could do to a worker."""
+"""SLT strings equal those of Tangent on real formulas, follow each rule, and no text stops a worker."""
 
 import csv
 import gzip
@@ -28,7 +28,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def test_strings_are_tangents_on_every_row_of_the_reference(data: Path) -> None:
+def test_strings_equal_tangents_on_every_row_of_the_reference(data: Path) -> None:
     reference = rows(data / "slt" / "slt_reference.tsv.gz")
 
     wrong = [
@@ -38,7 +38,7 @@ def test_strings_are_tangents_on_every_row_of_the_reference(data: Path) -> None:
     assert (len(reference), wrong) == (4639, [])
 
 
-def test_strings_are_tangents_on_formulas_of_a_later_latexml(data: Path) -> None:
+def test_strings_equal_tangents_on_formulas_of_a_later_latexml(data: Path) -> None:
     reference = rows(data / "slt" / "latex_mathml_slt.tsv.gz")
 
     wrong = [
@@ -50,16 +50,16 @@ def test_strings_are_tangents_on_formulas_of_a_later_latexml(data: Path) -> None
     assert (len(reference), wrong) == (778, [])
 
 
-def test_strings_are_tangents_on_every_formula_of_the_real_pages(data: Path) -> None:
+def test_strings_equal_tangents_on_every_formula_of_the_real_pages(data: Path) -> None:
     digests = {
         row["formula_id"]: row["sha1_of_tangent_slt"]
         for row in rows(data / "arqmath" / "formulas" / "formula_id_visual_id.tsv.gz")
     }
 
-    found = {code: slt(markup) for code, markup in _in_pages(data) if code in digests}
-    wrong = [code for code, string in found.items() if _digest(string) != digests[code]]
+    strings = {code: slt(markup) for code, markup in _in_pages(data) if code in digests}
+    wrong = [code for code, string in strings.items() if _digest(string) != digests[code]]
 
-    assert (len(found), wrong) == (47_867, [])
+    assert (len(strings), wrong) == (47_867, [])
 
 
 def _in_pages(data: Path) -> Iterator[tuple[str, str]]:
@@ -152,13 +152,13 @@ def table(*cells: str) -> str:
     return f"<mtable>{''.join(f'<mtr><mtd><mi>{cell}</mi></mtd></mtr>' for cell in cells)}</mtable>"
 
 
-def test_tables_side_by_side_become_one_row_by_row() -> None:
+def test_adjacent_tables_are_joined_row_by_row() -> None:
     assert of(f"<mrow>{table('a', 'b')}{table('c', 'd')}{table('e', 'f')}<mi>x</mi></mrow>") == (
         "[M!2x3[V!x],w[V!a,e[V!c,e[V!e,e[V!b,e[V!d,e[V!f]]]]]]]"
     )
 
 
-def test_tables_of_other_heights_stay_apart() -> None:
+def test_tables_of_different_heights_are_not_joined() -> None:
     assert of(f"<mrow>{table('a', 'b')}{table('c')}</mrow>") == "[M!2x1[M!1x1,w[V!c]],w[V!a,e[V!b]]]"
 
 
@@ -178,7 +178,7 @@ def test_tables_of_other_heights_stay_apart() -> None:
         f'<!DOCTYPE math [<!ENTITY x "y">]><math xmlns="{MATHML}"><mi>x</mi></math>',
     ],
 )
-def test_presentation_is_found_wherever_it_stands(markup: str) -> None:
+def test_presentation_is_found_at_any_place(markup: str) -> None:
     assert slt(markup) == "[V!x]"
 
 
@@ -187,11 +187,11 @@ def test_presentation_is_found_wherever_it_stands(markup: str) -> None:
     ["", "x", "<math", "<math>", "</math>", "<math/>", "<math></math>", "<MATH><mi>x</mi></MATH>",
      "<math><mws:qvar name='a'/></math>", "<mathx><mi>x</mi></mathx>"],
 )  # fmt: skip
-def test_what_holds_no_formula_has_no_string(markup: str) -> None:
+def test_markup_without_a_formula_has_no_string(markup: str) -> None:
     assert slt(markup) is None
 
 
-def test_entities_are_those_of_html_and_none_of_the_files_own() -> None:
+def test_entities_of_html_are_read_and_entities_of_the_file_are_not() -> None:
     assert of("<mo>&le;</mo>") == "[≤]"
     assert of("<mo>a & b</mo>") == "[a & b]"
     assert (
@@ -214,7 +214,7 @@ def test_entities_are_those_of_html_and_none_of_the_files_own() -> None:
         ("<math>", "", ""),
     ],
 )
-def test_no_nesting_brings_the_process_down(before: str, middle: str, after: str, n: int) -> None:
+def test_no_nesting_stops_the_process(before: str, middle: str, after: str, n: int) -> None:
     string = of(before * n + middle + after * n)
 
     assert string is None or string.startswith("[")
@@ -233,13 +233,13 @@ def test_nesting_deeper_than_the_interpreters_stack_has_a_string() -> None:
         ("<mrow>{}</mrow>", "{}"),
     ],
 )
-def test_megabytes_side_by_side_have_a_string(content: str, expected: str) -> None:
+def test_megabytes_in_a_row_have_a_string(content: str, expected: str) -> None:
     n = 50_000
 
     assert of(content.format("<mi>x</mi>" * n)) == expected.format("[V!x" * n + "]" * n)
 
 
-def test_many_tables_side_by_side_have_a_string() -> None:
+def test_many_adjacent_tables_have_a_string() -> None:
     n = 20_000
 
     assert of(f"<mrow>{table('a', 'b') * n}</mrow>") == (

@@ -1,4 +1,4 @@
-"""Visual ids: the rule as a plain walk over rows says it, and the official ids of real formulas."""
+"""Visual ids equal those of a plain walk over rows, and the official ids of real formulas."""
 
 import csv
 import gzip
@@ -21,11 +21,11 @@ def keys(*rows: Row) -> Keys:
 
 
 def ids(*rows: Row, above: int = 0) -> list[str]:
-    return [one.decode() for one in visual_ids(keys(*rows), above=above).tolist()]
+    return [visual.decode() for visual in visual_ids(keys(*rows), above=above).tolist()]
 
 
-def without_ids(found: Keys) -> Keys:
-    return Keys(found.formula, found.slt, found.latex, np.zeros(len(found), dtype="S1"))
+def without_ids(given: Keys) -> Keys:
+    return Keys(given.formula, given.slt, given.latex, np.zeros(len(given), dtype="S1"))
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -46,12 +46,12 @@ def index(data: Path) -> Keys:
 
 @pytest.fixture
 def id_map(data: Path) -> Keys:
-    """The real map of 81,103 formulas; the digest of a string stands for it."""
+    """The real map of 81,103 formulas, with the digest of each string."""
     rows = table(data / "arqmath" / "formulas" / "formula_id_visual_id.tsv.gz")
     return keys(*((row["formula_id"], row["sha1_of_tangent_slt"], "", row["visual_id_v2"]) for row in rows))
 
 
-def test_clusters_of_the_real_index_are_the_official_ones_but_for_one_known_inconsistency(
+def test_clusters_of_the_real_index_equal_the_official_ones_except_one_known_inconsistency(
     index: Keys,
 ) -> None:
     made, official = visual_ids(without_ids(index)).tolist(), index.kept.tolist()
@@ -61,26 +61,31 @@ def test_clusters_of_the_real_index_are_the_official_ones_but_for_one_known_inco
 
     assert (len(index), len(set(official)), len(set(made))) == (1000, 760, 759)
     assert max(split.values()) == 1
-    assert [{theirs for one, theirs in pairs if one == ours} for ours, n in merged.items() if n > 1] == [
+    assert [{theirs for mine, theirs in pairs if mine == ours} for ours, n in merged.items() if n > 1] == [
         {b"370700", b"1927327"}
     ]
 
 
 def test_report_on_the_real_index_names_the_inconsistency(index: Keys) -> None:
-    found = report(index)
+    comparison = report(index)
 
-    assert (found.split_ids, found.shared_strings, found.shared_latex, found.n_formulas) == (0, 1, 0, 2)
-    assert [one.visual for one in found.details] == [b"1927327", b"370700"]
+    assert (
+        comparison.split_ids,
+        comparison.shared_strings,
+        comparison.shared_latex,
+        comparison.n_formulas,
+    ) == (0, 1, 0, 2)
+    assert [detail.visual for detail in comparison.details] == [b"1927327", b"370700"]
 
 
 def test_report_on_the_real_id_map_has_the_known_numbers(id_map: Keys) -> None:
-    found = report(id_map)
+    comparison = report(id_map)
 
-    assert (len(id_map), found.n_ids, found.n_strings) == (81_103, 40_592, 40_360)
-    assert (found.split_ids, found.shared_strings) == (21, 236)
+    assert (len(id_map), comparison.n_ids, comparison.n_strings) == (81_103, 40_592, 40_360)
+    assert (comparison.split_ids, comparison.shared_strings) == (21, 236)
 
 
-def test_clusters_of_the_real_id_map_are_its_strings(id_map: Keys) -> None:
+def test_clusters_of_the_real_id_map_equal_its_strings(id_map: Keys) -> None:
     made = visual_ids(without_ids(id_map)).tolist()
     split = defaultdict(set)
     for ours, theirs in zip(made, id_map.kept.tolist(), strict=True):
@@ -90,7 +95,7 @@ def test_clusters_of_the_real_id_map_are_its_strings(id_map: Keys) -> None:
     assert sum(len(ours) > 1 for ours in split.values()) == 21
 
 
-def test_ids_of_the_index_are_kept_whatever_the_strings_say(id_map: Keys) -> None:
+def test_ids_of_the_index_are_kept_even_if_strings_disagree(id_map: Keys) -> None:
     assert visual_ids(id_map).tolist() == id_map.kept.tolist()
 
 
@@ -101,8 +106,8 @@ def test_formulas_without_an_id_join_the_id_of_their_string(id_map: Keys) -> Non
     made = visual_ids(Keys(id_map.formula, id_map.slt, id_map.latex, kept))
 
     known = set(id_map.slt[is_shown].tolist())
-    is_known = np.array([one in known for one in id_map.slt.tolist()])
-    several = {id_map.slt[one.row] for one in report(id_map).details if one.n_ids > 1}
+    is_known = np.array([key in known for key in id_map.slt.tolist()])
+    several = {id_map.slt[detail.row] for detail in report(id_map).details if detail.n_ids > 1}
     is_other = is_known & (made != id_map.kept)
     assert not (is_shown & is_other).any()
     assert {*id_map.slt[is_other].tolist()} <= several
@@ -114,7 +119,7 @@ def test_numbers_follow_the_order_of_ids_shorter_ones_first() -> None:
 
 
 def test_formula_without_a_string_joins_the_last_string_of_its_latex() -> None:
-    found = ids(
+    visual = ids(
         ("1", "", r"\frac 1 2", ""),
         ("2", "[1]", r"\frac12", ""),
         ("3", "", "\\frac\n1\t2", ""),
@@ -122,10 +127,10 @@ def test_formula_without_a_string_joins_the_last_string_of_its_latex() -> None:
         ("5", "", " x", ""),
     )
 
-    assert found == ["1", "2", "2", "3", "3"]
+    assert visual == ["1", "2", "2", "3", "3"]
 
 
-def test_formula_of_which_nothing_is_known_gets_no_id() -> None:
+def test_formula_without_keys_gets_no_id() -> None:
     assert ids(("1", "", "", ""), ("2", "", " \n", ""), ("3", "[V!a]", "", ""), ("4", "", "", "")) == [
         "",
         "",
@@ -134,8 +139,8 @@ def test_formula_of_which_nothing_is_known_gets_no_id() -> None:
     ]
 
 
-def test_formula_joins_the_id_that_most_of_its_string_have() -> None:
-    found = ids(
+def test_formula_joins_the_most_frequent_id_of_its_string() -> None:
+    visual = ids(
         ("1", "[V!a]", "a", "rare"),
         ("2", "[V!a]", "a", "usual"),
         ("3", "[V!a]", "a", "usual"),
@@ -143,27 +148,27 @@ def test_formula_joins_the_id_that_most_of_its_string_have() -> None:
         ("5", "", "a", ""),
     )
 
-    assert found == ["rare", "usual", "usual", "usual", "usual"]
+    assert visual == ["rare", "usual", "usual", "usual", "usual"]
 
 
-def test_of_ids_that_as_many_have_the_one_met_first_is_joined() -> None:
+def test_of_equally_frequent_ids_the_first_is_joined() -> None:
     assert ids(("1", "[V!a]", "", "z"), ("2", "[V!a]", "", "b"), ("3", "[V!a]", "", ""))[2] == "z"
 
 
-def test_new_numbers_lie_above_all_numbers_that_are_kept() -> None:
+def test_new_numbers_are_above_all_kept_numbers() -> None:
     rows: list[Row] = [("1", "[V!a]", "", "17"), ("2", "[V!b]", "", "007x"), ("3", "[V!c]", "", "9" * 30)]
 
     assert ids(*rows, ("4", "[V!d]", "", ""))[3] == "18"
     assert ids(*rows, ("4", "[V!d]", "", ""), above=40)[3] == "41"
 
 
-def test_nothing_to_cluster_gives_nothing() -> None:
+def test_no_formulas_give_no_ids() -> None:
     assert ids() == []
     assert report(keys()).details == []
 
 
-def test_report_tells_latex_of_several_ids_only_where_there_is_no_string() -> None:
-    found = report(
+def test_report_compares_latex_only_without_a_string() -> None:
+    comparison = report(
         keys(
             ("1", "", "a", "1"),
             ("2", "", "a ", "2"),
@@ -173,8 +178,10 @@ def test_report_tells_latex_of_several_ids_only_where_there_is_no_string() -> No
         )
     )
 
-    assert (found.split_ids, found.shared_strings, found.shared_latex) == (0, 0, 1)
-    assert [(one.visual, one.row, one.n, one.is_slt, one.n_ids) for one in found.details] == [
+    assert (comparison.split_ids, comparison.shared_strings, comparison.shared_latex) == (0, 0, 1)
+    assert [
+        (detail.visual, detail.row, detail.n, detail.is_slt, detail.n_ids) for detail in comparison.details
+    ] == [
         (b"1", 0, 1, False, 2),
         (b"2", 1, 1, False, 2),
     ]
@@ -190,33 +197,33 @@ ROWS = st.lists(
 
 
 def plainly(rows: list[Row]) -> dict[str, str]:
-    """The rule as one would write it first: row after row, with dictionaries."""
+    """The rule in its simplest form: row after row, with dictionaries."""
     rows = sorted(rows, key=lambda row: (len(row[0]), row[0]))
     usual: dict[tuple[str, str], list[str]] = defaultdict(list)
     for _, slt, latex, visual in rows:
         for key in [("slt", slt), ("latex", latex)] if visual else []:
             usual[key].append(visual)
     number = max([int(visual) for *_, visual in rows if visual.isdigit()], default=0)
-    noted: dict[tuple[str, str], str] = {}
-    found = {}
+    recorded: dict[tuple[str, str], str] = {}
+    visual_of = {}
     for code, slt, latex, visual in rows:
         key = ("slt", slt) if slt else ("latex", latex)
         if visual or not key[1]:
-            found[code] = visual
+            visual_of[code] = visual
             continue
         if key in usual:
-            found[code] = max(usual[key], key=usual[key].count)  # of several, the first
+            visual_of[code] = max(usual[key], key=usual[key].count)  # of several, the first
             continue
-        if key not in noted:
+        if key not in recorded:
             number += 1
-            noted[key] = noted["latex", latex] = str(number)
-        found[code] = noted[key]
-    return found
+            recorded[key] = recorded["latex", latex] = str(number)
+        visual_of[code] = recorded[key]
+    return visual_of
 
 
 @settings(max_examples=400, deadline=None)
 @given(ROWS)
-def test_ids_are_those_of_a_plain_walk(rows: list[Row]) -> None:
+def test_ids_equal_those_of_a_plain_walk(rows: list[Row]) -> None:
     assert dict(zip([row[0] for row in rows], ids(*rows), strict=True)) == plainly(rows)
 
 
@@ -233,7 +240,7 @@ def test_ids_do_not_depend_on_parts_or_order(rows: list[Row], n_parts: int) -> N
     assert dict(zip(joined.formula.tolist(), visual_ids(joined).tolist(), strict=True)) == expected
 
 
-def test_order_of_ids_is_that_of_numbers_and_then_of_bytes() -> None:
+def test_ids_are_ordered_as_numbers_and_then_by_bytes() -> None:
     codes = np.array([b"q_10", b"100", b"b", b"q_9", b"99", b"a"])
 
     assert codes[id_order(codes)].tolist() == [b"a", b"b", b"99", b"100", b"q_9", b"q_10"]

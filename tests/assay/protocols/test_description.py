@@ -84,4 +84,7 @@ def test_baselines_are_listed_by_tag() -> None:
     pool = dict(facts(load_protocol("arqmath-2021-task1")))["Pool"]
 
     assert "Baselines are pooled as primary runs by default." in pool
-    assert "Linked MSE posts is pooled as primary. TF-IDF is pooled as alternate. Tangent-S is pooled as alternate." in pool
+    assert (
+        "Linked MSE posts is pooled as primary. TF-IDF is pooled as alternate. Tangent-S is pooled as alternate."
+        in pool
+    )

@@ -1,4 +1,4 @@
-"""Every figure of the published protocols, one line each: a shipped file that says otherwise fails here."""
+"""The shipped protocols have the published figures; each figure is listed here."""
 
 from functools import reduce
 from typing import Any
@@ -184,25 +184,28 @@ FIGURES: dict[str, dict[str, Any]] = {
 }
 
 
-def found(slug: str, key: str) -> Any:
-    """What a protocol says, by a dotted key; choices are named by what decides about them."""
+def shipped_value(slug: str, key: str) -> Any:
+    """The value of a dotted key in a shipped protocol; choices by the part that matters."""
     protocol = load_protocol(slug)
     if key == "grades":
         return {grade.label: grade.value for grade in protocol.judging.grades}
     if key == "non_answers":
         return {choice.label: choice.needs_comment for choice in protocol.judging.non_answers}
     if key == "follow_ups":
-        return {one.key: (tuple(one.choices), one.languages) for one in protocol.judging.follow_ups}
+        return {
+            question.key: (tuple(question.choices), question.languages)
+            for question in protocol.judging.follow_ups
+        }
     return reduce(getattr, key.split("."), protocol)
 
 
-def test_every_shipped_protocol_has_its_figures_here() -> None:
+def test_every_shipped_protocol_has_figures_in_this_file() -> None:
     assert set(FIGURES) == set(shipped_slugs())
 
 
 @pytest.mark.parametrize(("slug", "key"), [(slug, key) for slug in FIGURES for key in FIGURES[slug]])
 def test_figure_is_the_published_one(slug: str, key: str) -> None:
-    assert found(slug, key) == FIGURES[slug][key]
+    assert shipped_value(slug, key) == FIGURES[slug][key]
 
 
 @pytest.mark.parametrize("slug", shipped_slugs())
@@ -215,4 +218,4 @@ def test_every_choice_has_a_definition_and_a_one_letter_shortcut(slug: str) -> N
 def test_follow_ups_of_bolt_come_after_yes_and_maybe() -> None:
     follow_ups = load_protocol("bolt-ir-p3").judging.follow_ups
 
-    assert {one.after for one in follow_ups} == {("yes", "maybe")}
+    assert {question.after for question in follow_ups} == {("yes", "maybe")}

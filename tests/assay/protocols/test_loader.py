@@ -1,4 +1,4 @@
-"""The loader: what it takes, and how it says no."""
+"""The loader accepts protocols, or refuses them with file and key."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from assay.protocols.loader import ProtocolError, load_protocol, parse_protocol
 
 GOOD = loader.shipped_text("arqmath-2021-task1")
 
-# What stands in the good protocol, what replaces it, and what the refusal must say.
+# A part of the good protocol, its replacement, and the expected message.
 BROKEN = {
     "not TOML": ("[runs]", "[runs", "not TOML"),
     "unknown key at the top": (
@@ -77,7 +77,7 @@ BROKEN = {
     ),
     "a negative grade": ("value = 0", "value = -1", "a value is below 0"),
     "no source": ("Mansouri, Zanibbi, Oard and Agarwal, Overview", "", None),
-    "a slug with a blank": (
+    "a slug with a space": (
         'slug = "arqmath-2021-task1"',
         'slug = "arqmath 2021"',
         "slug: 'arqmath 2021' is not a slug",
@@ -96,9 +96,9 @@ def test_shipped_protocol_loads_under_its_own_slug(slug: str) -> None:
     assert protocol.digest == hashlib.sha256(loader.shipped_text(slug).encode()).hexdigest()
 
 
-@pytest.mark.parametrize("what", [name for name, case in BROKEN.items() if case[2]])
-def test_broken_protocol_is_refused_with_file_and_key(what: str) -> None:
-    old, new, expected = BROKEN[what]
+@pytest.mark.parametrize("name", [name for name, case in BROKEN.items() if case[2]])
+def test_broken_protocol_is_refused_with_file_and_key(name: str) -> None:
+    old, new, expected = BROKEN[name]
     assert GOOD.count(old) >= 1
 
     with pytest.raises(ProtocolError) as refusal:
@@ -116,7 +116,7 @@ def test_empty_source_is_refused() -> None:
         parse_protocol(f'{start}source = ""{end}', name="lab.toml")
 
 
-def test_unknown_protocol_is_answered_with_those_there_are() -> None:
+def test_unknown_protocol_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ProtocolError, match="arqmath-2020-task1, arqmath-2020-task2, arqmath-2021-task1"):
         load_protocol("arqmath-1999-task1")
 
@@ -136,7 +136,7 @@ def test_protocol_file_that_is_not_utf8_is_refused(tmp_path) -> None:  # type: i
         load_protocol(str(path))
 
 
-def test_windows_line_ends_and_a_byte_order_mark_are_taken() -> None:
+def test_windows_line_ends_and_a_byte_order_mark_are_accepted() -> None:
     protocol = parse_protocol("\ufeff" + GOOD.replace("\n", "\r\n"), name="lab.toml")
 
     assert protocol.slug == "arqmath-2021-task1"
@@ -173,7 +173,7 @@ def test_figures_of_trec_ad_hoc() -> None:
     assert not protocol.scoring.judged_only
 
 
-# Every figure of every published protocol must find its place in the schema: a protocol that uses all of it.
+# A protocol that uses the whole schema, which has a key for every figure of the published protocols.
 EVERYTHING = """
 slug = "everything"
 title = "A protocol that uses every part of the schema"
@@ -265,7 +265,7 @@ mean_pool = 140.0
 """
 
 
-def test_schema_has_a_place_for_every_published_figure() -> None:
+def test_schema_has_a_key_for_every_published_figure() -> None:
     protocol = parse_protocol(EVERYTHING, name="everything.toml")
 
     assert protocol.interaction is not None
@@ -312,12 +312,20 @@ def test_schema_has_a_place_for_every_published_figure() -> None:
         ('key = "not-matching"', f'key = "{"n" * 51}"', "is not 1 to 50 letters"),
         ("judges = 2", f"judges = {'9' * 5000}", "a number is too long"),
         ("judges = 2", f"judges = 0x{'f' * 5000}", "judging.judges: the number must be finite and at most"),
-        ('title = "A', f'title = 0x{"f" * 5000} # "A', "title: expected a string, got a number that is too long"),
-        ("limit = 5", "limit = 2147483648", "instances.limit: the number must be finite and at most 2147483647"),
+        (
+            'title = "A',
+            f'title = 0x{"f" * 5000} # "A',
+            "title: expected a string, got a number that is too long",
+        ),
+        (
+            "limit = 5",
+            "limit = 2147483648",
+            "instances.limit: the number must be finite and at most 2147483647",
+        ),
         ("near_duplicate_overlap = 0.95", "near_duplicate_overlap = nan", "the number must be finite"),
     ],
 )
-def test_rules_that_bind_several_keys(old: str, new: str, expected: str | None) -> None:
+def test_values_out_of_range_and_contradictions_are_refused(old: str, new: str, expected: str | None) -> None:
     text = EVERYTHING.replace(old, new, 1)
 
     if expected is None:
@@ -335,6 +343,6 @@ def test_round_robin_needs_a_target() -> None:
         parse_protocol(text, name="x.toml")
 
 
-def test_toml_that_is_nested_without_end_is_refused() -> None:
+def test_toml_that_is_nested_too_deeply_is_refused() -> None:
     with pytest.raises(ProtocolError, match="nested too deeply"):
         parse_protocol(f"slug = {'[' * 100_000}", name="x.toml")

@@ -61,7 +61,7 @@ def test_a_measure_in_two_spellings_is_kept_once() -> None:
     ]
 
 
-def test_a_title_says_what_the_name_means() -> None:
+def test_a_title_describes_the_measure() -> None:
     assert parse_measure("P(rel=2)@10'").title == (
         "precision at rank 10, relevant from grade 2, unjudged documents removed"
     )

@@ -1,6 +1,7 @@
-"""Imports as jobs: what they bring, that they may be repeated, broken off and killed, and who sees what meanwhile."""
+"""Imports as jobs: their rows, repeated, failed and killed imports, and who sees the collection meanwhile."""
 
 import gzip
+import hashlib
 import json
 import random
 from collections import Counter
@@ -12,7 +13,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from assay.formats.documents.sources import BadFile
+from assay.errors import BadFile
 from corpus.collections.selectors import collections_for
 from corpus.imports import files as import_files
 from corpus.imports import services as import_services
@@ -45,7 +46,7 @@ def empty(slug: str = "posts") -> Collection:
 
 
 def imported(collection: Collection, *paths: Path) -> Job:
-    """An import that has run to its end, good or bad."""
+    """A finished import, done or failed."""
     job = start_import(collection=collection, sources=import_services.sources_of(paths), by=None)
     jobs.run(job.pk)
     job.refresh_from_db()
@@ -54,7 +55,7 @@ def imported(collection: Collection, *paths: Path) -> Job:
 
 
 def state_of(collection: Collection) -> dict[str, list[Any]]:
-    """Every row of a collection, without the numbers that the database gives."""
+    """Every row of a collection, without primary keys."""
     documents = Document.objects.filter(collection=collection).order_by("docno")
     fields = [field.name for field in Document._meta.fields if field.name not in {"id", "collection"}]
     comments = Comment.objects.filter(document__collection=collection).order_by("code")
@@ -73,7 +74,7 @@ def state_of(collection: Collection) -> dict[str, list[Any]]:
 
 
 def small_dump(folder: Path) -> Path:
-    """A dump of every file, with something to skip in each."""
+    """A dump with every kind of file, each with a row that is skipped."""
     posts = [
         question(1, AcceptedAnswerId=3),
         answer(2, 1),
@@ -116,7 +117,7 @@ def test_folder_goes_in_whole_and_says_what_it_skipped(tmp_path: Path) -> None:
     }
     assert collection.counts == expected | {"votes": 3}
     assert job.result["skipped"] == {
-        "a post that is no question or answer: a tag wiki excerpt": 1,
+        "a post that is not a question or answer: a tag wiki excerpt": 1,
         "a comment on a post that is not in the collection": 1,
         "a link from or to a post that is not in the collection": 1,
         "a vote on a post that is not in the collection": 1,
@@ -128,7 +129,7 @@ def test_folder_goes_in_whole_and_says_what_it_skipped(tmp_path: Path) -> None:
     assert [answer.docno for answer in accepted] == ["3"]
 
 
-def test_importing_again_changes_nothing(tmp_path: Path) -> None:
+def test_repeated_import_changes_nothing(tmp_path: Path) -> None:
     collection, folder = empty(), small_dump(tmp_path)
     first = imported(collection, folder)
     before, ids = state_of(collection), set(Document.objects.values_list("pk", flat=True))
@@ -142,7 +143,7 @@ def test_importing_again_changes_nothing(tmp_path: Path) -> None:
     assert counts[0] == counts[1]
 
 
-def test_importing_again_brings_rows_up_to_date(tmp_path: Path) -> None:
+def test_repeated_import_updates_rows(tmp_path: Path) -> None:
     collection = empty()
     imported(collection, small_dump(tmp_path))
     changed = write(tmp_path, "Posts.xml", dump("posts", question(1, Title="New", AcceptedAnswerId=2)))
@@ -155,7 +156,7 @@ def test_importing_again_brings_rows_up_to_date(tmp_path: Path) -> None:
     assert collection.counts["answers"] == 2
 
 
-def test_post_that_stands_in_two_files_of_a_first_import_is_stored_once(tmp_path: Path) -> None:
+def test_post_in_two_files_of_a_first_import_is_stored_once(tmp_path: Path) -> None:
     first = write(tmp_path, "Posts-1.xml", dump("posts", question(1, Title="Old"), question(2)))
     second = write(tmp_path, "Posts-2.xml", dump("posts", question(3), question(1, Title="New")))
 
@@ -167,28 +168,28 @@ def test_post_that_stands_in_two_files_of_a_first_import_is_stored_once(tmp_path
     assert (sorted(documents), documents["1"]) == (["1", "2", "3"], "New")
 
 
-def test_one_collection_leaves_another_alone(tmp_path: Path) -> None:
+def test_import_changes_no_other_collection(tmp_path: Path) -> None:
     folder = small_dump(tmp_path)
-    one, other = empty("one"), empty("other")
-    imported(one, folder)
-    before = state_of(one)
+    first, second = empty("first"), empty("second")
+    imported(first, folder)
+    before = state_of(first)
 
-    imported(other, folder)
-    imported(other, write(tmp_path, "Posts.xml", dump("posts", question(1, Title="Theirs"))))
+    imported(second, folder)
+    imported(second, write(tmp_path, "Posts.xml", dump("posts", question(1, Title="Other"))))
 
-    assert state_of(one) == before
+    assert state_of(first) == before
 
 
-def test_files_may_come_one_by_one(tmp_path: Path) -> None:
+def test_files_can_be_imported_one_by_one(tmp_path: Path) -> None:
     folder = small_dump(tmp_path)
-    together, apart = empty("together"), empty("apart")
+    together, single = empty("together"), empty("single")
     imported(together, folder)
 
     for name in ("Posts.xml", "Comments.xml", "PostLinks.xml", "Votes.xml", "Users.xml", "Tags.xml"):
-        imported(apart, folder / name)
+        imported(single, folder / name)
 
-    assert state_of(apart) == state_of(together)
-    assert apart.counts == together.counts
+    assert state_of(single) == state_of(together)
+    assert single.counts == together.counts
 
 
 def test_answers_without_their_question_are_kept_and_counted(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_answers_without_their_question_are_kept_and_counted(tmp_path: Path) -> 
     assert collection.counts["answers"] == 2
 
 
-def test_packed_json_documents_go_in(tmp_path: Path) -> None:
+def test_packed_json_documents_are_imported(tmp_path: Path) -> None:
     lines = [
         {"docno": "d1", "text": "one", "comments": [{"id": "c", "text": "so"}]},
         {"docno": "d2"},
@@ -217,7 +218,7 @@ def test_packed_json_documents_go_in(tmp_path: Path) -> None:
     assert job.result["skipped"] == {"docno is missing": 1}
 
 
-def test_while_a_first_import_runs_only_organizers_see_the_collection(tmp_path: Path) -> None:
+def test_only_organizers_see_a_collection_during_its_first_import(tmp_path: Path) -> None:
     collection = empty()
 
     start_import(collection=collection, sources=import_services.sources_of([small_dump(tmp_path)]), by=None)
@@ -226,7 +227,7 @@ def test_while_a_first_import_runs_only_organizers_see_the_collection(tmp_path: 
     assert collections_for(make_organizer()).exists()
 
 
-def test_collection_in_sight_stays_so_while_more_is_imported(tmp_path: Path) -> None:
+def test_ready_collection_stays_visible_during_another_import(tmp_path: Path) -> None:
     collection, folder = empty(), small_dump(tmp_path)
     imported(collection, folder)
 
@@ -236,7 +237,7 @@ def test_collection_in_sight_stays_so_while_more_is_imported(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("n", [2, 12_000])
-def test_cut_off_file_fails_with_its_line_and_stays_out_of_sight(tmp_path: Path, n: int) -> None:
+def test_truncated_file_fails_with_its_line_and_hides_the_collection(tmp_path: Path, n: int) -> None:
     path = write(tmp_path, "Posts.xml", many_posts(n)[:-20])
     collection = empty()
 
@@ -248,7 +249,7 @@ def test_cut_off_file_fails_with_its_line_and_stays_out_of_sight(tmp_path: Path,
     assert not collections_for(make_user()).exists()
 
 
-def test_row_that_breaks_a_large_file_is_named_by_its_line(tmp_path: Path) -> None:
+def test_error_in_a_large_file_has_its_line(tmp_path: Path) -> None:
     text = many_posts(12_000).replace('Id="9001"', 'Id="9001" Id="9002"')
 
     job = imported(empty(), write(tmp_path, "Posts.xml", text))
@@ -258,7 +259,7 @@ def test_row_that_breaks_a_large_file_is_named_by_its_line(tmp_path: Path) -> No
     assert "redefined" in job.error
 
 
-def test_collection_whose_file_was_mended_comes_in_sight(tmp_path: Path) -> None:
+def test_collection_becomes_visible_when_its_file_was_corrected(tmp_path: Path) -> None:
     collection = empty()
     imported(collection, write(tmp_path, "Posts.xml", many_posts(300)[:-20]))
 
@@ -268,7 +269,7 @@ def test_collection_whose_file_was_mended_comes_in_sight(tmp_path: Path) -> None
     assert Document.objects.filter(collection=collection).count() == 300
 
 
-def test_failed_import_leaves_a_collection_in_sight_as_it_was(tmp_path: Path) -> None:
+def test_failed_import_does_not_change_a_ready_collection(tmp_path: Path) -> None:
     collection, folder = empty(), small_dump(tmp_path)
     imported(collection, folder)
     before = state_of(collection)
@@ -281,7 +282,7 @@ def test_failed_import_leaves_a_collection_in_sight_as_it_was(tmp_path: Path) ->
     assert state_of(collection) == before
 
 
-def test_votes_of_a_failed_import_are_never_counted(tmp_path: Path) -> None:
+def test_votes_of_a_failed_import_are_not_counted(tmp_path: Path) -> None:
     collection, folder = empty(), small_dump(tmp_path)
     imported(collection, folder)
     before = state_of(collection)
@@ -293,7 +294,7 @@ def test_votes_of_a_failed_import_are_never_counted(tmp_path: Path) -> None:
     assert state_of(collection) == before
 
 
-def test_file_without_any_document_makes_no_collection_ready(tmp_path: Path) -> None:
+def test_collection_without_documents_is_not_ready(tmp_path: Path) -> None:
     collection = empty()
 
     job = imported(collection, write(tmp_path, "Posts.xml", dump("posts", row(Id=1, PostTypeId=5))))
@@ -302,33 +303,35 @@ def test_file_without_any_document_makes_no_collection_ready(tmp_path: Path) -> 
     assert collection.status == Collection.Status.EMPTY
 
 
-def test_second_import_waits_for_the_first(tmp_path: Path) -> None:
+def test_second_import_is_refused_while_the_first_runs(tmp_path: Path) -> None:
     collection = empty()
     sources = import_services.sources_of([small_dump(tmp_path)])
     start_import(collection=collection, sources=sources, by=None)
 
-    with pytest.raises(ImportRefused, match="under way"):
+    with pytest.raises(ImportRefused, match="is running"):
         start_import(collection=collection, sources=sources, by=None)
 
     assert Job.objects.count() == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("notes.txt", "hello", "neither XML nor"),
-        ("Badges.xml", "<badges></badges>", "<badges>, which is not imported"),
+        ("Badges.xml", "<badges></badges>", "<badges>, which cannot be imported"),
         ("evil.xml", '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><posts/>', "DOCTYPE"),
         ("empty.xml", "", "neither XML nor"),
     ],
 )
-def test_file_of_another_form_is_refused_at_once(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_file_of_an_unknown_format_is_refused_at_once(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
     collection = empty()
 
     with pytest.raises((ImportRefused, BadFile)) as refusal:
         imported(collection, write(tmp_path, name, content))
 
-    assert said in refusal.value.message
+    assert message in refusal.value.message
     assert not Job.objects.exists()
     assert not Import.objects.exists()
     collection.refresh_from_db()
@@ -340,7 +343,7 @@ def test_missing_file_is_refused_by_its_name(tmp_path: Path) -> None:
         import_services.sources_of([tmp_path / "nothing.xml"])
 
 
-def test_file_that_changed_before_its_job_began_is_refused(tmp_path: Path) -> None:
+def test_file_that_changed_before_the_job_started_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "Posts.xml", many_posts(3))
     job = start_import(collection=empty(), sources=import_services.sources_of([path]), by=None)
     write(tmp_path, "Posts.xml", many_posts(30))
@@ -351,7 +354,7 @@ def test_file_that_changed_before_its_job_began_is_refused(tmp_path: Path) -> No
     assert "has changed" in job.error
 
 
-def test_file_that_is_gone_is_a_failure_with_its_name(tmp_path: Path) -> None:
+def test_job_fails_if_the_file_was_deleted(tmp_path: Path) -> None:
     path = write(tmp_path, "Posts.xml", many_posts(3))
     job = start_import(collection=empty(), sources=import_services.sources_of([path]), by=None)
     path.unlink()
@@ -362,7 +365,7 @@ def test_file_that_is_gone_is_a_failure_with_its_name(tmp_path: Path) -> None:
     assert job.error == "Posts.xml cannot be opened: No such file or directory."
 
 
-def test_upload_is_imported_and_then_discarded(django_capture_on_commit_callbacks: Any) -> None:
+def test_upload_is_deleted_after_its_import(django_capture_on_commit_callbacks: Any) -> None:
     upload = ContentFile(dump("posts", question(1)).encode(), name="Posts.xml")
     collection = empty()
     job = import_services.import_upload(collection=collection, file=upload, by=None)
@@ -378,7 +381,7 @@ def test_upload_is_imported_and_then_discarded(django_capture_on_commit_callback
     assert not default_storage.exists(stored)
 
 
-def test_refused_upload_is_not_kept(tmp_path: Path, settings: Any) -> None:
+def test_refused_upload_is_deleted(tmp_path: Path, settings: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
 
     with pytest.raises(ImportRefused):
@@ -389,7 +392,7 @@ def test_refused_upload_is_not_kept(tmp_path: Path, settings: Any) -> None:
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_old_import_is_not_tried_again_after_a_newer_one(tmp_path: Path) -> None:
+def test_old_import_cannot_be_retried_after_a_newer_one(tmp_path: Path) -> None:
     collection = empty()
     failed = imported(collection, write(tmp_path, "Posts.xml", many_posts(3)[:-4]))
     imported(collection, write(tmp_path, "More.xml", many_posts(3)))
@@ -398,12 +401,10 @@ def test_old_import_is_not_tried_again_after_a_newer_one(tmp_path: Path) -> None
     jobs.run(failed.pk)
 
     failed.refresh_from_db()
-    assert "Another import" in failed.error
+    assert "There is a newer import" in failed.error
 
 
 def test_sha256_is_that_of_the_file(tmp_path: Path) -> None:
-    import hashlib
-
     path = write(tmp_path, "Posts.xml", many_posts(300))
 
     job = imported(empty(), path)
@@ -411,7 +412,7 @@ def test_sha256_is_that_of_the_file(tmp_path: Path) -> None:
     assert job.imports.get().sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_real_dump_of_a_site_has_the_counts_of_a_plain_reading(data: Path) -> None:
+def test_real_dump_of_a_site_has_the_same_rows_as_a_plain_reading(data: Path) -> None:
     folder = data / "stackexchange" / "conlang_meta"
     collection = empty()
 
@@ -454,7 +455,7 @@ def test_real_dump_of_a_site_has_the_counts_of_a_plain_reading(data: Path) -> No
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_worker_killed_in_the_middle_leaves_a_whole_import(
+def test_next_worker_completes_the_import_of_a_killed_worker(
     process_environment: dict[str, str],
     worker: Callable[..., Any],
     beat: Callable[..., Any],
@@ -471,19 +472,19 @@ def test_worker_killed_in_the_middle_leaves_a_whole_import(
     posts = job.imports.get(name="Posts.xml")
     until = random.Random(seed).randrange(posts.size // 2)
 
-    wait_until(lambda: Import.objects.get(pk=posts.pk).position > until, what="the import gets on")
+    wait_until(lambda: Import.objects.get(pk=posts.pk).position > until, reason="some chunks are imported")
     victim.kill()
     posts.refresh_from_db()
-    in_between = Document.objects.filter(collection=killed).count()
-    is_seen = collections_for(make_user()).filter(slug="killed").exists()
+    n_before = Document.objects.filter(collection=killed).count()
+    is_visible = collections_for(make_user()).filter(slug="killed").exists()
     worker()
     beat()
-    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, what="the import is taken up again")
+    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, reason="the second worker finished the import")
 
     assert not posts.is_complete
-    assert 0 < in_between < 24_000
-    assert in_between == sum(posts.counts.values())
-    assert not is_seen
+    assert 0 < n_before < 24_000
+    assert n_before == sum(posts.counts.values())
+    assert not is_visible
     job.refresh_from_db()
     assert (job.state, job.attempt, job.losses) == (Job.State.DONE, 2, 1)
     assert state_of(killed) == state_of(uninterrupted)

@@ -1,4 +1,4 @@
-"""The import pages: organizers only, files of the server from its import folder only, refusals on the page."""
+"""The import pages: for organizers only, with files from the import folder only, and errors on the page."""
 
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,9 @@ from tests.helpers.factories import (
     make_assessor,
     make_collection,
     make_organizer,
-    make_topic,
     make_track,
     make_user,
 )
-from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
 
@@ -42,9 +40,9 @@ def upload(content: bytes = POSTS, name: str = "Posts.xml") -> SimpleUploadedFil
 
 
 def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) -> None:
-    given = {"slug": "math", "name": "Math", "hosts": "https://Math.StackExchange.com/ meta.example.org"}
+    fields = {"slug": "math", "name": "Math", "hosts": "https://Math.StackExchange.com/ meta.example.org"}
 
-    response = start(organizer, **given, upload=upload())
+    response = start(organizer, **fields, upload=upload())
     job = Job.objects.get()
     jobs.run(job.pk)
     page = organizer.get(response["Location"]).content.decode()
@@ -53,7 +51,7 @@ def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) ->
     assert collection.hosts == ["math.stackexchange.com", "meta.example.org"]
     assert collection.status == Collection.Status.READY
     assert "1 question, 1 answer" in page
-    assert "1: a post that is no question or answer: a tag wiki" in page
+    assert "1: a post that is not a question or answer: a tag wiki" in page
 
 
 def test_progress_is_shown_while_the_import_runs(organizer: Client) -> None:
@@ -62,34 +60,32 @@ def test_progress_is_shown_while_the_import_runs(organizer: Client) -> None:
     page = organizer.get(response["Location"]).content.decode()
 
     assert "hx-get" in page
-    assert "Readers see the collection when all of it is in" in page
+    assert "Readers see the collection when the import is complete." in page
 
 
-def test_failed_import_says_why(organizer: Client) -> None:
+def test_page_of_a_failed_import_shows_the_error(organizer: Client) -> None:
     response = start(organizer, slug="math", upload=upload(POSTS[:-3]))
     jobs.run(Job.objects.get().pk)
 
     page = organizer.get(response["Location"]).content.decode()
 
     assert "ends without &lt;/posts&gt;" in page
-    assert "stays out of sight" in page
+    assert "Readers do not see the collection" in page
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
-        ({"slug": "math"}, "Give a file"),
-        ({"upload": POSTS}, "A new collection needs a short name"),
+        ({"slug": "math"}, "Choose a file to upload or a path"),
+        ({"upload": POSTS}, "Enter a short name for the new collection"),
         ({"slug": "not a slug", "upload": POSTS}, "valid"),
         ({"slug": "taken", "upload": POSTS}, "There is a collection taken already"),
         ({"slug": "math", "upload": b"%PDF-1.7"}, "The file is a PDF document."),
         ({"slug": "math", "upload": b"PK\x03\x04"}, "The zip file is damaged"),
-        ({"slug": "math", "path": "../../etc"}, "Give a file"),
+        ({"slug": "math", "path": "../../etc"}, "Choose a file to upload or a path"),
     ],
 )
-def test_what_cannot_be_imported_shows_the_form_again(
-    organizer: Client, data: dict[str, Any], said: str
-) -> None:
+def test_refused_import_shows_the_form_again(organizer: Client, data: dict[str, Any], message: str) -> None:
     make_collection("taken")
     if "upload" in data:
         data = data | {"upload": upload(data["upload"])}
@@ -97,7 +93,7 @@ def test_what_cannot_be_imported_shows_the_form_again(
     response = start(organizer, **data)
 
     assert response.status_code == 200
-    assert said in response.content.decode()
+    assert message in response.content.decode()
     assert not Job.objects.exists()
     assert not Collection.objects.filter(slug="math").exists()
 
@@ -117,7 +113,7 @@ def test_file_in_the_import_folder_is_imported(organizer: Client, tmp_path: Path
 @pytest.mark.parametrize(
     "path", ["../outside.xml", "/etc/passwd", "link.xml", "linked", "inner/../../outside.xml"]
 )
-def test_nothing_outside_the_import_folder_is_read(
+def test_files_outside_the_import_folder_are_not_read(
     organizer: Client, tmp_path: Path, settings: Any, path: str
 ) -> None:
     inside = tmp_path / "inside"
@@ -133,7 +129,7 @@ def test_nothing_outside_the_import_folder_is_read(
     assert not Import.objects.exists()
 
 
-def test_link_in_a_folder_that_leads_out_is_left_out(
+def test_link_that_leads_out_of_the_import_folder_is_ignored(
     organizer: Client, tmp_path: Path, settings: Any
 ) -> None:
     inside = tmp_path / "inside"
@@ -147,61 +143,21 @@ def test_link_in_a_folder_that_leads_out_is_left_out(
     assert not Import.objects.exists()
 
 
-def test_history_lists_imports_of_the_collection_alone(organizer: Client) -> None:
+def test_list_has_only_the_imports_of_the_collection(organizer: Client) -> None:
     start(organizer, slug="one", upload=upload(name="One.xml"))
     start(organizer, slug="two", upload=upload(name="Two.xml"))
 
-    everything = organizer.get(reverse("corpus:imports")).content.decode()
+    all_imports = organizer.get(reverse("corpus:imports")).content.decode()
     of_one = organizer.get(reverse("corpus:collection_imports", args=["one"])).content.decode()
 
-    assert "One.xml" in everything
-    assert "Two.xml" in everything
+    assert "One.xml" in all_imports
+    assert "Two.xml" in all_imports
     assert "One.xml" in of_one
     assert "Two.xml" not in of_one
 
 
-def test_empty_history_says_what_will_be_here(organizer: Client) -> None:
-    assert "Nothing was imported" in organizer.get(reverse("corpus:imports")).content.decode()
-
-
-def topics_file(code: str = "A.1") -> bytes:
-    return f'<Topics><Topic number="{code}"><Title>t</Title><Question>q</Question></Topic></Topics>'.encode()
-
-
-def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
-    track = make_track(status=Track.Status.DRAFT)
-    address = reverse("tracks:import_topics", args=[track.slug])
-
-    first = organizer.post(
-        address, {"holds": "topics", "upload": upload(topics_file(), "t.xml")}, follow=True
-    )
-    labels = upload(b"topic,category\nA.1,proof\n", "l.csv")
-    second = organizer.post(address, {"holds": "labels", "upload": labels}, follow=True)
-
-    assert "1 topic: 1 new" in first.content.decode()
-    assert "1 topic labeled" in second.content.decode()
-    assert track.topics.get().labels == {"category": "proof"}
-
-
-def test_faulty_topic_file_names_every_fault_on_the_page(organizer: Client) -> None:
-    track = make_track(status=Track.Status.DRAFT)
-    content = b'{"code": "a b"}\n{"code": "c d"}'
-
-    page = organizer.post(
-        reverse("tracks:import_topics", args=[track.slug]),
-        {"holds": "topics", "upload": upload(content, "t.jsonl")},
-    ).content.decode()
-
-    assert "line 1: " in page
-    assert "line 2: " in page
-
-
-def test_topic_page_says_that_an_open_track_takes_none(organizer: Client) -> None:
-    track = make_track()
-
-    page = organizer.get(reverse("tracks:import_topics", args=[track.slug])).content.decode()
-
-    assert "only the topics of a draft can change" in page
+def test_empty_list_says_what_to_import(organizer: Client) -> None:
+    assert "No imports yet." in organizer.get(reverse("corpus:imports")).content.decode()
 
 
 def test_hostile_names_are_shown_as_text(organizer: Client) -> None:
@@ -215,21 +171,18 @@ def test_hostile_names_are_shown_as_text(organizer: Client) -> None:
 
 
 def addresses() -> list[str]:
-    track = make_track("t")
-    make_topic(track)
     collection = make_collection("c")
-    job = Job.objects.create(kind="corpus.imports.files", title="x", collection=collection)
+    job = Job.objects.create(kind="corpus.imports.files", title="x")
     Import.objects.create(collection=collection, job=job, format="posts", name="Posts.xml", location="x")
     return [
         reverse("corpus:imports"),
         reverse("corpus:start_import"),
         reverse("corpus:import", args=[job.pk]),
         reverse("corpus:collection_imports", args=["c"]),
-        reverse("tracks:import_topics", args=["t"]),
     ]
 
 
-def test_only_organizers_enter(client: Client) -> None:
+def test_only_organizers_see_the_import_pages(client: Client) -> None:
     cast = {"stranger": make_user(), "assessor": make_assessor(make_track()), "organizer": make_organizer()}
     statuses = {}
 
@@ -242,13 +195,8 @@ def test_only_organizers_enter(client: Client) -> None:
     assert statuses == {"visitor": {302}, "stranger": {403}, "assessor": {403}, "organizer": {200}}
 
 
-def test_nobody_else_starts_an_import(client: Client) -> None:
-    track = make_track(status=Track.Status.DRAFT)
+def test_only_organizers_start_an_import(client: Client) -> None:
     client.force_login(make_user())
 
     assert start(client, slug="math", upload=upload()).status_code == 403
-    topics = {"holds": "topics", "upload": upload(topics_file(), "t.xml")}
-    assert client.post(reverse("tracks:import_topics", args=[track.slug]), topics).status_code == 403
-
     assert not Job.objects.exists()
-    assert not track.topics.exists()

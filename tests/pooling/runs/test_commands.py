@@ -224,7 +224,7 @@ HEADER = "file,team,tag,kind,pooled_as\n"
         ("", "line 1: expected the columns file, team, tag, kind"),
         ("file,team,tag\n", "line 1: expected the columns"),
         ("file,team,tag,kind,color\n", "line 1: expected the columns"),
-        (HEADER, "it names no run"),
+        (HEADER, "the manifest lists no runs"),
         (HEADER + "missing.tsv,t,r,primary,\n", "line 2: there is no file missing.tsv"),
         (HEADER + "good.tsv,t,r,first,\n", "line 2: kind 'first' is not one of primary, alternate, baseline"),
         (HEADER + "good.tsv,t,,primary,\n", "line 2: tag is empty"),

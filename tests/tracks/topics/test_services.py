@@ -63,12 +63,12 @@ def test_json_topics_are_read() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (xml("A.1", "A.2", "A.1"), "topic A.1 stands in line 3 already"),
+        (xml("A.1", "A.2", "A.1"), "topic A.1 is already in line 3"),
         (xml("A 1"), "without white space"),
         (xml(""), "without white space"),
         (xml("é" * 51), "1 to 100 bytes"),
-        (xml("all"), "line 3: a topic cannot be called 'all'"),
-        (XML.replace("%s", "").encode(), "there is no topic in it"),
+        (xml("all"), "line 3: a topic cannot be named 'all'"),
+        (XML.replace("%s", "").encode(), "there are no topics in the file"),
         (xml("A.1")[:-3], "not well-formed XML"),
         (b"<posts></posts>", "<posts>"),
         (b"Query,Text", "neither XML nor"),
@@ -271,7 +271,7 @@ def test_topics_may_be_lines_of_code_and_formula() -> None:
 
 
 def test_lines_with_one_code_twice_are_refused() -> None:
-    with pytest.raises(BadFile, match="line 2: topic N-1 stands in line 1 already"):
+    with pytest.raises(BadFile, match="line 2: topic N-1 is already in line 1"):
         read_topics(b"N-1\tx\nN-1\ty\n", "topics.txt")
 
 

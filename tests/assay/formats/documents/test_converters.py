@@ -1,4 +1,4 @@
-"""Rows of dumps and lines of JSON, to staging lines: what is taken, what is skipped and why, what is broken."""
+"""Rows of dumps and lines of JSON are converted, skipped with a reason, or refused."""
 
 import json
 from pathlib import Path
@@ -29,13 +29,13 @@ def rows_of(batch: Batch, table: str) -> list[list[str]]:
     """Staged rows, read back from COPY's text form."""
     lines = batch.lines.get(table, {}).values()
     escapes = {"\\t": "\t", "\\n": "\n", "\\r": "\r", "\\\\": "\\"}
-    found = []
+    rows_of_table = []
     for line in lines:
         fields = line.removesuffix("\n").split("\t")
         for written, meant in escapes.items():
             fields = [field.replace(written, meant) for field in fields]
-        found.append(fields)
-    return found
+        rows_of_table.append(fields)
+    return rows_of_table
 
 
 def post_of(text: str) -> dict[str, str]:
@@ -83,9 +83,9 @@ def test_other_posts_are_skipped_by_their_type() -> None:
     text = "".join(row(Id=n, PostTypeId=kind, Body="x") for n, kind in enumerate([4, 5, 5, 99], 1))
 
     assert reasons(text) == {
-        "a post that is no question or answer: a tag wiki excerpt": 1,
-        "a post that is no question or answer: a tag wiki": 2,
-        "a post that is no question or answer: of type 99": 1,
+        "a post that is not a question or answer: a tag wiki excerpt": 1,
+        "a post that is not a question or answer: a tag wiki": 2,
+        "a post that is not a question or answer: of type 99": 1,
     }
 
 
@@ -96,7 +96,7 @@ def test_other_posts_are_skipped_by_their_type() -> None:
         ({"Id": "12a"}, "Id is not a whole number"),
         ({"Id": "٣"}, "Id is not a whole number"),
         ({"Id": "9" * 30}, "Id is not a whole number"),
-        ({"PostTypeId": ""}, "a post that is no question or answer: without PostTypeId"),
+        ({"PostTypeId": ""}, "a post that is not a question or answer: without PostTypeId"),
         ({"PostTypeId": "2"}, "an answer without ParentId"),
         ({"PostTypeId": "2", "ParentId": "x"}, "ParentId is not a whole number"),
         ({"CreationDate": "yesterday"}, "CreationDate is not a date"),
@@ -130,7 +130,7 @@ def test_unusable_row_is_skipped_with_its_reason(attributes: dict[str, str], rea
         b"&#xFFFFFFFF;",
     ],
 )
-def test_row_with_characters_that_xml_has_not_is_skipped(body: bytes) -> None:
+def test_row_with_characters_that_xml_does_not_allow_is_skipped(body: bytes) -> None:
     text = question(1).encode() + b'<row Id="2" PostTypeId="1" Body="%b" />' % body + question(3).encode()
 
     assert reasons(text) == {"characters that XML does not allow": 1}
@@ -152,13 +152,13 @@ def test_row_with_characters_that_xml_has_not_is_skipped(body: bytes) -> None:
         b'<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]>\n',
     ],
 )
-def test_broken_xml_is_refused_at_its_line(broken: bytes) -> None:
+def test_broken_xml_is_refused_with_its_line(broken: bytes) -> None:
     text = question(1).encode() + broken + question(3).encode()
 
     with pytest.raises(Malformed) as fault:
         stackexchange.convert(text, "posts")
 
-    # What is no row belongs to the row before it.
+    # Text that is not a row counts as part of the row before it.
     assert fault.value.n_lines == (0 if broken.startswith(b"</") else 1)
     assert fault.value.offset == (text.index(b"<row") if broken.startswith(b"</") else text.index(broken))
 
@@ -166,17 +166,17 @@ def test_broken_xml_is_refused_at_its_line(broken: bytes) -> None:
 def test_text_between_rows_is_refused_at_the_row_before() -> None:
     text = question(1) + question(2) + "stray" + question(3)
 
-    with pytest.raises(Malformed, match="only rows may stand here") as fault:
+    with pytest.raises(Malformed, match="only rows are accepted here") as fault:
         stackexchange.convert(text.encode(), "posts")
 
     assert fault.value.n_lines == 1
 
 
-def test_element_that_is_no_row_is_counted() -> None:
-    assert reasons("<note>x</note>" + question(1)) == {"an element <note> that is no row": 1}
+def test_other_elements_are_counted() -> None:
+    assert reasons("<note>x</note>" + question(1)) == {"an element <note> that is not a row": 1}
 
 
-def test_row_that_comes_twice_stands_once_as_it_was_last() -> None:
+def test_repeated_row_counts_once_with_its_last_content() -> None:
     batch = stackexchange.convert((question(1) + question(1, Title="Second")).encode(), "posts")
 
     assert [fields[3] for fields in rows_of(batch, "document")] == ["Second"]
@@ -218,7 +218,7 @@ def test_user_without_a_name_gets_one() -> None:
     assert rows_of(batch, "author") == [["-1", "Community", "\\N"], ["4", "user4", "9"]]
 
 
-def test_markup_that_would_take_a_parser_minutes_becomes_its_text() -> None:
+def test_markup_that_is_slow_to_parse_becomes_text() -> None:
     post = post_of(question(1, Body="<b><i><a><table>" * 60_000 + "the end"))
 
     assert post["body"].strip() == "the end"
@@ -263,15 +263,15 @@ def test_json_document_of_plain_text_is_escaped() -> None:
     ("values", "reason"),
     [
         ({}, "docno is missing"),
-        ({"docno": "a b"}, "docno holds white space or is longer than 200 characters"),
-        ({"docno": "a" * 201}, "docno holds white space or is longer than 200 characters"),
+        ({"docno": "a b"}, "docno contains white space or is longer than 200 characters"),
+        ({"docno": "a" * 201}, "docno contains white space or is longer than 200 characters"),
         ({"docno": True}, "docno is not a string"),
-        ({"docno": "1", "kind": "post"}, "kind is none of question, answer, document"),
-        ({"docno": "1", "kind": ["question"]}, "kind is none of question, answer, document"),
-        ({"docno": "1", "kind": "answer"}, "an answer without thread"),
+        ({"docno": "1", "kind": "post"}, "kind is not one of question, answer, document"),
+        ({"docno": "1", "kind": ["question"]}, "kind is not one of question, answer, document"),
+        ({"docno": "1", "kind": "answer"}, "an answer without a thread"),
         ({"docno": "1", "title": 5}, "title is not a string"),
-        ({"docno": "1", "text": "a\x00b"}, "characters that no text may hold (NUL, half a surrogate pair)"),
-        ({"docno": "1", "body": "\ud800"}, "characters that no text may hold (NUL, half a surrogate pair)"),
+        ({"docno": "1", "text": "a\x00b"}, "characters that a text cannot contain (NUL, half a surrogate pair)"),
+        ({"docno": "1", "body": "\ud800"}, "characters that a text cannot contain (NUL, half a surrogate pair)"),
         ({"docno": "1", "tags": "a"}, "tags is not a list"),
         ({"docno": "1", "tags": [1]}, "a tag is not a string"),
         ({"docno": "1", "score": 1.5}, "score is not a whole number"),
@@ -303,14 +303,14 @@ def test_unusable_json_document_is_skipped_with_its_reason(values: dict[str, Any
         b'{"docno": "1", "score": ' + b"1" * 5000 + b"}",
     ],
 )
-def test_line_that_is_no_json_object_is_refused_at_its_line(broken: bytes) -> None:
+def test_line_without_a_json_object_is_refused_with_its_line(broken: bytes) -> None:
     with pytest.raises(Malformed) as fault:
         jsonl.convert(line(docno="1") + b"\n" + broken + b"\n")
 
     assert fault.value.n_lines == 2
 
 
-def test_real_dump_is_converted_whole(data: Path) -> None:
+def test_real_dump_is_converted_completely(data: Path) -> None:
     for file in sorted((data / "stackexchange").glob("*ndexTest.xml")):
         content = file.read_bytes()
         rows = content[content.index(b"<row") : content.rindex(b"</")]

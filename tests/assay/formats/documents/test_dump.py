@@ -1,4 +1,4 @@
-"""Chunks of dump files: whole rows, bounded memory, and the place where a file breaks."""
+"""Dump files are cut into chunks of complete rows in little memory, and a broken file is refused with its place."""
 
 import gzip
 import io
@@ -31,7 +31,7 @@ def test_chunks_together_are_all_rows() -> None:
     assert joined.count(b"<row") == 300
 
 
-def test_work_taken_up_at_any_chunk_gives_the_same_chunks() -> None:
+def test_import_continued_at_any_chunk_gives_the_same_chunks() -> None:
     content = many_posts(600).encode()
     first = Reader(io.BytesIO(content), "Posts.xml", size=30_000)
     whole = list(first)
@@ -61,7 +61,7 @@ def test_cut_off_file_is_refused_with_its_last_line(size: int) -> None:
     assert f"line {content.count(chr(10).encode()) + 1:,} " in refusal.value.message
 
 
-def test_text_behind_the_end_is_refused() -> None:
+def test_text_after_the_end_is_refused() -> None:
     with pytest.raises(Broken):
         pieces(dump("posts", question(1)) + "more")
 
@@ -71,7 +71,7 @@ def test_empty_root_has_no_rows() -> None:
     assert b"".join(pieces(f"{HEAD}<posts></posts>")) == b""
 
 
-def test_row_too_long_is_left_out_without_holding_it() -> None:
+def test_row_that_is_too_long_is_left_out_in_little_memory() -> None:
     huge = row(Id=2, PostTypeId=1, Body="x" * 40_000_000)
     content = io.BytesIO(dump("posts", question(1), huge, question(3)).encode())
     del huge
@@ -86,7 +86,7 @@ def test_row_too_long_is_left_out_without_holding_it() -> None:
     assert peak < 3 * MAX_ROW
 
 
-def test_line_too_long_is_left_out() -> None:
+def test_line_that_is_too_long_is_left_out() -> None:
     content = b'{"docno": "1"}\n{"docno": "' + b"2" * 12_000_000 + b'"}\n{"docno": "3"}\n'
 
     chunks = list(Reader(io.BytesIO(content), "d.jsonl"))
@@ -106,12 +106,12 @@ def test_line_too_long_is_left_out() -> None:
         ('\ufeff \n{"docno": "1"}', "jsonl"),
     ],
 )
-def test_form_is_told_from_the_content(head: str, form: str) -> None:
+def test_form_is_detected_from_the_content(head: str, form: str) -> None:
     assert form_of(head.encode(), "x").name == form
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "expected"),
     [
         ("<posts>".encode("utf-16"), "UTF-16"),
         (b'<?xml version="1.0" encoding="iso-8859-1"?><posts>', "iso-8859-1"),
@@ -121,11 +121,11 @@ def test_form_is_told_from_the_content(head: str, form: str) -> None:
         (b"Id,Body\n1,x\n", "neither XML nor"),
     ],
 )
-def test_other_content_is_refused_by_what_it_is(head: bytes, said: str) -> None:
+def test_other_content_is_named_and_refused(head: bytes, expected: str) -> None:
     with pytest.raises(BadFile) as refusal:
         form_of(head, "upload")
 
-    assert said in refusal.value.message
+    assert expected in refusal.value.message
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_packed_files_are_read(packed: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("packed", "said"),
+    ("packed", "expected"),
     [
         (gzip.compress(many_posts(300).encode())[:-500], "damaged or cut off"),
         (b"\x1f\x8bnot gzip", "Posts.gz: The gz file is damaged"),
@@ -173,11 +173,11 @@ def test_packed_files_are_read(packed: bytes) -> None:
         (b"7z\xbc\xaf\x27\x1c....", "7z archive"),
     ],
 )
-def test_broken_packing_is_refused(packed: bytes, said: str) -> None:
+def test_broken_packing_is_refused(packed: bytes, expected: str) -> None:
     with pytest.raises(BadFile) as refusal:
         list(Reader(UnpackedFile(io.BytesIO(packed), "Posts.gz"), "Posts.gz"))
 
-    assert said in refusal.value.message
+    assert expected in refusal.value.message
 
 
 def test_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:

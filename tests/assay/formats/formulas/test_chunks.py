@@ -1,4 +1,4 @@
-"""Rows of formula indexes: what a file is, where its rows begin, and what a chunk becomes."""
+"""Formula indexes are recognized, cut into chunks of rows, and converted."""
 
 import csv
 import gzip
@@ -79,12 +79,12 @@ def as_csv(*records: tuple[str, ...]) -> str:
         (V2, "formulas-latex-v2"),
     ],
 )
-def test_index_is_told_from_its_columns_and_formulas(text: str, form: str) -> None:
+def test_index_is_detected_from_its_columns_and_formulas(text: str, form: str) -> None:
     assert form_of(text.encode(), "index.tsv").name == form
     assert Index.of(form) is not None
 
 
-def test_index_of_empty_mathml_is_told_from_its_name() -> None:
+def test_index_of_empty_mathml_is_detected_from_its_name() -> None:
     text = (V1 + "1\t2\t3\ttitle\t<math/>\n").encode()
 
     assert form_of(text, "opt_7.tsv").name == "formulas-opt-v1"
@@ -104,7 +104,7 @@ def test_index_of_empty_mathml_is_told_from_its_name() -> None:
         ("A.1\tQ0\td\t1\t2.5\trun\n", "neither XML nor"),
     ],
 )
-def test_other_files_are_no_index(text: str, message: str) -> None:
+def test_other_files_are_not_an_index(text: str, message: str) -> None:
     with pytest.raises(BadFile) as refusal:
         form_of(text.encode(), "index.tsv")
 
@@ -119,8 +119,8 @@ def test_first_line_with_tabs_in_its_formula_does_not_decide() -> None:
     assert form_of(text.encode(), "index.tsv").name == "formulas-latex-v1"
 
 
-def test_versions_give_what_they_have() -> None:
-    one = rows("1\t2\t3\ttitle\tx^2\n", "formulas-latex-v1")
+def test_each_version_gives_its_columns() -> None:
+    first_version = rows("1\t2\t3\ttitle\tx^2\n", "formulas-latex-v1")
     two = rows("1\t2\t3\tquestion\t9\tx^2\n1b\t2\t3\tquestion\t\ty\n", "formulas-latex-v2")
     three = rows("1\t2\t3\tcomment\t44\t8\t9\tsplit in two\tx^2\n", "formulas-latex-v3")
 
@@ -134,7 +134,7 @@ def test_versions_give_what_they_have() -> None:
         "latex": "x^2",
     }
     none = {"is_visual_given": "f", "old_visual": "", "issue": ""}
-    assert one == [plain | none]
+    assert first_version == [plain | none]
     assert two[0] == plain | none | {"place": "1", "visual": "9", "is_visual_given": "t"}
     assert (two[1]["visual"], two[1]["is_visual_given"]) == ("", "f")
     kept = {
@@ -147,7 +147,7 @@ def test_versions_give_what_they_have() -> None:
     assert three == [plain | kept | {"place": "3"}]
 
 
-def test_mathml_goes_into_a_table_of_its_own() -> None:
+def test_mathml_has_a_table_of_its_own() -> None:
     text = as_csv(
         ("1", "2", "3", "title", SLT), ("2", "2", "3", "title", ""), ("3", "2", "3", "title", "<math/>")
     )
@@ -184,16 +184,16 @@ def test_post_of_a_topics_formula_is_its_question() -> None:
         "",
     ],
 )
-def test_whatever_csv_writes_comes_back(formula: str) -> None:
+def test_records_that_csv_writes_are_read(formula: str) -> None:
     records = [
         ("1", "2", "3", "title", "9", "a"),
         ("2", "2", "3", "title", "9", formula),
         ("3", "2", "3", "title", "9", "b"),
     ]
 
-    found = [row["latex"] for row in rows(as_csv(*records))]
+    formulas = [row["latex"] for row in rows(as_csv(*records))]
 
-    assert found == ["a", formula.replace("\r\n", "\n"), "b"]
+    assert formulas == ["a", formula.replace("\r\n", "\n"), "b"]
 
 
 @given(
@@ -208,7 +208,7 @@ def test_whatever_csv_writes_comes_back(formula: str) -> None:
         max_size=8,
     )
 )
-def test_whatever_csv_writes_comes_back_as_drawn(formulas: list[str]) -> None:
+def test_any_record_that_csv_writes_is_read(formulas: list[str]) -> None:
     records = [(str(i), "2", "3", "title", "9", formula) for i, formula in enumerate(formulas)]
 
     assert [row["latex"] for row in rows(as_csv(*records))] == formulas
@@ -227,23 +227,23 @@ def test_any_text_is_rows_or_skipped(parts: list[str]) -> None:
     assert all(line.count("\t") == len(NAMES) - 1 for line in lines)
 
 
-def test_mathml_in_bulk_equals_mathml_row_by_row() -> None:
-    """One row with a mark at its end sends the chunk the patient way."""
+def test_fast_path_and_slow_path_of_mathml_agree() -> None:
+    """A quotation mark at the end of one row sends the chunk to the slow path."""
     records = [(str(i), "2", "3", "title", f'<math a="{i}"><mi>x</mi></math>') for i in range(50)]
 
     bulk = convert(as_csv(*records).encode(), "formulas-slt-v1").tables["formula_mathml"]
-    patient = convert(as_csv(*records, ("50", "2", "3", "title", '"x"')).encode(), "formulas-slt-v1")
+    slow = convert(as_csv(*records, ("50", "2", "3", "title", '"x"')).encode(), "formulas-slt-v1")
 
-    assert patient.tables["formula_mathml"] == bulk + b'50\t"x"\n'
+    assert slow.tables["formula_mathml"] == bulk + b'50\t"x"\n'
 
 
-def test_stray_marks_are_part_of_the_formula() -> None:
+def test_stray_quotation_marks_are_part_of_the_formula() -> None:
     text = '1\t2\t3\ttitle\t9\ta "b\n2\t2\t3\ttitle\t9\t"x" = y\n3\t2\t3\ttitle\t9\tc"\n'
 
     assert [row["latex"] for row in rows(text)] == ['a "b', '"x" = y', 'c"']
 
 
-def test_two_marks_in_a_formula_that_is_not_quoted_are_two() -> None:
+def test_two_quotation_marks_in_an_unquoted_formula_stay_two() -> None:
     text = '1\t2\t3\ttitle\t9\ta""b\n2\t2\t3\ttitle\t9\t"c""d"\n'
 
     assert [row["latex"] for row in rows(text)] == ['a""b', 'c"d']
@@ -278,7 +278,7 @@ def test_quotation_that_is_never_closed_costs_one_row() -> None:
         ("3\t2\t3\ttitle\t9\tx", AGAIN),
     ],
 )
-def test_bad_row_is_left_out_with_its_reason_and_line(line: str | bytes, reason: str) -> None:
+def test_bad_row_is_skipped_with_its_reason_and_line(line: str | bytes, reason: str) -> None:
     bad = line.encode() if isinstance(line, str) else line
     text = b"1\t2\t3\ttitle\t9\ta\n\n" + bad + b"\n3\t2\t3\ttitle\t9\tb\n"
 
@@ -308,23 +308,25 @@ def many(n: int) -> bytes:
 
 
 @pytest.mark.parametrize("size", [100, 1000, 70_000])
-def test_chunks_hold_whole_rows(size: int) -> None:
+def test_chunks_contain_complete_rows(size: int) -> None:
     content = many(4000)
 
-    found = [row for chunk in chunks(content, size) for row in rows(chunk)]
+    all_rows = [row for chunk in chunks(content, size) for row in rows(chunk)]
 
-    assert [row["code"] for row in found] == [str(i) for i in range(4000)]
-    assert found == rows(content.partition(b"\n")[2])
+    assert [row["code"] for row in all_rows] == [str(i) for i in range(4000)]
+    assert all_rows == rows(content.partition(b"\n")[2])
 
 
-def test_work_taken_up_at_any_chunk_gives_the_same_rows() -> None:
+def test_import_continued_at_any_chunk_gives_the_same_rows() -> None:
     content = many(4000)
     whole = list(Reader(io.BytesIO(content), "i.tsv", size=20_000))
     assert len(whole) > 3
 
     for number, chunk in enumerate(whole):
         again = Reader(io.BytesIO(content), "i.tsv", position=chunk.end, size=20_000)
-        assert b"".join(one.data for one in again) == b"".join(one.data for one in whole[number + 1 :])
+        assert b"".join(chunk.data for chunk in again) == b"".join(
+            chunk.data for chunk in whole[number + 1 :]
+        )
 
 
 def test_chunks_know_their_first_line() -> None:
@@ -337,10 +339,10 @@ def test_chunks_know_their_first_line() -> None:
 def test_endless_line_is_left_out() -> None:
     content = V2.encode() + b"1\t2\t3\ttitle\t9\t" + b"x" * 15_000_000 + b"\n2\t2\t3\ttitle\t9\ty\n"
 
-    found = list(Reader(io.BytesIO(content), "i.tsv"))
+    chunk_list = list(Reader(io.BytesIO(content), "i.tsv"))
 
-    assert sum(chunk.n_too_long for chunk in found) == 1
-    assert [row["latex"] for chunk in found for row in rows(chunk.data)] == ["y"]
+    assert sum(chunk.n_too_long for chunk in chunk_list) == 1
+    assert [row["latex"] for chunk in chunk_list for row in rows(chunk.data)] == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -351,7 +353,7 @@ def test_endless_line_is_left_out() -> None:
         ("2021_formulas_slt.tsv", "formulas-slt-v1-topics", 843),
     ],
 )
-def test_real_index_comes_in_as_csv_reads_it(data: Path, name: str, form: str, n: int) -> None:
+def test_real_index_is_read_as_csv_reads_it(data: Path, name: str, form: str, n: int) -> None:
     content = (data / "arqmath" / "formulas" / name).read_bytes()
     with (data / "arqmath" / "formulas" / name).open(newline="") as file:
         _, *expected = csv.reader(file, delimiter="\t")
@@ -367,7 +369,7 @@ def test_real_index_comes_in_as_csv_reads_it(data: Path, name: str, form: str, n
     assert [copied(line.rpartition("\t")[2]) for line in lines] == [row[-1] for row in expected]
 
 
-def test_id_map_of_another_kind_is_no_index(data: Path) -> None:
+def test_map_of_ids_is_not_an_index(data: Path) -> None:
     with gzip.open(data / "arqmath" / "formulas" / "formula_id_visual_id.tsv.gz") as file:
         head = file.read(5000)
 

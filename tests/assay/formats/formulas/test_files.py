@@ -1,4 +1,4 @@
-"""Formulas from files alone: indexes, id maps, and several of them together."""
+"""Formulas are read from indexes, from maps of visual ids, and from several files together."""
 
 import gzip
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_index_is_read(tmp_path: Path) -> None:
     assert rows(read_index(path)) == [("10", "5", "4", "comment", "9"), ("2", "6", "4", "title", "")]
 
 
-def test_ids_may_hold_backslashes(tmp_path: Path) -> None:
+def test_ids_may_contain_backslashes(tmp_path: Path) -> None:
     path = write(tmp_path, "i.tsv", "a\\b\t5\t4\ttitle\t9\tx\n")
 
     assert rows(read_index(path)) == [("a\\b", "5", "4", "title", "9")]
@@ -53,24 +53,24 @@ def test_files_complete_each_other(tmp_path: Path) -> None:
     index = write(tmp_path, "i.tsv", "1\t5\t4\tcomment\tx\n2\t5\t4\tanswer\tx\n")
     visual = write(tmp_path, "map.tsv", "2\tb\n3\tc\n1\ta\n1\tlast\n")
 
-    found = [rows(read_index(paths)) for paths in ([index, visual], [visual, index])]
+    in_both_orders = [rows(read_index(paths)) for paths in ([index, visual], [visual, index])]
 
-    assert found[0] == found[1]
-    assert found[0] == [
+    assert in_both_orders[0] == in_both_orders[1]
+    assert in_both_orders[0] == [
         ("1", "5", "4", "comment", "last"),
         ("2", "5", "4", "answer", "b"),
         ("3", "", "", "answer", "c"),
     ]
 
 
-def test_folder_stands_for_its_files(tmp_path: Path) -> None:
+def test_folder_represents_its_files(tmp_path: Path) -> None:
     write(tmp_path, "1.tsv", "1\t5\t4\ttitle\tx\n")
     (tmp_path / "2.tsv.gz").write_bytes(gzip.compress(b"2\t5\t4\ttitle\tx\n"))
 
     assert [code for code, *_ in rows(read_index([tmp_path]))] == ["1", "2"]
 
 
-def test_rows_left_out_are_counted(tmp_path: Path) -> None:
+def test_skipped_rows_are_counted(tmp_path: Path) -> None:
     read = read_files([write(tmp_path, "i.tsv", "1\t5\t4\ttitle\tx\nnothing\n")])
 
     assert (len(read.formulas), read.skipped) == (1, {NO_WIDTH: 1})
@@ -81,8 +81,8 @@ def test_rows_left_out_are_counted(tmp_path: Path) -> None:
     [
         ("formula_id\tvisual_id\n1\t9\n2\n", "map.tsv, line 3: expected 2 columns; got 1."),
         ("1\t9\n\t9\n", "map.tsv, line 2: expected 2 columns; the id is empty."),
-        ('{"docno": "1"}\n', "map.tsv holds jsonl; a formula index or an id map is wanted."),
-        ("<posts><row/></posts>", "map.tsv holds posts"),
+        ('{"docno": "1"}\n', "map.tsv contains jsonl; use a formula index or a map of visual ids."),
+        ("<posts><row/></posts>", "map.tsv contains posts"),
         ("", "neither XML nor"),
     ],
 )
@@ -93,7 +93,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> Non
     assert message in str(refusal.value)
 
 
-def test_no_files_are_no_formulas() -> None:
+def test_no_files_give_no_formulas() -> None:
     assert len(read_index([])) == 0
 
 

@@ -54,7 +54,7 @@ def qrels(tmp_path: Path) -> str:
         ("units", "A.1\t10\nA.1\t9\nA.10\tx\nA.2\tx\nA.3\ty\n"),
     ],
 )
-def test_each_form_is_written_as_it_says(form: str, text: str) -> None:
+def test_each_form_is_written_as_described(form: str, text: str) -> None:
     assert FORMS[form].write(small()).decode() == text
 
 
@@ -65,7 +65,7 @@ WORDS = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zs", "Zl", "Zp"
     st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-999, 999), min_size=1),
     st.sampled_from(["trec", "arqmath", "tsv", "csv"]),
 )
-def test_what_is_written_in_any_form_is_read_again(units: dict[tuple[str, str], int], form: str) -> None:
+def test_written_qrels_of_any_form_are_read_again(units: dict[tuple[str, str], int], form: str) -> None:
     columns = columns_from((topic.encode(), docno.encode(), grade) for (topic, docno), grade in units.items())
 
     again = parse_qrels(FORMS[form].write(columns))
@@ -73,19 +73,19 @@ def test_what_is_written_in_any_form_is_read_again(units: dict[tuple[str, str], 
     assert format_qrels(again) == format_qrels(columns)
 
 
-def test_a_package_has_a_readme_and_checksums_that_hold(tmp_path: Path) -> None:
+def test_a_package_has_a_readme_and_correct_checksums(tmp_path: Path) -> None:
     files = package([Part("qrels", "All.", small())], "csv", title="Qrels of ours", notes=["From a test."])
 
     assert set(files) == {"qrels.csv", "README.md", "SHA256SUMS"}
     readme = files["README.md"].decode()
-    for said in (
+    for sentence in (
         "# Qrels of ours",
         "- From a test.",
         "4 topics, 5 lines.",
         "| 3 | 1 |",
         "pooled and has no grade",
     ):
-        assert said in readme
+        assert sentence in readme
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     done = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, check=False)
@@ -108,7 +108,7 @@ def test_given_topics_are_the_test_topics() -> None:
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.25, 0.5, 0.75]))
-def test_a_split_at_random_parts_the_topics_and_loses_no_line(seed: int, share: float) -> None:
+def test_a_random_split_divides_the_topics_and_keeps_every_line(seed: int, share: float) -> None:
     train, test = split_at_random(small(), share, seed)
 
     assert len(test.topics) == round(share * 4)
@@ -119,7 +119,7 @@ def test_a_split_at_random_parts_the_topics_and_loses_no_line(seed: int, share: 
     assert format_qrels(split_at_random(small(), share, seed)[1]) == format_qrels(test)
 
 
-def test_every_topic_is_drawn_by_some_seed() -> None:
+def test_every_topic_is_chosen_by_some_seed() -> None:
     drawn = Counter(
         str(code) for seed in range(200) for code in split_at_random(small(), 0.25, seed)[1].topics
     )
@@ -129,22 +129,22 @@ def test_every_topic_is_drawn_by_some_seed() -> None:
 
 
 @pytest.mark.parametrize("test", [["A.9"], [], ["A.1", "A.10", "A.2", "A.3"]])
-def test_a_split_that_cannot_be_is_refused(test: list[str]) -> None:
+def test_an_impossible_split_is_refused(test: list[str]) -> None:
     with pytest.raises(SplitError):
         split_given(small(), test)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, 0.01])
-def test_a_share_that_leaves_a_part_empty_is_refused(share: float) -> None:
+def test_a_share_with_an_empty_part_is_refused(share: float) -> None:
     with pytest.raises(SplitError):
         split_at_random(small(), share, 1)
 
 
-def test_topics_that_are_not_there_leave_nothing() -> None:
+def test_unknown_topics_give_no_rows() -> None:
     assert len(of_topics(small(), ["B"]).grade) == 0
 
 
-def test_codes_of_people_tell_nothing_of_their_names() -> None:
+def test_codes_of_people_do_not_reveal_their_names() -> None:
     people = [f"person{n:02d}" for n in range(12)]
 
     codes = code_names(people, seed=3)
@@ -198,7 +198,7 @@ def test_the_command_splits_by_a_list(qrels: str, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "test.txt").read_bytes() == b"A.3 0 y 2\n"
 
 
-def test_the_command_scales_and_says_so(tmp_path: Path, data: Path) -> None:
+def test_the_command_scales_and_reports_it(tmp_path: Path, data: Path) -> None:
     source = str(data / "ntcir" / "NTCIR12-ArXiv-Math.dat")
 
     status = main(["qrels", "convert", source, "--scale", "3", "--output", str(tmp_path / "out")])
@@ -260,7 +260,7 @@ def test_the_command_gives_assessors_codes(tmp_path: Path) -> None:
         (["anonymize", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),
     ],
 )
-def test_what_cannot_be_used_is_named_and_nothing_is_written(
+def test_unusable_input_is_named_and_nothing_is_written(
     qrels: str, tmp_path: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "broken.txt").write_bytes(b"no qrels\n")
@@ -278,18 +278,18 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(
 
     status = main(["qrels", *(places.get(word, word) for word in arguments)])
 
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert status == 2
-    assert reason in said
-    assert said.startswith(f"assay qrels {arguments[0]}: ")
-    assert said.count("\n") == 1
+    assert reason in errors
+    assert errors.startswith(f"assay qrels {arguments[0]}: ")
+    assert errors.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     "option", [["--test-share", "nan"], ["--test-share", "1e400"], ["--test-share", "0.5", "--seed", "-1"]]
 )
-def test_shares_and_seeds_by_which_nothing_can_be_drawn_are_refused(
+def test_impossible_shares_and_seeds_are_refused(
     qrels: str, tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -334,7 +334,7 @@ def test_the_command_needs_no_settings(qrels: str, tmp_path: Path) -> None:
     assert "django" not in done.stderr
 
 
-def test_the_command_makes_qrels_of_formulas_out_of_those_of_instances(tmp_path: Path) -> None:
+def test_the_command_converts_qrels_of_instances_to_formulas(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("B.1 0 f1 1\nB.1 0 f2 3\nB.1 0 f3 0\nB.1 0 f9 2\nB.2 0 f2 -1\n")
     (tmp_path / "map.tsv").write_text("formula_id\tvisual_id\nf1\tv1\nf2\tv1\nf3\tv2\n")
     arguments = ["qrels", "convert", str(tmp_path / "q.txt"), "--formulas", str(tmp_path / "map.tsv")]

@@ -52,7 +52,7 @@ def test_rows_are_sorted_by_the_bytes_of_topic_and_docno() -> None:
         b"".join(sorted(SMALL.splitlines(keepends=True), reverse=True)),
     ],
 )
-def test_line_ends_white_space_and_order_do_not_matter(text: bytes) -> None:
+def test_line_ends_white_space_and_order_are_irrelevant(text: bytes) -> None:
     assert rows(parse_qrels(text)) == rows(parse_qrels(SMALL))
 
 
@@ -119,7 +119,7 @@ def test_a_file_in_utf_16_is_refused_as_such() -> None:
     assert complaints("A.1 0 x 1\n".encode("utf-16")) == ["line 1: the file is UTF-16; qrels are UTF-8"]
 
 
-def test_docnos_are_text_whatever_they_look_like() -> None:
+def test_docnos_are_text_even_if_they_look_like_numbers() -> None:
     text = (
         'A.1 0 0012 1\nA.1 0 1e5 1\nA.1 0 a#b 1\nA.1 0 "q 1\nA.1 0 x,y 1\nA.1 0 Ł:3 1\nA.1 0 A 1\nA.1 0 a 1\n'
     )
@@ -129,11 +129,11 @@ def test_docnos_are_text_whatever_they_look_like() -> None:
     assert docnos == sorted(word.encode() for word in ["0012", "1e5", "a#b", '"q', "x,y", "Ł:3", "A", "a"])
 
 
-def test_the_file_form_is_the_same_for_the_same_qrels() -> None:
+def test_the_same_qrels_give_the_same_file() -> None:
     assert format_qrels(parse_qrels(SMALL)) == b"A.1\t0\t10\t0\nA.1\t0\t9\t3\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n"
 
 
-def test_official_qrels_are_read_whole(data: Path) -> None:
+def test_official_qrels_are_read_completely(data: Path) -> None:
     columns = parse_qrels(real_qrels(data).read_bytes())
 
     assert (len(columns.topics), len(columns.grade)) == (77, 39_124)
@@ -146,17 +146,17 @@ def test_grades_of_two_judges_as_ntcir_writes_them_are_read(data: Path) -> None:
 
 
 def test_official_qrels_with_fractions_are_refused_by_line(data: Path) -> None:
-    said = complaints((data / "ntcir" / "NTCIR12-ArXiv-Math.dat").read_bytes())
+    messages = complaints((data / "ntcir" / "NTCIR12-ArXiv-Math.dat").read_bytes())
 
-    assert len(said) == 3
-    assert all("is a fraction" in complaint for complaint in said)
+    assert len(messages) == 3
+    assert all("is a fraction" in complaint for complaint in messages)
 
 
 WORDS = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=12)
 
 
 @given(st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-999, 999), min_size=1))
-def test_what_is_written_is_read_again(units: dict[tuple[str, str], int]) -> None:
+def test_written_qrels_are_read_again(units: dict[tuple[str, str], int]) -> None:
     columns = columns_from((topic.encode(), docno.encode(), grade) for (topic, docno), grade in units.items())
 
     assert rows(parse_qrels(format_qrels(columns))) == rows(columns)
@@ -178,28 +178,28 @@ def test_what_is_written_is_read_again(units: dict[tuple[str, str], int]) -> Non
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from([" ", "\t", "  "]),
 )
-def test_the_quick_reader_gives_what_the_patient_one_gives_or_nothing(
+def test_fast_path_gives_the_rows_of_the_slow_path_or_nothing(
     lines: list[tuple[str, str, str, str]], end: str, blank: str
 ) -> None:
     text = "".join(blank.join(line) + end for line in lines).encode()
 
-    quick = read_fast_path(text)
+    fast = read_fast_path(text)
 
-    if quick is not None:
-        assert rows(QrelsColumns(*quick)) == rows(_read_slow_path(text))
+    if fast is not None:
+        assert rows(QrelsColumns(*fast)) == rows(_read_slow_path(text))
 
 
-def test_regular_qrels_are_read_fast_path(data: Path) -> None:
+def test_regular_qrels_take_the_fast_path(data: Path) -> None:
     for path in sorted((data / "arqmath" / "qrels").iterdir()):
         text = path.read_bytes()
 
-        quick = read_fast_path(text)
+        fast = read_fast_path(text)
 
-        assert quick is not None, path.name
-        assert rows(QrelsColumns(*quick)) == rows(_read_slow_path(text))
+        assert fast is not None, path.name
+        assert rows(QrelsColumns(*fast)) == rows(_read_slow_path(text))
 
 
-def test_a_line_that_begins_with_a_cross_is_a_comment_as_in_trec_eval() -> None:
+def test_a_line_that_begins_with_a_number_sign_is_a_comment_as_in_trec_eval() -> None:
     assert rows(parse_qrels(b"# made by hand\n#\nA.1 0 #x 1\n#A.1 0 y 2\n")) == [("A.1", b"#x", 1)]
 
 
@@ -213,11 +213,11 @@ def test_a_line_that_begins_with_a_cross_is_a_comment_as_in_trec_eval() -> None:
         "query_id\t0\tdoc_id\trelevance\nA.1\t0\t9\t3.0\nA.1\t0\t10\t0\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n",
     ],
 )
-def test_tables_with_a_header_are_read_as_well(text: str) -> None:
+def test_tables_with_a_header_are_read(text: str) -> None:
     assert rows(parse_qrels(text.encode())) == rows(parse_qrels(SMALL))
 
 
-def test_a_table_is_refused_by_line() -> None:
+def test_wrong_lines_of_a_table_are_reported() -> None:
     text = 'topic,docno,grade\nA.1,9,3\nA.1,9,2\nA.1,10\nA.1,"a b",1\nA.1,,1\nA.1,12,1.5\nA.1,13,high\n'
 
     assert complaints(text.encode()) == [
@@ -226,7 +226,7 @@ def test_a_table_is_refused_by_line() -> None:
         "line 5: topic, docno and grade must be words: not empty, without white space",
         "line 6: topic, docno and grade must be words: not empty, without white space",
         "line 7: grade 1.5 is a fraction; grades are whole numbers",
-        "line 8: grade 'high' is no whole number",
+        "line 8: grade 'high' is not a whole number",
     ]
 
 
@@ -255,7 +255,7 @@ def test_a_broken_table_is_refused(text: bytes, complaint: str) -> None:
         ("0", 3, 0),
     ],
 )
-def test_fractions_are_scaled_where_that_is_asked_for(written: str, scale: int, grade: int) -> None:
+def test_fractions_are_multiplied_by_the_scale(written: str, scale: int, grade: int) -> None:
     assert parse_qrels(f"A.1 0 x {written}".encode(), scale=scale).grade.tolist() == [grade]
 
 
@@ -271,14 +271,14 @@ def test_fractions_are_scaled_where_that_is_asked_for(written: str, scale: int, 
         ("1e2", "grade '1e2' is not a whole number"),
     ],
 )
-def test_what_is_no_whole_number_even_so_is_refused(written: str, complaint: str) -> None:
+def test_scaled_grades_must_be_whole_numbers(written: str, complaint: str) -> None:
     with pytest.raises(QrelsError) as refusal:
         parse_qrels(f"A.1 0 x {written}".encode(), scale=3)
 
     assert str(refusal.value) == f"line 1: {complaint}"
 
 
-def test_the_official_fractions_of_three_judges_are_thirds(data: Path) -> None:
+def test_official_fractions_of_three_judges_are_thirds(data: Path) -> None:
     text = (data / "ntcir" / "NTCIR12-ArXiv-Math.dat").read_bytes()
 
     grades = parse_qrels(text, scale=3).grade.tolist()

@@ -12,61 +12,61 @@ from tests.helpers.form_runs import bolt_run
 def test_citations_become_rows_with_their_passages() -> None:
     checked = check(bolt_run(), BOLT)
 
-    found = taken(checked)
+    run = taken(checked)
     assert (checked.report.form, checked.report.tag) == ("bolt-xml", "owls-1")
-    assert found.docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
-    assert found.passage is not None
-    assert found.passage[0].decode() == "The owls of the harbour sing at 0 o'clock."
+    assert run.docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
+    assert run.passage is not None
+    assert run.passage[0].decode() == "The owls of the harbor sing at 0 o'clock."
     assert warnings(checked) == []
 
 
 def test_passages_are_stored_with_the_columns() -> None:
-    found = taken(check(bolt_run(), BOLT))
+    run = taken(check(bolt_run(), BOLT))
 
-    again = columns.load(io.BytesIO(columns.save(found)))
+    again = columns.load(io.BytesIO(columns.save(run)))
 
     assert again.passage is not None
-    assert again.passage.tolist() == found.passage.tolist()  # type: ignore[union-attr]
+    assert again.passage.tolist() == run.passage.tolist()  # type: ignore[union-attr]
 
 
-def test_citations_that_tie_stay_in_the_order_of_the_file() -> None:
+def test_citations_with_equal_scores_keep_the_order_of_the_file() -> None:
     data = bolt_run().replace(b'score="0.8"', b'score="0.9"').replace(b'score="0.7"', b'score="0.9"')
 
     checked = check(data, BOLT)
 
-    assert [one[-5:] for one in taken(checked).docno[:3].tolist()] == [b":0:20", b"10:20", b"20:20"]
+    assert [docno[-5:] for docno in taken(checked).docno[:3].tolist()] == [b":0:20", b"10:20", b"20:20"]
     (ties,) = checked.report.warnings
     assert (ties.code, ties.accepted) == ("ties", "Ties keep the order of the file.")
 
 
-def test_passage_of_250_characters_is_taken_and_white_space_counts_once() -> None:
+def test_passage_of_250_characters_is_accepted_and_white_space_counts_once() -> None:
     data = bolt_run(
-        "The owls of the harbour sing at 0 o'clock.", "\n\t " + "é" * 200 + " \n  " + "y" * 49 + "\n"
+        "The owls of the harbor sing at 0 o'clock.", "\n\t " + "é" * 200 + " \n  " + "y" * 49 + "\n"
     )
 
-    found = taken(check(data, BOLT))
+    run = taken(check(data, BOLT))
 
-    assert found.passage is not None
-    assert found.passage[0].decode() == "é" * 200 + " " + "y" * 49
+    assert run.passage is not None
+    assert run.passage[0].decode() == "é" * 200 + " " + "y" * 49
 
 
-def test_numbers_of_a_citation_are_known_without_leading_zeros() -> None:
+def test_numbers_of_a_citation_lose_leading_zeros() -> None:
     assert taken(check(bolt_run('offset="0"', 'offset="000"'), BOLT)).docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
 
 
 def test_entities_of_xml_itself_are_read() -> None:
-    found = taken(check(bolt_run("The owls", "Owls &amp; &lt;others&gt; &#x263A;"), BOLT))
+    run = taken(check(bolt_run("The owls", "Owls &amp; &lt;others&gt; &#x263A;"), BOLT))
 
-    assert found.passage is not None
-    assert found.passage[0].decode().startswith("Owls & <others> ☺ of")
+    assert run.passage is not None
+    assert run.passage[0].decode().startswith("Owls & <others> ☺ of")
 
 
 @pytest.mark.parametrize("score", ["0", "1", "1.0", "0.000001", "1e-3"])
-def test_scores_from_0_to_1_are_taken(score: str) -> None:
+def test_scores_from_0_to_1_are_accepted(score: str) -> None:
     taken(check(bolt_run('score="0.9"', f'score="{score}"'), BOLT))
 
 
-def test_a_thousand_citations_of_a_topic_are_taken() -> None:
+def test_a_thousand_citations_per_topic_are_accepted() -> None:
     more = "".join(
         f'<cite score="0.1" thread="t" post="p" offset="{n}" length="2">Owl {n}.</cite>' for n in range(997)
     )
@@ -77,7 +77,7 @@ def test_a_thousand_citations_of_a_topic_are_taken() -> None:
     assert checked.report.topic_lines == {"T1": 1000, "T2": 3}
 
 
-def test_citations_that_nearly_repeat_a_better_one_are_warned_of() -> None:
+def test_citations_that_nearly_repeat_a_better_one_give_a_warning() -> None:
     data = bolt_run("sing at 2 o'clock", "SING at 0 o'clock!")
 
     (warning,) = check(data, BOLT).report.warnings
@@ -86,11 +86,11 @@ def test_citations_that_nearly_repeat_a_better_one_are_warned_of() -> None:
     assert warning.accepted.startswith("One of those that share 95% of their word pairs")
 
 
-def test_near_duplicates_of_other_topics_are_no_matter() -> None:
+def test_near_duplicates_of_other_topics_are_ignored() -> None:
     assert warnings(check(bolt_run(), BOLT)) == []  # both topics cite the same passages
 
 
-def test_near_duplicates_below_the_pooled_depth_are_not_looked_for() -> None:
+def test_near_duplicates_below_the_pooled_depth_are_ignored() -> None:
     cites = "".join(
         f'<cite score="0.{500 - n}" thread="t" post="p" offset="{n}" length="2">Owl {min(n, 101)} of {n} sings.</cite>'
         for n in range(98)

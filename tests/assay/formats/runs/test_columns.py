@@ -26,7 +26,7 @@ def ordered(rows: list[Row]) -> list[Row]:
 
 
 @given(st.lists(ROW, min_size=1, max_size=80, unique_by=lambda row: (row[0], row[1].rstrip(b"\0"))))
-def test_rows_come_in_the_order_of_trec_eval(rows: list[Row]) -> None:
+def test_rows_are_in_the_order_of_trec_eval(rows: list[Row]) -> None:
     rows = [(topic, docno.rstrip(b"\0") or b"x", score) for topic, docno, score in rows]
     rows = list({(topic, docno): (topic, docno, score) for topic, docno, score in rows}.values())
 
@@ -35,7 +35,7 @@ def test_rows_come_in_the_order_of_trec_eval(rows: list[Row]) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 16, 17, 40, 1000])
 @pytest.mark.parametrize("width", [8, 12])
-def test_groups_of_tied_rows_of_any_size_are_ordered_by_docno(size: int, width: int) -> None:
+def test_ties_of_any_number_are_ordered_by_docno(size: int, width: int) -> None:
     rng = np.random.default_rng(size)
     names = [f"{n:0{width}d}".encode()[-width:] for n in rng.permutation(5 * size)]
     rows = [(0, name, float(-(n // size))) for n, name in enumerate(names)]
@@ -54,7 +54,7 @@ def example() -> RunColumns:
     return columns
 
 
-def test_a_ranking_is_what_scoring_needs_of_the_stored_columns() -> None:
+def test_a_ranking_is_loaded_from_the_stored_columns() -> None:
     columns = example()
 
     ranking = load_ranking(BytesIO(save(columns)))
@@ -84,6 +84,6 @@ def test_files_from_before_they_held_offsets_are_read_as_well() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"A.1\t1\t1\t1\tr\n"])
-def test_another_file_is_no_ranking(content: bytes) -> None:
+def test_another_file_is_not_a_ranking(content: bytes) -> None:
     with pytest.raises((ValueError, KeyError)):
         load_ranking(BytesIO(content))

@@ -16,19 +16,19 @@ from tests.helpers.runs import run_bytes
 def test_run_of_formulas_keeps_the_post_of_each() -> None:
     checked = check(formula_run(), FORMULAS)
 
-    found = taken(checked)
+    run = taken(checked)
     assert checked.report.form == "arqmath-6"
-    assert found.docno.tolist() == [b"901", b"902", b"903"] * 2
-    assert found.post is not None
-    assert found.post.tolist() == [b"40", b"41", b"41"] * 2
+    assert run.docno.tolist() == [b"901", b"902", b"903"] * 2
+    assert run.post is not None
+    assert run.post.tolist() == [b"40", b"41", b"41"] * 2
     assert warnings(checked) == []
 
 
-def test_posts_stay_with_their_formulas_when_rows_are_put_in_order() -> None:
-    found = taken(check(run_bytes(formula_lines()[::-1]), FORMULAS))
+def test_posts_stay_with_their_formulas_when_rows_are_sorted() -> None:
+    run = taken(check(run_bytes(formula_lines()[::-1]), FORMULAS))
 
-    assert found.post is not None
-    assert list(zip(found.docno.tolist(), found.post.tolist(), strict=True))[:3] == [
+    assert run.post is not None
+    assert list(zip(run.docno.tolist(), run.post.tolist(), strict=True))[:3] == [
         (b"901", b"40"),
         (b"902", b"41"),
         (b"903", b"41"),
@@ -36,21 +36,21 @@ def test_posts_stay_with_their_formulas_when_rows_are_put_in_order() -> None:
 
 
 def test_posts_are_stored_with_the_columns() -> None:
-    found = taken(check(formula_run(), FORMULAS))
+    run = taken(check(formula_run(), FORMULAS))
 
-    again = columns.load(io.BytesIO(columns.save(found)))
+    again = columns.load(io.BytesIO(columns.save(run)))
 
     assert again.post is not None
     assert again.post.tolist() == [b"40", b"41", b"41"] * 2
 
 
-def test_patient_reader_keeps_the_same_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_path_keeps_the_same_posts(monkeypatch: pytest.MonkeyPatch) -> None:
     fast = taken(check(formula_run(), FORMULAS))
     monkeypatch.setattr("assay.formats.runs.text.read_fast_path", lambda *_: None)
 
-    patient = taken(check(formula_run(), FORMULAS))
+    slow = taken(check(formula_run(), FORMULAS))
 
-    assert as_lists(patient) == as_lists(fast)
+    assert as_lists(slow) == as_lists(fast)
 
 
 def test_run_of_formulas_is_repaired_with_its_posts() -> None:
@@ -65,28 +65,28 @@ def test_header_of_a_run_of_formulas_is_skipped() -> None:
     assert warnings(check(header + formula_run(), FORMULAS)) == ["header"]
 
 
-def test_refusals_speak_of_formulas() -> None:
+def test_messages_name_formulas() -> None:
     (error,) = check(FORMULA_CASES["repeated formula"].make(), FORMULAS).report.errors
 
     assert str(error) == "line 3: the topic already contains the formula"
     assert error.accepted == "Each formula once per topic."
 
 
-def test_real_run_of_formulas_is_taken(data: Path) -> None:
+def test_real_run_of_formulas_is_accepted(data: Path) -> None:
     path = data / "arqmath" / "runs" / "scm_ensemble-task2.tsv.gz"
 
     checked = check_run(path, protocol=load_protocol("arqmath-2020-task2"), name=path.name)
 
-    found = taken(checked)
+    run = taken(checked)
     assert (checked.report.form, checked.report.tag) == ("arqmath-6", "Run_Ensemble_0")
     assert (checked.report.n_lines, checked.report.n_topics) == (85_000, 85)
-    first = found.topics.tolist().index("B.1")
-    row = int(found.offsets[first])
-    assert found.post is not None
-    assert (found.docno[row], found.post[row], found.score[row]) == (b"10159237", b"1075828", 0.075)
+    first = run.topics.tolist().index("B.1")
+    row = int(run.offsets[first])
+    assert run.post is not None
+    assert (run.docno[row], run.post[row], run.score[row]) == (b"10159237", b"1075828", 0.075)
 
 
-def test_lines_of_trec_are_told_from_lines_of_formulas() -> None:
+def test_lines_of_trec_are_distinguished_from_lines_of_formulas() -> None:
     lines = [f"B.1 Q0 {900 + n} {n} {9 - n} ours" for n in range(1, 5)]
 
     (error,) = check(run_bytes(lines), FORMULAS).report.errors
@@ -95,7 +95,7 @@ def test_lines_of_trec_are_told_from_lines_of_formulas() -> None:
     assert error.message == "the second column is the same in all lines, as in the form of TREC"
 
 
-def test_one_formula_may_be_all_that_a_run_finds_for_its_topics() -> None:
+def test_a_run_may_have_one_formula_per_topic() -> None:
     lines = ["B.1\t901\t40\t1\t9\tours", "B.2\t901\t40\t1\t9\tours"]
 
     assert taken(check(run_bytes(lines), FORMULAS)).docno.tolist() == [b"901", b"901"]

@@ -1,4 +1,4 @@
-"""Runs of NTCIR: results in XML, and the text form."""
+"""Runs of NTCIR, as results XML and as text."""
 
 import gzip
 import io
@@ -21,12 +21,12 @@ from tests.helpers.runs import run_bytes
 def test_results_xml_becomes_rows() -> None:
     checked = check(ntcir_run(), NTCIR)
 
-    found = taken(checked)
+    run = taken(checked)
     assert (checked.report.form, checked.report.tag) == ("ntcir-xml", "ours")
-    assert found.topics.tolist() == NTCIR_TOPICS
-    assert [one.decode() for one in found.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
-    assert found.rank.tolist() == [1, 2, 3] * 2
-    assert found.score.tolist() == [0.9, 0.8, 0.7] * 2
+    assert run.topics.tolist() == NTCIR_TOPICS
+    assert [docno.decode() for docno in run.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
+    assert run.rank.tolist() == [1, 2, 3] * 2
+    assert run.score.tolist() == [0.9, 0.8, 0.7] * 2
     assert warnings(checked) == []
 
 
@@ -69,14 +69,14 @@ def test_text_form_of_ntcir_gives_the_same_rows() -> None:
     ],
 )
 def test_harmless_variation_of_xml_gives_the_same_rows(data: bytes) -> None:
-    found = taken(check(data, NTCIR))
+    run = taken(check(data, NTCIR))
 
-    assert [one.decode() for one in found.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
-    assert found.score.tolist() == [0.9, 0.8, 0.7] * 2
+    assert [docno.decode() for docno in run.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
+    assert run.score.tolist() == [0.9, 0.8, 0.7] * 2
 
 
 @pytest.mark.parametrize("root", ["run", "result"])
-def test_a_run_or_a_result_alone_is_taken(root: str) -> None:
+def test_a_single_run_or_result_is_accepted(root: str) -> None:
     whole = ntcir_run().decode()
     start, end = whole.index(f"<{root} "), whole.index(f"</{root}>") + len(f"</{root}>")
 
@@ -87,7 +87,7 @@ def test_a_run_or_a_result_alone_is_taken(root: str) -> None:
     assert ("no-tag" in warnings(checked)) == (root == "result")
 
 
-def test_hit_of_a_formula_is_known_by_the_formula() -> None:
+def test_hit_with_a_formula_has_the_id_of_the_formula() -> None:
     data = ntcir_run(
         '<hit xref="Ring:1" score="0.9" rank="1"/>',
         '<hit xref="Ring.html" score="0.9" rank="1"><formula for="q" xref="Ring:1"><qvar xref="y"/></formula></hit>',
@@ -96,7 +96,7 @@ def test_hit_of_a_formula_is_known_by_the_formula() -> None:
     assert taken(check(data, NTCIR)).docno[0] == b"Ring:1"
 
 
-def test_hit_of_several_formulas_is_known_by_the_first() -> None:
+def test_hit_with_several_formulas_has_the_id_of_the_first() -> None:
     data = ntcir_run(
         '<hit xref="Ring:1" score="0.9" rank="1"/>',
         '<hit xref="R" score="0.9" rank="1"><formula xref="Ring:1"/><formula xref="Ring:2"/></hit>',
@@ -117,7 +117,7 @@ def test_hits_without_scores_are_ordered_by_their_ranks() -> None:
     assert "no-scores" in warnings(checked)
 
 
-def test_rank_that_is_left_out_is_the_place_in_the_result() -> None:
+def test_missing_rank_is_the_place_in_the_result() -> None:
     checked = check(ntcir_run(' rank="2"'), NTCIR)
 
     assert taken(checked).rank.tolist() == [1, 2, 3] * 2
@@ -135,12 +135,12 @@ def test_ids_of_ntcir_are_any_unicode() -> None:
     ids = ["Gauß,_Carl:0", "ℝ:3", "A#b:1", "数学:2", "Zorn's_lemma:4"]
     lines = [f"M-1 1 {docno} {n} {9 - n} ours" for n, docno in enumerate(ids, 1)]
 
-    found = taken(check(run_bytes(lines), NTCIR))
+    run = taken(check(run_bytes(lines), NTCIR))
 
-    assert [one.decode() for one in found.docno.tolist()] == ids
+    assert [docno.decode() for docno in run.docno.tolist()] == ids
 
 
-def test_example_of_the_results_xml_is_taken(data: Path) -> None:
+def test_example_of_the_results_xml_is_accepted(data: Path) -> None:
     path = data / "ntcir" / "results_xml_example.xml"
 
     checked = check_run(path, protocol=NTCIR, name=path.name)
@@ -156,24 +156,24 @@ def test_example_of_hits_is_read_and_its_gaps_are_named(data: Path) -> None:
     checked = check_run(path, protocol=NTCIR, name=path.name)
 
     assert (checked.report.form, checked.report.n_lines) == ("ntcir-xml", 37)
-    assert [(one.code, one.n, one.lines[0].number) for one in checked.report.errors] == [
+    assert [(error.code, error.n, error.lines[0].number) for error in checked.report.errors] == [
         ("score", 37, 2),
         ("repeated", 18, 32),
     ]
 
 
-def test_example_of_hits_is_taken_once_its_gaps_are_filled(data: Path) -> None:
+def test_example_of_hits_is_accepted_after_its_gaps_are_filled(data: Path) -> None:
     text = (data / "ntcir" / "result_xml_hits_example.xml").read_text()
     hits = text.split("<hit ")
     filled = "<hit ".join(hit.replace('rank=""', f'rank="{n}"', 1) for n, hit in enumerate(hits)).encode()
 
     checked = check_run(io.BytesIO(filled), protocol=replace(NTCIR, unit="document"), name="hits")
 
-    assert [one.code for one in checked.report.errors] == ["repeated"]  # 37 hits of one document
+    assert [error.code for error in checked.report.errors] == ["repeated"]  # 37 hits of one document
     assert checked.report.n_lines == 37
 
 
-def test_real_run_of_ntcir_is_taken(data: Path) -> None:
+def test_real_run_of_ntcir_is_accepted(data: Path) -> None:
     path = data / "ntcir" / "TangentCFT_ntcir12_wikiformula.txt.gz"
 
     checked = check_run(path, protocol=NTCIR, name=path.name)

@@ -1,4 +1,4 @@
-"""Reading runs: what is taken, what is refused, and what the report says of both."""
+"""Runs are accepted or refused, with a report."""
 
 import gzip
 import io
@@ -32,19 +32,21 @@ def check(data: bytes, **options: Any) -> CheckedRun:
 
 
 def codes(checked: CheckedRun) -> tuple[list[str], list[str]]:
-    return [one.code for one in checked.report.errors], [one.code for one in checked.report.warnings]
+    return [error.code for error in checked.report.errors], [
+        warning.code for warning in checked.report.warnings
+    ]
 
 
-def rows(found: RunColumns | None) -> list[tuple[str, bytes, int, float]]:
-    assert found is not None
-    codes = found.topics.tolist()
+def rows(run: RunColumns | None) -> list[tuple[str, bytes, int, float]]:
+    assert run is not None
+    codes = run.topics.tolist()
     return [
         (codes[topic], docno, rank, score)
         for topic, docno, rank, score in zip(
-            found.topic_index.tolist(),
-            found.docno.tolist(),
-            found.rank.tolist(),
-            found.score.tolist(),
+            run.topic_index.tolist(),
+            run.docno.tolist(),
+            run.rank.tolist(),
+            run.score.tolist(),
             strict=True,
         )
     ]
@@ -79,7 +81,7 @@ def test_wrong_number_of_columns_is_named_by_line() -> None:
     assert error.accepted.startswith("Query_Id Post_Id Rank Score Run_Number")
 
 
-def test_every_distinct_complaint_is_counted_with_its_first_lines() -> None:
+def test_each_distinct_complaint_is_counted_with_its_first_lines() -> None:
     lines = lines_of(20)
     for i in range(10):
         lines[i] = lines[i].rsplit("\t", 1)[0]
@@ -114,13 +116,13 @@ def test_topics_too_many_to_name_are_counted_together() -> None:
     assert (errors[-1].message, errors[-1].n) == ("lines of other unknown topics", 30)
 
 
-def test_byte_order_mark_behind_an_empty_member_is_seen() -> None:
+def test_byte_order_mark_after_an_empty_member_is_detected() -> None:
     data = gzip.compress(b"") + gzip.compress(b"\xef\xbb\xbf" + GOOD)
 
     assert codes(check(data)) == ([], ["bom"])
 
 
-def test_line_with_two_faults_is_complained_of_twice() -> None:
+def test_line_with_two_errors_has_two_complaints() -> None:
     checked = check(b"A.1\t1\t1\t5\tr\nA.99\t2\t1\tnan\tr\nA.1\t1\t2\tinf\tr\n", topics=["A.1"])
 
     assert codes(checked)[0] == ["score", "score", "unknown-topic", "repeated"]
@@ -178,13 +180,13 @@ def test_bomb_is_stopped_in_little_memory() -> None:
     assert peak < 60 << 20
 
 
-def test_file_above_the_cap_is_refused_unread() -> None:
+def test_file_above_the_limit_is_refused_before_it_is_read() -> None:
     checked = check(GOOD, limits=Limits(max_file=100))
 
     assert codes(checked)[0] == ["file-too-large"]
 
 
-def test_text_above_the_cap_is_refused() -> None:
+def test_text_above_the_limit_is_refused() -> None:
     checked = check(gzip.compress(GOOD), limits=Limits(max_text=100))
 
     assert codes(checked)[0] == ["text-too-large"]
@@ -199,10 +201,10 @@ def test_scores_outside_the_protocols_range_are_refused() -> None:
     assert error.accepted == "Scores from -inf to 9.5."
 
 
-def test_ids_are_looked_up_where_the_collection_is_known() -> None:
+def test_ids_are_looked_up_if_the_collection_is_known() -> None:
     def units(docno: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        standing = {b"101": FIT, b"102": ABSENT, b"103": OTHER_UNIT, b"104": FIT}
-        return np.array([standing[one] for one in docno.tolist()], dtype=np.uint8)
+        states = {b"101": FIT, b"102": ABSENT, b"103": OTHER_UNIT, b"104": FIT}
+        return np.array([states[code] for code in docno.tolist()], dtype=np.uint8)
 
     absent, other = check(GOOD, units=units).report.errors
 
@@ -218,10 +220,10 @@ def test_form_without_a_reader_is_refused_by_name(monkeypatch: pytest.MonkeyPatc
         check(GOOD, protocol=load_protocol("bolt-ir-p3"))
 
 
-# ---- files that are taken
+# ---- accepted files
 
 
-def test_good_run_has_nothing_to_complain_of() -> None:
+def test_good_run_has_no_complaints() -> None:
     checked = check(GOOD)
 
     assert codes(checked) == ([], [])
@@ -278,7 +280,7 @@ def test_harmless_variation_gives_the_same_columns(data: bytes, expected: list[s
     assert rows(checked.columns) == rows(check(GOOD).columns)
 
 
-def test_ids_are_text_whatever_they_hold() -> None:
+def test_ids_are_text_even_if_they_look_like_numbers() -> None:
     ids = [ODD, "0012", "1e5", "12.0", "#", '"', "A,B", "NaN"]
     lines = [f"A.1 {docno} {i} {20 - i} run-1" for i, docno in enumerate(ids, 1)]
 
@@ -333,19 +335,19 @@ def test_scores_are_doubles() -> None:
     assert [docno for _, docno, _, _ in rows(checked.columns)] == [b"b", b"a"]
 
 
-def test_rank_column_that_disagrees_is_warned_of_by_line() -> None:
+def test_rank_that_disagrees_with_the_score_gives_a_warning() -> None:
     data = b"A.1 a 2 9 r\nA.1 b 1 8 r\nA.1 c 3 7 r\n"
 
-    warnings = {one.code: one for one in check(data).report.warnings}
+    warnings = {warning.code: warning for warning in check(data).report.warnings}
 
     assert (warnings["rank-disagrees"].n, warnings["rank-disagrees"].where) == (2, "lines 1, 2")
 
 
-def test_ranks_from_zero_are_warned_of() -> None:
+def test_ranks_from_zero_give_a_warning() -> None:
     assert codes(check(b"A.1 a 0 9 r\nA.1 b 1 8 r\n", topics=["A.1"])) == ([], ["rank-gaps"])
 
 
-def test_lines_out_of_order_are_warned_of() -> None:
+def test_lines_out_of_order_give_a_warning() -> None:
     data = b"A.1 a 1 9 r\nA.2 a 1 9 r\nA.1 b 2 8 r\n"
 
     (order,) = check(data, topics=["A.1", "A.2"]).report.warnings
@@ -359,14 +361,14 @@ def test_missing_topics_are_named() -> None:
     assert missing.message == "2 of 3 topics have no line: A.1, A.3"
 
 
-def test_invisible_characters_in_ids_are_warned_of() -> None:
+def test_invisible_characters_in_ids_give_a_warning() -> None:
     checked = check("A.1 a\u200b 1 9 r\n".encode(), topics=["A.1"])
 
     assert codes(checked) == ([], ["invisible"])
     assert "\\u200b" in checked.report.warnings[0].lines[0].text
 
 
-def test_unknown_topics_are_no_error_where_topics_are_not_known() -> None:
+def test_any_topic_is_accepted_if_the_topics_are_unknown() -> None:
     assert codes(check(GOOD, topics=None)) == ([], [])
 
 
@@ -384,7 +386,7 @@ REPAIRABLE = {
 
 
 @pytest.mark.parametrize("data", REPAIRABLE.values(), ids=REPAIRABLE.keys())
-def test_repaired_file_checks_clean_and_says_the_same(data: bytes) -> None:
+def test_repaired_file_has_no_complaints_and_the_same_rows(data: bytes) -> None:
     first = check(data)
     repaired = first.repaired()
     assert repaired is not None
@@ -443,7 +445,7 @@ def plain_order(lines: list[tuple[str, str, int, str]]) -> list[tuple[str, bytes
 
 @given(good_rows(), st.data())
 @settings(max_examples=150, deadline=None)
-def test_columns_equal_a_plain_reference_whatever_the_order_and_white_space(
+def test_columns_equal_a_plain_reference_for_any_order_and_white_space(
     lines: list[tuple[str, str, int, str]], data: st.DataObject
 ) -> None:
     shuffled = data.draw(st.permutations(lines))
@@ -471,7 +473,7 @@ SEPARATORS = st.sampled_from([b" ", b"\t", b"  ", b"\x0b"])
     )
 )
 @settings(max_examples=300, deadline=None)
-def test_random_lines_are_taken_exactly_when_a_plain_reader_takes_them(
+def test_random_lines_are_accepted_exactly_if_a_plain_reader_accepts_them(
     lines: list[tuple[list[bytes], bytes, bytes]],
 ) -> None:
     data = b"".join(separator.join(words) + end for words, separator, end in lines)
@@ -508,7 +510,7 @@ def plainly_good(data: bytes) -> bool:
 
 @given(st.binary(max_size=400))
 @settings(max_examples=300, deadline=None)
-def test_no_bytes_break_the_check(data: bytes) -> None:
+def test_no_bytes_crash_the_check(data: bytes) -> None:
     report = check(data).report
 
     assert report.errors or report.n_lines
@@ -516,8 +518,8 @@ def test_no_bytes_break_the_check(data: bytes) -> None:
 
 
 @pytest.fixture
-def fast_and_patient(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Reads twice: as it comes, and with the fast reader switched off."""
+def fast_and_slow(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Read twice: normally, and without the fast path."""
 
     def both(data: bytes) -> tuple[CheckedRun, CheckedRun]:
         fast = check(data)
@@ -528,35 +530,35 @@ def fast_and_patient(monkeypatch: pytest.MonkeyPatch) -> Any:
     return both
 
 
-def test_fast_and_patient_reader_agree(fast_and_patient: Any) -> None:
+def test_fast_and_slow_reader_agree(fast_and_slow: Any) -> None:
     for data in (GOOD, trec_bytes(200), *REPAIRABLE.values(), run_bytes(n=700)):
-        fast, patient = fast_and_patient(data)
+        fast, slow = fast_and_slow(data)
 
-        assert fast.report == patient.report
+        assert fast.report == slow.report
         if fast.columns is not None:
-            assert rows(fast.columns) == rows(patient.columns)
+            assert rows(fast.columns) == rows(slow.columns)
 
 
 # ---- columns
 
 
-def test_saved_columns_come_back_and_have_the_same_bytes() -> None:
-    found = check(GOOD).columns
-    assert found is not None
+def test_saved_columns_are_loaded_and_saved_with_the_same_bytes() -> None:
+    run = check(GOOD).columns
+    assert run is not None
 
-    data = columns.save(found)
+    data = columns.save(run)
 
-    assert rows(columns.load(io.BytesIO(data))) == rows(found)
+    assert rows(columns.load(io.BytesIO(data))) == rows(run)
     assert columns.save(columns.load(io.BytesIO(data))) == data
 
 
 def test_topics_sort_by_bytes() -> None:
     data = run_bytes([f"{topic} d 1 1 r" for topic in ("A.2", "A.10", "A.1", "é", "z")])
 
-    found = check(data, topics=None).columns
+    run = check(data, topics=None).columns
 
-    assert found is not None
-    assert found.topics.tolist() == ["A.1", "A.10", "A.2", "z", "é"]
+    assert run is not None
+    assert run.topics.tolist() == ["A.1", "A.10", "A.2", "z", "é"]
 
 
 # ---- real runs
@@ -573,10 +575,10 @@ def test_topics_sort_by_bytes() -> None:
         ("prim_zbMATH-task1-auto-both-P.tsv", 32, 32, 0),
     ],
 )
-def test_real_runs_are_taken(data: Path, name: str, n_lines: int, n_topics: int, tied: int) -> None:
+def test_real_runs_are_accepted(data: Path, name: str, n_lines: int, n_topics: int, tied: int) -> None:
     checked = check_run(data / "arqmath" / "runs" / name, protocol=PROTOCOL, name=name)
 
-    ties = {one.code: one.n for one in checked.report.warnings}.get("ties", 0)
+    ties = {warning.code: warning.n for warning in checked.report.warnings}.get("ties", 0)
     assert (checked.report.n_lines, checked.report.n_topics, ties) == (n_lines, n_topics, tied)
     assert checked.columns is not None
 

@@ -1,4 +1,4 @@
-"""The file of seconds that goes with a run: taken, or refused on its line."""
+"""The file of seconds of a run is accepted, or refused with a line."""
 
 import io
 from pathlib import Path
@@ -30,7 +30,7 @@ def check(data: bytes) -> Report:
     ],
     ids=["blank", "comma", "tab and semicolon", "header", "CR LF"],
 )
-def test_seconds_of_each_topic_are_taken(data: bytes) -> None:
+def test_seconds_of_each_topic_are_read(data: bytes) -> None:
     report = check(data)
 
     assert (report.errors, report.warnings, report.n_topics) == ((), (), 2)
@@ -55,12 +55,12 @@ def test_seconds_of_each_topic_are_taken(data: bytes) -> None:
     ],
 )
 def test_other_files_are_refused(data: bytes, code: str, lines: list[int]) -> None:
-    found = {one.code: [line.number for line in one.lines] for one in check(data).errors}
+    lines_by_code = {error.code: [line.number for line in error.lines] for error in check(data).errors}
 
-    assert found.get(code) == lines
+    assert lines_by_code.get(code) == lines
 
 
-def test_more_than_ten_minutes_are_named() -> None:
+def test_topics_of_more_than_ten_minutes_are_named() -> None:
     (error,) = check(b"T1 1\nT2 601\n").errors
 
     assert str(error) == "line 2: topic “T2” took 601 seconds"
@@ -68,20 +68,18 @@ def test_more_than_ten_minutes_are_named() -> None:
     assert error.lines[0].text == "T2 601"
 
 
-def test_topic_without_seconds_is_warned_of() -> None:
+def test_topic_without_seconds_gives_a_warning() -> None:
     (warning,) = check(b"T1 1\n").warnings
 
     assert warning.message == "1 of 2 topics have no seconds: T2"
 
 
-def test_protocol_without_a_bound_takes_no_such_file() -> None:
+def test_protocol_without_a_time_limit_has_no_file_of_seconds() -> None:
     with pytest.raises(NoSeconds, match="trec-adhoc"):
         check_seconds(io.BytesIO(GOOD), protocol=load_protocol("trec-adhoc"), name="seconds.txt")
 
 
-def test_command_checks_the_seconds_beside_the_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_checks_the_seconds_with_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, seconds = tmp_path / "run.xml", tmp_path / "seconds.txt"
     run.write_bytes(bolt_run())
     seconds.write_bytes(b"T1 12\nT2 700\n")

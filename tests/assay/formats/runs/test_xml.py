@@ -1,4 +1,4 @@
-"""Runs of formulas, NTCIR and BOLT that must be refused: each with its complaint, on its line, in little memory."""
+"""Broken runs of formulas, NTCIR and BOLT are refused with a complaint and a line, in little memory."""
 
 import gzip
 import tracemalloc
@@ -27,9 +27,9 @@ REFUSED = [
 def test_broken_run_is_refused_on_its_line(protocol: Protocol, case: Case) -> None:
     checked = check(case.make(), protocol)
 
-    found = {one.code: one for one in checked.report.errors}
-    assert case.code in found
-    assert [line.number for line in found[case.code].lines][:1] == ([case.line] if case.line else [])
+    errors = {error.code: error for error in checked.report.errors}
+    assert case.code in errors
+    assert [line.number for line in errors[case.code].lines][:1] == ([case.line] if case.line else [])
     assert checked.columns is None
     assert checked.repaired() is None or case.code == "rank"
     for error in checked.report.errors:
@@ -41,7 +41,7 @@ def test_there_are_more_than_eighty_broken_runs() -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_of_xml_are_those_of_an_editor_also_within_a_tag(end: str) -> None:
+def test_lines_of_xml_are_those_of_an_editor_even_inside_a_tag(end: str) -> None:
     text = '<results>\n<run\n runtag="a">\n<result for="M-1">\n<hit\n xref="a"\n score="x"/></result></run></results>'
 
     (error,) = check(text.replace("\n", end).encode(), NTCIR).report.errors
@@ -58,10 +58,10 @@ def test_lines_beyond_65535_are_exact() -> None:
     assert error.lines[0].number == 70_007
 
 
-def test_citation_with_two_faults_is_complained_of_twice() -> None:
+def test_citation_with_two_errors_has_two_complaints() -> None:
     data = bolt_run('offset="0"', 'offset="x"').replace(b"The owls", b"x" * 300, 1)
 
-    codes = [one.code for one in check(data, BOLT).report.errors]
+    codes = [error.code for error in check(data, BOLT).report.errors]
 
     assert codes == ["offset", "passage-too-long"]
 
@@ -83,7 +83,7 @@ def test_elements_without_number_are_not_read_to_their_end(element: bytes) -> No
     checked = check(data, NTCIR, limits=Limits(max_lines=5_000))
 
     assert checked.columns is None
-    assert {one.code for one in checked.report.errors} & {"xml", "too-many-lines"}
+    assert {error.code for error in checked.report.errors} & {"xml", "too-many-lines"}
     assert checked.report.n_lines <= 5_000
 
 
@@ -92,24 +92,24 @@ def test_hits_too_many_are_not_read_to_their_end() -> None:
 
     checked = check(ntcir_run("</result>", hits + "</result>"), NTCIR)
 
-    assert [one.code for one in checked.report.errors] == ["too-many-lines"]
+    assert [error.code for error in checked.report.errors] == ["too-many-lines"]
     assert checked.report.n_lines == 2 * 2 * 1000 + 1000
 
 
 def test_hits_that_are_all_wrong_are_not_read_to_their_end_either() -> None:
     checked = check(ntcir_run("</result>", "<hit/>" * 6_000 + "</result>"), NTCIR)
 
-    assert [(one.code, one.n) for one in checked.report.errors] == [
+    assert [(error.code, error.n) for error in checked.report.errors] == [
         ("attribute", 4_997),
         ("score", 4_997),
         ("too-many-lines", 1),
     ]
 
 
-def test_elements_that_rank_nothing_are_bounded_too() -> None:
+def test_elements_without_ranks_are_limited_too() -> None:
     checked = check(ntcir_run("</result>", "<note/>" * 110_000 + "</result>"), NTCIR)
 
-    assert [one.message for one in checked.report.errors] == ["the file has more than 100,000 elements"]
+    assert [error.message for error in checked.report.errors] == ["the file has more than 100,000 elements"]
 
 
 def test_text_without_end_takes_little_memory() -> None:
@@ -120,13 +120,13 @@ def test_text_without_end_takes_little_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
-    assert [one.code for one in checked.report.errors] == ["passage-too-long"]
+    assert [error.code for error in checked.report.errors] == ["passage-too-long"]
     assert peak < 20 << 20
 
 
 @given(st.binary(max_size=300))
 @settings(max_examples=200, deadline=None)
-def test_no_bytes_break_the_check(data: bytes) -> None:
+def test_no_bytes_crash_the_check(data: bytes) -> None:
     for protocol, start in (
         (NTCIR, b"<results>"),
         (BOLT, b"<bolt-ir-submission>"),
@@ -141,7 +141,7 @@ def test_no_bytes_break_the_check(data: bytes) -> None:
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_damaged_runs_are_answered_whatever_the_damage(data: st.DataObject) -> None:
+def test_any_damaged_run_gets_a_report(data: st.DataObject) -> None:
     protocol, good = data.draw(st.sampled_from([(NTCIR, ntcir_run()), (BOLT, bolt_run())]))
     start = data.draw(st.integers(0, len(good)))
     end = data.draw(st.integers(start, min(start + 40, len(good))))
