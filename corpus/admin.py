@@ -1,4 +1,6 @@
-"""Registers the admin pages of every noun of this app."""
+"""Registers the admin pages of this app with Django, which looks for them here."""
 
-import corpus.collections.admin
-import corpus.imports.admin  # noqa: F401 - registers itself, as those above
+from corpus.collections.admin import CollectionAdmin
+from corpus.imports.admin import ImportAdmin
+
+__all__ = ["CollectionAdmin", "ImportAdmin"]

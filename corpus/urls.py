@@ -1,4 +1,4 @@
-"""Addresses of the corpus app."""
+"""URLs of the corpus app."""
 
 from django.urls import include, path
 

@@ -22,6 +22,7 @@ from assessment.batches import services as batch_services
 from assessment.models import Batch
 from corpus.imports import files as import_files
 from corpus.imports import services as import_services
+from corpus.imports.selectors import unfinished_import
 from corpus.models import Collection
 from demo import content, judging, make_runs, people
 from jobs import services as jobs
@@ -172,7 +173,7 @@ def _collection(slug: str, name: str, posts: list[content.Post], cast: people.Pe
     )
     if collection.status == Collection.Status.READY:
         return collection
-    job = import_services.unfinished_import(collection) or _start_import(collection, posts, cast)
+    job = unfinished_import(collection) or _start_import(collection, posts, cast)
     finish(job)
     collection.refresh_from_db()
     return collection

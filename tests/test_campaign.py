@@ -121,8 +121,8 @@ def import_posts(organizer: Person, files: list[Path]) -> None:
             page.get_by_label("Hosts").fill("math.stackexchange.com")
         else:
             page.get_by_label("Collection").select_option(label="Math Stack Exchange pages")
-        page.get_by_label("A file").set_input_files(file)
-        organizer.press("Import")
+        page.get_by_label("File", exact=True).set_input_files(file)
+        organizer.press("Import files")
         expect(page.locator(".badge.status-done")).to_be_visible(timeout=60_000)
         organizer.shot(f"import-{n}")
 

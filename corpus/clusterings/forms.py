@@ -4,10 +4,8 @@ from django import forms
 
 
 class ClusteringForm(forms.Form):
-    """How the formulas of a collection are to be clustered."""
-
     is_anew = forms.BooleanField(
         required=False,
-        label="Make all ids again that the index did not give",
-        help_text="Pools built before name the old ids. Left open, formulas keep the ids that they have.",
+        label="Replace all ids that the index did not give",
+        help_text="Pools that were built before contain the old ids. If you leave this off, formulas keep their ids.",
     )

@@ -1,4 +1,4 @@
-"""The keys of a collection's formulas (`assay.formulas.visual_ids`), made from their LaTeX and Presentation MathML."""
+"""Keys of the formulas of a collection (`assay.formulas.visual_ids`), from their LaTeX and Presentation MathML."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from django.db import connection
 from assay.formulas.slt import slt
 from assay.formulas.visual_ids import Keys, key_of, latex_key
 
-# Two queries, joined here: where the tables were not analyzed yet, PostgreSQL joins them row by row with row by row.
+# Two queries, joined in Python: PostgreSQL would compare every row with every row while the tables are not analyzed.
 _FORMULAS = (
     "SELECT code, latex, visual, is_visual_given FROM corpus_formula WHERE collection_id = %s AND code "
 )
@@ -22,11 +22,11 @@ _BOUNDS = """
       SELECT code, (row_number() OVER (ORDER BY code) - 1) / %s AS part FROM corpus_formula WHERE collection_id = %s
     ) AS numbered GROUP BY part ORDER BY part
 """
-AT_ONCE = 10_000
+BATCH = 10_000  # formulas
 
 
 class Row(NamedTuple):
-    """A formula; `mathml` is None where no presentation was imported."""
+    """A formula; `mathml` is None if no Presentation MathML was imported for it."""
 
     code: str
     latex: str
@@ -36,44 +36,44 @@ class Row(NamedTuple):
 
 
 class PartKeys(NamedTuple):
-    """Keys of some formulas, and how many have what."""
+    """Keys of some formulas, and how many of these have an SLT string, MathML or an id of the index."""
 
     keys: Keys
     counts: Counter[str]
 
 
-def bounds(collection_id: int, size: int = AT_ONCE) -> list[tuple[str, str]]:
-    """The first and last id by bytes of each `size` formulas of a collection."""
+def bounds(collection_id: int, size: int = BATCH) -> list[tuple[str, str]]:
+    """The first and the last id, by bytes, of each `size` formulas of a collection."""
     with connection.cursor() as cursor:
         cursor.execute(_BOUNDS, [size, collection_id])
-        found: list[tuple[str, str]] = cursor.fetchall()
-    return found
+        ranges: list[tuple[str, str]] = cursor.fetchall()
+    return ranges
 
 
 def keys_between(collection_id: int, first: str, last: str, *, keep_made: bool) -> PartKeys:
-    """Keys of the formulas from one id to another, both included; ids that clustering made are kept if asked to."""
+    """Keys of the formulas from one id to another, inclusive. `keep_made` keeps the ids that clustering assigned."""
     return _keys(_rows(_BETWEEN, [collection_id, first, last]), keep_made=keep_made)
 
 
 def keys_of(collection_id: int, codes: Iterable[str]) -> Keys:
-    """Keys of the formulas of some ids, as far as there are any; all visual ids are kept."""
+    """Keys of the formulas of some ids that the collection has. All visual ids are kept."""
     parts = [_keys(rows, keep_made=True).keys for rows in _named(collection_id, codes)]
     return Keys.joined(parts) if parts else Keys.of([])
 
 
 def strings_of(collection_id: int, codes: Sequence[str]) -> dict[str, str]:
-    """Of each formula, by id: its SLT string, or its LaTeX if it has none."""
-    found = {}
+    """The SLT string of each formula by id, or its LaTeX if it has no SLT string."""
+    strings = {}
     for rows in _named(collection_id, codes):
         for row in rows:
-            found[row.code] = (slt(row.mathml) if row.mathml else None) or row.latex
-    return found
+            strings[row.code] = (slt(row.mathml) if row.mathml else None) or row.latex
+    return strings
 
 
 def _named(collection_id: int, codes: Iterable[str]) -> Iterator[list[Row]]:
     rest = iter(codes)
-    while some := list(islice(rest, AT_ONCE)):
-        yield _rows(_NAMED, [collection_id, some])
+    while batch := list(islice(rest, BATCH)):
+        yield _rows(_NAMED, [collection_id, batch])
 
 
 def _rows(where: str, values: list[Any]) -> list[Row]:
@@ -89,13 +89,13 @@ def _rows(where: str, values: list[Any]) -> list[Row]:
 
 def _keys(rows: Sequence[Row], *, keep_made: bool) -> PartKeys:
     counts: Counter[str] = Counter()
-    strings: dict[str, bytes] = {}  # of MathML: what is common, such as x, is there many times
-    found = []
+    strings: dict[str, bytes] = {}  # by MathML: common formulas such as x appear many times
+    parts = []
     for code, latex, visual, is_given, mathml in rows:
         if mathml and mathml not in strings:
             strings[mathml] = key_of(slt(mathml) or "")
         key = strings[mathml] if mathml else b""
         counts["slt" if key else "no_slt" if mathml else "no_mathml"] += 1
         counts["given"] += is_given
-        found.append((code, key, latex_key(latex), visual if is_given or keep_made else ""))
-    return PartKeys(Keys.of(found), counts)
+        parts.append((code, key, latex_key(latex), visual if is_given or keep_made else ""))
+    return PartKeys(Keys.of(parts), counts)

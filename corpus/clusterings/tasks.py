@@ -1,3 +1,3 @@
-"""Loads the job handlers of clusterings into every worker."""
+"""Registers the job handlers of clusterings in every worker."""
 
 import corpus.clusterings.jobs  # noqa: F401 - registers its handlers

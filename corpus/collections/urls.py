@@ -1,4 +1,4 @@
-"""Addresses of collections."""
+"""URLs of collections."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
-"""The index by visual id, which an import into an empty table goes without: it takes a third of the time of each row.
+"""The database index of formulas by visual id, which is missing while the first formulas are imported.
 
-Built at the end from all rows at once, it takes a tenth. Where some collection has formulas already it stays: readers
-need it, and what is left out of a page for lack of it would be minutes.
+Maintaining it takes a third of the time of each row; building it at the end takes a tenth of that. If some collection
+has formulas already, the index stays, because pages would take minutes without it.
 """
 
 from django.db import connection, models, transaction
@@ -11,32 +11,30 @@ from corpus.models import Formula
 NAME = "formula_visual"
 
 
-def leave_while_empty() -> None:
-    """Take the index away if there is no formula at all."""
+def drop_if_empty() -> None:
+    """Drop the index if there are no formulas at all."""
     with transaction.atomic():
-        if not Formula.objects.exists() and _is_there():
+        if not Formula.objects.exists() and _exists():
             with connection.schema_editor() as editor:
                 editor.remove_index(Formula, _index())
 
 
 def ensure() -> None:
-    """Build the index if it is not there. Doing it again is harmless."""
+    """Build the index if it is missing. Two imports may end at the same time, so this takes a lock."""
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_advisory_xact_lock(hashtext(%s))", [NAME]
-            )  # two imports may end at once
-        if not _is_there():
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [NAME])
+        if not _exists():
             with connection.schema_editor() as editor:
                 editor.add_index(Formula, _index())
 
 
-def _is_there() -> bool:
+def _exists() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [NAME])
         return bool(cursor.fetchone()[0])
 
 
 def _index() -> models.Index:
-    found: models.Index = next(index for index in Formula._meta.indexes if index.name == NAME)
-    return found
+    index: models.Index = next(index for index in Formula._meta.indexes if index.name == NAME)
+    return index

@@ -1,33 +1,43 @@
-"""The pages of a formula."""
+"""The pages of formulas: all formulas of a collection, and a single formula."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
-from accounts.access import AuthenticatedRequest, person_required
+from accounts.access import AuthenticatedRequest, organizer_required, person_required
+from corpus.clusterings.forms import ClusteringForm
 from corpus.collections import selectors as collection_selectors
-from corpus.collections.views import context_of
 from corpus.formulas import selectors
+from web.pages import context_of
+
+
+@require_GET
+@organizer_required
+def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The formulas of a collection, the result of clustering them, and a form to start it. Organizers only."""
+    collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
+    page = selectors.formulas_page(collection, request.GET.get("page"))
+    return render(request, "corpus/formulas/formulas.html", context_of(page) | {"form": ClusteringForm()})
 
 
 @person_required
 @require_GET
 def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
-    """A formula: where it stands, and those that look like it. Whoever may read the collection."""
+    """A formula: where it appears, and the formulas that look like it. Everyone who may read the collection."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
-    context = selectors.formula_page(collection, code)
-    if context is None:
+    page = selectors.formula_page(collection, code)
+    if page is None:
         raise Http404
-    return render(request, "corpus/formulas/formula.html", context)
+    return render(request, "corpus/formulas/formula.html", context_of(page))
 
 
 @person_required
 @require_GET
 def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Lead from an id to the formula's page, or back with a word on it. Whoever may read the collection."""
+    """Redirect from an id to the formula, or show an error. Everyone who may read the collection."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
     code = request.GET.get("formula", "").strip()
     if selectors.has_formula(collection, code):
         return redirect("corpus:formula", collection.slug, code)
-    context = context_of(collection, request.user) | {"missing_formula": code}
-    return render(request, "corpus/collections/collection.html", context, status=404)
+    page = collection_selectors.collection_page(collection, request.user, missing_formula=code)
+    return render(request, "corpus/collections/collection.html", context_of(page), status=404)

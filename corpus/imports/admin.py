@@ -1,4 +1,4 @@
-"""Imports in the admin."""
+"""Imports in the admin, to read."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""Forms of the import pages."""
+"""The form that starts an import."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -14,43 +14,43 @@ ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip"
 
 
 class ImportForm(forms.Form):
-    """Files for a collection, which is there or is made: an upload, or what stands ready on the server."""
+    """An upload, or a file or folder on the server, to import into an existing or a new collection."""
 
     collection = forms.ModelChoiceField(
         Collection.objects.order_by("name"),
         required=False,
         empty_label="a new collection",
-        help_text="Rows that are there already are brought up to date; none is doubled.",
+        help_text="Rows that exist already are updated, not duplicated.",
     )
     slug = forms.SlugField(
-        required=False, max_length=100, label="Short name", help_text="For the address, such as math-2018."
+        required=False, max_length=100, label="Short name", help_text="For the URL, such as math-2018."
     )
     name = forms.CharField(required=False, max_length=200)
     hosts = forms.CharField(
         required=False,
         max_length=1000,
-        help_text="Links to these sites lead into the collection: <code>math.stackexchange.com</code>. "
-        "Several are parted by blanks.",
+        help_text="Links to these hosts lead into the collection, such as <code>math.stackexchange.com</code>. "
+        "Separate several hosts by spaces.",
     )
     license = forms.CharField(required=False, max_length=200)
     upload = forms.FileField(
         required=False,
-        label="A file",
-        help_text="A dump's Posts.xml or another of its files, documents as one JSON object a line, or a formula "
-        "index; gz, xz and zip are taken.",
+        label="File",
+        help_text="Posts.xml or another file of a dump, documents as lines of JSON, or a formula index. The file may "
+        "be packed with gz, xz or zip.",
         widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(
         required=False,
-        label="On the server",
-        help_text="A folder stands for all files in it.",
+        label="File or folder on the server",
+        help_text="A folder means all files in it.",
     )
     representation = forms.ChoiceField(
         required=False,
-        label="Formulas of an index",
-        help_text="Only if it is told wrongly: SLT and OPT are both MathML.",
+        label="Representation of formulas",
+        help_text="Set this only if detection is wrong. SLT and OPT are both MathML.",
         choices=[
-            ("", "told from the file"),
+            ("", "detect from the file"),
             ("latex", "LaTeX"),
             ("slt", "Presentation MathML (SLT)"),
             ("opt", "Content MathML (OPT)"),
@@ -60,11 +60,11 @@ class ImportForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offered = [(path, path) for path in selectors.offered_paths()]
-        cast("forms.ChoiceField", self.fields["path"]).choices = [("", "nothing"), *offered]
+        cast("forms.ChoiceField", self.fields["path"]).choices = [("", "none"), *offered]
         if selectors.import_dir() is None:
             del self.fields["path"]
         for name in {"collection", "slug", "upload", "path"} & set(self.fields):
-            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # so the page calls none optional
+            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # the page does not mark it as optional
         style_fields(self)
 
     def clean_path(self) -> Path | None:
@@ -77,7 +77,7 @@ class ImportForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if not data.get("collection") and not data.get("slug") and "slug" not in self.errors:
-            self.add_error("slug", "A new collection needs a short name.")
+            self.add_error("slug", "Enter a short name for the new collection.")
         if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
-            self.add_error("upload", "Give a file, or choose one on the server: one of the two.")
+            self.add_error("upload", "Choose a file to upload or a path on the server, not both.")
         return data

@@ -1,8 +1,8 @@
-"""The job that brings files into a collection.
+"""The job that imports files into a collection.
 
-A killed import goes on where its last committed chunk ended: each chunk's rows and `Import.position` are stored in
-one transaction. A collection is shown once its first import is complete. A later import leaves it in sight, for each
-of its rows is whole at every moment, and judging may be going on.
+The rows of each chunk and `Import.position` are stored in one transaction, so a killed import continues after its last
+committed chunk. Readers see a collection when its first import is complete. It stays visible during later imports,
+because each row is complete at all times and assessors may be judging.
 """
 
 from collections import Counter
@@ -11,37 +11,27 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from django.db import connection, transaction
-from django.db.models import Count, Sum
 
 from assay.errors import BadFile
 from assay.formats.documents.batch import Packed
 from assay.formats.documents.dump import Chunk, Reader
 from assay.formats.formulas.chunks import FIRST_LINES
 from assay.formats.formulas.indexes import Index
+from corpus.collections.counts import counts_of, in_words
 from corpus.formulas import indexing
-from corpus.formulas.selectors import counts_kept, formula_counts
-from corpus.imports.files import ImportRefused, discard, opened
+from corpus.formulas.selectors import formula_counts, stored_counts
+from corpus.imports.files import ImportRefused, delete_uploads, open_file
 from corpus.imports.load import copy
-from corpus.imports.load.formula_copy import FormulaStore
 from corpus.imports.load.conversion import converted, n_processes
-from corpus.imports.selectors import in_words
-from corpus.models import (
-    Author,
-    Collection,
-    Comment,
-    Document,
-    DocumentLink,
-    Import,
-    Tag,
-    VoteCount,
-)
+from corpus.imports.load.formula_copy import FormulaStore
+from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 
 KIND = "corpus.imports.files"
 
 
 def _import_failed(*, collection_id: int, last_ids: Mapping[str, int] | None = None) -> None:
-    """A first import that fails leaves its collection out of sight."""
+    """Keep a collection hidden if its first import fails."""
     indexing.ensure()
     importing = Collection.objects.filter(pk=collection_id, status=Collection.Status.IMPORTING)
     importing.update(status=Collection.Status.INCOMPLETE)
@@ -51,9 +41,9 @@ def _import_failed(*, collection_id: int, last_ids: Mapping[str, int] | None = N
 def import_files(
     progress: jobs.Progress, *, collection_id: int, last_ids: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """Import the files of a job, each from where its last committed chunk ended.
+    """Import the files of a job, each from the end of its last committed chunk.
 
-    `last_ids` are the highest keys of formulas before it; above them is what the job has brought itself.
+    `last_ids` are the highest keys of formulas before the job. Rows with higher keys were stored by the job itself.
     """
     files = list(Import.objects.filter(job_id=progress.job_id).order_by("id"))
     total = sum(file.size for file in files)
@@ -68,17 +58,17 @@ def import_files(
 
 
 def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int) -> None:
-    """Votes are counted from nothing, unless some of this job's are in already.
+    """Prepare the tables: votes are counted from zero, unless this job has already stored some.
 
     Raises
     ------
     ImportRefused
-        The job is an old one that is tried again, and another import has come between.
+        This is an old job that was retried, and there is a newer import into the collection.
     """
     if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
-        raise ImportRefused("Another import into this collection has been made since; start a new one.")
+        raise ImportRefused("There is a newer import into this collection. Start another one instead.")
     if any(Index.of(file.format) for file in files):
-        indexing.leave_while_empty()
+        indexing.drop_if_empty()
     votes = [file for file in files if file.format == "votes"]
     if votes and not any(file.position for file in votes):
         with progress.storing():
@@ -86,7 +76,7 @@ def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int)
 
 
 class Stored(NamedTuple):
-    """What storing a chunk brought beside what converting it has counted."""
+    """The rows of a chunk that were imported and skipped, in addition to those that its conversion counted."""
 
     counts: Mapping[str, int]
     skipped: Mapping[str, int]
@@ -99,26 +89,25 @@ Store = Callable[[copy.Cursor, Chunk, Packed], Stored]
 def _import_file(
     progress: jobs.Progress, file: Import, done: int, total: int, last_ids: Mapping[str, int]
 ) -> None:
-    with opened(file.location, file.name) as (content, raw):
+    with open_file(file.location, file.name) as (content, raw):
         if raw.seek(0, 2) != file.size:
-            raise BadFile(f"{file.name} has changed since its import was asked for; start another import.")
+            raise BadFile(f"{file.name} has changed since the import was requested. Start another import.")
         raw.seek(0)
         reader = Reader(content, file.name, position=file.position)
         workers = n_processes(file.size)
         store = _store_of(file, last_ids)
         for chunk, batch in converted(reader, form=file.format, name=file.name, n_processes=workers):
             _store(progress, file, chunk, batch, store)
-            progress.update(
-                done + min(raw.tell(), file.size), total, f"bytes read; {file.name}: {_said(file.counts)}"
-            )
-        _refuse_unusable(file)
+            n_read = done + min(raw.tell(), file.size)  # prose: allow a method of files
+            progress.update(n_read, total, f"bytes read; {file.name}: {_describe(file.counts)}")
+        _refuse_if_nothing_imported(file)
         with progress.storing():
             file.sha256, file.is_complete = reader.sha256, True
             file.save(update_fields=["sha256", "is_complete"])
 
 
 def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
-    """How the chunks of a file get into its collection."""
+    """The function that stores the chunks of a file in its collection."""
     collection_id = file.collection_id
     index = Index.of(file.format)
     if index is not None:
@@ -138,33 +127,34 @@ def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
 
 
 def _store(progress: jobs.Progress, file: Import, chunk: Chunk, batch: Packed, store: Store) -> None:
-    """A chunk's rows and the place behind it, in one transaction."""
+    """Store the rows of a chunk and the position after it, in one transaction."""
     with progress.storing():
         stored = store(cast("copy.Cursor", connection.cursor()), chunk, batch)
         file.position = chunk.end
         file.counts = dict(Counter(file.counts) + Counter(batch.counts) + Counter(stored.counts))
         file.skipped = dict(Counter(file.skipped) + Counter(batch.skipped) + Counter(stored.skipped))
         for lines in (batch.lines, stored.lines):
-            for reason, found in lines.items():
-                known = file.skipped_lines.get(reason, [])
-                file.skipped_lines[reason] = [*known, *(chunk.line + at for at in found)][:FIRST_LINES]
+            for reason, offsets in lines.items():
+                earlier = file.skipped_lines.get(reason, [])
+                numbers = [*earlier, *(chunk.line + offset for offset in offsets)]
+                file.skipped_lines[reason] = numbers[:FIRST_LINES]
         file.save(update_fields=["position", "counts", "skipped", "skipped_lines"])
 
 
-def _refuse_unusable(file: Import) -> None:
-    """A file of which nothing can be taken is no file with some bad rows."""
+def _refuse_if_nothing_imported(file: Import) -> None:
+    """Refuse a file of which every row was skipped."""
     if file.skipped and not file.counts and file.skipped_lines:
         reason, (line, *_) = min(file.skipped_lines.items(), key=lambda item: item[1])
         n = sum(file.skipped.values())
-        raise BadFile(f"{file.name}, line {line:,}: {reason}. None of its {n:,} rows can be taken.")
+        raise BadFile(f"{file.name}, line {line:,}: {reason}. None of its {n:,} rows can be imported.")
 
 
-def _said(counts: Mapping[str, int]) -> str:
-    return ", ".join(in_words(dict(counts))) or "nothing yet"
+def _describe(counts: Mapping[str, int]) -> str:
+    return ", ".join(in_words(counts)) or "nothing yet"
 
 
 def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
-    """Settle what needs all files, and let readers in."""
+    """Store what depends on all files, and let readers see the collection."""
     files = Import.objects.filter(job_id=progress.job_id)
     indices = [Index.of(file.format) for file in files]
     formulas = _formulas_of(collection_id, is_changed=any(indices))
@@ -178,31 +168,17 @@ def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
         is_filled = formulas or any(counts[f"{kind}s"] for kind in Document.Kind.values)
         collection.status = Collection.Status.READY if is_filled else Collection.Status.EMPTY
         collection.save(update_fields=["counts", "status"])
-        transaction.on_commit(partial(discard, [file.location for file in files]))
+        transaction.on_commit(partial(delete_uploads, [file.location for file in files]))
         skipped: Counter[str] = sum((Counter(file.skipped) for file in files), Counter())
         return {"counts": counts, "skipped": dict(skipped), "answers_without_question": n_orphans}
 
 
 def _formulas_of(collection_id: int, *, is_changed: bool) -> dict[str, int]:
-    """Counts of formulas. They take long where there are many: outside of the transaction that ends the job."""
+    """The counts of formulas. Counting can take long, so it is done before the transaction that ends the job."""
     collection = Collection.objects.get(pk=collection_id)
     if not is_changed:
-        return counts_kept(collection)
+        return stored_counts(collection)
     indexing.ensure()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE corpus_formula, corpus_formulamathml")
     return formula_counts(collection)
-
-
-def counts_of(collection: Collection) -> dict[str, int]:
-    """How many rows of each sort a collection has, but for formulas."""
-    documents = Document.objects.filter(collection=collection)
-    kinds = Counter(dict(documents.values_list("kind").annotate(n=Count("pk"))))
-    return {
-        **{f"{kind}s": kinds[kind] for kind in Document.Kind.values},
-        "comments": Comment.objects.filter(document__collection=collection).count(),
-        "links": DocumentLink.objects.filter(source__collection=collection).count(),
-        "users": Author.objects.filter(collection=collection).count(),
-        "tags": Tag.objects.filter(collection=collection).count(),
-        "votes": VoteCount.objects.filter(document__collection=collection).aggregate(n=Sum("n"))["n"] or 0,
-    }

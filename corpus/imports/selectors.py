@@ -1,112 +1,117 @@
-"""What the import pages show: imports, the jobs that do them, and the files that stand ready on the server."""
+"""Imports, the jobs that do them, and the files on the server that organizers may import."""
 
+from collections.abc import Collection as AnyCollection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db.models import QuerySet
 
+from corpus.collections.counts import in_words
 from corpus.models import Collection, Import
 from jobs.models import Job
 
-# in the order in which people think of them
-KINDS_OF_COUNTS = [
-    "topics",
-    "questions",
-    "answers",
-    "documents",
-    "comments",
-    "links",
-    "users",
-    "tags",
-    "votes",
-    "formulas",
-]
-MAX_OFFERED = 500
+MAX_OFFERED = 500  # files and folders
+
+
+class SkippedRows(NamedTuple):
+    """Rows of a file that were skipped for one reason; `lines` names the first of them."""
+
+    reason: str
+    n: int
+    lines: str
 
 
 class FileRow(NamedTuple):
-    """A file of an import, as its page shows it."""
+    """A file of an import: how many rows were imported, and which ones were skipped."""
 
     file: Import
     counts: list[str]
-    skipped: list[tuple[str, int, str]]  # reason, how many, the first lines
+    skipped: list[SkippedRows]
 
 
-def in_order(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """Words and numbers for a page; what is nought is left out."""
-    return [(word, counts[word]) for word in KINDS_OF_COUNTS if counts.get(word)]
+@dataclass(frozen=True)
+class ImportPage:
+    """`counts` are those of the collection after the import; `n_orphans` answers have no question in it."""
 
-
-def in_words(counts: dict[str, int]) -> list[str]:
-    """Counts as people say them, such as `3 questions`."""
-    return [f"{n:,} {_one_of(word) if n == 1 else word}" for word, n in in_order(counts)]
-
-
-def _one_of(word: str) -> str:
-    return "formula" if word == "formulas" else word.removesuffix("s")
+    job: Job
+    collection: Collection | None
+    files: list[FileRow]
+    counts: list[str]
+    n_orphans: int
 
 
 def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
-    """Imports into a collection, or into any, newest first."""
+    """Imports into one collection, or into any, newest first."""
     jobs = Job.objects.filter(imports__isnull=False).distinct()
     jobs = jobs.select_related("created_by").prefetch_related("imports")
     return jobs.filter(imports__collection=collection) if collection else jobs
 
 
-def file_rows(job: Job) -> list[FileRow]:
-    """The files of an import, with what each brought and what was skipped and why."""
-    return [FileRow(file, in_words(file.counts), skipped_rows(file)) for file in job.imports.order_by("id")]
+def unfinished_import(collection: Collection) -> Job | None:
+    """The import into a collection that is queued or running."""
+    return import_jobs(collection).filter(state__in=Job.UNFINISHED).first()
 
 
-def skipped_rows(file: Import) -> list[tuple[str, int, str]]:
-    """Why rows were skipped, how many, and in which lines the first of them stand; the most frequent first."""
+def interrupted_import(collection: Collection, locations: AnyCollection[str]) -> Job | None:
+    """The unfinished import into a collection, if it imports only files at these locations."""
+    job = unfinished_import(collection)
+    if job is None:
+        return None
+    return job if all(file.location in locations for file in job.imports.all()) else None
+
+
+def import_page(job: Job) -> ImportPage:
+    """The page of an import: its progress, and what was imported from each file."""
+    return ImportPage(
+        job=job,
+        collection=Collection.objects.filter(imports__job=job).first(),
+        files=[
+            FileRow(file, in_words(file.counts), skipped_rows(file)) for file in job.imports.order_by("id")
+        ],
+        counts=in_words(job.result.get("counts", {})),
+        n_orphans=job.result.get("answers_without_question", 0),
+    )
+
+
+def skipped_rows(file: Import) -> list[SkippedRows]:
+    """The skipped rows of a file by reason, the most frequent reason first."""
     by_number = sorted(file.skipped.items(), key=lambda item: (-item[1], item[0]))
-    return [(reason, n, _lines(file.skipped_lines.get(reason, []), n)) for reason, n in by_number]
+    return [SkippedRows(reason, n, _lines(file.skipped_lines.get(reason, []), n)) for reason, n in by_number]
 
 
 def _lines(lines: list[int], n: int) -> str:
     if not lines:
         return ""
-    named = ", ".join(f"{line:,}" for line in lines)
-    return f"line{'s' * (n > 1)} {named}{', …' * (n > len(lines))}"
-
-
-def import_page(job: Job) -> dict[str, object]:
-    """All that the page of an import shows."""
-    return {
-        "job": job,
-        "collection": Collection.objects.filter(imports__job=job).first(),
-        "rows": file_rows(job),
-        "totals": in_words(job.result.get("counts", {})),
-        "n_orphans": job.result.get("answers_without_question", 0),
-    }
+    numbers = ", ".join(f"{line:,}" for line in lines)
+    return f"line{'s' * (n > 1)} {numbers}{', …' * (n > len(lines))}"
 
 
 def import_dir() -> Path | None:
-    """The folder whose files organizers may import; None if the server names none."""
+    """The folder from which organizers may import files; None if the settings name none."""
     return Path(settings.IMPORT_DIR).resolve() if settings.IMPORT_DIR else None
 
 
 def offered_paths() -> list[str]:
-    """Files and folders that stand ready, relative to the import folder."""
+    """The first `MAX_OFFERED` files and folders in the import folder, relative to it."""
     root = import_dir()
     if root is None or not root.is_dir():
         return []
     paths = (
-        path for path in sorted(root.rglob("*")) if not path.name.startswith(".") and _within(path, root)
+        path for path in sorted(root.rglob("*")) if not path.name.startswith(".") and _is_within(path, root)
     )
     return [path.relative_to(root).as_posix() for path, _ in zip(paths, range(MAX_OFFERED), strict=False)]
 
 
 def offered_path(name: str) -> Path | None:
-    """The path that a name within the import folder means; None if it leads out of it or nowhere."""
+    """The path of a name in the import folder; None if it does not exist or leads out of the folder."""
     root = import_dir()
     if root is None or not name or "\x00" in name:
         return None
     path = (root / name).resolve()
-    return path if path.exists() and _within(path, root) else None
+    return path if path.exists() and _is_within(path, root) else None
 
 
-def _within(path: Path, root: Path) -> bool:
+def _is_within(path: Path, root: Path) -> bool:
     return path.resolve().is_relative_to(root)

@@ -1,4 +1,4 @@
-"""Asking for an import: the collection, the files, and what each of them is. `corpus.imports.jobs` does it."""
+"""Start imports: create the collection, recognize the files, request the job (`corpus.imports.jobs`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,24 +9,24 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 
 from accounts.models import User
-from assay.errors import Refused
+from assay.errors import BadFile, Refused
 from assay.formats.documents.dump import Reader
-from assay.formats.documents.sources import DUMPS, BadFile
+from assay.formats.documents.sources import DUMPS
 from assay.formats.formulas.indexes import FORMS, Index, Representation
 from corpus.clusterings.selectors import unfinished_clustering
 from corpus.formulas.selectors import last_ids
-from corpus.imports.files import UPLOAD, ImportRefused, discard, opened
+from corpus.imports.files import UPLOAD, ImportRefused, delete_uploads, open_file
 from corpus.imports.jobs import KIND
-from corpus.imports.selectors import import_dir
+from corpus.imports.selectors import import_dir, unfinished_import
 from corpus.models import Collection, Import
 from jobs import services as jobs
 from jobs.models import Job
 
-ORDER = ("jsonl", *DUMPS, *FORMS)
+ORDER = ("jsonl", *DUMPS, *FORMS)  # in which files are imported: comments, links and votes need posts
 
 
 class Source(NamedTuple):
-    """A file to import. `location` is `upload:` and its name in the storage, or a path."""
+    """A file to import. `location` is a path, or `upload:` with a name in Django's storage."""
 
     location: str
     name: str
@@ -40,14 +40,19 @@ class Recognized(NamedTuple):
 
 @transaction.atomic
 def create_collection(
-    *, slug: str, name: str = "", hosts: Iterable[str] = (), license: str = "", description: str = ""
+    *,
+    slug: str,
+    name: str = "",
+    hosts: Iterable[str] = (),
+    license: str = "",  # noqa: A002 - the name of the field
+    description: str = "",
 ) -> Collection:
-    """An empty collection.
+    """Create an empty collection.
 
     Raises
     ------
     ImportRefused
-        Its slug is taken.
+        There is a collection with this slug.
     """
     fields = {
         "name": name or slug,
@@ -62,31 +67,31 @@ def create_collection(
 
 
 def host_of(text: str) -> str:
-    """A host as links write it, from a host or an address."""
+    """The host of a URL, or the host itself, in lower case as in links."""
     return text.strip().lower().partition("://")[2].partition("/")[0] or text.strip().lower().strip("/")
 
 
 def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Source]:
-    """The files that some paths name; a folder stands for the files in it. A link that leads out is left out.
+    """The files at some paths; a folder means the files in it. Links that lead out of `within` are left out.
 
     Raises
     ------
     ImportRefused
         There is no such file or folder.
     """
-    found: list[Path] = []
+    existing: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += [file for file in sorted(path.iterdir()) if file.is_file()]
+            existing += [file for file in sorted(path.iterdir()) if file.is_file()]
         elif path.is_file():
-            found.append(path)
+            existing.append(path)
         else:
             raise ImportRefused(f"There is no file or folder {path}.")
-    files = [(file.resolve(), file.name) for file in found]
+    files = [(file.resolve(), file.name) for file in existing]
     return [Source(str(file), name) for file, name in files if within is None or file.is_relative_to(within)]
 
 
-def import_for(
+def import_upload_or_path(
     *,
     collection: Collection | None,
     new: Mapping[str, Any],
@@ -95,9 +100,9 @@ def import_for(
     by: User | None,
     representation: Representation | None = None,
 ) -> Job:
-    """Import an upload, or what stands in the import folder, into a collection, or into a new one.
+    """Import an upload, or a path in the import folder, into a collection or into a new one.
 
-    If the import is refused, the new collection is not made either.
+    If the import is refused, the new collection is not created.
 
     Raises
     ------
@@ -119,7 +124,7 @@ def import_upload(
     by: User | None,
     representation: Representation | None = None,
 ) -> Job:
-    """Keep an uploaded file until a worker has imported it, and queue that; keep nothing if it is refused.
+    """Store an uploaded file until it is imported, and start the import. If that is refused, the file is deleted.
 
     Raises
     ------
@@ -131,7 +136,7 @@ def import_upload(
     try:
         return start_import(collection=collection, sources=[source], by=by, representation=representation)
     except Refused:
-        discard([source.location])
+        delete_uploads([source.location])
         raise
 
 
@@ -145,22 +150,24 @@ def start_import(
 ) -> Job:
     """Record the files of an import and queue the job that reads them.
 
-    `representation` and `version` say of formula indexes what else their content tells.
+    `representation` and `version` are those of formula indexes; by default they are detected from the content.
 
     Raises
     ------
     ImportRefused
-        No file is of a known form, or an import into the collection or a clustering of it is under way.
+        No file has a known format, a version differs, or the collection is being imported or clustered.
     BadFile
         The only file cannot be read.
     """
-    files = [_as_said(file, representation, version) for file in _recognized(sources)]
+    files = [_with_options(file, representation, version) for file in _recognize_all(sources)]
     with transaction.atomic():
         current = Collection.objects.select_for_update().get(pk=collection.pk)
         if unfinished_import(current) is not None:
-            raise ImportRefused(f"An import into {current} is under way. Wait until it has ended.")
+            raise ImportRefused(f"An import into {current} is running. Wait until it is finished.")
         if unfinished_clustering(current) is not None:
-            raise ImportRefused(f"The formulas of {current} are being clustered. Wait until they are.")
+            raise ImportRefused(
+                f"The formulas of {current} are being clustered. Wait until this is finished."
+            )
         if current.status != Collection.Status.READY:
             current.status = Collection.Status.IMPORTING
             current.save(update_fields=["status"])
@@ -185,23 +192,8 @@ def start_import(
     return job
 
 
-def unfinished_import(collection: Collection) -> Job | None:
-    """The import into a collection that is waiting or under way."""
-    states = [Job.State.QUEUED, Job.State.RUNNING]
-    return Job.objects.filter(imports__collection=collection, kind=KIND, state__in=states).first()
-
-
-def interrupted_import(*, collection: Collection, sources: Iterable[Source]) -> Job | None:
-    """The unfinished import of these very files into a collection, if there is one."""
-    job = unfinished_import(collection)
-    if job is None:
-        return None
-    locations = set(job.imports.values_list("location", flat=True))
-    return job if locations <= {source.location for source in sources} else None
-
-
-def _recognized(sources: Sequence[Source]) -> list[Recognized]:
-    """The files that can be imported, in the order in which they must go in. Of several, others are left out."""
+def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
+    """The files that can be imported, in the order of import. Other files are ignored, unless there are only such."""
     files, refusals = [], []
     for source in sources:
         try:
@@ -209,28 +201,30 @@ def _recognized(sources: Sequence[Source]) -> list[Recognized]:
         except BadFile as refusal:
             refusals.append(refusal.message)
     if not files:
-        wanted = "Give a dump's Posts.xml and its other files, documents as one JSON object a line, or formula indexes."
-        raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {wanted}")
+        accepted = (
+            "Import the files of a dump (Posts.xml and others), lines of JSON documents, or formula indexes."
+        )
+        raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
     return sorted(files, key=lambda file: ORDER.index(file.form))
 
 
 def _recognize(source: Source) -> Recognized:
-    with opened(source.location, source.name) as (content, file):
+    with open_file(source.location, source.name) as (content, file):
         form = Reader(content, source.name).form
         if form.name not in ORDER:
-            raise BadFile(f"{source.name} holds <{form.name}>, which is not imported.")
+            raise BadFile(f"{source.name} contains <{form.name}>, which cannot be imported.")
         return Recognized(source, form.name, file.seek(0, 2))
 
 
-def _as_said(file: Recognized, representation: Representation | None, version: int) -> Recognized:
-    """A formula index as what it is said to be. Its columns show its version, so that is only held against them."""
+def _with_options(file: Recognized, representation: Representation | None, version: int) -> Recognized:
+    """A formula index with the representation of the options. Its version must be the one that its columns show."""
     index = Index.of(file.form)
     if index is None:
         return file
     if version and version != index.version:
         raise ImportRefused(
-            f"{file.source.name} is no formula index of version {version}: its columns are "
+            f"{file.source.name} is not a formula index of version {version}: its columns are "
             f"{', '.join(index.header)}, as in version {index.version}."
         )
-    said = index._replace(representation=representation or index.representation)
-    return file._replace(form=said.form)
+    index = index._replace(representation=representation or index.representation)
+    return file._replace(form=index.form)

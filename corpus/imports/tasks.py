@@ -1,3 +1,3 @@
-"""Loads the job handlers of imports into every worker."""
+"""Registers the job handlers of imports in every worker."""
 
 import corpus.imports.jobs  # noqa: F401 - registers its handlers

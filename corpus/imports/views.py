@@ -1,4 +1,4 @@
-"""The pages through which organizers bring in collections and topics."""
+"""The pages with which organizers import collections."""
 
 from typing import Any
 
@@ -12,19 +12,20 @@ from corpus.collections import selectors as collection_selectors
 from corpus.imports import selectors, services
 from corpus.imports.forms import ImportForm
 from jobs.models import Job
+from web.pages import context_of
 
 
 @require_GET
 @organizer_required
 def imports(request: AuthenticatedRequest) -> HttpResponse:
-    """What was imported, newest first. Organizers only."""
+    """All imports, newest first. Organizers only."""
     return render(request, "corpus/imports/imports.html", {"jobs": selectors.import_jobs()[:100]})
 
 
 @require_GET
 @organizer_required
 def collection_imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """What was imported into one collection. Organizers only."""
+    """The imports into one collection. Organizers only."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
     jobs = selectors.import_jobs(collection)[:100]
     return render(request, "corpus/imports/imports.html", {"collection": collection, "jobs": jobs})
@@ -33,9 +34,9 @@ def collection_imports(request: AuthenticatedRequest, slug: str) -> HttpResponse
 @require_GET
 @organizer_required
 def import_job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
-    """One import: its progress, what came of it, what was skipped and why. Organizers only."""
+    """One import: its progress, what was imported, and what was skipped and why. Organizers only."""
     job = get_object_or_404(selectors.import_jobs(), pk=job_id)
-    return render(request, "corpus/imports/import.html", selectors.import_page(job))
+    return render(request, "corpus/imports/import.html", context_of(selectors.import_page(job)))
 
 
 @require_http_methods(["GET", "POST"])
@@ -53,7 +54,7 @@ def start_import(request: AuthenticatedRequest) -> HttpResponse:
 
 def _start(request: AuthenticatedRequest, data: dict[str, Any]) -> Job:
     new = {key: data[key] for key in ("slug", "name", "license")} | {"hosts": data["hosts"].split()}
-    return services.import_for(
+    return services.import_upload_or_path(
         collection=data["collection"],
         new=new,
         upload=data["upload"],

@@ -1,4 +1,4 @@
-"""Clusterings of formulas by their appearance."""
+"""Clusterings of formulas by what they look like."""
 
 from django.db import models
 
@@ -7,14 +7,14 @@ from jobs.models import Job
 
 
 class Clustering(models.Model):
-    """One clustering of a collection's formulas by what they look like. Its job does it; helpers' jobs take parts.
+    """One clustering of the formulas of a collection. Its job leads; helper jobs compute parts.
 
-    Ids that an index gave are kept. So are those that an earlier clustering made, unless this one begins anew.
+    Visual ids that an index gave are kept. Those that an earlier clustering assigned are kept unless `is_anew` is set.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="clusterings")
     job = models.OneToOneField(Job, models.PROTECT, related_name="clustering")
-    is_anew = models.BooleanField("makes all new ids again", default=False)
+    is_anew = models.BooleanField("replaces ids that the index did not give", default=False)
     is_complete = models.BooleanField(default=False)
     counts = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -27,9 +27,9 @@ class Clustering(models.Model):
 
 
 class ClusteringPart(models.Model):
-    """Formulas from one id to another by bytes, and their keys once they are made. Gone when the clustering is done.
+    """A range of formula ids, by bytes, and the keys of its formulas. Deleted when the clustering is complete.
 
-    `holder` makes the keys. The claim of a job that is lost, ended or taken over counts for nothing.
+    `holder` is the job that computes the keys. Its claim is void if that job is lost, finished or taken over.
     """
 
     clustering = models.ForeignKey(Clustering, models.CASCADE, related_name="parts")
@@ -39,7 +39,7 @@ class ClusteringPart(models.Model):
     holder_attempt = models.PositiveIntegerField(default=0)
     keys = models.BinaryField(null=True)
     counts = models.JSONField(default=dict)
-    is_stored = models.BooleanField("its new ids are stored", default=False)
+    is_stored = models.BooleanField("its visual ids are stored", default=False)
 
     class Meta:
         constraints = [
@@ -51,14 +51,14 @@ class ClusteringPart(models.Model):
 
 
 class Disagreement(models.Model):
-    """Formulas of one string and one given visual id, where the id has other strings, or the string other ids."""
+    """Formulas with one string and one given visual id, if that id has other strings or that string other ids."""
 
     id = models.BigAutoField(primary_key=True)
     clustering = models.ForeignKey(Clustering, models.CASCADE, related_name="disagreements")
     visual = models.TextField("visual id", db_collation="C")
     formula = models.TextField("first formula", db_collation="C")
     n = models.PositiveIntegerField("formulas")
-    string = models.TextField(help_text="The SLT string; LaTeX where the formulas have none.")
+    string = models.TextField(help_text="The SLT string, or LaTeX if the formulas have no SLT string.")
     is_slt = models.BooleanField("is an SLT string")
     n_strings = models.PositiveIntegerField("strings of the id")
     n_ids = models.PositiveIntegerField("ids of the string")

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 
 class Collection(models.Model):
-    """A set of documents. Readers see it once its first import is complete; later imports leave it in sight."""
+    """A set of documents. Readers see it when its first import is complete, and during later imports."""
 
     class Status(models.TextChoices):
         EMPTY = "empty", "empty"
@@ -22,7 +22,7 @@ class Collection(models.Model):
         models.CharField(max_length=200),
         default=list,
         blank=True,
-        help_text="Hosts whose links lead into this collection, such as math.stackexchange.com.",
+        help_text="Links to these hosts lead into this collection, such as math.stackexchange.com.",
     )
     status = models.CharField(max_length=20, choices=Status, default=Status.EMPTY)
     counts = models.JSONField(default=dict, blank=True, editable=False)

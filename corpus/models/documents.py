@@ -1,4 +1,4 @@
-"""What exists before any run: people, protocols, collections, documents, tracks, topics; and jobs, for long work."""
+"""Documents, with their authors, comments, links, votes and tags."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -7,10 +7,10 @@ from corpus.models.collections import Collection
 
 
 class Document(models.Model):
-    """A post or any other unit of text; `thread` is the docno of the question that heads its thread.
+    """A post or another text. `thread` is the docno of the question of its thread.
 
-    `title` and `body` are sanitized HTML: `assay.html.sanitize` has made them fit for a page. `docno` and `thread`
-    compare by bytes.
+    `title` and `body` are HTML that was sanitized on import (`assay.html.sanitize`). `docno` and `thread` are compared
+    by bytes.
     """
 
     class Kind(models.TextChoices):
@@ -29,7 +29,7 @@ class Document(models.Model):
     score = models.IntegerField(null=True, blank=True)
     is_accepted = models.BooleanField(default=False)
     accepted = models.TextField(
-        blank=True, db_collation="C", help_text="A question's: docno of the accepted answer."
+        blank=True, db_collation="C", help_text="Docno of the accepted answer of a question."
     )
     author_code = models.TextField(blank=True)
     author_name = models.TextField(blank=True)
@@ -46,7 +46,7 @@ class Document(models.Model):
 
 
 class Author(models.Model):
-    """Who wrote a document or a comment, as the collection names them."""
+    """The author of documents and comments, with the name in the collection."""
 
     id = models.BigAutoField(primary_key=True)
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="authors")
@@ -64,7 +64,7 @@ class Author(models.Model):
 
 
 class Comment(models.Model):
-    """A remark under a document; `text` is sanitized HTML."""
+    """A comment on a document; `text` is sanitized HTML."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(Document, models.PROTECT, related_name="comments")
@@ -85,7 +85,7 @@ class Comment(models.Model):
 
 
 class DocumentLink(models.Model):
-    """One document's pointer to another of the same collection."""
+    """A link from a document to another document of the same collection."""
 
     class Kind(models.TextChoices):
         RELATED = "related", "related"
@@ -115,7 +115,7 @@ class VoteCount(models.Model):
     n_counting = models.PositiveIntegerField(
         default=0,
         editable=False,
-        help_text="What an import that runs has counted so far; it becomes `n` at its end.",
+        help_text="The count of a running import so far, which becomes `n` at its end.",
     )
 
     class Meta:
@@ -128,7 +128,7 @@ class VoteCount(models.Model):
 
 
 class Tag(models.Model):
-    """A tag of the collection and how often the collection says it stands."""
+    """A tag, and how often it is used according to the collection."""
 
     id = models.BigAutoField(primary_key=True)
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="tags")

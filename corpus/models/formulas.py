@@ -7,10 +7,10 @@ from corpus.models.collections import Collection
 
 
 class Formula(models.Model):
-    """One instance of a formula, as a formula index names it: where it stands, and what it looks like.
+    """One instance of a formula from a formula index: its place in a post, and what it looks like.
 
-    There are tens of millions, so a row is small and its posts are docnos, not foreign keys: an index may come before
-    the posts, and name posts that the collection leaves out. All ids compare by bytes.
+    There are tens of millions, so a row is small. Posts are docnos instead of foreign keys, because an index may be
+    imported before the posts, and may refer to posts that are missing. All ids are compared by bytes.
     """
 
     class Place(models.IntegerChoices):
@@ -22,30 +22,30 @@ class Formula(models.Model):
         COMMENT = 3, "comment"
 
     id = models.BigAutoField(primary_key=True)
-    # No foreign key in the database: checking the one collection for each of 28 million rows is a third of an import.
+    # No foreign key in the database: checking it for each of 28 million rows would take a third of an import.
     collection = models.ForeignKey(
         Collection, models.PROTECT, related_name="formulas", db_index=False, db_constraint=False
     )
     code = models.TextField("formula id", db_collation="C")
     post = models.TextField(
-        db_collation="C", help_text="Docno of the post that it stands in; a comment's: the post above."
+        db_collation="C", help_text="Docno of the post that contains it; for a comment, the post above."
     )
-    thread = models.TextField(db_collation="C", help_text="Docno of the question that heads the thread.")
+    thread = models.TextField(db_collation="C", help_text="Docno of the question of the thread.")
     comment = models.TextField(
-        blank=True, db_collation="C", help_text="Where it stands in a comment: its id."
+        blank=True, db_collation="C", help_text="Id of the comment that contains it, if any."
     )
     place = models.SmallIntegerField(choices=Place)
     visual = models.TextField(
         "visual id",
         blank=True,
         db_collation="C",
-        help_text="Formulas that look alike share it. Empty until it is known.",
+        help_text="Shared by formulas that look alike. Empty if it is not known yet.",
     )
     is_visual_given = models.BooleanField(
-        "visual id given by the index", default=False, help_text="If not, clustering has made it."
+        "visual id given by the index", default=False, help_text="Otherwise, clustering assigned it."
     )
-    old_visual = models.TextField(blank=True, help_text="What the index says that its visual id once was.")
-    issue = models.TextField(blank=True, help_text="What the index says is wrong with it.")
+    old_visual = models.TextField(blank=True, help_text="An earlier visual id, from the index.")
+    issue = models.TextField(blank=True, help_text="A problem of the formula, from the index.")
     latex = models.TextField("LaTeX", blank=True, help_text="Empty until a LaTeX index is imported.")
 
     class Meta:
@@ -62,7 +62,7 @@ class Formula(models.Model):
 
 
 class FormulaMathML(models.Model):
-    """A formula as MathML, from an index of its own. `code` is the formula's id; the rows need no foreign key."""
+    """A formula as MathML, from a separate index. `code` is the id of the formula, without a foreign key."""
 
     class Form(models.TextChoices):
         SLT = "slt", "Presentation MathML (SLT)"

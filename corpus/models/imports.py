@@ -1,4 +1,4 @@
-"""Imported files."""
+"""Imports of files."""
 
 from django.db import models
 
@@ -7,16 +7,18 @@ from jobs.models import Job
 
 
 class Import(models.Model):
-    """One file going into a collection, with what it brought and what it skipped, and why.
+    """A file that is imported into a collection, with its numbers of imported and skipped rows.
 
-    `position` is the byte of the unpacked file up to which everything is committed: a killed import goes on there.
-    The files of one job go in in the order of their ids.
+    Everything before the byte `position` of the unpacked file is committed; a killed import continues there. The files
+    of a job are imported in the order of their ids.
     """
 
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="imports")
     format = models.CharField(max_length=40)
     name = models.TextField("file name")
-    location = models.TextField(help_text="Where the worker reads the file.")
+    location = models.TextField(
+        help_text="Where the worker reads the file: a path, or a name in the storage."
+    )
     sha256 = models.CharField(max_length=64, blank=True)
     size = models.BigIntegerField(default=0)
     position = models.BigIntegerField(default=0)
@@ -24,7 +26,7 @@ class Import(models.Model):
     counts = models.JSONField(default=dict, blank=True)
     skipped = models.JSONField(default=dict, blank=True)
     skipped_lines = models.JSONField(
-        default=dict, blank=True, help_text="The first lines that were skipped for each reason."
+        default=dict, blank=True, help_text="The first skipped lines of each reason."
     )
     job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="imports")
     created_at = models.DateTimeField(auto_now_add=True)

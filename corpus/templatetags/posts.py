@@ -1,4 +1,4 @@
-"""Filters that put stored posts into a page."""
+"""Filters that show stored posts on a page."""
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
@@ -10,17 +10,17 @@ register = template.Library()
 
 @register.filter
 def as_body(html: str) -> SafeString:
-    """A stored body or comment. Where no selector has looked its links up, each of them is text."""
+    """A stored body or comment. If no selector has resolved its links, they are shown as text."""
     return html if isinstance(html, SafeString) else mark_safe(links.resolve(html, {}, ()))  # noqa: S308
 
 
 @register.filter
 def as_title(html: str) -> SafeString:
-    """A stored title, with its formulas."""
-    return mark_safe(html)  # noqa: S308 - assay.html.sanitize has made it fit for a page
+    """A stored title with its formulas."""
+    return mark_safe(html)  # noqa: S308 - sanitized before it was stored
 
 
 @register.filter
 def as_text(html: str) -> str:
-    """A stored title or body as plain text, for <title> and labels."""
+    """A stored title or body as plain text, for `<title>` and labels."""
     return sanitize.plain(html)

@@ -1,7 +1,7 @@
-"""Threads as they are read: posts, comments and links of one question, and the way through a collection.
+"""Threads as pages show them, and the HTML of documents with its links resolved.
 
-Every function takes a known number of queries, however long a thread is. Who may read a collection is decided by
-`corpus.selectors.collections_for`.
+Every function makes a fixed number of queries, however long a thread is. `corpus.collections.selectors.collections_for`
+decides who may read a collection.
 """
 
 from collections import defaultdict
@@ -12,18 +12,18 @@ from urllib.parse import quote
 
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from assay.html import links
-from corpus.imports import selectors as import_selectors
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
 
-PAGE = 50
-_FOLDED_AFTER = 5
+PAGE_SIZE = 50  # threads
+MAX_OPEN_COMMENTS = 5  # of a post; the others are folded
 
 
 class RenderedText(NamedTuple):
-    """What a page shows of a document or a topic: its links lead to threads that exist, and nowhere else."""
+    """A document or a topic as HTML for a page. Its links lead only to threads that exist."""
 
     title: SafeString
     body: SafeString
@@ -31,7 +31,7 @@ class RenderedText(NamedTuple):
     tags: list[str]
 
 
-class ShownComment(NamedTuple):
+class RenderedComment(NamedTuple):
     code: str
     text: SafeString
     score: int
@@ -40,7 +40,7 @@ class ShownComment(NamedTuple):
 
 
 class Post(NamedTuple):
-    """A question, answer or other document with its comments."""
+    """A question, answer or other document, with its comments."""
 
     docno: str
     anchor: str
@@ -52,12 +52,12 @@ class Post(NamedTuple):
     is_accepted: bool
     author: str
     published_at: datetime | None
-    comments: list[ShownComment]
-    folded: list[ShownComment]
+    comments: list[RenderedComment]
+    folded: list[RenderedComment]
 
 
 class Neighbor(NamedTuple):
-    """Another thread that a thread is linked with; `is_outgoing` when it is this one that names the other."""
+    """Another thread that is linked with a thread; `is_outgoing` if the link is in this thread."""
 
     docno: str
     title: str
@@ -67,7 +67,7 @@ class Neighbor(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread. `question` is None when only answers of it are in the collection."""
+    """A thread. `question` is None if only answers to it are in the collection."""
 
     docno: str
     question: Post | None
@@ -75,51 +75,59 @@ class Thread(NamedTuple):
     duplicates: list[Neighbor]
     related: list[Neighbor]
 
+    @property
+    def heading(self) -> SafeString:
+        """The title of the question as HTML, or its docno if it has none."""
+        if self.question and self.question.title:
+            return self.question.title
+        return format_html("Thread {}", self.docno)
+
 
 def anchor(docno: str) -> str:
-    """The id of a post on its thread's page."""
+    """The id of a post on the page of its thread."""
     return f"post-{docno}"
 
 
 def address(collection: Collection, thread: str, docno: str) -> str:
-    """The page of a thread, at one of its posts."""
+    """The URL of a post on the page of its thread."""
     page = reverse("corpus:thread", args=[collection.slug, thread])
     return page if docno == thread else f"{page}#{quote(anchor(docno))}"
 
 
 def addresses(collection: Collection, docnos: Iterable[str]) -> dict[str, str]:
-    """Where each of some documents is shown; those that the collection lacks are left out. One query."""
+    """The URL of each document by docno, for those that the collection has. One query."""
     rows = collection.documents.filter(docno__in=set(docnos)).values_list("docno", "thread")
     return {docno: address(collection, thread, docno) for docno, thread in rows}
 
 
 def resolve_links(texts: Sequence[str], collections: Sequence[Collection]) -> list[SafeString]:
-    """Stored HTML as it is shown: links lead into the first of the collections that has the post. A query for each."""
-    found: dict[str, str] = {}
+    """Stored HTML whose links lead into the first of the collections that has the post. One query per collection."""
+    targets: dict[str, str] = {}
     for collection in reversed(collections):
         wanted = links.posts(texts, collection.hosts)
-        found |= addresses(collection, wanted) if wanted else {}
+        targets |= addresses(collection, wanted) if wanted else {}
     hosts = {host for collection in collections for host in collection.hosts}
-    return [mark_safe(links.resolve(text, found, hosts)) for text in texts]  # noqa: S308 - sanitized when stored
+    return [safe_html(links.resolve(text, targets, hosts)) for text in texts]
 
 
 def render_document(document: Document) -> RenderedText:
-    """A document for `corpus/_post.html`. One query, and one for its collection if that was not fetched."""
+    """A document for `corpus/threads/_post.html`. One query, and one more if its collection was not fetched."""
     (body,) = resolve_links([document.body], [document.collection])
     return RenderedText(safe_html(document.title), body, safe_html(""), document.tags)
 
 
-def safe_html(title: str) -> SafeString:
-    return mark_safe(title)  # noqa: S308 - sanitized when stored
+def safe_html(text: str) -> SafeString:
+    """HTML from the database, which was sanitized before it was stored."""
+    return mark_safe(text)  # noqa: S308
 
 
 def thread_of(collection: Collection, docno: str) -> str | None:
-    """The thread in which a document stands, or None."""
+    """The thread of a document; None if the collection does not have the document."""
     return collection.documents.filter(docno=docno).values_list("thread", flat=True).first()
 
 
 def thread(collection: Collection, docno: str) -> Thread | None:
-    """A whole thread, answers by score; None if the collection has nothing of it. Six queries at most."""
+    """A thread with its answers by score; None if the collection has no post of it. At most six queries."""
     order = F("score").desc(nulls_last=True), "published_at", "docno"
     documents = list(collection.documents.filter(thread=docno).order_by(*order))
     if not documents:
@@ -147,25 +155,28 @@ def _posts(
     *,
     accepted: str,
 ) -> dict[str, Post]:
-    everything = [comment for document in documents for comment in comments.get(document.pk, [])]
-    names = _names(collection, [*documents, *everything])
-    texts = resolve_links([one.body for one in documents] + [one.text for one in everything], [collection])
-    bodies = dict(zip((one.pk for one in documents), texts, strict=False))
-    said = dict(zip((one.pk for one in everything), texts[len(documents) :], strict=True))
+    all_comments = [comment for document in documents for comment in comments.get(document.pk, [])]
+    names = _names(collection, [*documents, *all_comments])
+    bodies = [document.body for document in documents] + [comment.text for comment in all_comments]
+    html = iter(resolve_links(bodies, [collection]))
+    body_of = {document.pk: next(html) for document in documents}
+    text_of = {comment.pk: next(html) for comment in all_comments}
     posts = {}
     for document in documents:
-        remarks = [
-            ShownComment(one.code, said[one.pk], one.score, _name(one, names), one.published_at)
-            for one in comments.get(document.pk, [])
+        rendered = [
+            RenderedComment(
+                comment.code, text_of[comment.pk], comment.score, _name(comment, names), comment.published_at
+            )
+            for comment in comments.get(document.pk, [])
         ]
         posts[document.docno] = _post(
-            document, bodies[document.pk], _name(document, names), remarks, document.docno == accepted
+            document, body_of[document.pk], _name(document, names), rendered, document.docno == accepted
         )
     return posts
 
 
 def _post(
-    document: Document, body: SafeString, author: str, comments: list[ShownComment], is_accepted: bool
+    document: Document, body: SafeString, author: str, comments: list[RenderedComment], is_accepted: bool
 ) -> Post:
     return Post(
         docno=document.docno,
@@ -178,78 +189,71 @@ def _post(
         is_accepted=is_accepted or document.is_accepted,
         author=author,
         published_at=document.published_at,
-        comments=comments[:_FOLDED_AFTER],
-        folded=comments[_FOLDED_AFTER:],
+        comments=comments[:MAX_OPEN_COMMENTS],
+        folded=comments[MAX_OPEN_COMMENTS:],
     )
 
 
 def _names(collection: Collection, written: Iterable[Document | Comment]) -> dict[str, str]:
-    codes = {one.author_code for one in written if one.author_code}
+    codes = {text.author_code for text in written if text.author_code}
     if not codes:
         return {}
     return dict(Author.objects.filter(collection=collection, code__in=codes).values_list("code", "name"))
 
 
-def _name(one: Document | Comment, names: Mapping[str, str]) -> str:
-    """Who wrote it; a user whom the collection does not name goes by a number."""
-    if name := names.get(one.author_code) or one.author_name:
+def _name(text: Document | Comment, names: Mapping[str, str]) -> str:
+    """The name of the author, or the number if the collection has no name; empty if the author is unknown."""
+    if name := names.get(text.author_code) or text.author_name:
         return name
-    return f"user {one.author_code}" if one.author_code else ""
+    return f"user {text.author_code}" if text.author_code else ""
 
 
 def _neighbors(
     collection: Collection, documents: Sequence[Document]
 ) -> tuple[list[Neighbor], list[Neighbor]]:
-    """Threads linked with this one, in either direction: its duplicates, then those related. Each once."""
+    """The duplicates of a thread and the related threads, linked in either direction. Each thread appears once."""
     ours = {document.pk for document in documents}
     rows = DocumentLink.objects.filter(Q(source__in=ours) | Q(target__in=ours)).order_by("pk")
     ends = [
         f"{end}__{field}" for end in ("source", "target") for field in ("docno", "thread", "title", "score")
     ]
     rows = rows.select_related("source", "target").only("kind", *ends)
-    found: dict[str, dict[str, Neighbor]] = {kind: {} for kind in DocumentLink.Kind.values}
+    by_kind: dict[str, dict[str, Neighbor]] = {kind: {} for kind in DocumentLink.Kind.values}
     for link in rows:
         is_outgoing = link.source_id in ours
         other = link.target if is_outgoing else link.source
         if other.pk not in ours:
-            found[link.kind].setdefault(other.docno, _neighbor(collection, other, is_outgoing))
-    for docno in found[DocumentLink.Kind.DUPLICATE]:
-        found[DocumentLink.Kind.RELATED].pop(docno, None)
+            by_kind[link.kind].setdefault(other.docno, _neighbor(collection, other, is_outgoing))
+    for docno in by_kind[DocumentLink.Kind.DUPLICATE]:
+        by_kind[DocumentLink.Kind.RELATED].pop(docno, None)
     duplicates, related = (
-        sorted(found[kind].values(), key=lambda one: (-(one.score or 0), one.docno))
+        sorted(by_kind[kind].values(), key=lambda neighbor: (-(neighbor.score or 0), neighbor.docno))
         for kind in (DocumentLink.Kind.DUPLICATE, DocumentLink.Kind.RELATED)
     )
     return duplicates, related
 
 
 def _neighbor(collection: Collection, other: Document, is_outgoing: bool) -> Neighbor:
-    where = address(collection, other.thread, other.docno)
-    return Neighbor(other.docno, other.title, other.score, where, is_outgoing)
+    url = address(collection, other.thread, other.docno)
+    return Neighbor(other.docno, other.title, other.score, url, is_outgoing)
 
 
-class Page(NamedTuple):
-    """Some threads of a collection by the bytes of their docnos; `after` leads to the next page, if there is one."""
+class ThreadList(NamedTuple):
+    """Some threads of a collection, in the order of the bytes of their docnos.
+
+    `next_after` is the docno after which the next page begins; empty on the last page.
+    """
 
     heads: list[Document]
-    after: str
+    next_after: str
 
 
-def threads(collection: Collection, after: str) -> Page:
-    """The threads behind a docno. One query, as quick on the last page as on the first."""
+def threads(collection: Collection, after: str) -> ThreadList:
+    """The threads that follow a docno. One query, as fast on the last page as on the first."""
     heads = collection.documents.filter(
         docno__gt=after, kind__in=[Document.Kind.QUESTION, Document.Kind.DOCUMENT]
     )
-    found = list(
-        heads.order_by("docno").only("docno", "thread", "title", "score", "tags", "kind")[: PAGE + 1]
+    rows = list(
+        heads.order_by("docno").only("docno", "thread", "title", "score", "tags", "kind")[: PAGE_SIZE + 1]
     )
-    return Page(found[:PAGE], found[PAGE - 1].docno if len(found) > PAGE else "")
-
-
-def collection_page(collection: Collection, after: str = "") -> dict[str, object]:
-    """What a collection's page shows to whoever may read it."""
-    return {
-        "collection": collection,
-        "counts": import_selectors.in_order(collection.counts),
-        "page": threads(collection, after),
-        "after": after,
-    }
+    return ThreadList(rows[:PAGE_SIZE], rows[PAGE_SIZE - 1].docno if len(rows) > PAGE_SIZE else "")

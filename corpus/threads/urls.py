@@ -1,4 +1,4 @@
-"""Addresses of threads."""
+"""URLs of threads."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Page of a thread."""
+"""The page of a thread."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,10 +12,10 @@ from corpus.threads import selectors
 @person_required
 @require_GET
 def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
-    """A thread; the docno of an answer leads to its thread. Whoever may read the collection."""
+    """A thread; the docno of an answer redirects to its thread. Everyone who may read the collection."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
-    if found := selectors.thread(collection, docno):
-        return render(request, "corpus/threads/thread.html", {"collection": collection, "thread": found})
+    if thread := selectors.thread(collection, docno):
+        return render(request, "corpus/threads/thread.html", {"collection": collection, "thread": thread})
     if head := selectors.thread_of(collection, docno):
         return redirect(selectors.address(collection, head, docno))
     raise Http404

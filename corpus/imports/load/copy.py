@@ -1,8 +1,8 @@
-"""Staging tables, and how their rows get into the corpus: COPY, then INSERT ... ON CONFLICT.
+"""Store rows in the corpus through staging tables: COPY, then INSERT ... ON CONFLICT.
 
-All of it runs inside the transaction of the caller, who stores a checkpoint in it. Every statement may be repeated:
-a row that is there already is brought up to date if it differs, never doubled. Votes alone are counted, so they go
-through `n_counting` and become `n` when all files are in.
+Everything runs inside the transaction of the caller, who stores a checkpoint in it. Every statement can be repeated: an
+existing row is updated if it differs, and never duplicated. Only votes are counted, so their numbers are collected in
+`n_counting` and become `n` when all files are imported.
 """
 
 import io
@@ -13,7 +13,7 @@ import psycopg2.errors
 
 
 class Cursor(Protocol):
-    """What is needed of a database cursor: psycopg2's, or Django's around it."""
+    """The methods of a database cursor that are used here; psycopg2 and Django have them."""
 
     rowcount: int
 
@@ -23,17 +23,17 @@ class Cursor(Protocol):
 
 
 class Staging(NamedTuple):
-    """One staging table, and the statement that puts its rows into the corpus."""
+    """A staging table, and the statement that inserts its rows into the corpus."""
 
     columns: str
     insert: str
-    taken: str = ""  # the word under which its rows are counted, if converting has not counted them
-    orphans: str = ""  # counts staged rows whose document is not there
+    counted_as: str = ""  # the name under which its rows are counted, if the conversion has not counted them
+    orphans: str = ""  # SQL that counts staged rows whose document is missing
     reason: str = ""
 
 
 def _upsert(table: str, keys: str, columns: str, select: str, *, new_only: str = "") -> str:
-    """Insert what `select` gives: keys, columns, then what only new rows take. Update a row that differs."""
+    """SQL that inserts the rows of `select` (keys, columns, then `new_only`) and updates existing rows that differ."""
     names = columns.split(", ")
     new = ", ".join(f"excluded.{name}" for name in names)
     old = ", ".join(f"old.{name}" for name in names)
@@ -64,7 +64,7 @@ STAGING = {
             "name, reputation",
             "SELECT %(collection)s, stage_author.* FROM stage_author",
         ),
-        taken="users",
+        counted_as="users",
     ),
     "tag": Staging(
         columns="name text, n integer",
@@ -72,7 +72,7 @@ STAGING = {
             INSERT INTO corpus_tag AS old (collection_id, name, n) SELECT %(collection)s, name, n FROM stage_tag
             ON CONFLICT (collection_id, name) DO UPDATE SET n = excluded.n WHERE old.n <> excluded.n
         """,
-        taken="tags",
+        counted_as="tags",
     ),
     "comment": Staging(
         columns='docno text COLLATE "C", code text, text text, score integer, author_code text, author_name text, '
@@ -88,7 +88,7 @@ STAGING = {
             WHERE document.collection_id = %(collection)s
             """,
         ),
-        taken="comments",
+        counted_as="comments",
         orphans="""
             SELECT count(*) FROM stage_comment WHERE NOT EXISTS (
                 SELECT FROM corpus_document d WHERE collection_id = %(collection)s AND d.docno = stage_comment.docno)
@@ -104,7 +104,7 @@ STAGING = {
             JOIN corpus_document target ON target.collection_id = %(collection)s AND target.docno = link.target
             ON CONFLICT DO NOTHING
         """,
-        taken="links",
+        counted_as="links",
         orphans="""
             SELECT count(*) FROM stage_link
             LEFT JOIN corpus_document s ON s.collection_id = %(collection)s AND s.docno = source
@@ -121,7 +121,7 @@ STAGING = {
             FROM stage_vote JOIN corpus_document document USING (docno) WHERE collection_id = %(collection)s
             ON CONFLICT (document_id, vote_type) DO UPDATE SET n_counting = old.n_counting + excluded.n_counting
         """,
-        taken="votes",
+        counted_as="votes",
         orphans="""
             SELECT coalesce(sum(n), 0) FROM stage_vote WHERE NOT EXISTS (
                 SELECT FROM corpus_document d WHERE collection_id = %(collection)s AND d.docno = stage_vote.docno)
@@ -136,14 +136,14 @@ _OF_COLLECTION = "document_id IN (SELECT id FROM corpus_document WHERE collectio
 def store(
     cursor: Cursor, tables: Mapping[str, bytes], collection_id: int, *, is_new: bool = False
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Put a batch into the corpus. Returns what was taken and what was skipped, each by its words.
+    """Store a batch. Returns the numbers of imported rows by name, and of skipped rows by reason.
 
-    `is_new` says that the collection held no document when the import began: then they are copied straight into
-    their table, unless one comes twice.
+    `is_new`: the collection had no documents when the import began. Then documents are copied directly into their
+    table, unless the batch repeats one.
     """
     counts: dict[str, int] = {}
     skipped: dict[str, int] = {}
-    # A crash of the server loses rows and checkpoint together; the commit that ends the job waits for both.
+    # A crash of the server loses rows and checkpoint together. The commit that ends the job waits for both.
     cursor.execute("SET LOCAL synchronous_commit = off")
     for table, staging in STAGING.items():
         lines = tables.get(table)
@@ -155,7 +155,7 @@ def store(
 
 
 def _copied(cursor: Cursor, lines: bytes, collection_id: int) -> bool:
-    """Copy documents straight into their table, which takes a quarter less time; False if one is there already."""
+    """Copy documents directly into their table, which saves a quarter of the time; False if it has one already."""
     names = ", ".join(name.split()[0] for name in STAGING["document"].columns.split(", "))
     start = b"%d\t" % collection_id
     whole = (start + lines.replace(b"\n", b"\tf\n" + start))[: -len(start)]
@@ -189,9 +189,9 @@ def _store_table(
         if n_orphans:
             skipped[staging.reason] = n_orphans
     cursor.execute(staging.insert, values)
-    if staging.taken:
+    if staging.counted_as:
         cursor.execute(f"SELECT {_number(table)} FROM stage_{table}")  # noqa: S608 - our own names
-        counts[staging.taken] = int(cursor.fetchone()[0]) - skipped.get(staging.reason, 0)
+        counts[staging.counted_as] = int(cursor.fetchone()[0]) - skipped.get(staging.reason, 0)
     cursor.execute(f"DROP TABLE stage_{table}")
 
 
@@ -200,7 +200,7 @@ def _number(table: str) -> str:
 
 
 def begin_votes(cursor: Cursor, collection_id: int) -> None:
-    """Forget what an earlier import had counted and never finished."""
+    """Delete the counts of an earlier import that was not finished."""
     values = {"collection": collection_id}
     cursor.execute(f"DELETE FROM corpus_votecount WHERE n = 0 AND {_OF_COLLECTION}", values)  # noqa: S608
     cursor.execute(
@@ -210,7 +210,7 @@ def begin_votes(cursor: Cursor, collection_id: int) -> None:
 
 
 def finish_votes(cursor: Cursor, collection_id: int) -> None:
-    """Make what was counted the number of votes."""
+    """Replace the numbers of votes by the new counts."""
     values = {"collection": collection_id}
     cursor.execute(f"DELETE FROM corpus_votecount WHERE n_counting = 0 AND {_OF_COLLECTION}", values)  # noqa: S608
     cursor.execute(
@@ -220,7 +220,7 @@ def finish_votes(cursor: Cursor, collection_id: int) -> None:
 
 
 def settle_answers(cursor: Cursor, collection_id: int) -> int:
-    """Mark the accepted answers. Returns the number of answers whose question is not in the collection."""
+    """Mark the accepted answers. Returns the number of answers whose question is missing from the collection."""
     values = {"collection": collection_id}
     cursor.execute("ANALYZE corpus_document")
     cursor.execute(

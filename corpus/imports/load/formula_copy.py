@@ -1,7 +1,8 @@
-"""How the rows of a formula index get into the corpus: straight by COPY where none of them is there, else by a merge.
+"""Store the rows of a formula index: directly by COPY if all of them are new, or else by a merge.
 
-All of it runs inside the transaction of the caller, who stores a checkpoint in it. A merge writes only what differs,
-and each index only what it knows: LaTeX joins MathML that came first, and a visual id is not lost to an index without.
+Everything runs inside the transaction of the caller, who stores a checkpoint in it. A merge writes only values that
+differ, and only the columns that the index provides: LaTeX is added to MathML that was imported before, and an index
+without visual ids does not delete them.
 """
 
 import io
@@ -16,12 +17,12 @@ from assay.formats.formulas.chunks import COLUMNS, FIRST_LINES
 from assay.formats.formulas.indexes import Index
 from corpus.imports.load.copy import Cursor
 
-MOSTLY = 0.5  # of a chunk's rows: where more are there already, the next chunk is merged at once
-ANY_ID = 2**63 - 1  # no key is above it
+MIN_NEW = 0.5  # of the rows of a chunk: if fewer are new, the next chunk is merged without trying COPY
+MAX_ID = 2**63 - 1  # of any key
 
 
 class _Table(NamedTuple):
-    """A table of the corpus, with the columns of its lines; `keys` find a row that is there already."""
+    """A table, with the columns of its lines; `keys` is the condition for an existing row."""
 
     name: str
     columns: str
@@ -48,7 +49,7 @@ MATHML = _Table(
 
 
 def table_of(index: Index) -> _Table:
-    """The table that has the formulas of an index themselves, each once."""
+    """The table that has one row per formula of an index."""
     return FORMULA if index.representation == "latex" else MATHML
 
 
@@ -70,10 +71,10 @@ def columns_provided_by(index: Index) -> dict[str, str]:
 
 @dataclass
 class FormulaStore:
-    """Puts the chunks of one file into the corpus.
+    """Stores the chunks of one file.
 
-    `last_id` is the highest key that the table of its formulas had when the job was asked for: a row above it, in this
-    collection, has been brought by the job itself, and one with its id again is a repetition.
+    `last_id` is the highest key of the table of its formulas when the job was requested. A row of this collection with
+    a higher key was stored by the job itself, so a second row with its id is a repetition.
     """
 
     collection_id: int
@@ -84,8 +85,8 @@ class FormulaStore:
     def store(
         self, cursor: Cursor, chunk: Chunk, batch: Packed
     ) -> tuple[dict[str, int], dict[str, list[int]]]:
-        """Store a chunk. Returns the skipped rows by reason, and the first lines of each."""
-        # A crash of the server loses rows and checkpoint together; the commit that ends the job waits for both.
+        """Store a chunk. Returns the number of skipped rows by reason, and the first lines of each reason."""
+        # A crash of the server loses rows and checkpoint together. The commit that ends the job waits for both.
         cursor.execute("SET LOCAL synchronous_commit = off")
         own = table_of(self.index)
         repeated: list[bytes] = []
@@ -107,7 +108,7 @@ class FormulaStore:
         return {"collection": self.collection_id, "form": form, "last": self.last_id}
 
     def _copied(self, cursor: Cursor, table: _Table, lines: bytes) -> bool:
-        """Copy lines straight into their table; False if one of them is there already."""
+        """Copy lines directly into their table; False if it has one of them already."""
         if table.name in self.merging:
             return False
         start = b"%d\t" % self.collection_id
@@ -126,17 +127,17 @@ class FormulaStore:
         return True
 
     def _merge(self, cursor: Cursor, table: _Table, lines: bytes) -> tuple[int, list[bytes]]:
-        """Bring rows up to date and add the others. Returns how many repeat what this job brought, and some of them."""
-        known = columns_provided_by(self.index) if table is FORMULA else {"content": "new.content"}
+        """Update existing rows and add the others. Returns how many repeat rows of this job, and the first of these."""
+        columns = columns_provided_by(self.index) if table is FORMULA else {"content": "new.content"}
         is_own = table is table_of(self.index)
-        values = self._values | {"last": self.last_id if is_own else ANY_ID}
+        values = self._values | {"last": self.last_id if is_own else MAX_ID}
         cursor.execute(f"CREATE TEMP TABLE stage_lines ({table.types})")
         cursor.copy_expert(f"COPY stage_lines ({table.columns}) FROM STDIN", io.BytesIO(lines))
-        cursor.execute(_found(table, known), values)
-        cursor.execute(_update(table, known))
+        cursor.execute(_select(table, columns), values)
+        cursor.execute(_update(table, columns))
         cursor.execute(_insert(table), values)
         n_new = cursor.rowcount
-        if n_new < lines.count(b"\n") * MOSTLY:
+        if n_new < lines.count(b"\n") * MIN_NEW:
             self.merging.add(table.name)
         else:
             self.merging.discard(table.name)
@@ -146,18 +147,18 @@ class FormulaStore:
         return int(n_repeated), [code.encode() for code in codes or ()]
 
 
-def _found(table: _Table, known: dict[str, str]) -> str:
-    """Lines that are new, differ from the row that is there, or repeat one of this job: of most imports, very few.
+def _select(table: _Table, columns: dict[str, str]) -> str:
+    """SQL that selects the lines that are new, differ from their row, or repeat a row of this job: usually very few.
 
-    `OFFSET 0` makes the database look each line up by the unique index. Left to itself, it judges a table by statistics
-    that are older than most of its rows, and reads all of them for a chunk, or for each line.
+    `OFFSET 0` makes the database look up each line by the unique index. Without it, the database relies on statistics
+    that are older than most of the rows, and reads the whole table for each chunk or even for each line.
     """
-    old = ", ".join(f"old.{name}" for name in known)
+    old = ", ".join(f"old.{name}" for name in columns)
     return f"""
         CREATE TEMP TABLE stage_formula AS
             SELECT new.*, old.id AS old_id, old.differs
             FROM stage_lines new LEFT JOIN LATERAL (
-                SELECT old.id, ROW ({old}) IS DISTINCT FROM ROW ({", ".join(known.values())}) AS differs
+                SELECT old.id, ROW ({old}) IS DISTINCT FROM ROW ({", ".join(columns.values())}) AS differs
                 FROM {table.name} old WHERE {table.keys} OFFSET 0
             ) old ON true
             WHERE old.id IS NULL OR old.differs OR old.id > %(last)s;
@@ -165,9 +166,9 @@ def _found(table: _Table, known: dict[str, str]) -> str:
     """  # noqa: S608 - our own names
 
 
-def _update(table: _Table, known: dict[str, str]) -> str:
+def _update(table: _Table, columns: dict[str, str]) -> str:
     return f"""
-        UPDATE {table.name} old SET ({", ".join(known)}) = ROW ({", ".join(known.values())})
+        UPDATE {table.name} old SET ({", ".join(columns)}) = ROW ({", ".join(columns.values())})
         FROM stage_formula new WHERE old.id = new.old_id AND new.differs
     """  # noqa: S608 - our own names
 

@@ -1,4 +1,4 @@
-"""Cluster the formulas of a collection from the command line, through the same job as in the browser."""
+"""Cluster the formulas of a collection from the command line, with the same job as in the browser."""
 
 import argparse
 from typing import Any
@@ -15,17 +15,17 @@ from jobs.models import Job
 
 class Command(BaseCommand):
     help = (
-        "Give formulas that look alike one visual id, and say where ids of the index and our strings disagree. Ids "
-        "that formulas have are kept. Workers that run take part. A clustering that was interrupted goes on where it "
-        "stopped if the same command is given again."
+        "Assign the same visual id to formulas that look alike, and report where the ids of the index and our strings "
+        "disagree. Formulas keep the ids that they have. Running workers take part. Repeat the command to continue an "
+        "interrupted clustering."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", help="the collection")
+        parser.add_argument("slug", help="slug of the collection")
         parser.add_argument(
             "--anew",
             action="store_true",
-            help="make all ids again that the index did not give; pools built before name the old ones",
+            help="replace all ids that the index did not give; pools built before contain the old ids",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             follow(job)
         if job.state == Job.State.FAILED:
             raise CommandError(job.error)
-        for line in said(job.result):
+        for line in summary_of(job.result):
             self.stdout.write(line)
 
     def _job(self, slug: str, *, is_anew: bool) -> Job:
@@ -46,30 +46,34 @@ class Command(BaseCommand):
             raise CommandError(f"There is no collection {slug}.")
         interrupted = unfinished_clustering(collection)
         if interrupted is not None:
-            self.stderr.write(f"Taking up the clustering of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
+            self.stderr.write(f"Continuing the clustering of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
             return interrupted.job
         return start_clustering(collection=collection, is_anew=is_anew, by=None)
 
 
-def said(n: dict[str, int]) -> list[str]:
-    """What came of a clustering, in three sentences."""
+def summary_of(n: dict[str, int]) -> list[str]:
+    """The result of a clustering in three sentences."""
     unknown = n["without_id"]
-    strings = f"{n.get('slt', 0):,} with an SLT string, {n.get('no_slt', 0):,} whose MathML gives none"
-    ids = f"{n.get('given', 0):,} formulas had their visual id from the index"
-    none = f"{_counted(unknown, 'has', 'have')} none: nothing is known of {'it' if unknown == 1 else 'them'}"
-    disagree = [
+    strings = f"{n.get('slt', 0):,} with an SLT string, {n.get('no_slt', 0):,} with MathML but no SLT string"
+    ids = f"{n.get('given', 0):,} formulas have their visual id from the index"
+    none = f"{_counted(unknown, 'has', 'have')} no id, because neither LaTeX nor MathML was imported"
+    problems = [
         _counted(n["ids_of_several_strings"], "id with several SLT strings", "ids with several SLT strings"),
         _counted(n["strings_of_several_ids"], "SLT string with several ids", "SLT strings with several ids"),
     ]
     if n["latex_of_several_ids"]:
-        disagree.append(f"{n['latex_of_several_ids']:,} LaTeX without a string with several ids")
-    which = _counted(n["disagreeing_formulas"], "formula", "formulas")
+        problems.append(
+            _counted(
+                n["latex_of_several_ids"], "LaTeX formula with several ids", "LaTeX formulas with several ids"
+            )
+        )
+    disagreeing = _counted(n["disagreeing_formulas"], "formula", "formulas")
     return [
         f"{n['formulas']:,} formulas: {strings}, {n.get('no_mathml', 0):,} without MathML.",
         f"{n['visual_ids']:,} visually distinct formulas; {ids}, {none}.",
-        f"Given ids and our strings disagree on {which}: {', '.join(disagree)}.",
+        f"The ids of the index and our strings disagree on {disagreeing}: {', '.join(problems)}.",
     ]
 
 
-def _counted(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
+def _counted(n: int, singular: str, plural: str) -> str:
+    return f"{n:,} {singular if n == 1 else plural}"

@@ -1,4 +1,4 @@
-"""Import files into a collection from the command line, through the same job as in the browser."""
+"""Import files into a collection from the command line, with the same job as in the browser."""
 
 import argparse
 import threading
@@ -14,8 +14,9 @@ from tqdm import tqdm
 
 from assay.errors import Refused
 from assay.formats.formulas import indexes
+from corpus.collections.counts import in_words
 from corpus.imports import services as import_services
-from corpus.imports.selectors import in_words, skipped_rows
+from corpus.imports.selectors import interrupted_import, skipped_rows
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
@@ -25,36 +26,35 @@ POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Import Stack Exchange dump files (Posts, Users, Tags, Comments, PostLinks, Votes), documents as one JSON "
-        "object a line, or formula indexes (TSV in LaTeX, SLT or OPT) into a collection, which is made if there is "
-        "none. A folder stands for the files in it. Files may be packed with gz, xz or zip. "
-        "An import that was interrupted goes on where it stopped if the same command is given again."
+        "Import files into a collection, which is created if it does not exist: the files of a Stack Exchange dump "
+        "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON, or formula indexes (TSV in "
+        "LaTeX, SLT or OPT). A folder means all files in it. Files may be packed with gz, xz or zip. Repeat the "
+        "command to continue an interrupted import."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", help="the collection")
+        parser.add_argument("slug", help="slug of the collection")
         parser.add_argument("paths", nargs="+", type=Path, metavar="file", help="files, or folders of files")
-        parser.add_argument("--name", default="", help="of a new collection")
-        parser.add_argument("--license", default="", help="of a new collection")
+        parser.add_argument("--name", default="", help="name of a new collection")
+        parser.add_argument("--license", default="", help="license of a new collection")
         parser.add_argument(
             "--host",
             action="append",
             default=[],
-            help="of a new collection: a host whose links lead into it, such as math.stackexchange.com; repeatable",
+            help="host whose links lead into a new collection, such as math.stackexchange.com; repeatable",
         )
-
         parser.add_argument(
             "--formulas-are",
             choices=indexes.REPRESENTATIONS,
-            help="what the formulas of an index are written in: LaTeX, Presentation MathML (slt) or Content MathML "
-            "(opt); without it that is told from the formulas",
+            help="representation of the formulas of an index: LaTeX, Presentation MathML (slt) or Content MathML "
+            "(opt); by default detected from the formulas",
         )
         parser.add_argument(
             "--index-version",
             type=int,
             choices=sorted(indexes.HEADERS),
             default=0,
-            help="refuse formula indexes of another version; without it any is taken, told from the columns",
+            help="refuse formula indexes of another version; by default the version is detected from the columns",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -75,27 +75,27 @@ class Command(BaseCommand):
         if collection is None:
             keys = {key: options[key] for key in ("slug", "name", "license")}
             collection = import_services.create_collection(**keys, hosts=options["host"])
-        interrupted = import_services.interrupted_import(collection=collection, sources=sources)
+        interrupted = interrupted_import(collection, {source.location for source in sources})
         if interrupted is not None:
-            self.stderr.write(f"Taking up the import of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
+            self.stderr.write(f"Continuing the import of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
             return interrupted
-        said = {"representation": options["formulas_are"], "version": options["index_version"]}
-        return import_services.start_import(collection=collection, sources=sources, by=None, **said)
+        index = {"representation": options["formulas_are"], "version": options["index_version"]}
+        return import_services.start_import(collection=collection, sources=sources, by=None, **index)
 
     def _report(self, job: Job) -> None:
         for file in job.imports.order_by("id"):
-            self.stdout.write(f"{file.name}: {worded(file.counts) or 'nothing'}")
+            self.stdout.write(f"{file.name}: {_describe(file.counts) or 'nothing'}")
             for reason, n, lines in skipped_rows(file):
                 self.stdout.write(f"  skipped {n:,}: {reason}{f' ({lines})' if lines else ''}")
-        self.stdout.write(f"{job.subject} now holds {worded(job.result['counts']) or 'nothing'}.")
+        self.stdout.write(f"{job.subject} now contains {_describe(job.result['counts']) or 'nothing'}.")
 
 
-def worded(counts: dict[str, int]) -> str:
+def _describe(counts: dict[str, int]) -> str:
     return ", ".join(in_words(counts))
 
 
 def follow(job: Job) -> None:
-    """Do a job here; if a worker is quicker, wait until it has, and take over if that worker is lost."""
+    """Run a job in this process. If a worker was faster, wait for it, and take over if that worker is lost."""
     while True:
         jobs.run(job.pk)
         job.refresh_from_db()
@@ -106,7 +106,7 @@ def follow(job: Job) -> None:
 
 @contextmanager
 def bar_of(job: Job, unit: str = "B") -> Iterator[None]:
-    """A progress bar that follows the job's row, whoever does the job."""
+    """Show a progress bar for a job, which any process may run."""
     stop = threading.Event()
     thread = threading.Thread(target=_draw, args=[job.pk, stop, unit], daemon=True)
     thread.start()

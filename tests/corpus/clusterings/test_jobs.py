@@ -1,4 +1,4 @@
-"""Clustering a collection's formulas: what it gives out, who makes the parts, and what is left when one is killed."""
+"""Jobs that cluster formulas: the ids that they assign, their helpers, and what a lost job leaves behind."""
 
 import csv
 import gzip
@@ -38,14 +38,14 @@ def collection(monkeypatch: pytest.MonkeyPatch) -> Collection:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of two formulas, and a helper for each two parts."""
+    """Parts of two formulas, and one helper per two parts."""
     bounds = clustering_jobs.bounds
     monkeypatch.setattr(clustering_jobs, "bounds", lambda collection_id: bounds(collection_id, 2))
-    monkeypatch.setattr(clustering_jobs, "PARTS_A_HELPER", 2)
+    monkeypatch.setattr(clustering_jobs, "PARTS_PER_HELPER", 2)
 
 
 def clustered(collection: Collection, *, is_anew: bool = False) -> Job:
-    """A clustering that has run to its end, good or bad, without helpers."""
+    """A finished clustering, done or failed, without helpers."""
     job = start_clustering(collection=collection, is_anew=is_anew, by=None)
     return done(job)
 
@@ -66,7 +66,7 @@ def test_formulas_that_look_alike_get_one_id_in_the_order_of_their_ids(collectio
     assert not Formula.objects.filter(is_visual_given=True).exists()
 
 
-def test_counts_say_what_there_was(collection: Collection) -> None:
+def test_counts_are_stored_with_clustering_and_collection(collection: Collection) -> None:
     add_formulas(collection, [*MIXED, One("11", "w", letter("w"), "77")])
 
     clustered(collection)
@@ -98,7 +98,7 @@ def test_ids_do_not_depend_on_the_parts(collection: Collection, small_parts: Non
     assert not ClusteringPart.objects.exists()
 
 
-def test_given_ids_are_kept_and_joined(collection: Collection) -> None:
+def test_ids_of_the_index_are_kept_and_shared(collection: Collection) -> None:
     given = [One("1", "x", letter("x"), "50"), One("7", "y", letter("x"), "8")]
     add_formulas(collection, [*given, One("2", "x", letter("x")), One("3", "y"), One("4", "q")])
 
@@ -107,7 +107,7 @@ def test_given_ids_are_kept_and_joined(collection: Collection) -> None:
     assert visual_ids_of(collection) == {"1": "50", "7": "8", "2": "50", "3": "8", "4": "51"}
 
 
-def test_another_clustering_keeps_ids_and_adds_to_them(collection: Collection) -> None:
+def test_second_clustering_keeps_ids_and_adds_new_ones(collection: Collection) -> None:
     add_formulas(collection, [One("5", "x", letter("x"))])
     clustered(collection)
     add_formulas(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
@@ -117,7 +117,7 @@ def test_another_clustering_keeps_ids_and_adds_to_them(collection: Collection) -
     assert visual_ids_of(collection) == {"5": "1", "1": "2", "2": "1"}
 
 
-def test_clustering_anew_makes_all_ids_again_but_those_given(collection: Collection) -> None:
+def test_clustering_from_scratch_replaces_all_ids_except_those_of_the_index(collection: Collection) -> None:
     add_formulas(collection, [One("5", "x", letter("x")), One("6", "z", letter("z"), "9")])
     clustered(collection)
     add_formulas(collection, [One("1", "y", letter("y")), One("2", "x", letter("x"))])
@@ -127,7 +127,7 @@ def test_clustering_anew_makes_all_ids_again_but_those_given(collection: Collect
     assert visual_ids_of(collection) == {"1": "10", "2": "11", "5": "11", "6": "9"}
 
 
-def test_disagreements_name_string_first_formula_and_numbers(collection: Collection) -> None:
+def test_disagreements_have_string_first_formula_and_numbers(collection: Collection) -> None:
     add_formulas(
         collection,
         [
@@ -143,10 +143,10 @@ def test_disagreements_name_string_first_formula_and_numbers(collection: Collect
 
     clustered(collection)
 
-    found = Disagreement.objects.values_list(
+    rows = Disagreement.objects.values_list(
         "visual", "formula", "n", "string", "is_slt", "n_strings", "n_ids"
     )
-    assert list(found) == [
+    assert list(rows) == [
         ("B", "4", 1, "[V!p]", True, 1, 2),
         ("C", "5", 1, "[V!p]", True, 1, 2),
         ("A", "1", 1, "[V!x]", True, 2, 1),
@@ -156,7 +156,7 @@ def test_disagreements_name_string_first_formula_and_numbers(collection: Collect
     ]
 
 
-def test_real_index_with_its_mathml_gets_clusters_as_the_official_ones(
+def test_clusters_of_the_real_index_are_those_of_its_visual_ids(
     collection: Collection, data: Path, tmp_path: Path
 ) -> None:
     with gzip.open(data / "slt" / "latex_mathml_slt.tsv.gz", "rt", newline="") as file:
@@ -184,9 +184,7 @@ def test_imported_index_can_be_clustered(collection: Collection, data: Path) -> 
     assert list(Disagreement.objects.values_list("visual", flat=True)) == ["1927327", "370700"]
 
 
-def test_helpers_make_parts_and_the_leader_gives_out_the_ids(
-    collection: Collection, small_parts: None
-) -> None:
+def test_helper_computes_parts_and_the_leader_assigns_ids(collection: Collection, small_parts: None) -> None:
     add_formulas(collection, MIXED)
     leader = start_clustering(collection=collection, is_anew=False, by=make_organizer())
     clustering = Clustering.objects.get()
@@ -207,9 +205,7 @@ def _running(job: Job) -> jobs.Progress:
     return jobs.Progress(job.pk, 1)
 
 
-def test_helper_of_a_clustering_that_has_ended_does_nothing(
-    collection: Collection, small_parts: None
-) -> None:
+def test_helper_of_a_finished_clustering_does_nothing(collection: Collection, small_parts: None) -> None:
     add_formulas(collection, MIXED)
     leader = start_clustering(collection=collection, is_anew=False, by=None)
     clustering_jobs._plan(_running(leader), Clustering.objects.get())
@@ -220,7 +216,7 @@ def test_helper_of_a_clustering_that_has_ended_does_nothing(
     assert (helper.state, helper.result) == (Job.State.DONE, {"parts": 0})
 
 
-def test_part_that_a_helper_holds_is_left_to_it_while_it_lives(
+def test_leader_waits_for_a_part_until_its_helper_is_lost(
     collection: Collection, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_formulas(collection, MIXED)
@@ -231,7 +227,7 @@ def test_part_that_a_helper_holds_is_left_to_it_while_it_lives(
     held = clustering_jobs._claim(helper, Clustering.objects.get())
     waits: list[float] = []
 
-    def wait(seconds: float) -> None:  # meanwhile the helper is lost, and another attempt of it has begun
+    def wait(seconds: float) -> None:  # meanwhile the helper is lost and another attempt starts
         waits.append(seconds)
         assert set(ClusteringPart.objects.filter(keys=None)) == {held}
         Job.objects.filter(pk=helper.job_id).update(attempt=2)
@@ -245,7 +241,7 @@ def test_part_that_a_helper_holds_is_left_to_it_while_it_lives(
     assert visual_ids_of(collection)["10"] == "3"
 
 
-def test_helper_that_lost_its_part_stores_nothing_over_it(collection: Collection, small_parts: None) -> None:
+def test_helper_that_lost_its_part_does_not_overwrite_it(collection: Collection, small_parts: None) -> None:
     add_formulas(collection, MIXED)
     leader = start_clustering(collection=collection, is_anew=False, by=None)
     clustering = Clustering.objects.get()
@@ -253,15 +249,15 @@ def test_helper_that_lost_its_part_stores_nothing_over_it(collection: Collection
     helper = _running(Job.objects.get(kind=HELP))
     part = clustering_jobs._claim(helper, clustering)
     assert part is not None
-    ClusteringPart.objects.filter(pk=part.pk).update(holder=leader, keys=b"theirs")
+    ClusteringPart.objects.filter(pk=part.pk).update(holder=leader, keys=b"other")
 
     assert clustering_jobs._make_keys(helper, clustering) == 2
 
     part.refresh_from_db()
-    assert bytes(part.keys or b"") == b"theirs"
+    assert bytes(part.keys or b"") == b"other"
 
 
-def test_clustering_that_is_done_again_gives_the_same_and_reports_once(collection: Collection) -> None:
+def test_repeated_clustering_job_changes_nothing(collection: Collection) -> None:
     add_formulas(collection, [One("1", "x", letter("x"), "A"), One("2", "y", letter("y"), "A")])
     job = clustered(collection)
     before = Disagreement.objects.count()
@@ -272,7 +268,7 @@ def test_clustering_that_is_done_again_gives_the_same_and_reports_once(collectio
     assert (job.state, job.result["formulas"], Disagreement.objects.count()) == (Job.State.DONE, 2, before)
 
 
-def test_only_one_clustering_at_a_time(collection: Collection) -> None:
+def test_second_clustering_at_the_same_time_is_refused(collection: Collection) -> None:
     add_formulas(collection, MIXED)
     start_clustering(collection=collection, is_anew=False, by=None)
 
@@ -280,7 +276,7 @@ def test_only_one_clustering_at_a_time(collection: Collection) -> None:
         start_clustering(collection=collection, is_anew=False, by=None)
 
 
-def test_old_clustering_is_not_taken_up_after_a_newer_one(collection: Collection) -> None:
+def test_old_clustering_cannot_be_retried_after_a_newer_one(collection: Collection) -> None:
     add_formulas(collection, MIXED)
     old = start_clustering(collection=collection, is_anew=False, by=None)
     Job.objects.filter(pk=old.pk).update(state=Job.State.FAILED)
@@ -291,7 +287,7 @@ def test_old_clustering_is_not_taken_up_after_a_newer_one(collection: Collection
 
     assert (old.state, old.error) == (
         Job.State.FAILED,
-        "These formulas were clustered again since; start a new clustering.",
+        "There is a newer clustering of these formulas. Start another one instead.",
     )
 
 
@@ -306,7 +302,7 @@ def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) 
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
     start_import(collection=collection, sources=sources_of([file]), by=None)
 
-    with pytest.raises(ClusteringRefused, match="An import into math is under way"):
+    with pytest.raises(ClusteringRefused, match="An import into math is running"):
         start_clustering(collection=collection, is_anew=False, by=None)
 
 
@@ -322,7 +318,7 @@ def test_import_waits_for_a_clustering(collection: Collection, tmp_path: Path) -
     start_import(collection=collection, sources=sources_of([file]), by=None)
 
 
-def test_megabyte_formula_and_broken_mathml_are_formulas_like_others(collection: Collection) -> None:
+def test_large_formula_and_broken_mathml_are_clustered_too(collection: Collection) -> None:
     big = f"{START}<mrow>{'<mi>x</mi>' * 100_000}</mrow></math>"
     add_formulas(collection, [One("1", "x", big), One("2", "y", "<math"), One("3", "z", "<msqrt>" * 9999)])
 

@@ -1,4 +1,4 @@
-"""Clustering asked for by others: by pools, of the formulas that runs have submitted, and by the command."""
+"""Clustering of the formulas that runs retrieved, and clustering from the command line."""
 
 import io
 from typing import Any
@@ -30,23 +30,23 @@ def array(*codes: str) -> Any:
     return np.array([code.encode() for code in codes], dtype=np.bytes_)
 
 
-def test_submitted_formulas_are_clustered_by_themselves(collection: Collection) -> None:
+def test_only_submitted_formulas_are_clustered(collection: Collection) -> None:
     add_formulas(collection, MIXED)
 
-    found = cluster_submitted(collection, array("3", "10", "9", "unknown"))
+    formulas = cluster_submitted(collection, array("3", "10", "9", "unknown"))
 
-    assert found.formula.tolist() == [b"10", b"3", b"9"]
-    assert found.visual.tolist() == [b"2", b"1", b"1"]
+    assert formulas.formula.tolist() == [b"10", b"3", b"9"]
+    assert formulas.visual.tolist() == [b"2", b"1", b"1"]
     assert visual_ids_of(collection) == {"2": "", "3": "1", "4": "", "5": "", "9": "1", "10": "2"}
 
 
-def test_later_submissions_find_the_ids_made_before(collection: Collection) -> None:
+def test_later_submissions_keep_the_ids_of_earlier_ones(collection: Collection) -> None:
     add_formulas(collection, MIXED)
     cluster_submitted(collection, array("10", "9"))
 
-    found = cluster_submitted(collection, array("10", "2", "3", "9", "4"))
+    formulas = cluster_submitted(collection, array("10", "2", "3", "9", "4"))
 
-    assert dict(zip(found.formula.tolist(), found.visual.tolist(), strict=True)) == {
+    assert dict(zip(formulas.formula.tolist(), formulas.visual.tolist(), strict=True)) == {
         b"9": b"1",
         b"10": b"2",
         b"2": b"3",
@@ -55,7 +55,7 @@ def test_later_submissions_find_the_ids_made_before(collection: Collection) -> N
     }
 
 
-def test_submitted_formulas_join_given_ids_and_never_collide_with_any(collection: Collection) -> None:
+def test_submitted_formulas_share_ids_of_the_index_and_new_ids_are_unused(collection: Collection) -> None:
     add_formulas(
         collection,
         [
@@ -66,35 +66,37 @@ def test_submitted_formulas_join_given_ids_and_never_collide_with_any(collection
         ],
     )
 
-    found = cluster_submitted(collection, array("1", "2", "3"))
+    formulas = cluster_submitted(collection, array("1", "2", "3"))
 
-    assert found.visual.tolist() == [b"30", b"30", b"41"]
+    assert formulas.visual.tolist() == [b"30", b"30", b"41"]
 
 
-def test_submitted_formulas_that_all_have_ids_cost_one_query(
+def test_submitted_formulas_that_all_have_ids_need_one_query(
     collection: Collection, django_assert_num_queries: Any
 ) -> None:
     add_formulas(collection, [One("1", "x", None, "30"), One("2", "y", None, "31")])
 
     with django_assert_num_queries(1):
-        found = cluster_submitted(collection, array("1", "2"))
+        formulas = cluster_submitted(collection, array("1", "2"))
 
-    assert found.visual.tolist() == [b"30", b"31"]
+    assert formulas.visual.tolist() == [b"30", b"31"]
 
 
-def test_submitted_formulas_that_came_after_the_clustering_of_all_are_refused(collection: Collection) -> None:
+def test_submitted_formulas_imported_after_a_clustering_are_refused(collection: Collection) -> None:
     add_formulas(collection, MIXED)
     clustered(collection)
     add_formulas(collection, [One("11", "new")])
 
-    assert len(cluster_submitted(collection, array("2", "5"))) == 2  # of 5 nothing is known: it has no id
+    assert (
+        len(cluster_submitted(collection, array("2", "5"))) == 2
+    )  # 5 has neither LaTeX nor MathML, so it gets no id
     with pytest.raises(
-        ClusteringRefused, match="1 of the formulas that runs have submitted came into math after"
+        ClusteringRefused, match="1 of the formulas that runs retrieved were imported into math after"
     ):
         cluster_submitted(collection, array("2", "5", "11"))
 
 
-def test_ids_that_another_pool_makes_meanwhile_are_taken_into_account(
+def test_ids_that_another_pool_assigned_meanwhile_are_used(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_formulas(collection, MIXED)
@@ -108,28 +110,28 @@ def test_ids_that_another_pool_makes_meanwhile_are_taken_into_account(
         return keys_of(collection_id, codes)
 
     monkeypatch.setattr(clustering_services, "keys_of", meanwhile)
-    found = cluster_submitted(collection, array("3", "10"))
+    formulas = cluster_submitted(collection, array("3", "10"))
 
-    assert found.visual.tolist() == [b"7", b"6"]
+    assert formulas.visual.tolist() == [b"7", b"6"]
     assert len(calls) == 2
 
 
-def test_command_clusters_and_says_what_came_of_it(collection: Collection) -> None:
+def test_command_clusters_and_prints_a_summary(collection: Collection) -> None:
     add_formulas(collection, [*MIXED, One("11", "y", letter("w"), "A"), One("12", "w", letter("v"), "A")])
     out = io.StringIO()
 
     call_command("cluster_formulas", "math", stdout=out, stderr=io.StringIO())
 
     assert out.getvalue() == (
-        "8 formulas: 5 with an SLT string, 2 whose MathML gives none, 1 without MathML.\n"
-        "4 visually distinct formulas; 2 formulas had their visual id from the index, "
-        "1 has none: nothing is known of it.\n"
-        "Given ids and our strings disagree on 2 formulas: "
+        "8 formulas: 5 with an SLT string, 2 with MathML but no SLT string, 1 without MathML.\n"
+        "4 visually distinct formulas; 2 formulas have their visual id from the index, "
+        "1 has no id, because neither LaTeX nor MathML was imported.\n"
+        "The ids of the index and our strings disagree on 2 formulas: "
         "1 id with several SLT strings, 0 SLT strings with several ids.\n"
     )
 
 
-def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collection) -> None:
+def test_command_continues_an_interrupted_clustering(collection: Collection) -> None:
     add_formulas(collection, MIXED)
     job = start_clustering(collection=collection, is_anew=False, by=None)
     errors = io.StringIO()
@@ -138,7 +140,7 @@ def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collecti
 
     job.refresh_from_db()
     assert job.state == Job.State.DONE
-    assert errors.getvalue().startswith("Taking up the clustering of ")
+    assert errors.getvalue().startswith("Continuing the clustering of ")
 
 
 @pytest.mark.parametrize(
@@ -148,6 +150,6 @@ def test_command_takes_up_a_clustering_that_was_interrupted(collection: Collecti
         ("math", "math has no formulas. Import a formula index first."),
     ],
 )
-def test_command_refuses_in_a_sentence(collection: Collection, slug: str, message: str) -> None:
+def test_command_prints_the_refusal(collection: Collection, slug: str, message: str) -> None:
     with pytest.raises(CommandError, match=message):
         call_command("cluster_formulas", slug, stdout=io.StringIO(), stderr=io.StringIO())

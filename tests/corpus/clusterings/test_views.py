@@ -1,4 +1,4 @@
-"""The page of a collection's formulas: what organizers start and read there."""
+"""The page of all formulas of a collection, on which organizers start a clustering and see its result."""
 
 import csv
 import io
@@ -43,20 +43,18 @@ def clustered(collection: Collection) -> Clustering:
     return Clustering.objects.get(job=job)
 
 
-def test_collection_without_formulas_says_what_to_import(organizer: Client, collection: Collection) -> None:
+def test_page_without_formulas_says_what_to_import(organizer: Client, collection: Collection) -> None:
     text = text_of(organizer, page_of(collection))
 
     assert "Math has no formulas yet." in text
-    assert "Cluster the formulas" not in text
+    assert "Cluster formulas" not in text
 
 
-def test_organizer_starts_a_clustering_and_reads_what_came_of_it(
-    organizer: Client, collection: Collection
-) -> None:
+def test_organizer_starts_a_clustering_and_sees_its_result(organizer: Client, collection: Collection) -> None:
     add_formulas(
         collection, [One("1", "x", letter("x"), "7"), One("2", "y", letter("y"), "7"), One("3", "z")]
     )
-    assert "were not clustered yet" in text_of(organizer, page_of(collection))
+    assert "have not been clustered yet" in text_of(organizer, page_of(collection))
 
     answer = organizer.post(reverse("corpus:start_clustering", args=["math"]))
     waiting = text_of(organizer, page_of(collection))
@@ -64,18 +62,16 @@ def test_organizer_starts_a_clustering_and_reads_what_came_of_it(
     done = text_of(organizer, page_of(collection))
 
     assert answer.headers["Location"] == page_of(collection)
-    assert "Clustering under way" in waiting
+    assert "Running clustering" in waiting
     assert "Waiting for a worker." in waiting
     assert "2, of 3 formulas" in done
     assert "2 formulas: 1 id with several SLT strings, 0 SLT strings with several ids" in done
-    assert "the id has 2 strings" in done
+    assert "The id has 2 strings." in done
     assert "[V!y]" in done
-    assert "Cluster again" in done
+    assert "Cluster formulas again" in done
 
 
-def test_second_clustering_is_refused_while_one_is_under_way(
-    organizer: Client, collection: Collection
-) -> None:
+def test_second_clustering_is_refused_while_the_first_runs(organizer: Client, collection: Collection) -> None:
     add_formulas(collection, [One("1", "x")])
     organizer.post(reverse("corpus:start_clustering", args=["math"]))
 
@@ -86,7 +82,9 @@ def test_second_clustering_is_refused_while_one_is_under_way(
     assert "start-clustering" not in text_of(organizer, page_of(collection))
 
 
-def test_organizer_may_have_all_new_ids_made_again(organizer: Client, collection: Collection) -> None:
+def test_organizer_replaces_all_ids_that_the_index_did_not_give(
+    organizer: Client, collection: Collection
+) -> None:
     add_formulas(collection, [One("5", "x")])
     clustered(collection)
     add_formulas(collection, [One("1", "y")])
@@ -97,7 +95,7 @@ def test_organizer_may_have_all_new_ids_made_again(organizer: Client, collection
     assert visual_ids_of(collection) == {"1": "1", "5": "2"}
 
 
-def test_failed_clustering_can_be_tried_again(organizer: Client, collection: Collection) -> None:
+def test_failed_clustering_can_be_retried(organizer: Client, collection: Collection) -> None:
     add_formulas(collection, [One("1", "x")])
     job = start_clustering(collection=collection, is_anew=False, by=None)
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="The disk is full.")
@@ -111,7 +109,7 @@ def test_failed_clustering_can_be_tried_again(organizer: Client, collection: Col
     assert "Failed clustering" not in text_of(organizer, page_of(collection))
 
 
-def test_disagreements_come_page_by_page_and_whole_as_csv(organizer: Client, collection: Collection) -> None:
+def test_disagreements_are_paged_and_all_in_the_csv_file(organizer: Client, collection: Collection) -> None:
     add_formulas(collection, [One(str(i), "", letter(f"x{i}"), f"v{i // 2:03}") for i in range(120)])
     add_formulas(collection, [One("900", "=1+1", None, "A"), One("901", "= 1+1", None, "B")])
     clustered(collection)
@@ -128,7 +126,7 @@ def test_disagreements_come_page_by_page_and_whole_as_csv(organizer: Client, col
     assert rows[121] == ["A", "2", "1", "1", "900", "LaTeX", "'=1+1"]
 
 
-def test_hostile_latex_stays_text(organizer: Client, collection: Collection) -> None:
+def test_hostile_latex_is_shown_as_text(organizer: Client, collection: Collection) -> None:
     add_formulas(
         collection, [One("1", "<script>x</script>", None, "A"), One("2", "<script>x</script>", None, "B")]
     )

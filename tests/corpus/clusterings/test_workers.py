@@ -1,4 +1,4 @@
-"""Clustering by real workers: in the browser, by several at once, and killed on the way."""
+"""Clustering by real workers: from the browser, with helpers, and with killed workers."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -25,7 +25,7 @@ N = 11_000  # two parts
 
 
 def math() -> Collection:
-    """Formulas of which each tenth looks like the one before, and two have ids that disagree."""
+    """Formulas in groups of ten that look alike, and two whose ids disagree with their strings."""
     collection = make_collection("math", name="Math")
     looks = (letter(f"x{i - i % 10}") for i in range(N))
     add_formulas(collection, (One(str(i), "", mathml) for i, mathml in enumerate(looks)))
@@ -33,17 +33,17 @@ def math() -> Collection:
     return collection
 
 
-def ask(collection: Collection) -> Job:
+def request(collection: Collection) -> Job:
     return start_clustering(collection=collection, is_anew=False, by=None)
 
 
 def finished(job: Job) -> Job:
-    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, what="the clustering is done")
+    wait_until(lambda: Job.objects.get(pk=job.pk).is_finished, reason="the clustering is done")
     return Job.objects.get(pk=job.pk)
 
 
-def assert_whole(collection: Collection) -> None:
-    """Everything is there once."""
+def assert_complete(collection: Collection) -> None:
+    """Every id and disagreement is stored once."""
     ids = visual_ids_of(collection)
     assert {code: ids[code] for code in ("0", "9", "10", "10999", "a", "b")} == {
         "0": "10", "9": "10", "10": "11", "10999": "1109", "a": "9", "b": "9",
@@ -54,63 +54,65 @@ def assert_whole(collection: Collection) -> None:
 
 
 @pytest.mark.parametrize("table", ["corpus_clusteringpart", "corpus_formula", "corpus_disagreement"])
-def test_killed_clustering_is_taken_up_and_whole(worker: Factory, beat: Factory, table: str) -> None:
+def test_next_worker_completes_a_killed_clustering(worker: Factory, beat: Factory, table: str) -> None:
     collection = math()
-    job = ask(collection)
+    job = request(collection)
 
     kill_while_writing(table, worker, lambda: None)
-    seen = Formula.objects.filter(collection=collection).exclude(visual="").count()
+    n_ids = Formula.objects.filter(collection=collection).exclude(visual="").count()
     beat()
     worker()
 
-    assert seen in {2, N + 2}  # the ids of the index, or all: never some of a part
+    assert n_ids in {2, N + 2}  # the ids of the index, or all: never a part of them
     assert finished(job).state == Job.State.DONE
-    assert_whole(collection)
+    assert_complete(collection)
 
 
 class Dying(Progress):
-    """Of a worker that dies once a part is done."""
+    """The progress of a worker that is killed after its first part."""
 
     def update(self, done: int, total: int | None = None, message: str = "") -> None:
         if done:
             raise SystemExit
 
 
-def taken(job: Job, progress: type[Progress] = Progress) -> Progress:
-    """The first attempt at a job, planned, in this process."""
+def start(job: Job, progress: type[Progress] = Progress) -> Progress:
+    """The first attempt of a job, in this process, after the parts were planned."""
     Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING, attempt=1)
     clustering_jobs._plan(progress(job.pk, 1), Clustering.objects.get())
     return progress(job.pk, 1)
 
 
-def test_parts_that_are_done_are_not_done_again(worker: Factory, beat: Factory) -> None:
+def test_finished_parts_are_not_computed_again(worker: Factory, beat: Factory) -> None:
     collection = math()
-    job = ask(collection)
+    job = request(collection)
     with pytest.raises(SystemExit):
-        clustering_jobs._make_keys(taken(job, Dying), Clustering.objects.get())
+        clustering_jobs._make_keys(start(job, Dying), Clustering.objects.get())
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - timedelta(hours=1))
 
     with held("corpus_formula") as is_waited_for:
         beat()
         worker()
-        wait_until(is_waited_for, what="all parts are done, and ids are about to be stored")
+        wait_until(is_waited_for, reason="all parts are done, and ids are about to be stored")
         attempts = list(ClusteringPart.objects.order_by("first").values_list("holder_attempt", flat=True))
 
     assert attempts == [1, 2]
     assert finished(job).state == Job.State.DONE
-    assert_whole(collection)
+    assert_complete(collection)
 
 
-def test_helper_works_beside_the_leader(worker: Factory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helper_computes_parts_at_the_same_time_as_the_leader(
+    worker: Factory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     collection = math()
-    job = ask(collection)
-    monkeypatch.setattr(clustering_jobs, "PARTS_A_HELPER", 1)
-    held_part = clustering_jobs._claim(taken(job), Clustering.objects.get())
+    job = request(collection)
+    monkeypatch.setattr(clustering_jobs, "PARTS_PER_HELPER", 1)
+    held_part = clustering_jobs._claim(start(job), Clustering.objects.get())
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() + timedelta(hours=1))
     worker()
     helpers = Job.objects.filter(kind=clustering_jobs.HELP)
 
-    wait_until(lambda: all(helper.is_finished for helper in helpers.all()), what="the helpers have ended")
+    wait_until(lambda: all(helper.is_finished for helper in helpers.all()), reason="the helpers have ended")
 
     assert sum(helper.result["parts"] for helper in helpers.all()) == 1
     assert [part.pk for part in ClusteringPart.objects.filter(keys=None)] == [held_part and held_part.pk]
@@ -131,8 +133,8 @@ def test_organizer_clusters_in_the_browser(
     page.fill("[name=password]", PASSWORD)
     page.press("[name=password]", "Enter")
 
-    page.get_by_role("button", name="Cluster the formulas").click()
+    page.get_by_role("button", name="Cluster formulas").click()
 
     expect(page.get_by_text("4 ids with several SLT strings")).to_be_visible(timeout=60_000)
-    expect(page.get_by_role("button", name="Cluster again")).to_be_visible()
+    expect(page.get_by_role("button", name="Cluster formulas again")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

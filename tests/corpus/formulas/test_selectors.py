@@ -1,4 +1,4 @@
-"""Formulas of a collection as columns: by id, and by what they look like."""
+"""Formulas of a collection as columns, and their counts."""
 
 from typing import Any
 
@@ -35,30 +35,28 @@ def rows(formulas: Formulas) -> list[tuple[str, str, int, str]]:
     return [(a.decode(), b.decode(), int(c), d.decode()) for a, b, c, d in zip(*columns, strict=True)]
 
 
-def test_formulas_come_by_id_sorted_by_bytes(collection: Collection) -> None:
-    found = formulas_of(collection.pk, ids("é:1,a", "9", "10", "none", "9"))
+def test_formulas_are_sorted_by_the_bytes_of_their_ids(collection: Collection) -> None:
+    formulas = formulas_of(collection.pk, ids("é:1,a", "9", "10", "none", "9"))
 
-    assert rows(found) == [("10", "p10", 1, "v1"), ("9", "p9", 3, "v2"), ("é:1,a", "pé:1,a", 2, "v1")]
-    assert found.rows(ids("9", "none")).tolist() == [1, -1]
+    assert rows(formulas) == [("10", "p10", 1, "v1"), ("9", "p9", 3, "v2"), ("é:1,a", "pé:1,a", 2, "v1")]
+    assert formulas.rows(ids("9", "none")).tolist() == [1, -1]
 
 
-def test_no_ids_are_no_formulas(collection: Collection) -> None:
+def test_no_ids_give_no_formulas(collection: Collection) -> None:
     assert len(formulas_of(collection.pk, np.empty(0, dtype="S1"))) == 0
     assert len(formulas_of(collection.pk, ids("none"))) == 0
 
 
-def test_many_ids_are_asked_for_in_few_queries(
-    collection: Collection, django_assert_num_queries: Any
-) -> None:
+def test_many_ids_need_few_queries(collection: Collection, django_assert_num_queries: Any) -> None:
     many = np.array([str(i).encode() for i in range(2 * BATCH + 1)])
 
     with django_assert_num_queries(3):
-        found = formulas_of(collection.pk, many)
+        formulas = formulas_of(collection.pk, many)
 
-    assert [code for code, *_ in rows(found)] == ["10", "7", "8", "9"]
+    assert [code for code, *_ in rows(formulas)] == ["10", "7", "8", "9"]
 
 
-def test_counts_tell_places_and_visual_ids(collection: Collection) -> None:
+def test_formulas_are_counted_by_place_and_visual_id(collection: Collection) -> None:
     counts = formula_counts(collection)
 
     assert (counts["formulas"], counts["formulas in comments"], counts["formulas as LaTeX"]) == (5, 1, 0)

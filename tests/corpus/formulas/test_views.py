@@ -1,4 +1,4 @@
-"""The pages of formulas: one formula, those that look like it, and the way from an id to it."""
+"""The page of a formula, with the formulas that look like it, and the search for an id."""
 
 import pytest
 from django.test import Client
@@ -22,7 +22,7 @@ SPAN = '<span class="math-container" data-formula-id="{0}" data-display="inline"
 
 @pytest.fixture
 def collection() -> Collection:
-    """A question with a title, a body and a comment, and formulas in each; one of a post that is not there."""
+    """A question with formulas in its title, its body and a comment, and a formula of a missing post."""
     collection = make_collection("math")
     body = f"<p>Let {SPAN.format('f2')} be.</p><p>Other words.</p>"
     question = make_document(collection, "4", title=f"On {SPAN.format('f1')}", body=body)
@@ -64,7 +64,7 @@ def marked(code: str) -> str:
 
 
 @pytest.mark.parametrize(("code", "words"), [("f1", "On "), ("f2", "<p>Let "), ("f3", "Why ")])
-def test_formula_is_shown_marked_where_it_stands(page: Client, code: str, words: str) -> None:
+def test_formula_is_marked_in_its_context(page: Client, code: str, words: str) -> None:
     content = shown(page, code)
 
     assert words + marked(code) in content
@@ -73,10 +73,10 @@ def test_formula_is_shown_marked_where_it_stands(page: Client, code: str, words:
     assert reverse("corpus:thread", args=["math", "4"]) in content
 
 
-def test_formula_names_those_that_look_like_it(page: Client) -> None:
+def test_page_lists_the_formulas_that_look_alike(page: Client) -> None:
     content = shown(page, "f1")
 
-    assert "2 others look like it" in content
+    assert "2 other formulas look like it" in content
     assert reverse("corpus:formula", args=["math", "f2"]) in content
     assert "&lt;math&gt;&lt;mi&gt;x&lt;/mi&gt;&lt;/math&gt;" in content
 
@@ -85,49 +85,50 @@ def test_formula_of_a_missing_post_and_no_visual_id_is_shown(page: Client) -> No
     content = shown(page, "f4")
 
     assert "which is not in the collection" in content
-    assert "not known yet" in content
+    assert "none yet" in content
     assert "look like it" not in content
 
 
-def test_page_asks_a_bounded_number_of_queries(page: Client, django_assert_max_num_queries: object) -> None:
+def test_page_needs_a_bounded_number_of_queries(page: Client, django_assert_max_num_queries: object) -> None:
     with django_assert_max_num_queries(14):  # type: ignore[operator]
         shown(page, "f1")
 
 
-def test_formula_that_is_not_there_is_404(page: Client) -> None:
+def test_unknown_formula_is_not_found(page: Client) -> None:
     assert page.get(reverse("corpus:formula", args=["math", "f9"])).status_code == 404
 
 
-def test_id_leads_to_its_formula_or_back_with_a_word(page: Client) -> None:
-    found = page.get(reverse("corpus:find_formula", args=["math"]), {"formula": " f1 "})
-    lost = page.get(reverse("corpus:find_formula", args=["math"]), {"formula": "<f9>"})
+def test_search_redirects_to_the_formula_or_shows_an_error(page: Client) -> None:
+    known = page.get(reverse("corpus:find_formula", args=["math"]), {"formula": " f1 "})
+    unknown = page.get(reverse("corpus:find_formula", args=["math"]), {"formula": "<f9>"})
 
-    assert found["Location"] == reverse("corpus:formula", args=["math", "f1"])
-    assert lost.status_code == 404
-    assert "No formula of this collection has the id" in lost.content.decode()
-    assert "&lt;f9&gt;" in lost.content.decode()
-    assert "Imports" in lost.content.decode()
+    assert known["Location"] == reverse("corpus:formula", args=["math", "f1"])
+    assert unknown.status_code == 404
+    assert "This collection has no formula with the id" in unknown.content.decode()
+    assert "&lt;f9&gt;" in unknown.content.decode()
+    assert "Imports" in unknown.content.decode()
 
 
-def test_collection_says_what_formulas_it_has(page: Client) -> None:
+def test_collection_shows_the_counts_of_its_formulas(page: Client) -> None:
     content = page.get(reverse("corpus:collection", args=["math"])).content.decode()
 
-    assert (
-        "in titles 1, questions 1, answers 1, comments 1; as LaTeX 4, SLT 1; visually distinct 1" in content
-    )
+    places = "1 in titles, 1 in questions, 1 in answers, 1 in comments"
+    assert f"{places}, 4 as LaTeX, 1 as SLT, 1 visually distinct" in content
     assert 'action="/collections/math/find-formula/"' in content
 
 
-def test_collection_without_formulas_says_nothing_of_them(client: Client) -> None:
+def test_collection_without_formulas_has_no_search_for_them(client: Client) -> None:
     collection = make_collection()
     client.force_login(make_organizer())
 
     content = client.get(reverse("corpus:collection", args=[collection.slug])).content.decode()
 
-    assert "Go to a formula" not in content
+    assert "Show formula</button>" not in content
 
 
-def test_formulas_are_for_those_who_may_read_the_collection(client: Client, collection: Collection) -> None:
+def test_formula_is_visible_to_those_who_may_read_the_collection(
+    client: Client, collection: Collection
+) -> None:
     address = reverse("corpus:formula", args=["math", "f1"])
     client.force_login(make_user())
     assert client.get(address).status_code == 404
@@ -136,8 +137,8 @@ def test_formulas_are_for_those_who_may_read_the_collection(client: Client, coll
     assert client.get(address).status_code == 200
 
 
-def test_ids_with_odd_characters_have_a_page(page: Client, collection: Collection) -> None:
+def test_formula_whose_id_has_special_characters_has_a_page(page: Client, collection: Collection) -> None:
     code = "Kähler_manifold:3,a/b?c#d"
     Formula.objects.create(collection=collection, code=code, post="4", thread="4", place=2)
 
-    assert "Its LaTeX is not known" in shown(page, code)
+    assert "The formula has no LaTeX" in shown(page, code)

@@ -1,4 +1,4 @@
-"""An organizer imports a file in a real browser, a real worker does it, and the page follows."""
+"""An organizer imports a file in a real browser, with a real worker, and follows its progress."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_organizer_uploads_a_dump_and_sees_it_come_in(
+def test_organizer_uploads_a_dump_and_follows_the_import(
     live_server: Any, browser_page: Page, worker: Callable[..., Any], tmp_path: Path, width: int
 ) -> None:
     path = write(tmp_path, "Posts.xml", many_posts(3000))
@@ -29,7 +29,7 @@ def test_organizer_uploads_a_dump_and_sees_it_come_in(
     page.press("[name=password]", "Enter")
 
     page.click("#import-form button")
-    expect(page.get_by_text("A new collection needs a short name.")).to_be_visible()
+    expect(page.get_by_text("Enter a short name for the new collection.")).to_be_visible()
     page.fill("[name=slug]", "math")
     page.set_input_files("[name=upload]", path)
     page.click("#import-form button")

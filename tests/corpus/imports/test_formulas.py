@@ -1,4 +1,4 @@
-"""Formula indexes as imports: what they bring, how one joins another, and that they may be repeated and killed."""
+"""Imports of formula indexes: their rows, several indexes of one collection, repeated and killed imports."""
 
 import gzip
 import os
@@ -26,7 +26,7 @@ from corpus.models import Collection, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
 from tests.conftest import wait_until
-from tests.corpus.imports.test_commands import called
+from tests.corpus.imports.test_commands import output_of
 from tests.helpers.dumps import dump, question, write
 from tests.helpers.factories import make_collection, make_organizer
 
@@ -42,10 +42,11 @@ def empty(slug: str = "math") -> Collection:
 def imported(
     collection: Collection, *paths: Path, representation: Representation | None = None, version: int = 0
 ) -> Job:
-    """An import that has run to its end, good or bad."""
+    """A finished import, done or failed."""
     sources = import_services.sources_of(paths)
-    said: dict[str, Any] = {"representation": representation, "version": version}
-    job = start_import(collection=collection, sources=sources, by=None, **said)
+    job = start_import(
+        collection=collection, sources=sources, by=None, representation=representation, version=version
+    )
     jobs.run(job.pk)
     job.refresh_from_db()
     collection.refresh_from_db()
@@ -53,7 +54,7 @@ def imported(
 
 
 def state_of(collection: Collection) -> list[dict[str, Any]]:
-    """Every formula of a collection, without the numbers that the database gives."""
+    """Every formula of a collection, without primary keys."""
     fields = [field.name for field in Formula._meta.fields if field.name not in {"id", "collection"}]
     return list(collection.formulas.order_by("code").values(*fields))
 
@@ -76,7 +77,7 @@ def test_real_index_has_its_known_counts(data: Path) -> None:
 
     assert job.state == Job.State.DONE, job.error
     assert collection.status == Collection.Status.READY
-    assert {word: n for word, n in collection.counts.items() if n} == {
+    assert {name: n for name, n in collection.counts.items() if n} == {
         "formulas": 1000,
         "formulas in titles": 24,
         "formulas in questions": 222,
@@ -92,7 +93,7 @@ def test_real_index_has_its_known_counts(data: Path) -> None:
     assert (first.visual, first.is_visual_given, first.latex) == ("350821", True, r"\exp(1)=e")
 
 
-def test_real_topic_formulas_join_in_two_representations(data: Path) -> None:
+def test_real_topic_formulas_have_two_representations(data: Path) -> None:
     collection = empty()
     folder = data / "arqmath" / "formulas"
 
@@ -106,7 +107,7 @@ def test_real_topic_formulas_join_in_two_representations(data: Path) -> None:
     assert collection.formulas.get(code="q_1").post == "3666538"
 
 
-def test_import_again_doubles_nothing_and_skips_nothing(tmp_path: Path) -> None:
+def test_repeated_import_duplicates_nothing_and_skips_nothing(tmp_path: Path) -> None:
     collection = empty()
     path = write(tmp_path, "index.tsv", index(500))
     imported(collection, path)
@@ -119,7 +120,7 @@ def test_import_again_doubles_nothing_and_skips_nothing(tmp_path: Path) -> None:
     assert again.result["skipped"] == {}
 
 
-def test_later_index_brings_up_to_date(tmp_path: Path) -> None:
+def test_later_index_updates_formulas(tmp_path: Path) -> None:
     collection = empty()
     imported(collection, write(tmp_path, "old.tsv", V2 + "1\t5\t4\tanswer\t9\tx\n2\t5\t4\tanswer\t9\tx\n"))
 
@@ -129,7 +130,7 @@ def test_later_index_brings_up_to_date(tmp_path: Path) -> None:
     assert list(rows) == [("1", "6", 3, "8", "y"), ("2", "5", 2, "9", "x"), ("3", "5", 0, "7", "z")]
 
 
-def test_later_index_of_mathml_brings_up_to_date(tmp_path: Path) -> None:
+def test_later_index_updates_mathml(tmp_path: Path) -> None:
     old, new = "<math><mi>x</mi></math>", "<math><mi>y</mi></math>"
     collection = empty()
     imported(
@@ -147,9 +148,7 @@ def test_later_index_of_mathml_brings_up_to_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", [("latex.tsv", "slt.tsv"), ("slt.tsv", "latex.tsv")])
-def test_representations_join_in_any_order_and_versions_lose_nothing(
-    tmp_path: Path, names: tuple[str, str]
-) -> None:
+def test_indexes_can_be_imported_in_any_order(tmp_path: Path, names: tuple[str, str]) -> None:
     latex = V3 + "1\t5\t4\tcomment\t77\t8\t9\tsplit\tx\n2\t5\t4\tanswer\t\t\t9\t\ty\n"
     slt = V1 + "1\t5\t4\tcomment\t<math><mi>x</mi></math>\n3\t5\t4\ttitle\t<math><mi>z</mi></math>\n"
     write(tmp_path, "latex.tsv", latex)
@@ -172,7 +171,7 @@ def test_representations_join_in_any_order_and_versions_lose_nothing(
     ]
 
 
-def test_visual_id_made_by_clustering_outlives_an_index_without(tmp_path: Path) -> None:
+def test_index_without_visual_ids_keeps_those_of_a_clustering(tmp_path: Path) -> None:
     collection = empty()
     path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\tx\n")
     imported(collection, path)
@@ -183,11 +182,11 @@ def test_visual_id_made_by_clustering_outlives_an_index_without(tmp_path: Path) 
     assert collection.formulas.get().visual == "v1"
 
 
-def test_folder_of_packed_files_goes_in_whole(tmp_path: Path) -> None:
+def test_folder_of_packed_files_is_imported(tmp_path: Path) -> None:
     for number in range(4):
         content = index(100, first=1 + 100 * number).encode()
         (tmp_path / f"{number}.tsv.gz").write_bytes(gzip.compress(content))
-    write(tmp_path, "README.txt", "No index.")
+    write(tmp_path, "README.txt", "Not an index.")
     collection = empty()
 
     job = imported(collection, tmp_path)
@@ -197,7 +196,7 @@ def test_folder_of_packed_files_goes_in_whole(tmp_path: Path) -> None:
     assert [file.counts for file in job.imports.all()] == [{"formulas": 100}] * 4
 
 
-def test_index_may_come_with_the_posts(tmp_path: Path) -> None:
+def test_index_and_posts_can_be_imported_together(tmp_path: Path) -> None:
     write(tmp_path, "Posts.xml", dump("posts", question(4), question(5)))
     write(tmp_path, "index.tsv", V2 + "1\t4\t4\tquestion\t9\tx\n")
     collection = empty()
@@ -222,13 +221,13 @@ def test_skipped_rows_are_counted_with_their_first_lines(tmp_path: Path) -> None
     assert file.skipped_lines == {NO_WIDTH: [5, 6, 7], NO_TYPE: [10]}
 
 
-def test_ids_that_come_again_in_another_chunk_or_file_are_counted(tmp_path: Path) -> None:
-    # The first chunk ends near byte 65,536, so lines 2 and 40,002 stand in different chunks.
-    one = write(tmp_path, "1.tsv", index(40_000) + "1\t7\t7\ttitle\t7\tlast\n")
-    two = write(tmp_path, "2.tsv", index(10, first=40_001) + "2\t7\t7\ttitle\t7\tlast\n")
+def test_repeated_ids_in_another_chunk_or_file_are_counted(tmp_path: Path) -> None:
+    # The first chunk ends near byte 65,536, so lines 2 and 40,002 are in different chunks.
+    path_1 = write(tmp_path, "1.tsv", index(40_000) + "1\t7\t7\ttitle\t7\tlast\n")
+    path_2 = write(tmp_path, "2.tsv", index(10, first=40_001) + "2\t7\t7\ttitle\t7\tlast\n")
     collection = empty()
 
-    job = imported(collection, one, two)
+    job = imported(collection, path_1, path_2)
 
     first, second = job.imports.order_by("id")
     assert (first.counts, first.skipped, first.skipped_lines) == (
@@ -245,35 +244,37 @@ def test_ids_that_come_again_in_another_chunk_or_file_are_counted(tmp_path: Path
     assert collection.counts["formulas"] == 40_010
 
 
-def test_index_of_which_nothing_can_be_taken_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_index_without_a_usable_row_is_refused_with_its_line(tmp_path: Path) -> None:
     collection = empty()
 
     job = imported(collection, write(tmp_path, "index.tsv", V2 + "1\t2\n2\t3\n"))
 
     assert job.state == Job.State.FAILED
-    assert job.error == f"index.tsv, line 2: {NO_WIDTH}. None of its 2 rows can be taken."
+    assert job.error == f"index.tsv, line 2: {NO_WIDTH}. None of its 2 rows can be imported."
     assert collection.status == Collection.Status.INCOMPLETE
     assert not collection.formulas.exists()
 
 
-def test_index_is_what_it_is_said_to_be(tmp_path: Path) -> None:
+def test_options_set_the_representation_and_check_the_version(tmp_path: Path) -> None:
     path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\t<math><mi>x</mi></math>\n")
     collection = empty()
 
     imported(collection, path, representation="opt")
     assert [form for form, _, _ in mathml_of(collection)] == ["opt"]
-    with pytest.raises(ImportRefused, match="no formula index of version 2: its columns are id, post_id"):
+    with pytest.raises(
+        ImportRefused, match="is not a formula index of version 2: its columns are id, post_id"
+    ):
         imported(collection, path, version=2)
 
 
-def test_collections_keep_their_formulas_apart(tmp_path: Path) -> None:
+def test_collections_may_have_formulas_with_the_same_ids(tmp_path: Path) -> None:
     path = write(tmp_path, "index.tsv", V1 + "1\t5\t4\tanswer\tx\n")
-    one, other = empty("one"), empty("other")
+    first, second = empty("first"), empty("second")
 
-    imported(one, path)
-    imported(other, path)
+    imported(first, path)
+    imported(second, path)
 
-    assert (one.formulas.count(), other.formulas.count()) == (1, 1)
+    assert (first.formulas.count(), second.formulas.count()) == (1, 1)
 
 
 def has_index() -> bool:
@@ -281,15 +282,15 @@ def has_index() -> bool:
         return "formula_visual" in connection.introspection.get_constraints(cursor, "corpus_formula")
 
 
-@pytest.mark.parametrize("text", [index(3), V2 + "nothing of use\n"])
-def test_index_by_visual_id_is_away_only_while_the_first_import_runs(
+@pytest.mark.parametrize("text", [index(3), V2 + "no usable row\n"])
+def test_index_by_visual_id_is_missing_only_during_the_first_import(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = []
+    had_index = []
     store = import_jobs._store
 
     def watched(*arguments: Any) -> None:
-        seen.append(has_index())
+        had_index.append(has_index())
         store(*arguments)
 
     monkeypatch.setattr(import_jobs, "_store", watched)
@@ -298,24 +299,25 @@ def test_index_by_visual_id_is_away_only_while_the_first_import_runs(
     Formula.objects.get_or_create(collection=make_collection(), code="1", post="1", thread="1", place=0)
     imported(empty("two"), write(tmp_path, "index.tsv", text))
 
-    assert seen == [False] * (len(seen) // 2) + [True] * (len(seen) // 2)
+    half = len(had_index) // 2
+    assert had_index == [False] * half + [True] * half
     assert after_first
     assert has_index()
 
 
-def test_command_reports_and_takes_what_it_is_told(tmp_path: Path) -> None:
+def test_command_reports_skipped_rows_and_checks_its_options(tmp_path: Path) -> None:
     path = write(tmp_path, "index.tsv", index(3) + "x\n")
 
-    said = called("import_collection", "math", path, "--index-version=2", "--formulas-are=latex")
+    output = output_of("import_collection", "math", path, "--index-version=2", "--formulas-are=latex")
 
-    assert "index.tsv: 3 formulas" in said
-    assert f"skipped 1: {NO_WIDTH} (line 5)" in said
-    assert "math now holds 3 formulas." in said
-    with pytest.raises(CommandError, match="no formula index of version 3"):
-        called("import_collection", "math", path, "--index-version=3")
+    assert "index.tsv: 3 formulas" in output
+    assert f"skipped 1: {NO_WIDTH} (line 5)" in output
+    assert "math now contains 3 formulas." in output
+    with pytest.raises(CommandError, match="is not a formula index of version 3"):
+        output_of("import_collection", "math", path, "--index-version=3")
 
 
-def test_page_of_an_import_says_what_came_of_it(client: Client, tmp_path: Path) -> None:
+def test_page_of_an_import_lists_skipped_rows(client: Client, tmp_path: Path) -> None:
     organizer = make_organizer()
     client.force_login(organizer)
     upload = SimpleUploadedFile("index.tsv", (index(3) + "x\n").encode())
@@ -332,26 +334,28 @@ def test_page_of_an_import_says_what_came_of_it(client: Client, tmp_path: Path) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_import_killed_in_the_middle_goes_on_where_it_was(
+def test_killed_import_continues_when_it_is_repeated(
     process_environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """SIGKILL at some moment behind the first chunk; the same command then brings in the rest, and nothing twice."""
+    """SIGKILL after the first chunk. The same command then imports the rest, and nothing twice."""
     n = 300_000
     path = write(tmp_path, "index.tsv", index(n, latex=r"x_{%d} + \frac{a}{b}") + "7\t1\t1\ttitle\t1\tx\n")
     command = [sys.executable, "manage.py", "import_collection", "math", str(path)]
     with subprocess.Popen(
         command, env=process_environment, start_new_session=True, stderr=subprocess.DEVNULL
     ) as run:
-        wait_until(lambda: Import.objects.filter(position__gt=100_000).exists(), what="the import gets on")
+        wait_until(
+            lambda: Import.objects.filter(position__gt=100_000).exists(), reason="some chunks are imported"
+        )
         os.killpg(run.pid, signal.SIGKILL)
     before = Import.objects.get()
-    in_between = Formula.objects.count()
+    n_before = Formula.objects.count()
 
-    said = called("import_collection", "math", path)
+    output = output_of("import_collection", "math", path)
 
     assert not before.is_complete
-    assert 0 < in_between < n
-    assert f"math now holds {n:,} formulas." in said
-    assert f"skipped 1: {AGAIN} (line {n + 2:,})" in said
+    assert 0 < n_before < n
+    assert f"math now contains {n:,} formulas." in output
+    assert f"skipped 1: {AGAIN} (line {n + 2:,})" in output
     assert Formula.objects.count() == Formula.objects.values("code").distinct().count() == n
     assert (Job.objects.get().attempt, FormulaMathML.objects.count()) == (2, 0)

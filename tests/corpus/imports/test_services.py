@@ -98,7 +98,7 @@ def small_dump(folder: Path) -> Path:
     return folder
 
 
-def test_folder_goes_in_whole_and_says_what_it_skipped(tmp_path: Path) -> None:
+def test_all_files_of_a_folder_are_imported_and_skipped_rows_reported(tmp_path: Path) -> None:
     collection = empty()
 
     job = imported(collection, small_dump(tmp_path))

@@ -1,6 +1,7 @@
-"""Posts in a real browser: math rendered, links local, nothing run, no other host asked.
+"""Posts in a real browser: formulas are rendered, links are local, and hostile posts run nothing.
 
-`new_page` fails each of these tests if a page asks another host, breaks the Content-Security-Policy or logs an error.
+`new_page` fails each of these tests if a page contacts another host, violates the Content-Security-Policy or logs an
+error.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from tests.helpers.hostile import PAYLOADS
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 COUNT = """() => [...document.querySelectorAll('.math-container')]
-    .reduce((n, one) => ({...n, [one.dataset.math]: (n[one.dataset.math] ?? 0) + 1}), {})"""
+    .reduce((n, {dataset}) => ({...n, [dataset.math]: (n[dataset.math] ?? 0) + 1}), {})"""
 SELECT_ALL = """() => {
     getSelection().selectAllChildren(document.querySelector('.post-body'));
     document.execCommand('copy');
@@ -28,13 +29,16 @@ LISTEN = """() => document.addEventListener('copy', (event) => {
     window.copied = event.clipboardData.getData('text/plain').trim();
 })"""
 CLICK_ALL = """() => {
-    for (const one of document.querySelectorAll('.post-body *')) one.dispatchEvent(new Event('click', {bubbles: true}));
+    const click = new Event('click', {bubbles: true});
+    for (const element of document.querySelectorAll('.post-body *')) element.dispatchEvent(click);
 }"""
 AT_TARGET = """() => {
     const {top} = document.querySelector(':target').getBoundingClientRect();
     return top > -5 && top < innerHeight - 20;
 }"""
-SETTLED = "() => document.documentElement.dataset.math === 'done' && !document.querySelector('[data-math=waiting]')"
+RENDERED = (
+    "() => document.documentElement.dataset.math === 'done' && !document.querySelector('[data-math=waiting]')"
+)
 
 Open = Callable[..., Page]
 
@@ -55,7 +59,7 @@ def read(live_server: LiveServer, new_page: Callable[..., Page]) -> Open:
         page = new_page(**options)
         page.context.add_cookies([cookie])
         page.goto(f"{live_server.url}{reverse('corpus:thread', args=['posts', docno])}{at}")
-        page.wait_for_function(SETTLED)
+        page.wait_for_function(RENDERED)
         return page
 
     return open_thread
@@ -76,7 +80,7 @@ def test_hostile_posts_comments_and_titles_stay_harmless(posts: Collection, read
     page = read("1")
     page.evaluate(CLICK_ALL)
 
-    assert page.locator("article").count() == len(PAYLOADS) + 1  # none broke out of its place
+    assert page.locator("article").count() == len(PAYLOADS) + 1  # no post broke out of its article
     assert (
         page.locator(
             "article script, article iframe, article img, article form, article [style]:not(.katex *)"
@@ -117,7 +121,7 @@ def test_formulas_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
     assert page.locator(".katex-mathml annotation").first.text_content() == "x^2"
 
 
-def test_what_a_post_defines_is_known_in_that_post_only(posts: Collection, read: Open) -> None:
+def test_definitions_of_a_post_apply_only_in_that_post(posts: Collection, read: Open) -> None:
     body = "$\\newcommand{\\R}{\\mathbb{Q}}\\DeclareMathOperator{\\ord}{ord}\\def\\x#1{[#1]}$ $\\R$ $\\ord \\x{y}$"
     question = _question(posts, f"<p>{body}</p><p>$\\begin{{eqnarray}}\\x{{z}}\\end{{eqnarray}}$</p>")
     make_answer(question, "2", body=sanitize.clean_body("<p>$\\R$ $\\begin{eqnarray}\\R\\end{eqnarray}$</p>"))
@@ -131,7 +135,7 @@ def test_what_a_post_defines_is_known_in_that_post_only(posts: Collection, read:
     assert page.locator("#post-2 .katex-html").first.inner_text().strip() == "R"
 
 
-def test_hostile_definition_harms_no_other_formula(posts: Collection, read: Open) -> None:
+def test_hostile_definition_affects_no_other_post(posts: Collection, read: Open) -> None:
     question = _question(
         posts, "<p>$\\gdef\\alpha{\\bad}\\def\\frac{!}$ $\\def\\a{\\a\\a}\\a$ $\\rule{9999em}{1em}$</p>"
     )
@@ -144,9 +148,7 @@ def test_hostile_definition_harms_no_other_formula(posts: Collection, read: Open
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_what_is_wide_scrolls_in_itself_and_the_page_does_not(
-    posts: Collection, read: Open, width: int
-) -> None:
+def test_wide_content_scrolls_and_the_page_does_not(posts: Collection, read: Open, width: int) -> None:
     sum_of_many = "+".join(f"\\frac{{x_{{{n}}}}}{{y_{{{n}}}}}" for n in range(60))
     _question(
         posts,
@@ -181,14 +183,14 @@ def test_local_link_opens_its_thread_in_a_new_tab_at_the_answer(posts: Collectio
         page.get_by_role("link", name="this answer").click()
 
     tab = opened.value
-    tab.wait_for_function(SETTLED)
+    tab.wait_for_function(RENDERED)
     assert tab.url.endswith("/collections/posts/threads/2/#post-45")
     assert page.url.endswith("/threads/1/")
     tab.wait_for_function(AT_TARGET)
     assert tab.evaluate("() => window.opener") is None
 
 
-def test_latex_is_at_hand(posts: Collection, read: Open) -> None:
+def test_button_shows_the_latex_of_all_formulas(posts: Collection, read: Open) -> None:
     _question(posts, "<p>Let $x^2$ and $$y_1$$ be.</p>")
     page = read("1")
     button = page.get_by_role("button", name="Show LaTeX")
@@ -204,7 +206,7 @@ def test_latex_is_at_hand(posts: Collection, read: Open) -> None:
     expect(button).to_be_focused()
 
 
-def test_copying_gives_the_latex(posts: Collection, read: Open) -> None:
+def test_copy_contains_the_latex(posts: Collection, read: Open) -> None:
     _question(posts, "<p>Let $x^2$ be.</p>")
     page = read("1")
     page.evaluate(LISTEN)
@@ -216,7 +218,7 @@ def test_copying_gives_the_latex(posts: Collection, read: Open) -> None:
     assert page.evaluate("() => window.copied") == "$x^2$"
 
 
-def test_fragment_that_comes_later_is_rendered(posts: Collection, read: Open) -> None:
+def test_fragment_that_is_added_later_is_rendered(posts: Collection, read: Open) -> None:
     _question(posts, "<p>text</p>")
     page = read("1")
 
@@ -228,12 +230,12 @@ def test_fragment_that_comes_later_is_rendered(posts: Collection, read: Open) ->
             window.assay.renderMath(part);
         }"""
     )
-    page.wait_for_function(SETTLED)
+    page.wait_for_function(RENDERED)
 
     expect(page.locator(".post-body .katex")).to_have_count(1)
 
 
-def test_image_from_elsewhere_is_a_labeled_placeholder(posts: Collection, read: Open) -> None:
+def test_image_of_another_host_becomes_a_labeled_placeholder(posts: Collection, read: Open) -> None:
     _question(
         posts,
         '<p><a href="https://i.stack.imgur.com/a.png"><img src="https://i.stack.imgur.com/b.png" alt="graph"></a></p>',
@@ -244,7 +246,7 @@ def test_image_from_elsewhere_is_a_labeled_placeholder(posts: Collection, read: 
     expect(page.locator(".image-placeholder")).to_have_text("[Image: graph (at i.stack.imgur.com)]")
 
 
-def test_long_thread_is_readable_at_once(posts: Collection, read: Open) -> None:
+def test_all_formulas_of_a_long_thread_are_rendered(posts: Collection, read: Open) -> None:
     question = _question(posts, "<p>$x$</p>")
     body = sanitize.clean_body(
         "<p>Let $a_1, \\ldots, a_n$ be such that $$\\sum_{i=1}^n a_i = \\frac{1}{2}.$$ Then $a &gt; b$.</p>"

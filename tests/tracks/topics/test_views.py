@@ -1,0 +1,75 @@
+"""The page that imports topics and labels."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from tests.helpers.factories import make_assessor, make_organizer, make_track, make_user
+from tracks.models import Track
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(client: Client) -> Client:
+    client.force_login(make_organizer())
+    return client
+
+
+def upload(content: bytes, name: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content)
+
+
+def topics_file(code: str = "A.1") -> bytes:
+    return f'<Topics><Topic number="{code}"><Title>t</Title><Question>q</Question></Topic></Topics>'.encode()
+
+
+def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    address = reverse("tracks:import_topics", args=[track.slug])
+
+    first = organizer.post(
+        address, {"holds": "topics", "upload": upload(topics_file(), "t.xml")}, follow=True
+    )
+    labels = upload(b"topic,category\nA.1,proof\n", "l.csv")
+    second = organizer.post(address, {"holds": "labels", "upload": labels}, follow=True)
+
+    assert "1 topic: 1 new" in first.content.decode()
+    assert "1 topic labeled" in second.content.decode()
+    assert track.topics.get().labels == {"category": "proof"}
+
+
+def test_page_lists_every_error_of_a_topic_file(organizer: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    content = b'{"code": "a b"}\n{"code": "c d"}'
+
+    page = organizer.post(
+        reverse("tracks:import_topics", args=[track.slug]),
+        {"holds": "topics", "upload": upload(content, "t.jsonl")},
+    ).content.decode()
+
+    assert "line 1: " in page
+    assert "line 2: " in page
+
+
+def test_page_warns_that_the_topics_of_an_open_track_do_not_change(organizer: Client) -> None:
+    track = make_track()
+
+    page = organizer.get(reverse("tracks:import_topics", args=[track.slug])).content.decode()
+
+    assert "Only the topics of a draft can change" in page
+
+
+def test_only_organizers_import_topics(client: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    address = reverse("tracks:import_topics", args=[track.slug])
+    statuses = []
+
+    for user in (make_user(), make_assessor(track)):
+        client.force_login(user)
+        form = {"holds": "topics", "upload": upload(topics_file(), "t.xml")}
+        statuses += [client.get(address).status_code, client.post(address, form).status_code]
+
+    assert statuses == [403] * 4
+    assert not track.topics.exists()
