@@ -1,4 +1,4 @@
-"""Addresses of the pooling app."""
+"""URLs of the pooling app."""
 
 from django.urls import include, path
 

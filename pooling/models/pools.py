@@ -1,4 +1,4 @@
-"""Pools, their entries, and which runs contributed them."""
+"""Pools, their entries and members, and the contributions of runs."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,7 +12,7 @@ from tracks.models import StoredProtocol, Topic, Track
 
 
 class Pool(models.Model):
-    """The units to judge, built by one job from the runs that stood at that moment, and rebuildable byte for byte."""
+    """The units to judge. One job builds a pool from the runs submitted at that moment; it can be rebuilt exactly."""
 
     class Status(models.TextChoices):
         BUILDING = "building", "being built"
@@ -21,8 +21,8 @@ class Pool(models.Model):
 
     class Order(models.TextChoices):
         RANDOM = "random", "at random"
-        BY_RUN_VOTES = "by-run-votes", "what most runs brought first"
-        MOVE_TO_FRONT = "move-to-front", "move to front: runs that find relevant units go first"
+        BY_RUN_VOTES = "by-run-votes", "units of most runs first"
+        MOVE_TO_FRONT = "move-to-front", "move to front: units of runs with relevant units first"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="pools")
     name = models.CharField(max_length=100)
@@ -39,10 +39,10 @@ class Pool(models.Model):
         null=True,
         blank=True,
         related_name="topped_up_by",
-        help_text="An earlier pool: this one holds only what that one, and those that it tops up, do not hold.",
+        help_text="An earlier pool. This pool contains only units that the earlier ones do not contain.",
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.BUILDING)
-    sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's file form.")
+    sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's TSV file.")
     statistics = models.JSONField(
         default=dict, help_text="Size by topic, overlap between runs, unique contributions."
     )
@@ -62,7 +62,7 @@ class Pool(models.Model):
 
 
 class PoolRun(models.Model):
-    """A run that went into a pool, with the bytes it had and the depth to which it was taken."""
+    """A run from which a pool was built, with the SHA-256 of its file and the depth to which it was pooled."""
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="pool_runs")
     run = models.ForeignKey(Run, models.PROTECT, related_name="pool_runs")
@@ -77,7 +77,7 @@ class PoolRun(models.Model):
 
 
 class PoolEntry(models.Model):
-    """One unit to judge. `position` is only an order of presentation: judgments are keyed by topic and docno.
+    """A unit to judge, for one topic. `position` is only the order of judging: judgments refer to topic and docno.
 
     A unit with members (a visually distinct formula) is judged by its members, under their docnos.
     """
@@ -100,7 +100,7 @@ class PoolEntry(models.Model):
 
 
 class Contribution(models.Model):
-    """Which run brought an entry, at which rank. Assessors never see it."""
+    """A run that contributed an entry, and the rank. Assessors never see it."""
 
     id = models.BigAutoField(primary_key=True)
     entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="contributions")
@@ -115,10 +115,10 @@ class Contribution(models.Model):
 
 
 class PoolMember(models.Model):
-    """What belongs to a unit: an instance of a formula, or a near-duplicate of what is judged.
+    """A document in a unit: an instance of a formula, or a near-duplicate of the judged document.
 
-    `position` is its place among those shown to the assessor, from 1; 0: it belongs to the unit, but is not shown.
-    `document` is the post that it stands in, where the collection is loaded; `post` and `thread` are docnos.
+    `position` is the order in which assessors see members, from 1; a member at 0 is not shown. `document` is the post
+    that contains the member, if the collection is loaded; `post` and `thread` are docnos.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -144,7 +144,7 @@ class PoolMember(models.Model):
 
 
 class MemberContribution(models.Model):
-    """Which run brought a member, at which rank. Assessors never see it."""
+    """A run that contributed a member, and the rank. Assessors never see it."""
 
     id = models.BigAutoField(primary_key=True)
     member = models.ForeignKey(PoolMember, models.PROTECT, related_name="contributions")

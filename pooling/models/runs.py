@@ -1,4 +1,4 @@
-"""Teams, the runs they submit, and the pools made from them."""
+"""Runs."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +10,7 @@ from tracks.models import Track
 
 
 class Run(models.Model):
-    """A submitted run: the original bytes, untouched, and the columnar file that pooling and scoring read."""
+    """A submitted run: the original bytes, and the columnar file that pooling and scoring read."""
 
     class Kind(models.TextChoices):
         PRIMARY = "primary", "primary"
@@ -31,13 +31,15 @@ class Run(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="runs")
     team = models.ForeignKey(Team, models.PROTECT, related_name="runs")
-    tag = models.CharField(max_length=100, help_text="The run's name, unique in the track while it stands.")
+    tag = models.CharField(
+        max_length=100, help_text="The run's name, unique among the submitted runs of the track."
+    )
     kind = models.CharField(max_length=20, choices=Kind)
     pooled_as = models.CharField(
         max_length=20,
         blank=True,
         choices=[("primary", "primary"), ("alternate", "alternate")],
-        help_text="Baselines only: the kind as which it is pooled. Empty: as the protocol says.",
+        help_text="For baselines only: the kind as which it is pooled. Empty: as the protocol states.",
     )
     is_manual = models.BooleanField("manual", default=False)
     uses = models.CharField(max_length=10, choices=Uses, default=Uses.BOTH)
@@ -50,7 +52,7 @@ class Run(models.Model):
     n_lines = models.PositiveIntegerField()
     n_topics = models.PositiveIntegerField()
     report = models.JSONField(
-        default=dict, help_text="The check's report: warnings with line numbers and counts."
+        default=dict, help_text="The report of the check: warnings with line numbers and counts."
     )
     submitted_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     submitted_at = models.DateTimeField(auto_now_add=True)

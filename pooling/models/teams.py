@@ -8,7 +8,7 @@ from tracks.models import Track
 
 
 class Team(models.Model):
-    """Who submits runs to a track. Names are unique in the track without regard to case."""
+    """A group that submits runs to a track. Names are unique in the track, ignoring case."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="teams")
     name = models.CharField(max_length=100)

@@ -8,7 +8,7 @@ from web.admin import ReadOnly
 
 @admin.register(Pool)
 class PoolAdmin(ReadOnly, admin.ModelAdmin[Pool]):
-    """Look at pools; they are asked for on the track's pools page."""
+    """Shows pools. Organizers request them on the pools page of the track."""
 
     list_display = ["name", "track", "status", "seed", "sha256", "created_by", "created_at"]
     list_filter = ["track", "status"]

@@ -1,20 +1,22 @@
-"""The entries of a pool, browsed: each with its members where they stand, and which runs brought what at which rank.
+"""The entries of a pool, with their members and the runs that contributed them.
 
-For organizers alone: assessors never see who found what. The number of queries does not depend on what a page holds.
+For organizers only: assessors never see which run retrieved a document. The number of queries does not depend on the
+number of entries.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db.models import Count, Min, QuerySet
 
 from assay.html import highlight, sanitize
 from corpus.models import Collection, Document, Formula
-from corpus.threads.selectors import address
+from corpus.threads.selectors import RenderedText, address
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
-from tracks.models import Topic
+from tracks.models import Topic, Track
 from tracks.topics.selectors import render_topic
 
 PAGE = 20
@@ -22,8 +24,8 @@ MEMBERS_PAGE = 50
 SNIPPET = 240  # characters
 
 
-class Brought(NamedTuple):
-    """A run that brought something, and at which rank."""
+class ContributingRun(NamedTuple):
+    """A run that contributed an entry or a member, with its rank there."""
 
     run_id: int
     tag: str
@@ -32,7 +34,7 @@ class Brought(NamedTuple):
 
 
 class ShownMember(NamedTuple):
-    """A member where it stands. `excerpt` is the paragraph that holds it; empty where the post is not loaded."""
+    """A member. `excerpt` is the paragraph that contains it; empty if the post is not loaded."""
 
     docno: str
     position: int
@@ -40,11 +42,11 @@ class ShownMember(NamedTuple):
     address: str
     latex: str
     excerpt: str
-    runs: list[Brought]
+    runs: list[ContributingRun]
 
 
 class ShownEntry(NamedTuple):
-    """A unit: what it looks like, where it can be read, what of it is shown to assessors, and which runs brought it."""
+    """A unit with the members that assessors see and the runs that contributed it. `address` is the URL of its post."""
 
     entry: PoolEntry
     latex: str
@@ -52,7 +54,7 @@ class ShownEntry(NamedTuple):
     address: str
     members: list[ShownMember]
     n_members: int
-    runs: list[Brought]
+    runs: list[ContributingRun]
 
 
 def entries_of(pool: Pool) -> QuerySet[PoolEntry]:
@@ -60,33 +62,44 @@ def entries_of(pool: Pool) -> QuerySet[PoolEntry]:
     return PoolEntry.objects.filter(pool=pool).select_related("topic", "document")
 
 
-def topic_page(pool: Pool, topic: Topic, number: str | None) -> dict[str, Any]:
-    """A page of a topic's entries, in the order in which they are presented."""
-    page = Paginator(entries_of(pool).filter(topic=topic).order_by("position"), PAGE).get_page(number)
-    topics = list(
-        Topic.objects.filter(pk__in=pool.entries.order_by().values("topic").distinct()).values_list(
-            "code", flat=True
-        )
+@dataclass(frozen=True)
+class TopicPage:
+    """A page of a topic's entries in the order of judging. `before` and `after` are the codes of the next topics."""
+
+    pool: Pool
+    track: Track
+    topic: Topic
+    rendered_topic: RenderedText
+    rows: Page[PoolEntry]
+    entries: list[ShownEntry]
+    before: str
+    after: str
+    tab: str = "pools"
+
+
+def topic_page(pool: Pool, topic: Topic, number: str | None) -> TopicPage:
+    """`number` is that of the page, as text."""
+    rows = Paginator(entries_of(pool).filter(topic=topic).order_by("position"), PAGE).get_page(number)
+    pooled = Topic.objects.filter(pk__in=pool.entries.order_by().values("topic").distinct())
+    codes = list(pooled.values_list("code", flat=True))
+    at = codes.index(topic.code) if topic.code in codes else -1
+    collections = [each for each in (pool.track.collection, pool.track.topic_collection) if each]
+    return TopicPage(
+        pool=pool,
+        track=pool.track,
+        topic=topic,
+        rendered_topic=render_topic(topic, collections),
+        rows=rows,
+        entries=shown_entries(pool, list(rows)),
+        before=codes[at - 1] if at > 0 else "",
+        after=codes[at + 1] if 0 <= at < len(codes) - 1 else "",
     )
-    at = topics.index(topic.code) if topic.code in topics else -1
-    collections = [one for one in (pool.track.collection, pool.track.topic_collection) if one]
-    return {
-        "pool": pool,
-        "track": pool.track,
-        "tab": "pools",
-        "topic": topic,
-        "shown_topic": render_topic(topic, collections),
-        "page": page,
-        "entries": shown_entries(pool, list(page)),
-        "before": topics[at - 1] if at > 0 else "",
-        "after": topics[at + 1] if 0 <= at < len(topics) - 1 else "",
-    }
 
 
 def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
-    """Entries as organizers look at them, in six queries."""
+    """Entries with all that organizers see, in six queries."""
     ids = [entry.pk for entry in entries]
-    given = _brought(Contribution.objects.filter(entry__in=ids), "entry_id")
+    runs = _contributing_runs(Contribution.objects.filter(entry__in=ids), "entry_id")
     shown = PoolMember.objects.filter(entry__in=ids, position__gt=0).select_related("document")
     members: defaultdict[int, list[PoolMember]] = defaultdict(list)
     for member in shown.order_by("position"):
@@ -94,62 +107,64 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
     counts = PoolMember.objects.filter(entry__in=ids).order_by().values_list("entry")
     n_members = dict(counts.annotate(n=Count("pk")))
     every = [member for some in members.values() for member in some]
-    seen = {one.docno: one for one in shown_members(pool, every)}
+    seen = {member.docno: member for member in shown_members(pool, every)}
     units = [entry.docno for entry in entries if not members[entry.pk]]
     latex = latex_of(pool.track.collection, units)
     return [
         ShownEntry(
             entry=entry,
-            latex=latex.get(entry.docno) or next((seen[one.docno].latex for one in members[entry.pk]), ""),
+            latex=latex.get(entry.docno)
+            or next((seen[member.docno].latex for member in members[entry.pk]), ""),
             snippet=_snippet(entry.document),
             address=_address(pool.track.collection, entry.document),
-            members=[seen[one.docno] for one in members[entry.pk]],
+            members=[seen[member.docno] for member in members[entry.pk]],
             n_members=n_members.get(entry.pk, 0),
-            runs=given[entry.pk],
+            runs=runs[entry.pk],
         )
         for entry in entries
     ]
 
 
 def shown_members(pool: Pool, members: Sequence[PoolMember]) -> list[ShownMember]:
-    """Members where they stand, with the runs that brought each, in two queries."""
-    given = _brought(MemberContribution.objects.filter(member__in=[one.pk for one in members]), "member_id")
-    latex = latex_of(pool.track.collection, [one.docno for one in members])
+    """Members with the runs that contributed each, in two queries."""
+    contributions = MemberContribution.objects.filter(member__in=[member.pk for member in members])
+    runs = _contributing_runs(contributions, "member_id")
+    latex = latex_of(pool.track.collection, [member.docno for member in members])
     return [
         ShownMember(
-            docno=one.docno,
-            position=one.position,
-            post=one.post,
-            address=_address(pool.track.collection, one.document),
-            latex=latex.get(one.docno, ""),
-            excerpt=excerpt(one.document, one.docno),
-            runs=given[one.pk],
+            docno=member.docno,
+            position=member.position,
+            post=member.post,
+            address=_address(pool.track.collection, member.document),
+            latex=latex.get(member.docno, ""),
+            excerpt=excerpt(member.document, member.docno),
+            runs=runs[member.pk],
         )
-        for one in members
+        for member in members
     ]
 
 
 def excerpt(document: Document | None, formula: str) -> str:
-    """The paragraph of a post, or its title, in which a formula stands, as stored HTML for the filter `as_body`."""
+    """The paragraph of a post that contains a formula, or the title, as stored HTML for the filter `as_body`."""
     if document is None:
         return ""
     return highlight.around(document.body, formula) or highlight.around(document.title, formula)
 
 
 def latex_of(collection: Collection | None, formulas: Iterable[str]) -> dict[str, str]:
-    """LaTeX of some formulas of a collection, where it is known. One query."""
+    """The known LaTeX of some formulas of a collection. One query."""
     if collection is None:
         return {}
-    found = Formula.objects.filter(collection=collection, code__in=set(formulas)).exclude(latex="")
-    return dict(found.values_list("code", "latex"))
+    known = Formula.objects.filter(collection=collection, code__in=set(formulas)).exclude(latex="")
+    return dict(known.values_list("code", "latex"))
 
 
-def _brought(given: QuerySet[Any], key: str) -> defaultdict[int, list[Brought]]:
-    rows = given.order_by("rank", "run__team__name", "run__tag")
-    found: defaultdict[int, list[Brought]] = defaultdict(list)
-    for pk, *brought in rows.values_list(key, "run", "run__tag", "run__team__name", "rank"):
-        found[pk].append(Brought(*brought))
-    return found
+def _contributing_runs(contributions: QuerySet[Any], key: str) -> defaultdict[int, list[ContributingRun]]:
+    rows = contributions.order_by("rank", "run__team__name", "run__tag")
+    runs: defaultdict[int, list[ContributingRun]] = defaultdict(list)
+    for pk, *fields in rows.values_list(key, "run", "run__tag", "run__team__name", "rank"):
+        runs[pk].append(ContributingRun(*fields))
+    return runs
 
 
 def _address(collection: Collection | None, document: Document | None) -> str:
@@ -162,24 +177,45 @@ def _snippet(document: Document | None) -> str:
     return "" if document is None else sanitize.plain(document.body)[:SNIPPET]
 
 
-def entry_page(entry: PoolEntry, pool: Pool, number: str | None) -> dict[str, Any]:
-    """One entry with all of its members: those that are shown first, then what most runs brought."""
+class HiddenMember(NamedTuple):
+    """A member that assessors do not see; `member` has the number of its runs and its best rank."""
+
+    member: PoolMember
+    latex: str
+    address: str
+
+
+@dataclass(frozen=True)
+class EntryPage:
+    """One entry with all its members: `item` has those that assessors see, `others` a page of the rest."""
+
+    pool: Pool
+    track: Track
+    item: ShownEntry
+    n_shown: int
+    rows: Page[Any]
+    others: list[HiddenMember]
+    tab: str = "pools"
+
+
+def entry_page(entry: PoolEntry, pool: Pool, number: str | None) -> EntryPage:
+    """Hidden members come by number of runs, most first."""
     members = entry.members.select_related("document").annotate(
         n_runs=Count("contributions"), best=Min("contributions__rank")
     )
-    ordered = members.order_by("position", "-n_runs", "best", "docno")
-    shown = list(ordered.filter(position__gt=0))
-    page = Paginator(ordered.filter(position=0), MEMBERS_PAGE).get_page(number)
-    [seen] = shown_entries(pool, [entry])
-    latex = latex_of(pool.track.collection, [one.docno for one in page])
-    return {
-        "pool": pool,
-        "track": pool.track,
-        "tab": "pools",
-        "item": seen,
-        "n_shown": len(shown),
-        "page": page,
-        "others": [
-            (one, latex.get(one.docno, ""), _address(pool.track.collection, one.document)) for one in page
+    hidden = members.filter(position=0).order_by("-n_runs", "best", "docno")
+    rows = Paginator(hidden, MEMBERS_PAGE).get_page(number)
+    [item] = shown_entries(pool, [entry])
+    collection = pool.track.collection
+    latex = latex_of(collection, [member.docno for member in rows])
+    return EntryPage(
+        pool=pool,
+        track=pool.track,
+        item=item,
+        n_shown=len(item.members),
+        rows=rows,
+        others=[
+            HiddenMember(member, latex.get(member.docno, ""), _address(collection, member.document))
+            for member in rows
         ],
-    }
+    )

@@ -20,7 +20,7 @@ from pooling.pools.errors import IdsMissing, PoolRefused
 from pooling.pools.selectors import chain
 from tracks.models import Track
 
-Tell = Callable[[int, str], None]  # how many runs are read, and what is done now
+Report = Callable[[int, str], None]  # number of runs that are read, and the current step
 
 
 class Materials(NamedTuple):
@@ -39,28 +39,28 @@ def read(
     runs: Sequence[Run],
     *,
     tops_up: Pool | None,
-    tell: Tell = lambda n, said: None,
+    report: Report = lambda n, step: None,
     makes_ids: bool,
 ) -> Materials:
-    """Read everything for a pool of some runs, in their order.
+    """Read everything that is needed to build a pool of some runs, in their order.
 
-    `makes_ids` says whether submitted formulas without visual ids get them, where the protocol clusters just these.
+    `makes_ids`: make visual ids for submitted formulas without one, if the protocol clusters submitted formulas.
 
     Raises
     ------
     PoolRefused
-        A run's columns are gone or damaged, or the collection's formulas are not loaded or not clustered.
+        A run's columns are missing or damaged, or the collection's formulas are not loaded or not clustered.
     IdsMissing
-        Visual ids are to be made first.
+        Formulas have no visual ids, and `makes_ids` is false.
     """
     inputs = []
     for i, run in enumerate(runs):
-        tell(i, f"reading {run.tag}")
+        report(i, f"reading {run.tag}")
         inputs.append(PoolInput(_columns(run), run.team.name, run.tag, run.kind, run.pooled_as))
     formulas = None
     if has_members(protocol):
-        tell(len(runs), "looking up formulas")
-        formulas = _formulas(track, protocol, [one.columns for one in inputs], makes_ids=makes_ids)
+        report(len(runs), "looking up formulas")
+        formulas = _formulas(track, protocol, [read.columns for read in inputs], makes_ids=makes_ids)
     already, tied = _earlier(tops_up)
     return Materials(inputs, formulas, known_items(track, protocol), already, tied)
 
@@ -76,7 +76,7 @@ def _columns(run: Run) -> columns.RunColumns:
 def _formulas(
     track: Track, protocol: Protocol, runs: Sequence[columns.RunColumns], *, makes_ids: bool
 ) -> Formulas:
-    """The submitted formulas with their visual ids, as the protocol says that they come by them."""
+    """The submitted formulas with their visual ids: from the collection, or made from the submitted formulas."""
     collection = _collection(track)
     ids = submitted(run.docno for run in runs)
     is_of_submitted = protocol.instances.clustering == "submitted"
@@ -88,19 +88,19 @@ def _formulas(
         raise IdsMissing(without)
     if not is_of_submitted and without == len(formulas):
         raise PoolRefused(
-            f"None of the {len(ids):,} formulas of the runs has a visual id: the formulas of {collection} are to be "
-            "clustered first, on the page of its formulas."
+            f"None of the {len(ids):,} formulas of the runs has a visual id. "
+            f"Cluster the formulas of {collection} first, on the page of its formulas."
         )
     return formulas
 
 
 def make_ids(track: Track, runs: Sequence[Run]) -> int:
-    """Give visual ids to the formulas of some runs, where the protocol clusters the submitted ones; how many there are.
+    """Make visual ids for the formulas of some runs, and return the number of formulas.
 
     Raises
     ------
     PoolRefused
-        A run's columns are gone or damaged, or there is no collection.
+        A run's columns are missing or damaged, or there is no collection.
     """
     ids = submitted(_columns(run).docno for run in runs)
     return len(cluster_submitted(_collection(track), ids))
@@ -109,21 +109,21 @@ def make_ids(track: Track, runs: Sequence[Run]) -> int:
 def _collection(track: Track) -> Collection:
     collection = track.collection
     if collection is None or collection.status != Collection.Status.READY:
-        lack = "it has none" if collection is None else f"{collection} is not ready"
+        state = f"{track} has no collection" if collection is None else f"{collection} is not ready"
         raise PoolRefused(
-            f"{track} pools formulas by what they look like: that needs a collection with a formula index, and {lack}."
+            f"A pool of distinct formulas needs a collection with a formula index, but {state}."
         )
     return collection
 
 
 def submitted(docnos: Iterable[NDArray[np.bytes_]]) -> NDArray[np.bytes_]:
-    """Every id of some runs, once, sorted by bytes."""
-    parts = [np.unique(one) for one in docnos]
+    """The distinct docnos of some runs, sorted by bytes."""
+    parts = [np.unique(docno) for docno in docnos]
     return np.unique(np.concatenate([np.empty(0, dtype="S1"), *parts]))
 
 
 def known_items(track: Track, protocol: Protocol) -> ByTopic:
-    """For tasks with one relevant item a topic: the formula that the topic's query was made from."""
+    """For known-item protocols: the formula from which each topic was made, by topic."""
     if protocol.pool.strategy != "known-item":
         return {}
     topics = track.topics.exclude(formula_id="")
@@ -131,7 +131,7 @@ def known_items(track: Track, protocol: Protocol) -> ByTopic:
 
 
 def _earlier(tops_up: Pool | None) -> tuple[ByTopic, ByTopic]:
-    """By topic, the units of a pool and of those that it tops up, and what is tied to these units."""
+    """By topic: the units of the earlier pools, and the members of these units."""
     if tops_up is None:
         return {}, {}
     pools = chain(tops_up)
@@ -141,7 +141,7 @@ def _earlier(tops_up: Pool | None) -> tuple[ByTopic, ByTopic]:
 
 
 def _by_topic(rows: Iterable[tuple[str, str]]) -> ByTopic:
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    docnos: defaultdict[str, set[str]] = defaultdict(set)
     for topic, docno in rows:
-        found[topic].add(docno)
-    return found
+        docnos[topic].add(docno)
+    return docnos

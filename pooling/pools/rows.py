@@ -1,6 +1,6 @@
-"""A built pool as rows: entries, members, and who brought them; by COPY, under keys from the tables' own sequences.
+"""Store a built pool as rows of entries, members and contributions.
 
-The caller holds the transaction.
+It uses COPY, with keys from the tables' own sequences. The caller opens the transaction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ from tracks.models import Topic
 
 
 def store(pool: Pool, built: BuiltPool, *, documents: Mapping[str, int], run_ids: Sequence[int]) -> None:
-    """Write everything of a pool; `documents` gives the primary keys of units, or of members' posts, by docno.
+    """Store all rows of a pool. `documents` maps docnos of units, or of the posts of members, to primary keys.
 
     Raises
     ------
     PoolRefused
-        A topic of the runs is no topic of the track any more.
+        The track no longer has a topic of the runs.
     """
     units = built.units
     topics = _topic_ids(pool, units.topics.tolist())
@@ -37,11 +37,11 @@ def store(pool: Pool, built: BuiltPool, *, documents: Mapping[str, int], run_ids
             for pk, topic, docno, at in entries
         ),
     )
-    given = zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True)
+    contributions = zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True)
     _copy(
         Contribution._meta.db_table,
         ("entry_id", "run_id", "rank"),
-        ((entry_ids[entry], run_ids[run], rank) for entry, run, rank in given),
+        ((entry_ids[entry], run_ids[run], rank) for entry, run, rank in contributions),
     )
     if built.members is not None:
         _store_members(built.members, entry_ids, documents, run_ids)
@@ -64,11 +64,11 @@ def _store_members(
             for pk, entry, docno, post, thread, at in rows
         ),
     )
-    given = zip(members.member.tolist(), members.run.tolist(), members.rank.tolist(), strict=True)
+    contributions = zip(members.member.tolist(), members.run.tolist(), members.rank.tolist(), strict=True)
     _copy(
         MemberContribution._meta.db_table,
         ("member_id", "run_id", "rank"),
-        ((member_ids[member], run_ids[run], rank) for member, run, rank in given),
+        ((member_ids[member], run_ids[run], rank) for member, run, rank in contributions),
     )
 
 
@@ -76,7 +76,7 @@ def _topic_ids(pool: Pool, codes: Sequence[str]) -> list[int]:
     known = dict(Topic.objects.filter(track=pool.track).values_list("code", "pk"))
     missing = [code for code in codes if code not in known]
     if missing:
-        raise PoolRefused(f"The track has no topic {', '.join(missing[:5])} any more.")
+        raise PoolRefused(f"The track no longer has the topic {', '.join(missing[:5])}.")
     return [known[code] for code in codes]
 
 
@@ -99,5 +99,5 @@ def _copy(table: str, names: tuple[str, ...], rows: Iterable[tuple[object, ...]]
 
 
 def _cell(value: object) -> str:
-    """A value as COPY's text form has it; docnos hold no white space, but may hold a backslash."""
+    """A value in the text format of COPY. Docnos contain no white space, but may contain a backslash."""
     return r"\N" if value is None else str(value).replace("\\", "\\\\")

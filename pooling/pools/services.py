@@ -1,4 +1,4 @@
-"""Pools: asked for in one short transaction, built by a job, stored in another."""
+"""Request pools and build them. A request is one short transaction; a job builds the pool and stores it in another."""
 
 import secrets
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from tracks.tracks import services as track_services
 
 
 def new_seed() -> int:
-    """A seed nobody chose, short enough to read aloud."""
+    """A random seed of at most nine digits."""
     return secrets.randbelow(10**9)
 
 
@@ -46,16 +46,16 @@ def request(
     order: str = "",
     tops_up: Pool | None = None,
 ) -> Pool:
-    """Record a pool of the runs that stand at this moment, and queue its building.
+    """Record a pool of the currently submitted runs, and queue the job that builds it.
 
-    `depth` replaces the protocol's by kind of run, `order` its order of judging; what was used is recorded with the
-    pool. A pool that tops up another holds only what that one, and those that it tops up, do not hold.
+    `depth` overrides the protocol's depths by kind of run, `order` its order of judging; the pool records both. A pool
+    that tops up another one contains only units that neither that pool nor those that it tops up contain.
 
     Raises
     ------
     PoolRefused
-        The name is taken, the protocol cannot be followed, there is no run to pool, or the pool to be topped up is
-        not ready or of another track or protocol.
+        The name is taken, the protocol's strategy is unknown, there are no runs to pool, or the pool to top up is not
+        ready or belongs to another track or protocol.
     """
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
@@ -69,7 +69,7 @@ def request(
     runs = Run.objects.filter(track=track, status=Run.Status.SUBMITTED).select_related("team")
     depths = {run: rules.depth_of(run.kind, run.tag, run.pooled_as) for run in runs}
     if not any(depths.values()):
-        raise PoolRefused(f"{track} has no run that would be pooled to a depth above 0.")
+        raise PoolRefused(f"{track} has no runs to pool at a depth above 0.")
     pool = Pool.objects.create(
         track=track,
         name=name,
@@ -94,21 +94,21 @@ def request(
 
 def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) -> None:
     if Pool.objects.filter(track=track, name=name).exists():
-        raise PoolRefused(f"{track} has a pool of the name {name} already.")
+        raise PoolRefused(f"{track} already has a pool named {name}; choose another name.")
     if not 0 <= seed <= MAX_SEED:
-        raise PoolRefused(f"The seed is a whole number from 0 to {MAX_SEED}; got {seed}.")
+        raise PoolRefused(f"The seed must be a whole number from 0 to {MAX_SEED}, got {seed}.")
     if tops_up is None:
         return
     if tops_up.track_id != track.pk or tops_up.protocol_id != track.protocol_id:
         raise PoolRefused(
-            f"The pool {tops_up} was not built for {track} by its protocol: it cannot be topped up."
+            f"The pool {tops_up} cannot be topped up: it was not built for {track} with its current protocol."
         )
     if tops_up.status != Pool.Status.READY:
-        raise PoolRefused(f"The pool {tops_up} is not ready; it can be topped up once it is built.")
+        raise PoolRefused(f"The pool {tops_up} is not ready. You can top it up once it is built.")
 
 
 def with_order(protocol: Protocol, order: str) -> Protocol:
-    """The protocol with another order of judging; empty: as it is.
+    """The protocol with another order of judging; unchanged if `order` is empty.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def with_order(protocol: Protocol, order: str) -> Protocol:
     if not order:
         return protocol
     if order not in ORDERS:
-        raise PoolError(f"there is no order of judging {order}; use {', '.join(ORDERS)}")
+        raise PoolError(f"unknown order of judging {order}; use {', '.join(ORDERS)}")
     return replace(protocol, pool=replace(protocol.pool, order=cast(JudgingOrder, order)))
 
 
@@ -132,41 +132,41 @@ def _pool_retried(*, pool_id: int) -> None:
 
 @jobs.handler("pooling.build_pool", failed=_pool_failed, retried=_pool_retried)
 def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
-    """Build a requested pool. All of it is stored in one transaction, so that no half pool is ever seen.
+    """Build a requested pool. One transaction stores all of it, so a partial pool never exists.
 
     Raises
     ------
     PoolRefused
-        A run's columns are gone or damaged, or the protocol cannot be followed.
+        A run's columns are missing or damaged, or the pool cannot be built by the protocol.
     JobLost
-        Another worker has taken the job over.
+        Another worker has taken over the job.
     """
     pool = Pool.objects.select_related("track__collection", "protocol", "tops_up").get(pk=pool_id)
-    if pool.status == Pool.Status.READY:  # stored by an attempt that died before it could say so
+    if pool.status == Pool.Status.READY:  # an earlier attempt stored it, but did not finish the job
         return {"pool": pool.pk, "n": pool.statistics["n"]}
     pool_runs = sorted(
         pool.pool_runs.select_related("run__team"),
-        key=lambda one: (one.run.team.name, one.run.tag, one.run_id),
+        key=lambda pool_run: (pool_run.run.team.name, pool_run.run.tag, pool_run.run_id),
     )
     protocol = with_order(pool.protocol.parsed, pool.order)
-    runs = [one.run for one in pool_runs]
+    runs = [pool_run.run for pool_run in pool_runs]
     total = len(runs) + 2
     read = inputs.read(
         pool.track,
         protocol,
         runs,
         tops_up=pool.tops_up,
-        tell=lambda n, said: progress.update(n, total, said),
+        report=lambda n, step: progress.update(n, total, step),
         makes_ids=True,
     )
     try:
         built = build_units(protocol=protocol, seed=pool.seed, depth=pool.depth, **read._asdict())
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
-    found = statistics(built, read.inputs)
-    for said, pool_run in zip(found["runs"], pool_runs, strict=True):
-        said["run"] = pool_run.run_id
-        said["sha256"] = pool_run.sha256
+    computed = statistics(built, read.inputs)
+    for run_statistics, pool_run in zip(computed["runs"], pool_runs, strict=True):
+        run_statistics["run"] = pool_run.run_id
+        run_statistics["sha256"] = pool_run.sha256
     progress.update(total - 1, total, f"storing {len(built.units):,} units")
     documents = _documents(pool, built)
     with progress.storing():
@@ -174,8 +174,8 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         rows.store(pool, built, documents=documents, run_ids=[run.pk for run in runs])
         pool.sha256 = sha256_of(pool_tsv(built))
         if built.members is not None:
-            found["members"]["sha256"] = sha256_of(members_tsv(built))
-        pool.statistics = found
+            computed["members"]["sha256"] = sha256_of(members_tsv(built))
+        pool.statistics = computed
         pool.status = Pool.Status.READY
         pool.save(update_fields=["sha256", "statistics", "status"])
     return {"pool": pool.pk, "n": len(built.units)}
@@ -183,9 +183,9 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
 
 @transaction.atomic
 def request_ids(*, track: Track, by: User) -> Job:
-    """Have visual ids made for the formulas of the runs that stand, so that a pool of them can be previewed.
+    """Queue the job that makes visual ids for the formulas of the submitted runs, for a preview of their pool.
 
-    Asked for twice, they are made once: the job that does it already is given back.
+    If such a job is already queued or running, it is returned instead.
     """
     track = track_services.lock(track.pk)
     states = [Job.State.QUEUED, Job.State.RUNNING]
@@ -202,12 +202,12 @@ def request_ids(*, track: Track, by: User) -> Job:
 
 @jobs.handler("pooling.make_ids")
 def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
-    """Make visual ids for the formulas of the runs that stand. What is made stays, so that doing it again is harmless.
+    """Make visual ids for the formulas of the submitted runs. Safe to repeat: existing ids stay.
 
     Raises
     ------
     PoolRefused
-        A run's columns are gone or damaged, or there is no collection.
+        A run's columns are missing or damaged, or there is no collection.
     """
     track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
     progress.update(0, 1, "comparing formulas")
@@ -215,7 +215,7 @@ def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
 
 
 def _documents(pool: Pool, built: BuiltPool) -> dict[str, int]:
-    """Primary keys of the pooled documents, or of the posts that members stand in, where the collection is loaded."""
+    """Primary keys of the pooled documents, or of the posts of members, by docno; empty if no collection is loaded."""
     collection = pool.track.collection
     if collection is None or collection.status != Collection.Status.READY:
         return {}
@@ -228,8 +228,8 @@ def _documents(pool: Pool, built: BuiltPool) -> dict[str, int]:
 
 
 def _posts_of(collection: Collection, formulas: NDArray[np.bytes_]) -> dict[str, int]:
-    """Primary keys of the posts in which formulas stand, by formula."""
-    found = formulas_of(collection.pk, formulas)
-    posts = document_ids(collection.pk, np.unique(found.post))
-    pairs = zip(found.formula.tolist(), found.post.tolist(), strict=True)
+    """Primary keys of the posts that contain formulas, by formula."""
+    known = formulas_of(collection.pk, formulas)
+    posts = document_ids(collection.pk, np.unique(known.post))
+    pairs = zip(known.formula.tolist(), known.post.tolist(), strict=True)
     return {formula.decode(): posts[post.decode()] for formula, post in pairs if post.decode() in posts}

@@ -1,3 +1,3 @@
-"""Loads the job handlers of pools into every worker."""
+"""Registers the job handlers of pools in every worker."""
 
 import pooling.pools.services  # noqa: F401 - registers its handlers

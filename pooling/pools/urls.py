@@ -1,4 +1,4 @@
-"""Addresses of pools."""
+"""URLs of pools."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Teams, runs and pools in the organizers' workshop. What teams have handed in is looked at, never edited."""
+"""Runs in the admin. Organizers can submit a run for a team, but never edit one."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from web.admin import Undeletable
 
 @admin.register(Run)
 class RunAdmin(Undeletable, admin.ModelAdmin[Run]):
-    """Look at runs; hand one in for a team through the same checks as on the team's own page."""
+    """Shows runs; a new run goes through the same checks as on the submission page."""
 
     list_display = [
         "tag",
@@ -54,10 +54,10 @@ class RunAdmin(Undeletable, admin.ModelAdmin[Run]):
         return super().get_fields(request, obj)
 
     def save_model(self, request: HttpRequest, obj: Run, form: Any, change: bool) -> None:
-        """Hand the run in through the service; the admin goes on with the row that it made."""
-        made = services.submit(**form.submission)
+        """Submit the run through the service; the admin continues with the row that it created."""
+        created = services.submit(**form.submission)
         obj.__dict__.update(
-            {field.attname: getattr(made, field.attname) for field in Run._meta.concrete_fields}
+            {field.attname: getattr(created, field.attname) for field in Run._meta.concrete_fields}
         )
         obj._state.adding = False
 

@@ -1,4 +1,4 @@
-"""What the pooling room refuses, each with a whole sentence."""
+"""Refusals about runs."""
 
 from typing import TYPE_CHECKING
 
@@ -10,45 +10,43 @@ if TYPE_CHECKING:
 
 
 class RunRefused(Refused):
-    """A run whose file has errors; `checked` holds the report and, where there is one, the repair."""
+    """A run whose file has errors. `checked` has the report and, if possible, the repaired file."""
 
-    title = "The run was not taken"
+    title = "The run was not accepted"
 
     def __init__(self, checked: CheckedRun) -> None:
         n = sum(error.n for error in checked.report.errors)
         first = checked.report.errors[0]
-        super().__init__(f"{checked.report.name} has {n:,} error{'s' * (n != 1)}, the first of them: {first}")
+        super().__init__(f"{checked.report.name} has {n:,} error{'s' * (n != 1)}. The first: {first}")
         self.checked = checked
 
 
 class SubmissionRefused(Refused):
-    """A run that its submitter may not submit, or that the track does not take."""
+    """A run that the user may not submit, or that the track does not accept."""
 
-    title = "The run was not taken"
+    title = "The run was not accepted"
 
 
 class SameBytes(SubmissionRefused):
-    """A file that the team has submitted already."""
+    """A file that the team has already submitted."""
 
     def __init__(self, earlier: "Run") -> None:
         when = earlier.submitted_at.strftime("%Y-%m-%d %H:%M")
         super().__init__(
-            f"The same file was submitted already, as {earlier.tag} on {when} UTC. "
-            "Withdraw that run first if this one is to replace it."
+            f"Your team already submitted this file as {earlier.tag} on {when} UTC. "
+            "To replace that run, withdraw it first."
         )
         self.earlier = earlier
 
 
 class TagTaken(SubmissionRefused):
-    """A tag that stands in the track already."""
+    """A tag of another submitted run of the track."""
 
     def __init__(self, tag: str) -> None:
-        super().__init__(
-            f"There is a run with the tag {tag} in this track already. Give this one another tag."
-        )
+        super().__init__(f"The track already has a run with the tag {tag}; choose another tag.")
 
 
 class WithdrawalRefused(Refused):
-    """A run that cannot be withdrawn any more, or not by this person."""
+    """A run that cannot be withdrawn, or not by this user."""
 
     title = "The run was not withdrawn"

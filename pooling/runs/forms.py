@@ -1,4 +1,4 @@
-"""The forms of the pooling room: a run, a pool, and those of the admin."""
+"""The forms that submit a run: of teams, and of the admin."""
 
 from typing import Any, BinaryIO, cast
 
@@ -15,29 +15,29 @@ from pooling.teams import selectors as team_selectors
 from tracks.models import Track
 from web.forms import style_fields
 
-POOLED_AS = [("", "as the protocol says"), ("primary", "as primary"), ("alternate", "as alternate")]
+POOLED_AS = [("", "as the protocol states"), ("primary", "as primary"), ("alternate", "as alternate")]
 
 
 class RunForm(forms.Form):
-    """A run as a team hands it in. `Check only` and `Submit` send the same form."""
+    """Submits a run for a team. `Check only` and `Submit` send the same form."""
 
     team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
-    file = forms.FileField(help_text="Plain text, or packed with gz, xz or zip (one file in it).")
+    file = forms.FileField(help_text="Plain text, or compressed as gz, xz or zip (of one file).")
     seconds = forms.FileField(
         required=False,
         label="Seconds",
-        help_text="Of each topic: a file with a topic and its seconds a line.",
+        help_text="A file with one line for each topic: the topic and its seconds.",
     )
     tag = forms.CharField(
         max_length=100, required=False, help_text="The run's name, one word. Empty: the tag in the file."
     )
     kind = forms.ChoiceField()
     pooled_as = forms.ChoiceField(
-        choices=POOLED_AS, required=False, label="Pooled", help_text="Baselines only."
+        choices=POOLED_AS, required=False, label="Pooled", help_text="For baselines only."
     )
     made = forms.ChoiceField(
         choices=[("automatic", "automatically"), ("manual", "with manual steps")],
-        help_text="Manual: a person had a part in queries, results or their order after seeing the topics.",
+        help_text="Manual: a person changed queries, results or their order after seeing the topics.",
     )
     uses = forms.ChoiceField(choices=Run.Uses.choices, initial=Run.Uses.BOTH)
     description = forms.CharField(
@@ -62,7 +62,7 @@ class RunForm(forms.Form):
 
     @property
     def declared(self) -> Declaration:
-        """What was said of the run."""
+        """What the team declares about the run."""
         data = self.cleaned_data
         return Declaration(
             kind=data["kind"],
@@ -76,14 +76,14 @@ class RunForm(forms.Form):
 
 
 def bytes_of(upload: "UploadedFile[Any]") -> BinaryIO:
-    """The file under an upload: a temporary file if it is large, so that it is never held in memory whole."""
+    """The file of an upload. A large one is a temporary file, so that it is never completely in memory."""
     return cast(BinaryIO, upload.file)
 
 
 class AdminRunForm(forms.ModelForm[Run]):
-    """A run that an organizer hands in for a team: the same checks, the report as the form's errors."""
+    """Submits a run for a team in the admin. The errors of its report become errors of the form."""
 
-    file = forms.FileField(help_text="Plain text, or packed with gz, xz or zip (one file in it).")
+    file = forms.FileField(help_text="Plain text, or compressed as gz, xz or zip (of one file).")
 
     class Meta:
         model = Run
@@ -126,14 +126,14 @@ class AdminRunForm(forms.ModelForm[Run]):
         except RunRefused as refusal:
             report = refusal.checked.report
             raise forms.ValidationError(
-                [f"{one} Accepted: {one.accepted}" for one in report.errors]
+                [f"{error} Accepted: {error.accepted}" for error in report.errors]
             ) from refusal
         except Refused as refusal:
             raise forms.ValidationError(refusal.message) from refusal
         return data
 
     def validate_unique(self) -> None:
-        """The service has said so already, in a sentence."""
+        """Skipped: `clean` has asked the service."""
 
     def validate_constraints(self) -> None:
-        """Likewise: most of the row is made by the service."""
+        """Skipped: the service fills most of the row."""

@@ -1,48 +1,114 @@
-"""What others may read of teams, runs and pools, and who sees what."""
+"""Runs: who sees which, and what their pages show."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import F, Func, IntegerField, QuerySet
+from django.utils import timezone
 
 from accounts.models import User
 from assay.formats.reports import Report
-from assay.formats.runs.examples import accepted_forms, rules_of
-from pooling.models import Run
+from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
+from pooling.models import Run, Team
 from pooling.runs.units import has_formulas, has_units
+from pooling.teams.selectors import teams_of
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
 
-def submit_page(track: Track) -> dict[str, Any]:
-    """What the submission page says of the form that runs of the track have."""
+def is_accepting_runs(track: Track) -> bool:
+    """Whether runs can be submitted and withdrawn now."""
+    is_over = track.closes_at is not None and track.closes_at <= timezone.now()
+    return track.status == Track.Status.OPEN and not is_over
+
+
+def why_closed(track: Track) -> str:
+    """The reason why a track does not accept runs, as the end of a sentence."""
+    if track.status == Track.Status.OPEN and track.closes_at is not None:
+        return f"the track closed on {track.closes_at.strftime('%Y-%m-%d %H:%M')} UTC"
+    return "the track is not open yet" if track.status == Track.Status.DRAFT else "the track is closed"
+
+
+@dataclass(frozen=True)
+class RunsPage:
+    """The runs of a track that a user may see, and the teams for which they can submit."""
+
+    track: Track
+    runs: QuerySet[Run]
+    teams: QuerySet[Team]
+    is_accepting_runs: bool
+    why_closed: str
+
+
+def runs_page(user: User | AnonymousUser, track: Track) -> RunsPage:
+    """What the runs page of a track shows to a user."""
+    return RunsPage(
+        track=track,
+        runs=runs_of(user, track),
+        teams=teams_of(user, track),
+        is_accepting_runs=is_accepting_runs(track),
+        why_closed=why_closed(track),
+    )
+
+
+@dataclass(frozen=True)
+class SubmitPage:
+    """The run formats that a track accepts; after a check or a refused submission, the report of the file."""
+
+    track: Track
+    formats: Sequence[FormHelp]
+    rules: Sequence[str]
+    checks_docnos: bool
+    is_open: bool
+    why_closed: str
+    report: Report | None = None
+    is_only_checked: bool = False
+    tab: str = "runs"
+
+
+def submit_page(track: Track) -> SubmitPage:
+    """What the submission page of a track shows."""
     protocol = track.protocol.parsed
-    return {
-        "track": track,
-        "accepted": accepted_forms(protocol),
-        "rules": rules_of(protocol),
-        "knows_units": has_units(track, protocol) or has_formulas(track, protocol),
-    }
+    return SubmitPage(
+        track=track,
+        formats=accepted_forms(protocol),
+        rules=rules_of(protocol),
+        checks_docnos=has_units(track, protocol) or has_formulas(track, protocol),
+        is_open=is_accepting_runs(track),
+        why_closed=why_closed(track),
+    )
 
 
 def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
-    """Runs that a person may see: organizers all of them, others the standing ones of their own teams."""
+    """The runs that a user may see: organizers see all, others the submitted runs of their own teams."""
     if not isinstance(user, User):
         return Run.objects.none()
     runs = Run.objects.select_related("track__protocol", "team", "submitted_by", "withdrawn_by")
     if user.is_organizer:
         return runs
-    mine = runs.filter(team__members=user, status=Run.Status.SUBMITTED, track__in=tracks_for(user))
-    return mine.distinct()
+    own = runs.filter(team__members=user, status=Run.Status.SUBMITTED, track__in=tracks_for(user))
+    return own.distinct()
 
 
 def runs_of(user: User | AnonymousUser, track: Track) -> QuerySet[Run]:
-    """Runs of one track that a person may see, those that stand first; `n_warnings` counts their sorts of warning."""
+    """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
     runs = runs_for(user).filter(track=track).annotate(n_warnings=n_warnings)
     return runs.order_by("status", "team__name", "tag", "id").defer("report")
 
 
-def report_of(run: Run) -> Report:
-    """The report of a run's check as it was submitted."""
-    return Report.from_json(run.report)
+@dataclass(frozen=True)
+class RunPage:
+    """A run with the report of its check."""
+
+    track: Track
+    run: Run
+    report: Report
+    is_accepting_runs: bool
+    tab: str = "runs"
+
+
+def run_page(run: Run) -> RunPage:
+    """What the page of a run shows."""
+    return RunPage(run.track, run, Report.from_json(run.report), is_accepting_runs(run.track))

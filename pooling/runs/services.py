@@ -1,4 +1,4 @@
-"""What changes teams and runs. Browser, admin, command and API all come through here."""
+"""Check, submit and withdraw runs. The pages, the admin and the commands all use these services."""
 
 import uuid
 from collections.abc import Iterator
@@ -16,10 +16,11 @@ from accounts.models import User
 from assay.formats.runs import columns
 from assay.formats.runs.forms import UnknownForm
 from assay.formats.runs.reader import CheckedRun, check_run
-from assay.formats.runs.words import MAX_NAME
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
+from assay.formats.runs.words import MAX_NAME
 from pooling.models import Run, Team
 from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
+from pooling.runs.selectors import is_accepting_runs, why_closed
 from pooling.runs.units import formula_lookup, unit_lookup
 from tracks.models import Track
 from tracks.tracks import services as track_services
@@ -27,9 +28,9 @@ from tracks.tracks import services as track_services
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a team says of a run. An empty tag is taken from the file; `pooled_as` is for baselines.
+    """What a team declares about a run. If the tag is empty, the file's tag is used; `pooled_as` is for baselines.
 
-    `seconds` is the file of seconds for each topic, where the protocol bounds them.
+    `seconds` is the file of seconds for each topic, if the protocol limits them.
     """
 
     kind: str
@@ -42,12 +43,12 @@ class Declaration:
 
 
 def check(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
-    """Check a run against a track as its submission would, and store nothing.
+    """Check a run file as `submit` does, and store nothing.
 
     Raises
     ------
     SubmissionRefused
-        The track's protocol names a form of run that cannot be read.
+        The protocol names an unknown run format.
     """
     protocol = track.protocol.parsed
     topics = list(track.topics.values_list("code", flat=True))
@@ -67,21 +68,21 @@ def check(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
 def check_submission(
     *, track: Track, team: Team, by: User, file: BinaryIO, file_name: str, declared: Declaration
 ) -> CheckedRun:
-    """Everything that `submit_run` checks, but nothing is stored.
+    """Check everything that `submit` checks, and store nothing.
 
     Raises
     ------
     RunRefused, SameBytes, TagTaken, SubmissionRefused
-        As `submit_run` would.
+        As in `submit`.
     """
-    _check_door(track=track, team=team, by=by, declared=declared)
+    _check_allowed(track=track, team=team, by=by, declared=declared)
     checked = check(track=track, file=file, file_name=file_name)
     if checked.columns is None:
         raise RunRefused(checked)
     checked = _with_seconds(track=track, checked=checked, file=declared.seconds)
     _check_tag(declared.tag or checked.report.tag)
     _check_new(track=track, team=team, tag=declared.tag or checked.report.tag, sha256=checked.report.sha256)
-    _check_room(track=track, team=team, kind=declared.kind)
+    _check_number(track=track, team=team, kind=declared.kind)
     return checked
 
 
@@ -92,7 +93,9 @@ def _with_seconds(*, track: Track, checked: CheckedRun, file: BinaryIO | None) -
         try:
             seconds = check_seconds(file, protocol=protocol, topics=topics, name="file of seconds")
         except NoSeconds as error:
-            raise SubmissionRefused(f"{track} bounds no time, so it takes no file of seconds.") from error
+            raise SubmissionRefused(
+                f"{track} does not limit the time per topic, so it accepts no file of seconds."
+            ) from error
         if seconds.errors:
             raise RunRefused(CheckedRun(seconds, None, None))
     return replace(checked, report=with_seconds(checked.report, seconds, protocol=protocol))
@@ -101,21 +104,21 @@ def _with_seconds(*, track: Track, checked: CheckedRun, file: BinaryIO | None) -
 def submit(
     *, track: Track, team: Team, by: User, file: BinaryIO, file_name: str, declared: Declaration
 ) -> Run:
-    """Take a run for a team: its original bytes and its columns. A refused run leaves neither row nor file.
+    """Store a run of a team: its original bytes and its columns. A refused run leaves no row and no file.
 
-    The file is checked and stored before the track is locked, so that a large one keeps nobody waiting; whether the
-    track is open, the tag free and the bytes new is decided under the lock.
+    The file is checked and stored before the track is locked, so that a large file does not block other teams. The lock
+    then covers whether the track is open, the tag is free and the file is new.
 
     Raises
     ------
     RunRefused
         The file has errors.
     SameBytes
-        The team has submitted the same file already.
+        The team has already submitted the same file.
     TagTaken
         Another run of the track has the tag.
     SubmissionRefused
-        The track is not open, or the person may not submit this.
+        The track is not open, or the user may not submit this run.
     """
     checked = check_submission(
         track=track, team=team, by=by, file=file, file_name=file_name, declared=declared
@@ -129,9 +132,9 @@ def submit(
         stored_columns = store("runs/columns", ContentFile(columns.save(checked.columns)))
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
-        _check_door(track=track, team=team, by=by, declared=declared)
+        _check_allowed(track=track, team=team, by=by, declared=declared)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
-        _check_room(track=track, team=team, kind=declared.kind)
+        _check_number(track=track, team=team, kind=declared.kind)
         return Run.objects.create(
             track=track,
             team=team,
@@ -153,7 +156,7 @@ def submit(
 
 
 class _Store:
-    """Writes files under random names and remembers them."""
+    """Stores files under random names, and keeps the names."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -167,7 +170,7 @@ class _Store:
 
 @contextmanager
 def _stored(storage: Storage) -> Iterator[_Store]:
-    """A store whose files are removed again unless the block ends well."""
+    """A store whose files are deleted if the block raises an exception."""
     store = _Store(storage)
     is_done = False
     try:
@@ -179,84 +182,69 @@ def _stored(storage: Storage) -> Iterator[_Store]:
                 storage.delete(name)
 
 
-def _check_door(*, track: Track, team: Team, by: User, declared: Declaration) -> None:
-    """Whether this person may submit such a run for this team now."""
+def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration) -> None:
+    """Refuse a run that this user may not submit for this team now."""
     if team.track_id != track.pk:
         raise SubmissionRefused(f"{team} is not a team of {track}.")
     if not by.is_organizer and not team.members.filter(pk=by.pk).exists():
         raise SubmissionRefused(f"{by} is not a member of {team}.")
-    if not is_taking_runs(track):
-        raise SubmissionRefused(f"{track} takes no runs: {why_closed(track)}.")
+    if not is_accepting_runs(track):
+        raise SubmissionRefused(f"{track} does not accept runs: {why_closed(track)}.")
     kinds = track.protocol.parsed.runs.kinds
     if declared.kind not in kinds:
-        raise SubmissionRefused(
-            f"A run of {track} is of one of the kinds {', '.join(kinds)}; got {declared.kind!r}."
-        )
+        raise SubmissionRefused(f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(kinds)}.")
     is_baseline = declared.kind == Run.Kind.BASELINE.value
     if is_baseline and not by.is_organizer:
-        raise SubmissionRefused("Baselines are submitted by the organizers.")
+        raise SubmissionRefused("Only organizers submit baselines.")
     if declared.pooled_as and not is_baseline:
-        raise SubmissionRefused("Only a baseline is pooled as another kind.")
-
-
-def is_taking_runs(track: Track) -> bool:
-    """Whether runs can be submitted and withdrawn at this moment."""
-    is_over = track.closes_at is not None and track.closes_at <= timezone.now()
-    return track.status == Track.Status.OPEN and not is_over
-
-
-def why_closed(track: Track) -> str:
-    """Half a sentence on why a track takes no runs."""
-    if track.status == Track.Status.OPEN and track.closes_at is not None:
-        return f"its time ended on {track.closes_at.strftime('%Y-%m-%d %H:%M')} UTC"
-    return "it has not been opened yet" if track.status == Track.Status.DRAFT else "it is closed"
+        raise SubmissionRefused("Only a baseline can be pooled as another kind.")
 
 
 def _check_tag(tag: str) -> None:
     if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
         raise SubmissionRefused(
-            f"A tag is one word of at most {MAX_NAME} bytes, without blanks; got “{tag[:120]}”."
+            f"The tag “{tag[:120]}” is not accepted; use one word of at most {MAX_NAME} bytes, without spaces."
         )
 
 
 def _check_new(*, track: Track, team: Team, tag: str, sha256: str) -> None:
-    standing = Run.objects.filter(track=track, status=Run.Status.SUBMITTED)
-    earlier = standing.filter(team=team, sha256=sha256).first()
+    submitted = Run.objects.filter(track=track, status=Run.Status.SUBMITTED)
+    earlier = submitted.filter(team=team, sha256=sha256).first()
     if earlier is not None:
         raise SameBytes(earlier)
-    if standing.filter(tag=tag).exists():
+    if submitted.filter(tag=tag).exists():
         raise TagTaken(tag)
 
 
-def _check_room(*, track: Track, team: Team, kind: str) -> None:
-    """Whether the protocol lets the team have one more run of a kind."""
+def _check_number(*, track: Track, team: Team, kind: str) -> None:
+    """Refuse a run of a kind of which the team has as many as the protocol allows."""
     most = track.protocol.parsed.runs.max_of_kind.get(kind)
     if most is None:
         return
-    standing = Run.objects.filter(track=track, team=team, kind=kind, status=Run.Status.SUBMITTED)
-    if standing.count() >= most:
+    submitted = Run.objects.filter(track=track, team=team, kind=kind, status=Run.Status.SUBMITTED)
+    if submitted.count() >= most:
         raise SubmissionRefused(
-            f"{team} has {most} {kind} runs already, and {track} takes no more. Withdraw one of them first."
+            f"{team} already has {most} {kind} runs, and {track} accepts no more. Withdraw one of them first."
         )
 
 
 @transaction.atomic
 def withdraw(*, run: Run, by: User) -> Run:
-    """Take a run out of the campaign. Its row, files and report stay; organizers see them.
+    """Withdraw a run. Its row, files and report are kept; organizers see them.
 
     Raises
     ------
     WithdrawalRefused
-        The track is closed, the run is withdrawn already, or the person is not of its team.
+        The track is closed, the run is already withdrawn, or the user is not a member of its team.
     """
     track = track_services.lock(run.track_id)
     run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
     if not by.is_organizer and not run.team.members.filter(pk=by.pk).exists():
         raise WithdrawalRefused(f"{by} is not a member of {run.team}.")
     if run.status == Run.Status.WITHDRAWN:
-        raise WithdrawalRefused(f"{run.tag} is withdrawn already.")
-    if not is_taking_runs(track):
-        raise WithdrawalRefused(f"Runs of {track} stand as they are: {why_closed(track)}.")
+        raise WithdrawalRefused(f"{run.tag} is already withdrawn.")
+    if not is_accepting_runs(track):
+        raise WithdrawalRefused(f"Runs of {track} can no longer be withdrawn: {why_closed(track)}.")
     run.status = Run.Status.WITHDRAWN
     run.withdrawn_by = by
     run.withdrawn_at = timezone.now()

@@ -1,4 +1,4 @@
-"""Which docnos are units of a track's collection: asked of the database in bulk."""
+"""Look up docnos in a track's collection, in bulk."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,41 +16,41 @@ from tracks.models import Track
 
 BATCH = 20_000
 
-# Units that are rows of `Document`, and the kinds that such a row may have; none: any.
+# Units that are rows of `Document`, with the accepted kinds of rows; empty: any.
 KINDS: dict[str, tuple[str, ...]] = {"answer": (Document.Kind.ANSWER,), "document": ()}
 FORMULAS = {"formula", "visually-distinct-formula"}
 
 
 def has_units(track: Track, protocol: Protocol) -> bool:
-    """Whether docnos of runs can be looked up: the collection is loaded and the unit is one of its rows."""
+    """Whether docnos of runs can be looked up: the collection is loaded, and its documents are the units."""
     collection = track.collection
     is_loaded = collection is not None and collection.status == Collection.Status.READY
     return is_loaded and protocol.unit in KINDS
 
 
 def unit_lookup(track: Track, protocol: Protocol) -> UnitLookup | None:
-    """How docnos stand to the track's collection; None where that cannot be known."""
+    """A function that looks up docnos in the track's collection; None if there is no such collection."""
     if track.collection_id is None or not has_units(track, protocol):
         return None
     collection_id, kinds = track.collection_id, KINDS[protocol.unit]
 
     def lookup(docno: NDArray[np.bytes_]) -> NDArray[np.uint8]:
-        kind_of = {found: kind for found, _, kind in _found(collection_id, docno)}
-        standing = [
+        kind_of = {known: kind for known, _, kind in _documents(collection_id, docno)}
+        states = [
             ABSENT
-            if (kind := kind_of.get(one)) is None
+            if (kind := kind_of.get(each)) is None
             else FIT
             if not kinds or kind in kinds
             else OTHER_UNIT
-            for one in map(bytes.decode, docno.tolist())
+            for each in map(bytes.decode, docno.tolist())
         ]
-        return np.array(standing, dtype=np.uint8)
+        return np.array(states, dtype=np.uint8)
 
     return lookup
 
 
 def has_formulas(track: Track, protocol: Protocol) -> bool:
-    """Whether runs rank formulas and can be looked up: a formula index of the collection is loaded."""
+    """Whether runs rank formulas that can be looked up: the formula index of the collection is loaded."""
     collection = track.collection
     if collection is None or collection.status != Collection.Status.READY:
         return False
@@ -58,23 +58,23 @@ def has_formulas(track: Track, protocol: Protocol) -> bool:
 
 
 def formula_lookup(track: Track, protocol: Protocol) -> FormulaLookup | None:
-    """The collection's formulas of some ids; None where the protocol has other units or the collection no formulas."""
+    """A function that looks up formulas by id; None if the units are not formulas or the collection has none."""
     if track.collection_id is None or not has_formulas(track, protocol):
         return None
     return partial(formulas_of, track.collection_id)
 
 
 def document_ids(collection_id: int, docno: NDArray[np.bytes_]) -> dict[str, int]:
-    """Primary keys of the documents that the collection has of some docnos."""
-    return {found: pk for found, pk, _ in _found(collection_id, docno)}
+    """Primary keys of a collection's documents, by docno; docnos without a document are left out."""
+    return {known: pk for known, pk, _ in _documents(collection_id, docno)}
 
 
-def _found(collection_id: int, docno: NDArray[np.bytes_]) -> Iterator[tuple[str, int, str]]:
-    words = [one.decode() for one in docno.tolist()]
+def _documents(collection_id: int, docno: NDArray[np.bytes_]) -> Iterator[tuple[str, int, str]]:
+    docnos = [each.decode() for each in docno.tolist()]
     with connection.cursor() as cursor:
-        for start in range(0, len(words), BATCH):
+        for start in range(0, len(docnos), BATCH):
             cursor.execute(
                 "SELECT docno, id, kind FROM corpus_document WHERE collection_id = %s AND docno = ANY(%s)",
-                [collection_id, words[start : start + BATCH]],
+                [collection_id, docnos[start : start + BATCH]],
             )
             yield from cursor.fetchall()

@@ -1,5 +1,6 @@
-"""The pages of runs. Thin: find through a selector, check the form, call the service, answer."""
+"""The pages of runs."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -12,6 +13,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.access import AuthenticatedRequest, person_required
 from assay.errors import Refused
+from assay.formats.reports import Report
+from pooling.models import Run
 from pooling.runs import selectors, services
 from pooling.runs.errors import RunRefused
 from pooling.runs.forms import RunForm, bytes_of
@@ -20,12 +23,13 @@ from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
+from web.pages import context_of
 
 READ_AND_POST = require_http_methods(["GET", "POST"])
 
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track:
-    """A track whose runs this person may have a part in: assessors must not see who found what."""
+    """A track whose runs the user may see: assessors must not know which run retrieved a document."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     if is_assessor(request.user, track) and not request.user.is_organizer:
         raise PermissionDenied
@@ -36,49 +40,46 @@ def _track(request: AuthenticatedRequest, slug: str) -> Track:
 @never_cache
 @person_required
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The runs of a track. Organizers see all teams', a team its own, assessors none."""
-    track = _track(request, slug)
-    context = {
-        "track": track,
-        "runs": selectors.runs_of(request.user, track),
-        "teams": team_selectors.teams_of(request.user, track),
-        "is_taking_runs": services.is_taking_runs(track),
-        "why_closed": services.why_closed(track),
-    }
-    return render(request, "pooling/runs/runs.html", context)
+    """The runs of a track. Organizers see those of all teams, participants those of their teams, assessors none."""
+    page = selectors.runs_page(request.user, _track(request, slug))
+    return render(request, "pooling/runs/runs.html", context_of(page))
 
 
 @READ_AND_POST
 @never_cache
 @person_required
 def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
-    """Check a run, repair it, or hand it in. Members of the track's teams, and organizers."""
+    """Check, repair or submit a run. Members of the track's teams, and organizers."""
     track = _track(request, slug)
     if not team_selectors.teams_of(request.user, track).exists():
         raise PermissionDenied
     form = RunForm(request.POST or None, request.FILES or None, track=track, user=request.user)
-    context: dict[str, Any] = selectors.submit_page(track) | {"form": form, "tab": "runs"}
-    context |= {"is_open": services.is_taking_runs(track), "why_closed": services.why_closed(track)}
-    if request.method == "POST":
-        if not form.is_valid():
-            return _submit_page(request, context)
-        action = {"check": _check, "repair": _repair}.get(request.POST.get("action", ""), _submit)
-        return action(request, context, form)
-    return render(request, "pooling/runs/submit.html", context)
+    if request.method != "POST" or not form.is_valid():
+        return _submit_page(request, track, form)
+    action = {"check": _check, "repair": _repair}.get(request.POST.get("action", ""), _submit)
+    return action(request, track, form)
 
 
-def _submit_page(request: AuthenticatedRequest, context: dict[str, Any]) -> HttpResponse:
-    """The form with its report; for htmx the report alone, so that the chosen file stays chosen."""
-    template = (
-        "pooling/runs/_submission.html" if request.headers.get("HX-Request") else "pooling/runs/submit.html"
-    )
-    return render(request, template, context)
+def _submit_page(
+    request: AuthenticatedRequest,
+    track: Track,
+    form: RunForm,
+    *,
+    report: Report | None = None,
+    is_only_checked: bool = False,
+) -> HttpResponse:
+    """The form with its report. For htmx only the report, so that the chosen file stays chosen."""
+    is_htmx = request.headers.get("HX-Request")
+    template = "pooling/runs/_submission.html" if is_htmx else "pooling/runs/submit.html"
+    page = replace(selectors.submit_page(track), report=report, is_only_checked=is_only_checked)
+    return render(request, template, context_of(page) | {"form": form})
 
 
-def _submission(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> dict[str, Any]:
+def _submission(request: AuthenticatedRequest, track: Track, form: RunForm) -> dict[str, Any]:
+    """The arguments of the services that check and submit."""
     upload = form.cleaned_data["file"]
     return {
-        "track": context["track"],
+        "track": track,
         "team": form.cleaned_data["team"],
         "by": request.user,
         "file": bytes_of(upload),
@@ -87,41 +88,39 @@ def _submission(request: AuthenticatedRequest, context: dict[str, Any], form: Ru
     }
 
 
-def _check(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
-    """Say what is wrong with a run, and store nothing."""
+def _check(request: AuthenticatedRequest, track: Track, form: RunForm) -> HttpResponse:
+    """Show the report of a run, and store nothing."""
     try:
-        checked = services.check_submission(**_submission(request, context, form))
-        context |= {"report": checked.report, "is_only_checked": True}
-    except RunRefused as refusal:
-        context["report"] = refusal.checked.report
+        checked = services.check_submission(**_submission(request, track, form))
     except Refused as refusal:
-        form.add_error(None, refusal.message)
-    return _submit_page(request, context)
+        return _refused(request, track, form, refusal)
+    return _submit_page(request, track, form, report=checked.report, is_only_checked=True)
 
 
-def _repair(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponseBase:
-    """The repaired file as a download."""
+def _refused(request: AuthenticatedRequest, track: Track, form: RunForm, refusal: Refused) -> HttpResponse:
+    if isinstance(refusal, RunRefused):
+        return _submit_page(request, track, form, report=refusal.checked.report)
+    form.add_error(None, refusal.message)
+    return _submit_page(request, track, form)
+
+
+def _repair(request: AuthenticatedRequest, track: Track, form: RunForm) -> HttpResponseBase:
+    """Send the repaired file."""
     upload = form.cleaned_data["file"]
-    name = upload.name or "run"
-    checked = services.check(track=context["track"], file=bytes_of(upload), file_name=name)
+    checked = services.check(track=track, file=bytes_of(upload), file_name=upload.name or "run")
     repaired = checked.repaired()
     if repaired is None:
-        context["report"] = checked.report
-        form.add_error("file", "There is nothing in this file that can be repaired safely.")
-        return _submit_page(request, context)
+        form.add_error("file", "Nothing in this file can be repaired safely.")
+        return _submit_page(request, track, form, report=checked.report)
     return download(repaired, "repaired-run.tsv")
 
 
-def _submit(request: AuthenticatedRequest, context: dict[str, Any], form: RunForm) -> HttpResponse:
-    """Hand the run in, and go to its page."""
+def _submit(request: AuthenticatedRequest, track: Track, form: RunForm) -> HttpResponse:
+    """Submit the run, and go to its page."""
     try:
-        run = services.submit(**_submission(request, context, form))
-    except RunRefused as refusal:
-        context["report"] = refusal.checked.report
-        return _submit_page(request, context)
+        run = services.submit(**_submission(request, track, form))
     except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return _submit_page(request, context)
+        return _refused(request, track, form, refusal)
     messages.success(request, f"{run.tag} is submitted for {run.team}.")
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Redirect": run.get_absolute_url()})
@@ -132,36 +131,32 @@ def _submit(request: AuthenticatedRequest, context: dict[str, Any], form: RunFor
 @never_cache
 @person_required
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
-    """One run with its report. Its team while it stands, and organizers."""
-    found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
-    context = {
-        "track": found.track,
-        "run": found,
-        "report": selectors.report_of(found),
-        "is_taking_runs": services.is_taking_runs(found.track),
-        "tab": "runs",
-    }
-    return render(request, "pooling/runs/run.html", context)
+    """A run with its report. Its team until it is withdrawn, and organizers."""
+    page = selectors.run_page(_run(request, run_id))
+    return render(request, "pooling/runs/run.html", context_of(page))
+
+
+def _run(request: AuthenticatedRequest, run_id: int) -> Run:
+    return get_object_or_404(selectors.runs_for(request.user), pk=run_id)
 
 
 @require_GET
 @person_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
-    """The bytes as they were uploaded. Its team while it stands, and organizers."""
-    found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
-    return download(found.original.open("rb"), found.file_name, is_checked=False)
+    """The run file as it was uploaded. Its team until it is withdrawn, and organizers."""
+    run = _run(request, run_id)
+    return download(run.original.open("rb"), run.file_name, is_checked=False)
 
 
 @READ_AND_POST
 @never_cache
 @person_required
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
-    """Ask, then take the run out of the campaign. Its team, and organizers, until the track closes."""
-    found = get_object_or_404(selectors.runs_for(request.user), pk=run_id)
+    """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
+    run = _run(request, run_id)
     if request.method == "GET":
-        return render(
-            request, "pooling/runs/withdraw.html", {"track": found.track, "run": found, "tab": "runs"}
-        )
-    services.withdraw(run=found, by=request.user)
-    messages.success(request, f"{found.tag} is withdrawn.")
-    return redirect(reverse("pooling:runs", args=[found.track.slug]))
+        context = {"track": run.track, "run": run, "tab": "runs"}
+        return render(request, "pooling/runs/withdraw.html", context)
+    services.withdraw(run=run, by=request.user)
+    messages.success(request, f"{run.tag} is withdrawn.")
+    return redirect(reverse("pooling:runs", args=[run.track.slug]))

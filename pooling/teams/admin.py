@@ -13,7 +13,7 @@ from web.admin import Undeletable
 
 @admin.register(Team)
 class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
-    """Who submits. A person without a team is put into one here."""
+    """Teams, with their members."""
 
     form = TeamForm
     list_display = ["name", "track", "people"]
@@ -33,14 +33,14 @@ class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
         return [] if obj is None else ["track"]
 
     def save_model(self, request: HttpRequest, obj: Team, form: Any, change: bool) -> None:
-        """Through the services; the row of a new team is the one that the admin goes on with."""
+        """Save through the services; the admin continues with the row of a new team."""
         if change:
             services.rename(team=obj, name=obj.name)
             return
-        made = services.create(track=obj.track, name=obj.name)
-        obj.pk, obj.name = made.pk, made.name
+        created = services.create(track=obj.track, name=obj.name)
+        obj.pk, obj.name = created.pk, created.name
         obj._state.adding = False
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Members through the service, which refuses assessors of the track."""
+        """Set members through the service, which refuses assessors of the track."""
         services.set_members(team=form.instance, members=list(form.cleaned_data["members"]))

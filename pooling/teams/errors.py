@@ -4,6 +4,6 @@ from assay.errors import Refused
 
 
 class TeamRefused(Refused):
-    """A team that cannot be made, or a person who cannot be in it."""
+    """A team that cannot be created, or a user who cannot be a member."""
 
     title = "The team was not changed"

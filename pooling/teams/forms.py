@@ -1,4 +1,4 @@
-"""Form of a team in the admin."""
+"""The form of a team in the admin."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from pooling.teams import services
 
 
 class TeamForm(forms.ModelForm[Team]):
-    """A team in the admin: refuses what the service would refuse."""
+    """A team in the admin. Refusals of the services become errors of the form."""
 
     class Meta:
         model = Team

@@ -1,4 +1,4 @@
-"""Teams of a track and of a person."""
+"""Teams of a track and of a user."""
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
@@ -9,7 +9,7 @@ from tracks.models import Track
 
 
 def teams_of(user: User | AnonymousUser, track: Track) -> QuerySet[Team]:
-    """Teams of a track for which a person may submit: organizers all, others those that they are in."""
+    """The teams for which a user may submit to a track: organizers all, others their own."""
     if not isinstance(user, User):
         return Team.objects.none()
     teams = track.teams.all()
@@ -17,5 +17,5 @@ def teams_of(user: User | AnonymousUser, track: Track) -> QuerySet[Team]:
 
 
 def teams_with(user: User) -> QuerySet[Team]:
-    """Teams of any track that a person is in, each with its track."""
+    """The teams of a user in all tracks, each with its track."""
     return user.teams.select_related("track")

@@ -13,12 +13,12 @@ from tracks.tracks import services as track_services
 
 @transaction.atomic
 def create(*, track: Track, name: str, members: Collection[User] = ()) -> Team:
-    """Make a team of a track.
+    """Create a team of a track.
 
     Raises
     ------
     TeamRefused
-        The name is taken or empty, or somebody may not be a member.
+        The name is taken or empty, or a user cannot be a member.
     """
     track = track_services.lock(track.pk)
     check_name(track=track, name=name)
@@ -29,7 +29,7 @@ def create(*, track: Track, name: str, members: Collection[User] = ()) -> Team:
 
 @transaction.atomic
 def rename(*, team: Team, name: str) -> Team:
-    """Call a team otherwise.
+    """Rename a team.
 
     Raises
     ------
@@ -43,22 +43,22 @@ def rename(*, team: Team, name: str) -> Team:
 
 
 def check_name(*, track: Track, name: str, team: Team | None = None) -> None:
-    """Refuse an empty name, and one that another team of the track has in any case of letters."""
+    """Refuse an empty name, and one that another team of the track has, ignoring case."""
     others = Team.objects.filter(track=track, name__iexact=name.strip()).exclude(pk=team.pk if team else 0)
     if not name.strip() or not name.isprintable():
-        raise TeamRefused("A team needs a name that can be printed.")
+        raise TeamRefused("Enter a name of printable characters.")
     if others.exists():
-        raise TeamRefused(f"{track} has a team of the name {name.strip()} already.")
+        raise TeamRefused(f"{track} already has a team named {name.strip()}; choose another name.")
 
 
 @transaction.atomic
 def set_members(*, team: Team, members: Collection[User]) -> Team:
-    """Say who is in a team.
+    """Set the members of a team.
 
     Raises
     ------
     TeamRefused
-        Somebody judges for the track.
+        A user is an assessor of the track.
     """
     check_members(track=track_services.lock(team.track_id), members=members)
     team.members.set(members)
@@ -66,9 +66,11 @@ def set_members(*, team: Team, members: Collection[User]) -> Team:
 
 
 def check_members(*, track: Track, members: Collection[User]) -> None:
-    """Refuse an assessor of the track: nobody judges what their own team found."""
-    judging = (
+    """Refuse assessors of the track: nobody may judge what their own team retrieved."""
+    assessor = (
         track.assessors.filter(user__in=[member.pk for member in members]).select_related("user").first()
     )
-    if judging is not None:
-        raise TeamRefused(f"{judging.user} judges for {track}, so cannot be a member of one of its teams.")
+    if assessor is not None:
+        raise TeamRefused(
+            f"{assessor.user} is an assessor of {track} and cannot be a member of one of its teams."
+        )

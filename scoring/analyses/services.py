@@ -1,4 +1,4 @@
-"""What finds out what a leaderboard's numbers rest on: asked for by an organizer, computed by a job, kept."""
+"""Analyses of how reliable a leaderboard is: an organizer requests one, a job computes and stores it."""
 
 import math
 import secrets
@@ -28,7 +28,7 @@ from pooling.models import Run
 from pooling.pools import inputs
 from pooling.pools.selectors import runs_to_pool
 from scoring.analyses.errors import AnalysisRefused
-from scoring.analyses.selectors import evaluated, scores_of, versions_beside
+from scoring.analyses.selectors import evaluated, other_versions, scores_of
 from scoring.evaluations.stored_runs import judged_documents, ranking_of
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
@@ -36,36 +36,38 @@ from tracks.models import Track
 
 PARTS = 10  # depths of the curve, in equal parts of the deepest
 
-Found = dict[str, Any]
+Result = dict[str, Any]
 
 
 @transaction.atomic
-def request(*, leaderboard: Leaderboard, kind: str, by: User, beside: Sequence[Qrels] = ()) -> Analysis:
-    """Record what is to be found out, and queue the work.
+def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence[Qrels] = ()) -> Analysis:
+    """Create an analysis and queue its work.
 
-    `beside` are other versions of the track's qrels, which `Analysis.Kind.BESIDE` needs.
+    `versions` are other versions of the track's qrels, which `Analysis.Kind.COMPARE` needs.
 
     Raises
     ------
     AnalysisRefused
-        The leaderboard is not scored yet, the same is being computed, or there is nothing to compare.
+        The leaderboard is not scored yet, the same analysis is being computed, or there is nothing to compare.
     """
     board = Leaderboard.objects.select_for_update(of=("self",)).select_related("track").get(pk=leaderboard.pk)
     if kind not in Analysis.Kind.values:
-        raise AnalysisRefused(f"There is no analysis {kind!r}; use {', '.join(Analysis.Kind.values)}.")
+        raise AnalysisRefused(
+            f"There is no analysis {kind!r}. Use one of: {', '.join(Analysis.Kind.values)}."
+        )
     if board.status != Leaderboard.Status.READY:
         raise AnalysisRefused(
-            f"The leaderboard is {board.get_status_display()}; only a finished one is analyzed."
+            f"The leaderboard is {board.get_status_display()}. You can analyze it when it is ready."
         )
     _refuse_while_computing(board, kind)
-    chosen = versions_beside(board).filter(pk__in=[one.pk for one in beside])
-    if kind == Analysis.Kind.BESIDE and not chosen:
+    chosen = other_versions(board).filter(pk__in=[version.pk for version in versions])
+    if kind == Analysis.Kind.COMPARE and not chosen:
         raise AnalysisRefused("Choose at least one other version of the track's qrels.")
     analysis = Analysis.objects.create(
         leaderboard=board,
         kind=kind,
         seed=secrets.randbelow(10**9),
-        arguments={"qrels": [one.pk for one in chosen]} if kind == Analysis.Kind.BESIDE else {},
+        arguments={"qrels": [version.pk for version in chosen]} if kind == Analysis.Kind.COMPARE else {},
         created_by=by,
     )
     analysis.job = jobs.request(
@@ -81,7 +83,7 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, beside: Sequence[Q
 
 def _refuse_while_computing(board: Leaderboard, kind: str) -> None:
     if board.analyses.filter(kind=kind, status=Analysis.Status.COMPUTING).exists():
-        raise AnalysisRefused("This is being computed at this moment; wait until it is done.")
+        raise AnalysisRefused("This analysis is already being computed. Wait until it has finished.")
 
 
 def _analysis_failed(*, analysis_id: int) -> None:
@@ -99,32 +101,31 @@ def _analysis_retried(*, analysis_id: int) -> None:
 
 @jobs.handler("scoring.analyze", failed=_analysis_failed, retried=_analysis_retried)
 def compute(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
-    """Find out what was asked, and store it whole.
+    """Compute an analysis, and store its complete result in one transaction.
 
     Raises
     ------
     AnalysisRefused, LeaderboardRefused, PoolRefused
-        A run cannot be read, or the protocol cannot be followed.
+        A run cannot be read, or the protocol needs a missing collection.
     JobLost
-        Another worker has taken the job over.
+        Another worker has taken over the job.
     """
     analysis = Analysis.objects.select_related(
         "leaderboard__track__protocol", "leaderboard__qrels__track"
     ).get(pk=analysis_id)
-    found = FINDERS[analysis.kind](analysis, progress)
+    result = ANALYSES[analysis.kind](analysis, progress)
     with progress.storing():
         analysis = Analysis.objects.select_for_update().get(pk=analysis_id)
-        if (
-            analysis.status != Analysis.Status.READY
-        ):  # else an attempt stored it, and died before it could say so
-            analysis.result, analysis.status = found, Analysis.Status.READY
+        # READY if an earlier attempt stored it, but was killed before it could report that
+        if analysis.status != Analysis.Status.READY:
+            analysis.result, analysis.status = result, Analysis.Status.READY
             analysis.save(update_fields=["result", "status"])
     return {"analysis": analysis.pk}
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """The runs of evaluations as they are scored, each read when it comes."""
+class _Rankings:
+    """The runs of evaluations as they are scored; each is read when the iteration reaches it."""
 
     track: Track
     runs: Sequence[Run]
@@ -136,11 +137,11 @@ class _Stored:
         return (ranking_of(run, self.track) for run in self.runs)
 
 
-def _reusability(analysis: Analysis, progress: jobs.Progress) -> Found:
+def _reusability(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
     evaluations, rules = evaluated(board), board.track.protocol.parsed.scoring
     scoring = Scoring(
-        _Stored(board.track, [one.run for one in evaluations]),
+        _Rankings(board.track, [evaluation.run for evaluation in evaluations]),
         qrels_columns(board.qrels),
         parse_measures(board.measures),
         cast(Average, board.average),
@@ -153,17 +154,17 @@ def _reusability(analysis: Analysis, progress: jobs.Progress) -> Found:
         scoring,
         pools[-1][1],
         [run.team.name for run in pooled],
-        teams=[one.run.team.name for one in evaluations],
-        progress=_telling(progress, "leaving each team out"),
+        teams=[evaluation.run.team.name for evaluation in evaluations],
+        progress=_reporter(progress, "leaving each team out"),
     )
-    depths = depth_curve(scoring, pools, progress=_telling(progress, "judging shallower pools"))
+    depths = depth_curve(scoring, pools, progress=_reporter(progress, "judging shallower pools"))
     return {
         **_head(board, evaluations),
         "level": scoring.level,
         "units": summarize_qrels(scoring.qrels, level=scoring.level).as_json(),
         "pooled": [{"run": run.pk, "sha256": run.sha256} for run in pooled],
-        "teams": [one.as_json() for one in left_out],
-        "depths": [one.as_json() for one in depths],
+        "teams": [team.as_json() for team in left_out],
+        "depths": [point.as_json() for point in depths],
     }
 
 
@@ -175,7 +176,7 @@ def _judged_of(qrels: Qrels) -> Callable[[QrelsColumns], JudgedDocuments]:
 
 
 def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> list[tuple[str, PooledUnits]]:
-    """The pool of the track's runs, to each part of the depths that were judged; whole alone, if there are none."""
+    """Pools of the track's runs to ten parts of the judged depths; a single complete pool if there are no depths."""
     track = analysis.leaderboard.track
     protocol = track.protocol.parsed
     read = inputs.read(
@@ -183,7 +184,7 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
         protocol,
         runs,
         tops_up=None,
-        tell=lambda n, said: progress.update(n, len(runs) + 2, said),
+        report=lambda n, step: progress.update(n, len(runs) + 2, step),
         makes_ids=False,
     )
     depths = _parts(_depths_of(analysis.leaderboard.qrels) or protocol.pool.depth)
@@ -206,7 +207,7 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
 
 
 def _depths_of(qrels: Qrels) -> dict[str, int]:
-    """How deep the pools were, by kind of run, whose judgments are in the qrels; nothing of an imported file."""
+    """The depths of the pools of the qrels, by kind of run; empty for an imported file."""
     depths: dict[str, int] = {}
     pool = qrels.pool
     while pool is not None:
@@ -217,24 +218,24 @@ def _depths_of(qrels: Qrels) -> dict[str, int]:
 
 
 def _parts(whole: Mapping[str, int]) -> list[dict[str, int]]:
-    """A tenth, two tenths ... of depths, each once; no depths are one part, which is all."""
-    found: list[dict[str, int]] = []
+    """A tenth, two tenths ... of the depths, each once. Without depths, the one part is complete."""
+    parts: list[dict[str, int]] = []
     for part in range(1, PARTS + 1):
         depth = {kind: math.ceil(part / PARTS * k) for kind, k in whole.items()}
-        if depth not in found:
-            found.append(depth)
-    return found
+        if depth not in parts:
+            parts.append(depth)
+    return parts
 
 
 def _shown(depth: Mapping[str, int]) -> str:
-    """Depths in words: `50`, or `primary 45, alternate 15` where kinds differ."""
+    """Depths in words: `50`, or `primary 45, alternate 15` if kinds differ."""
     used = {kind: k for kind, k in depth.items() if k}
     if len(set(used.values())) == 1:
         return str(next(iter(used.values())))
     return ", ".join(f"{kind} {k}" for kind, k in used.items())
 
 
-def _topics(analysis: Analysis, progress: jobs.Progress) -> Found:
+def _topics(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
     evaluations, by_measure = evaluated(board), {}
     n_topics = 0
@@ -242,11 +243,11 @@ def _topics(analysis: Analysis, progress: jobs.Progress) -> Found:
         scores = scores_of(board, evaluations, measure)
         n_topics = scores.shape[1]
         if not n_topics:
-            raise AnalysisRefused("No topic is in all runs: there is nothing to rank them by.")
-        ranking = _telling(progress, f"ranking by fewer topics, {measure}")
+            raise AnalysisRefused("No topic is in all runs, so the runs cannot be ranked by fewer topics.")
+        ranking = _reporter(progress, f"ranking by fewer topics, {measure}")
         points = topic_stability(scores, seed=analysis.seed, progress=ranking)
-        telling_apart = _telling(progress, f"telling runs apart by {measure}")
-        test = tukey_hsd(scores, seed=analysis.seed, progress=telling_apart)
+        testing = _reporter(progress, f"testing differences in {measure}")
+        test = tukey_hsd(scores, seed=analysis.seed, progress=testing)
         by_measure[measure] = {
             "points": [point._asdict() for point in points],
             "share_significant": test.share_significant(),
@@ -255,16 +256,16 @@ def _topics(analysis: Analysis, progress: jobs.Progress) -> Found:
     return {**_head(board, evaluations), "n_topics": n_topics, "measures": by_measure}
 
 
-def _beside(analysis: Analysis, progress: jobs.Progress) -> Found:
+def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
     board = analysis.leaderboard
     evaluations, measures = evaluated(board), parse_measures(board.measures)
-    others = versions_beside(board).filter(pk__in=analysis.arguments["qrels"])
+    others = other_versions(board).filter(pk__in=analysis.arguments["qrels"])
     versions = [board.qrels, *others]
     level = board.track.protocol.parsed.scoring.relevant_from
     columns = [qrels_columns(version) for version in versions]
     judged = [judged_documents(version, rows) for version, rows in zip(versions, columns, strict=True)]
     means = np.empty((len(measures), len(versions), len(evaluations)))
-    for place, ranking in enumerate(_Stored(board.track, [one.run for one in evaluations])):
+    for place, ranking in enumerate(_Rankings(board.track, [evaluation.run for evaluation in evaluations])):
         progress.update(place, len(evaluations), evaluations[place].run.tag)
         for version, documents in enumerate(judged):
             scored = score_run(ranking, documents, measures)
@@ -274,7 +275,9 @@ def _beside(analysis: Analysis, progress: jobs.Progress) -> Found:
     return {
         **_head(board, evaluations),
         "level": level,
-        "qrels": [{"id": one.pk, "version": one.version, "name": one.name} for one in versions],
+        "qrels": [
+            {"id": version.pk, "version": version.version, "name": version.name} for version in versions
+        ],
         "units": [summarize_qrels(rows, level=level).as_json() for rows in columns],
         "measures": {
             measure: compare_rankings(names, means[n], n_topics).as_json()
@@ -283,23 +286,28 @@ def _beside(analysis: Analysis, progress: jobs.Progress) -> Found:
     }
 
 
-def _head(board: Leaderboard, evaluations: Sequence[Evaluation]) -> Found:
-    """Which runs, in the order of every array of runs, and which measures, in that of every array of measures."""
+def _head(board: Leaderboard, evaluations: Sequence[Evaluation]) -> Result:
+    """The measures and the runs, in the order of every array of measures or runs."""
     return {
         "measures": board.measures,
         "runs": [
-            {"evaluation": one.pk, "run": one.run_id, "team": one.run.team.name, "tag": one.run.tag}
-            for one in evaluations
+            {
+                "evaluation": evaluation.pk,
+                "run": evaluation.run_id,
+                "team": evaluation.run.team.name,
+                "tag": evaluation.run.tag,
+            }
+            for evaluation in evaluations
         ],
     }
 
 
-def _telling(progress: jobs.Progress, said: str) -> Callable[[int, int], None]:
-    return lambda done, total: progress.update(done, total, said)
+def _reporter(progress: jobs.Progress, message: str) -> Callable[[int, int], None]:
+    return lambda done, total: progress.update(done, total, message)
 
 
-FINDERS: Mapping[str, Callable[[Analysis, jobs.Progress], Found]] = {
+ANALYSES: Mapping[str, Callable[[Analysis, jobs.Progress], Result]] = {
     Analysis.Kind.REUSABILITY: _reusability,
     Analysis.Kind.TOPICS: _topics,
-    Analysis.Kind.BESIDE: _beside,
+    Analysis.Kind.COMPARE: _compare,
 }

@@ -45,8 +45,8 @@ form.addEventListener("htmx:afterRequest", (event) => {
     note.setAttribute("role", "alert");
     note.textContent =
       event.detail.xhr && event.detail.xhr.status === 413
-        ? "The file is larger than this site takes. Pack it with gz or xz; nothing was stored."
-        : "The file could not be sent, so nothing was stored. Try again.";
+        ? "The file is larger than this site accepts. Compress it with gz or xz. Nothing was stored."
+        : "The file could not be sent. Nothing was stored. Try again.";
     submission.replaceChildren(note);
   }
 });

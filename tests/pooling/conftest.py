@@ -1,4 +1,4 @@
-"""The scene of most tests of runs: a track with three topics and a collection, two teams, and people of every part."""
+"""The scene of most tests of runs: a track with three topics and a collection, two teams, and users of all roles."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ from tracks.models import Track
 
 @dataclass
 class Scene:
-    """`ours` and `theirs` are teams of one member each; the stranger is in no team."""
+    """`ours` and `theirs` are teams of one member each. The stranger is in no team."""
 
     track: Track
     ours: Team
@@ -41,11 +41,11 @@ class Scene:
     answers: list[str] = field(default_factory=list)
 
     def files(self) -> list[Path]:
-        """Everything that is stored."""
+        """All stored files."""
         return [path for path in self.folder.rglob("*") if path.is_file()]
 
     def submit(self, path: Path, **options: Any) -> Run:
-        """Hand a file in for our team as its member."""
+        """Submit a file for our team as its member."""
         declared = run_services.Declaration(
             **({"kind": "primary"} | {k: options.pop(k) for k in list(options) if k in DECLARED})
         )
@@ -83,7 +83,7 @@ def build_scene(folder: Path) -> Scene:
 
 @pytest.fixture
 def folder(tmp_path: Path, settings: LazySettings) -> Path:
-    """Where this test's files are stored."""
+    """The folder of this test's files."""
     path = tmp_path / "files"
     settings.MEDIA_ROOT = path
     return path
@@ -96,5 +96,5 @@ def scene(db: None, folder: Path) -> Scene:
 
 @pytest.fixture(autouse=True)
 def no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs of these tests are run by the tests; no worker is asked."""
+    """The tests run their jobs themselves, without a worker."""
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)

@@ -1,4 +1,4 @@
-"""Build a pool from the command line, by the same job as in the browser."""
+"""Build a pool with the same job as in the browser."""
 
 import argparse
 from typing import Any
@@ -16,19 +16,21 @@ from tracks.models import Track
 
 
 class Command(BaseCommand):
-    help = "Build a pool of the runs that stand in a track, to the protocol's depths unless others are given."
+    help = (
+        "Build a pool of the submitted runs of a track, at the depths of the protocol or those that you give."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
-        parser.add_argument("--name", required=True, help="of the pool, new in the track")
+        parser.add_argument("--name", required=True, help="name of the pool, new in the track")
         parser.add_argument("--seed", required=True, type=seed)
         parser.add_argument("--by", required=True, help="username of the organizer")
         parser.add_argument("--depth", type=depth, action="append", default=[], metavar="KIND=K")
         parser.add_argument(
-            "--order", choices=Pool.Order.values, help="of judging, instead of the protocol's"
+            "--order", choices=Pool.Order.values, help="order of judging; default: that of the protocol"
         )
         parser.add_argument(
-            "--top-up", metavar="NAME", help="a pool of the track: hold only what it does not"
+            "--top-up", metavar="NAME", help="an earlier pool: pool only units that it does not contain"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +41,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no {missing}.")
         earlier = track.pools.filter(name=options["top_up"]).first()
         if options["top_up"] and earlier is None:
-            raise CommandError(f"{track} has no pool of the name {options['top_up']}.")
+            raise CommandError(f"{track} has no pool named {options['top_up']}.")
         try:
             pool = pool_services.request(
                 track=track,

@@ -1,4 +1,4 @@
-"""Hand in a run for a team from the command line, through the same service as in the browser."""
+"""Submit a run for a team, with the same service as in the browser."""
 
 import argparse
 from contextlib import ExitStack
@@ -17,25 +17,29 @@ from tracks.models import Track
 
 
 class Command(BaseCommand):
-    help = "Submit a run for a team. It is checked exactly as in the browser; a refused run changes nothing."
+    help = "Submit a run for a team. The checks are those of the browser; a refused run changes nothing."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
         parser.add_argument("team", help="name of the team")
         parser.add_argument("file", type=Path, help="the run: plain text, gz, xz, or a zip of one file")
-        parser.add_argument("--by", required=True, help="username of who submits")
+        parser.add_argument("--by", required=True, help="username of the submitter")
         parser.add_argument(
-            "--kind", required=True, help="primary, alternate, baseline, ... as the protocol allows"
+            "--kind", required=True, help="primary, alternate, baseline, ..., as the protocol allows"
         )
-        parser.add_argument("--tag", default="", help="instead of the tag in the file")
+        parser.add_argument("--tag", default="", help="tag of the run; default: the tag in the file")
         parser.add_argument(
-            "--pooled-as", default="", choices=["", "primary", "alternate"], help="baselines only"
+            "--pooled-as", default="", choices=["", "primary", "alternate"], help="for baselines only"
         )
-        parser.add_argument("--manual", action="store_true", help="a person had a part in it")
+        parser.add_argument(
+            "--manual", action="store_true", help="a person changed queries, results or their order"
+        )
         parser.add_argument("--uses", default="both", choices=Run.Uses.values)
         parser.add_argument("--description", default="")
         parser.add_argument(
-            "--seconds", type=Path, help="topic and seconds a line, where the protocol bounds them"
+            "--seconds",
+            type=Path,
+            help="file with topic and seconds on each line, if the protocol limits them",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,9 +62,9 @@ class Command(BaseCommand):
                 seconds = stack.enter_context(options["seconds"].open("rb")) if options["seconds"] else None
             except OSError as error:
                 raise CommandError(f"{options['seconds']} cannot be read: {error.strerror}.") from error
-            return self._hand_in(track, team, user, options, seconds)
+            return self._call_service(track, team, user, options, seconds)
 
-    def _hand_in(
+    def _call_service(
         self, track: Track, team: Team, user: User, options: dict[str, Any], seconds: BinaryIO | None
     ) -> Run:
         declared = Declaration(

@@ -109,7 +109,7 @@ def test_page_reports_late_and_uncounted_judgments_and_unassigned_topics(
 
     assert "1 judgment came after the batch was closed" in text
     assert "1 judgment kept, but not counted" in text
-    assert "1 topic of the pool not assigned: C.1." in text
+    assert "1 topic of the pool not assigned: C.1" in text
     assert "not my field" in text
 
 

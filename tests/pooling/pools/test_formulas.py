@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from corpus.models import Document, Formula
 from jobs import services as jobs
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
-from pooling.pools import selectors as pool_selectors
+from pooling.pools import exports as pool_exports
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
@@ -91,7 +91,7 @@ def test_same_runs_and_seed_give_the_same_members(formulas: FormulaScene) -> Non
     assert first.statistics["members"]["sha256"] == second.statistics["members"]["sha256"]
     assert first.statistics["members"]["sha256"] != other.statistics["members"]["sha256"]
     assert first.sha256 == second.sha256
-    lines = b"".join(pool_selectors.member_lines(first))
+    lines = b"".join(pool_exports.member_lines(first))
     assert hashlib.sha256(lines).hexdigest() == first.statistics["members"]["sha256"]
 
 
@@ -141,7 +141,7 @@ def test_top_up_holds_only_formulas_that_are_new(formulas: FormulaScene) -> None
     entries = PoolEntry.objects.filter(pool=second, topic=formulas.topic)
     assert [entry.docno for entry in entries] == ["v2"]
     assert second.statistics["n_already"] == 4
-    assert pool_selectors.pool_record(second)["tops_up"] == [{"pool": "Pool 1", "sha256": first.sha256}]
+    assert pool_exports.pool_record(second)["tops_up"] == [{"pool": "Pool 1", "sha256": first.sha256}]
 
 
 def test_top_up_without_anything_new_is_an_empty_pool(formulas: FormulaScene) -> None:

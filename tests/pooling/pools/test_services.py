@@ -16,7 +16,7 @@ from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Contribution, Pool, PoolEntry, Run
-from pooling.pools import selectors as pool_selectors
+from pooling.pools import exports as pool_exports
 from pooling.pools import services as pool_services
 from pooling.pools.errors import PoolRefused
 from pooling.runs import services as run_services
@@ -85,7 +85,7 @@ def test_sha256_is_that_of_the_download(scene: Scene) -> None:
 
     pool = build(scene)
 
-    assert hashlib.sha256(b"".join(pool_selectors.pool_lines(pool))).hexdigest() == pool.sha256
+    assert hashlib.sha256(b"".join(pool_exports.pool_lines(pool))).hexdigest() == pool.sha256
 
 
 def test_same_runs_and_seed_give_the_same_pool(scene: Scene) -> None:
@@ -241,7 +241,7 @@ def test_worker_killed_while_storing_leaves_no_half_pool_and_the_job_is_taken_up
             cursor.execute("LOCK TABLE pooling_contribution IN ACCESS EXCLUSIVE MODE")
         running = worker(ASSAY_VAR=str(folder.parent))
         jobs.current_app.send_task("jobs.tasks.run_job", args=[pool.job.pk])
-        wait_until(waits_for_a_lock, what="the worker stores")
+        wait_until(waits_for_a_lock, reason="the worker stores")
         running.kill()
     assert (running.process.returncode, PoolEntry.objects.count()) == (-signal.SIGKILL, 0)
     pool.refresh_from_db()
@@ -255,9 +255,9 @@ def test_worker_killed_while_storing_leaves_no_half_pool_and_the_job_is_taken_up
         pool.refresh_from_db()
         return pool.status == "ready"
 
-    wait_until(is_done, what="the second worker takes the job up")
+    wait_until(is_done, reason="the second worker takes the job up")
     assert PoolEntry.objects.count() == pool.statistics["n"] == 24
-    assert hashlib.sha256(b"".join(pool_selectors.pool_lines(pool))).hexdigest() == pool.sha256
+    assert hashlib.sha256(b"".join(pool_exports.pool_lines(pool))).hexdigest() == pool.sha256
 
 
 def waits_for_a_lock() -> bool:
@@ -293,7 +293,7 @@ def test_order_of_judging_is_recorded_and_part_of_the_record(scene: Scene) -> No
     assert build(scene).order == "random"
     chosen = build(scene, name="Pool 2", order="by-run-votes")
     assert (chosen.order, chosen.status) == ("by-run-votes", "ready")
-    assert pool_selectors.pool_record(chosen)["order"] == "by-run-votes"
+    assert pool_exports.pool_record(chosen)["order"] == "by-run-votes"
 
 
 def test_every_order_of_the_protocols_can_be_recorded() -> None:

@@ -1,4 +1,4 @@
-"""The organizers' pages of pools: what one would cost, what it holds, and who brought what."""
+"""The pages of pools for organizers: preview, entries with members, contributions of runs and teams."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _nothing_kept() -> None:
+def _empty_cache() -> None:
     cache.clear()
 
 
@@ -59,38 +59,38 @@ def page(client: Client, name: str, *arguments: Any, **query: Any) -> str:
 
 
 @pytest.mark.parametrize("depth", [1, 3, 6])
-def test_preview_says_what_building_gives(scene: Scene, depth: int) -> None:
+def test_preview_equals_the_built_pool(scene: Scene, depth: int) -> None:
     hand_in(scene, "a", n=8)
     hand_in(scene, "b", n=8, first=104, kind="alternate")
-    found = previews.preview(scene.track)
+    preview = previews.preview(scene.track)
 
-    pool = build(scene, depth=found.depth_by_kind(depth))
+    pool = build(scene, depth=preview.depth_by_kind(depth))
 
-    assert pool.statistics["n"] == found.totals[depth - 1]
-    assert [one["n"] for one in pool.statistics["topics"]] == found.sizes[depth - 1].tolist()
+    assert pool.statistics["n"] == preview.totals[depth - 1]
+    assert [topic["n"] for topic in pool.statistics["topics"]] == preview.sizes[depth - 1].tolist()
 
 
-def test_preview_of_formulas_says_what_building_gives(formulas: FormulaScene) -> None:
-    found = previews.preview(formulas.track)
+def test_preview_of_formulas_equals_the_built_pool(formulas: FormulaScene) -> None:
+    preview = previews.preview(formulas.track)
     pool = pool_services.request(
-        track=formulas.track, name="P", seed=1, depth=found.depth_by_kind(2), by=formulas.organizer
+        track=formulas.track, name="P", seed=1, depth=preview.depth_by_kind(2), by=formulas.organizer
     )
     jobs.run(pool.job_id or 0)
 
     pool.refresh_from_db()
-    assert pool.statistics["n"] == found.totals[1] == 2 * 2
+    assert pool.statistics["n"] == preview.totals[1] == 2 * 2
 
 
-def test_budget_gives_the_depth_and_a_way_to_build_it(scene: Scene, organizer: Client) -> None:
+def test_budget_gives_the_depth_and_a_link_to_build_it(scene: Scene, organizer: Client) -> None:
     hand_in(scene, "a", n=30)
 
     text = page(organizer, "preview", scene.track.slug, budget="1", rate="120")
 
-    assert "pay for <strong>depth 10</strong>" in text, "30 units an hour, of three topics"
+    assert "are enough for <strong>depth 10</strong>" in text, "30 units per hour, for three topics"
     assert f"/tracks/{scene.track.slug}/pools/new/?depth_primary=10&amp;depth_alternate=4" in text
 
 
-def test_link_of_the_preview_fills_the_form_in(scene: Scene, organizer: Client) -> None:
+def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) -> None:
     hand_in(scene, "a")
 
     text = page(organizer, "new_pool", scene.track.slug, depth_primary="10", seed="nonsense")
@@ -98,7 +98,7 @@ def test_link_of_the_preview_fills_the_form_in(scene: Scene, organizer: Client) 
     assert 'name="depth_primary" value="10"' in text
 
 
-def test_preview_is_kept_until_a_run_comes_or_goes(
+def test_preview_is_cached_until_the_runs_change(
     scene: Scene, organizer: Client, django_assert_max_num_queries: Any
 ) -> None:
     hand_in(scene, "a")
@@ -113,14 +113,14 @@ def test_preview_is_kept_until_a_run_comes_or_goes(
     assert later.totals[3] == 24
 
 
-def test_preview_of_a_top_up_counts_what_is_new(scene: Scene, organizer: Client) -> None:
+def test_preview_of_a_top_up_counts_only_new_units(scene: Scene, organizer: Client) -> None:
     hand_in(scene, "a")
     pool = build(scene)
     hand_in(scene, "b", first=102)
 
-    found = previews.preview(scene.track, tops_up=pool)
+    preview = previews.preview(scene.track, tops_up=pool)
 
-    assert found.totals[3] == 3 * 2
+    assert preview.totals[3] == 3 * 2
     assert f"tops_up={pool.pk}" in page(organizer, "preview", scene.track.slug, tops_up=pool.pk)
 
 
@@ -128,40 +128,38 @@ def test_preview_of_a_top_up_counts_what_is_new(scene: Scene, organizer: Client)
     "query",
     [{"rate": "0"}, {"rate": "nan"}, {"budget": "-1"}, {"depth": "x"}, {"depth": "0"}, {"tops_up": "99"}],
 )
-def test_preview_shows_what_was_wrong_with_the_question(
-    scene: Scene, organizer: Client, query: dict[str, str]
-) -> None:
+def test_preview_shows_errors_of_its_form(scene: Scene, organizer: Client, query: dict[str, str]) -> None:
     build(scene) if hand_in(scene, "a") else None
 
     assert "field-error" in page(organizer, "preview", scene.track.slug, **query)
 
 
-def test_preview_without_runs_says_so(scene: Scene, organizer: Client) -> None:
+def test_preview_without_runs_explains_itself(scene: Scene, organizer: Client) -> None:
     assert "there is no run of a kind that is pooled" in page(organizer, "preview", scene.track.slug)
 
 
-def test_preview_of_formulas_that_are_not_clustered_says_so(folder: object, organizer: Client) -> None:
+def test_preview_asks_for_clustered_formulas(folder: object, organizer: Client) -> None:
     scene = build_formula_scene(is_clustered=False)
     scene.submit("a", [0, 1])
 
-    assert "are to be clustered first" in page(organizer, "preview", scene.track.slug)
+    assert "first, on the page of its formulas" in page(organizer, "preview", scene.track.slug)
 
 
 def test_visual_ids_of_submitted_formulas_are_made_on_demand(folder: object, organizer: Client) -> None:
     scene = build_formula_scene(protocol="arqmath-2020-task2", is_clustered=False)
     scene.submit("a", [0, 4, 1])
     assert "3 of the submitted formulas have no visual id yet" in page(organizer, "preview", scene.track.slug)
-    assert not Formula.objects.exclude(visual="").exists(), "looking stores nothing"
+    assert not Formula.objects.exclude(visual="").exists(), "a preview stores nothing"
 
     answers = [organizer.post(reverse("pooling:make_ids", args=[scene.track.slug])) for _ in range(2)]
-    job = Job.objects.get(kind="pooling.make_ids")  # asked for twice, made once
+    job = Job.objects.get(kind="pooling.make_ids")  # one job for two requests
     jobs.run(job.pk)
 
     assert [answer["Location"] for answer in answers] == [job.get_absolute_url()] * 2
     assert previews.preview(scene.track).totals[9] == 2 * 2
 
 
-def test_depth_that_no_curve_reaches_is_the_last(scene: Scene, organizer: Client) -> None:
+def test_too_large_depth_becomes_the_largest(scene: Scene, organizer: Client) -> None:
     hand_in(scene, "a")
 
     assert "By topic, at depth 100" in page(organizer, "preview", scene.track.slug, depth="5000")
@@ -170,7 +168,7 @@ def test_depth_that_no_curve_reaches_is_the_last(scene: Scene, organizer: Client
 # ---- entries and members
 
 
-def test_entry_shows_its_members_where_they_stand_and_who_brought_them(
+def test_entry_shows_its_members_in_their_paragraphs_with_their_runs(
     formulas: FormulaScene, organizer: Client
 ) -> None:
     pool = formula_pool(formulas)
@@ -181,10 +179,10 @@ def test_entry_shows_its_members_where_they_stand_and_who_brought_them(
     assert 'data-formula-id="0"' in text
     assert "math-container is-marked" in text
     assert "stands.</p>" in text
-    assert "First words of post" not in text, "the paragraph alone"
+    assert "First words of post" not in text, "only the paragraph is shown"
     assert f"/collections/{formulas.collection.slug}/threads/1000/" in text
-    assert "12 members in all" in text
-    assert "In 2 runs, best rank 1" in text
+    assert "12 members in total" in text
+    assert "2 runs, best rank 1" in text
 
 
 def test_links_and_markup_around_a_formula_lead_nowhere(formulas: FormulaScene, organizer: Client) -> None:
@@ -202,9 +200,7 @@ def test_links_and_markup_around_a_formula_lead_nowhere(formulas: FormulaScene, 
     assert 'href="https://example.org' not in text
 
 
-def test_members_that_are_not_shown_stand_on_the_page_of_the_entry(
-    formulas: FormulaScene, organizer: Client
-) -> None:
+def test_page_of_an_entry_lists_its_hidden_members(formulas: FormulaScene, organizer: Client) -> None:
     pool = formula_pool(formulas)
     entry = pool.entries.get(topic=formulas.topic, docno="v0")
 
@@ -225,7 +221,7 @@ def test_entry_of_another_pool_is_not_found(formulas: FormulaScene, organizer: C
     assert organizer.get(address).status_code == 404
 
 
-def test_topic_page_takes_as_many_queries_for_many_members_as_for_few(
+def test_topic_page_takes_few_queries(
     formulas: FormulaScene, organizer: Client, django_assert_max_num_queries: Any
 ) -> None:
     pool = formula_pool(formulas)
@@ -247,14 +243,14 @@ def test_answers_are_listed_with_their_runs_page_by_page(scene: Scene, organizer
     assert "1 run, best rank" in first
 
 
-def test_topic_of_which_nothing_is_pooled_says_why(scene: Scene, organizer: Client) -> None:
+def test_topic_without_units_explains_the_reason(scene: Scene, organizer: Client) -> None:
     hand_in(scene, "a")
     first = build(scene)
     second = build(scene, name="Pool 2", tops_up=first)
 
     text = page(organizer, "pool_topic", second.pk, "A.1")
 
-    assert "is in Pool 1 already" in text
+    assert "are already in Pool 1" in text
 
 
 def test_topic_of_no_pool_is_not_found(scene: Scene, organizer: Client) -> None:
@@ -266,7 +262,7 @@ def test_topic_of_no_pool_is_not_found(scene: Scene, organizer: Client) -> None:
 # ---- runs and teams
 
 
-def test_leaving_a_team_out_is_told_for_the_pool_and_by_topic(
+def test_unique_units_of_teams_are_shown_for_the_pool_and_by_topic(
     formulas: FormulaScene, organizer: Client
 ) -> None:
     pool = formula_pool(formulas)
@@ -280,7 +276,7 @@ def test_leaving_a_team_out_is_told_for_the_pool_and_by_topic(
     ]
     assert "33.3 %" in text
     assert '<th scope="row">Base</th><td class="num">1</td><td class="num">1</td>' in by_topic
-    assert '<td class="num">13</td>' in by_topic, "run a down to its last rank"
+    assert '<td class="num">13</td>' in by_topic, "run a was pooled down to its last rank"
 
 
 def test_overlap_of_many_runs_is_limited_and_each_run_has_its_own_table(
@@ -291,25 +287,25 @@ def test_overlap_of_many_runs_is_limited_and_each_run_has_its_own_table(
 
     whole = page(organizer, "pool", pool.pk)
     matrix = page(organizer, "pool_overlap", pool.pk)
-    one = page(organizer, "pool_overlap", pool.pk, run=runs[4].pk)
+    single = page(organizer, "pool_overlap", pool.pk, run=runs[4].pk)
     lines = b"".join(organizer.get(f"/pools/{pool.pk}/overlap.tsv").streaming_content)
 
-    assert "stands on a page of its own" in whole
+    assert "Overlap of the 30 runs" in whole
     assert matrix.count('class="overlap-tag"') == 24
     assert "6 runs are left out" in matrix
-    assert one.count('<th scope="row" class="run-name">') == 29
+    assert single.count('<th scope="row" class="run-name">') == 29
     assert len(lines.splitlines()) == 30 * 31 / 2
 
 
 @pytest.mark.parametrize("run", ["", "x", "-1", "99999999999999999999", "²"])
-def test_junk_for_a_run_shows_the_matrix(scene: Scene, organizer: Client, run: str) -> None:
+def test_invalid_run_shows_the_matrix(scene: Scene, organizer: Client, run: str) -> None:
     hand_in(scene, "a")
 
     assert "Overlap between runs" in page(organizer, "pool_overlap", build(scene).pk, run=run)
 
 
 @pytest.mark.parametrize("first", ["x", "-3", "99999", "²"])
-def test_junk_for_the_first_topic_is_no_error(scene: Scene, organizer: Client, first: str) -> None:
+def test_invalid_first_topic_is_ignored(scene: Scene, organizer: Client, first: str) -> None:
     hand_in(scene, "a")
 
     page(organizer, "pool_depths", build(scene).pk, **{"from": first})

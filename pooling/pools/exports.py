@@ -1,0 +1,81 @@
+"""The files of a pool: entries, members, contributions, overlap, and the record from which it can be rebuilt."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
+from pooling.pools.selectors import chain
+
+CHUNK = 5_000  # rows of a download in memory at a time
+
+
+def pool_lines(pool: Pool) -> Iterator[bytes]:
+    """Topic, docno, position. The SHA-256 of these lines is the pool's."""
+    entries = PoolEntry.objects.filter(pool=pool).order_by("topic__code", "position")
+    rows = entries.values_list("topic__code", "docno", "position").iterator(chunk_size=CHUNK)
+    return (f"{topic}\t{docno}\t{position}\n".encode() for topic, docno, position in rows)
+
+
+def contribution_lines(pool: Pool) -> Iterator[bytes]:
+    """Topic, docno, team, tag, rank, in the order of `assay pool`."""
+    contributions = Contribution.objects.filter(entry__pool=pool)
+    fields = ("entry__topic__code", "entry__docno", "run_id", "rank")
+    names = {run["run"]: (i, run["team"], run["tag"]) for i, run in enumerate(pool.statistics["runs"])}
+    rows = contributions.order_by(*fields[:2]).values_list(*fields).iterator(chunk_size=CHUNK)
+    yield from _by_run(rows, names)
+
+
+def _by_run(
+    rows: Iterator[tuple[str, str, int, int]], names: dict[int, tuple[int, str, str]]
+) -> Iterator[bytes]:
+    """Sort the rows of each unit by run. The rows of a unit must be adjacent."""
+    unit: tuple[str, str] | None = None
+    lines: list[tuple[int, bytes]] = []
+    for topic, docno, run, rank in rows:
+        if (topic, docno) != unit:
+            yield from (line for _, line in sorted(lines))
+            unit, lines = (topic, docno), []
+        position, team, tag = names[run]
+        lines.append((position, f"{topic}\t{docno}\t{team}\t{tag}\t{rank}\n".encode()))
+    yield from (line for _, line in sorted(lines))
+
+
+def member_lines(pool: Pool) -> Iterator[bytes]:
+    """Topic, docno of the unit, docno of the member, post, thread, position."""
+    members = PoolMember.objects.filter(entry__pool=pool)
+    fields = ("entry__topic__code", "entry__docno", "docno", "post", "thread", "position")
+    rows = members.order_by(*fields[:3]).values_list(*fields).iterator(chunk_size=CHUNK)
+    return (("\t".join(map(str, row)) + "\n").encode() for row in rows)
+
+
+def member_contribution_lines(pool: Pool) -> Iterator[bytes]:
+    """Topic, docno of the unit, docno of the member, team, tag, rank."""
+    contributions = MemberContribution.objects.filter(member__entry__pool=pool)
+    fields = ("member__entry__topic__code", "member__entry__docno", "member__docno", "run_id", "rank")
+    names = {run["run"]: (i, run["team"], run["tag"]) for i, run in enumerate(pool.statistics["runs"])}
+    rows = contributions.order_by(*fields[:3]).values_list(*fields).iterator(chunk_size=CHUNK)
+    joined = ((topic, f"{docno}\t{member}", run, rank) for topic, docno, member, run, rank in rows)
+    yield from _by_run(joined, names)
+
+
+def pool_record(pool: Pool) -> dict[str, Any]:
+    """Everything needed to rebuild the pool: protocol, seed, depths, and the SHA-256 of each run."""
+    return {
+        "protocol": {"slug": pool.protocol.slug, "sha256": pool.protocol_digest},
+        "seed": pool.seed,
+        "depth": pool.depth,
+        "order": pool.order,
+        "tops_up": [{"pool": earlier.name, "sha256": earlier.sha256} for earlier in chain(pool)[1:]],
+        "sha256": pool.sha256,
+        **pool.statistics,
+    }
+
+
+def overlap_lines(pool: Pool) -> Iterator[bytes]:
+    """Team, tag, team, tag, number of common units: each pair of runs once, and each run with itself."""
+    runs, shared = pool.statistics["runs"], pool.statistics["overlap"]
+    for i, run in enumerate(runs):
+        for j in range(i, len(runs)):
+            other = runs[j]
+            names = (run["team"], run["tag"], other["team"], other["tag"])
+            yield ("\t".join(map(str, (*names, shared[i][j]))) + "\n").encode()
