@@ -25,12 +25,11 @@ from assay.cli.tables import add_table_options
 from assay.cli.units import add_unit_arguments, read_units
 from assay.errors import InputError
 from assay.evaluation.files import STDIN, names, read_qrels, read_run
-from assay.evaluation.protocol_rules import measures_of
 from assay.evaluation.units import Units
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, measures_of, score_run
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import FAMILIES, Measure
 from assay.protocols.schema import Average, Protocol

@@ -105,13 +105,16 @@ def print_error(command: str, error: Exception) -> None:
 
 
 def _overview() -> Parser:
+    """The parser of `assay` without a subcommand. It lists the subcommands itself, as a table that is not wrapped."""
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     description = "Check and pool runs, score them, and analyze test collections. No database is needed."
-    parser = Parser("assay", description=description)
-    parser.epilog = EPILOG
+    parser = Parser("assay", usage="assay [-h] [--version] COMMAND ...", description=description)
+    parser.epilog = f"commands:\n{commands}\n\n{EPILOG}"
+    parser.add_argument(
+        "command", metavar="COMMAND", choices=list(COMMANDS), help="one of the commands below"
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    for name, summary in COMMANDS.items():
-        commands.add_parser(name, help=summary, add_help=False)
     return parser
 
 
@@ -119,7 +122,8 @@ class _Version(argparse.Action):
     """Print the version, which is imported only now."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        parser.exit(message=f"assay {import_module('assay.version').VERSION}\n")
+        print(f"assay {import_module('assay.version').VERSION}")  # noqa: T201
+        parser.exit()
 
 
 if __name__ == "__main__":

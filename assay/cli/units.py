@@ -7,8 +7,7 @@ from pathlib import Path
 
 from assay.cli.options import add_formulas
 from assay.errors import InputError
-from assay.evaluation.protocol_rules import check_units
-from assay.evaluation.units import Units
+from assay.evaluation.units import Units, check_units
 from assay.formulas.columns import Formulas
 from assay.protocols.schema import Protocol
 

@@ -7,7 +7,7 @@ import numpy as np
 from assay.cli.inputs import Inputs, add_random_options, add_scoring_options, read_inputs
 from assay.cli.options import RUN_FILE, share
 from assay.cli.tables import print_tables
-from assay.evaluation.scores import ALL
+from assay.evaluation.score_table import ALL
 from assay.protocols.measures import Measure
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import Overlap, overlap_of_runs

@@ -23,11 +23,10 @@ from assay.cli.options import (
 from assay.cli.units import add_unit_arguments, read_units
 from assay.errors import InputError
 from assay.evaluation.files import STDIN, names, read_judged, read_run
-from assay.evaluation.protocol_rules import measures_of
-from assay.evaluation.scores import HEADER, ScoreRow, as_json, as_tsv, score_rows
+from assay.evaluation.score_table import HEADER, ScoreRow, as_json, as_tsv, score_rows
 from assay.evaluation.units import Units
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, measures_of, score_run
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure

@@ -12,8 +12,8 @@ from pathlib import Path
 from assay.cli.options import Parser, add_formulas, add_seed, add_topics, input_path, share
 from assay.cli.units import read_formulas
 from assay.errors import InputError
-from assay.evaluation.distinct_formulas import of_distinct_formulas
 from assay.evaluation.files import decoded, names, read_qrels
+from assay.evaluation.units import of_distinct_formulas
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     FORMS,

@@ -65,7 +65,10 @@ def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.Ca
             b"topic,docno,assessor,grade\nA.1,10,ada,1\nA.1,,ada,1\n",
             "line 3: expected a topic, a docno and an assessor",
         ),
-        (b"topic,docno,assessor,grade\nA.1,10,ada,1,9\n", "line 2: expected a topic, a docno and an assessor"),
+        (
+            b"topic,docno,assessor,grade\nA.1,10,ada,1,9\n",
+            "line 2: expected a topic, a docno and an assessor",
+        ),
         (b'topic,docno,assessor,grade\nA.1,"10"0,ada,1\n', "line 2"),
         (b"topic,docno,assessor,grade\nA.1,\xff,ada,1\n", "not UTF-8 (byte 32)"),
         (b"", "line 1: expected the columns"),

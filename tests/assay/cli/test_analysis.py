@@ -51,7 +51,9 @@ def test_runs_are_ranked_with_their_tiers(
     tables = ask(capsys, "tiers", *qrels(folder), "--measure", "RR", *three)
 
     assert (tables["ranking"][0]["rank"], tables["ranking"][0]["run"]) == ("1", "good")
-    assert {row["tier"] for row in tables["ranking"]} == {"a"}  # three topics are too few for a significant difference
+    assert {row["tier"] for row in tables["ranking"]} == {
+        "a"
+    }  # three topics are too few for a significant difference
     assert tables["tests"][0]["pairs"] == "3"
     assert "pairs" not in tables
 
@@ -199,7 +201,9 @@ def test_other_qrels_are_compared(folder: Path, three: list[str], capsys: pytest
     assert [(row["first"], row["second"]) for row in tables["correlations"]] == [("qrels", "students")]
 
 
-def test_only_one_table_is_printed_if_asked(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_one_table_is_printed_if_asked(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", *qrels(folder), "--table", "units", *three]) == 0
 
     assert capsys.readouterr().out.splitlines()[0].startswith("qrels\ttopics\t")
@@ -245,7 +249,9 @@ def test_real_runs_of_2020_are_in_these_tiers(data: Path, capsys: pytest.Capture
     assert tables["tests"][0]["told_apart"] == "10"
 
 
-def test_real_runs_of_2020_rank_differently_by_difficulty(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_runs_of_2020_rank_differently_by_difficulty(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     runs = [str(data / "arqmath" / "runs" / name) for name in KNOWN]
     labels = str(data / "arqmath" / "task1_2020_topic_info.json")
 

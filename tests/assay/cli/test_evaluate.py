@@ -100,7 +100,21 @@ def test_common_topics_alone_are_printed_if_they_alone_are_averaged(
 
 
 def test_json_has_the_same_rows(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
-    main([*PROTOCOL, "--qrels", qrels, run, "--format", "json", "--measure", "RR", "--measure", "nDCG'", "--quiet"])
+    main(
+        [
+            *PROTOCOL,
+            "--qrels",
+            qrels,
+            run,
+            "--format",
+            "json",
+            "--measure",
+            "RR",
+            "--measure",
+            "nDCG'",
+            "--quiet",
+        ]
+    )
 
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -359,7 +373,8 @@ def outcome(content: bytes, path: Path) -> object:
     path.write_bytes(content)
     protocol = load_protocol("arqmath-2020-task1")
     whole, fast = (
-        check_run(path, protocol=protocol, name="r", columns_only=columns_only) for columns_only in (False, True)
+        check_run(path, protocol=protocol, name="r", columns_only=columns_only)
+        for columns_only in (False, True)
     )
     assert fast.report.errors == whole.report.errors
     assert (fast.columns is None) == (whole.columns is None)

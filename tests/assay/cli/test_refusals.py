@@ -24,7 +24,10 @@ REFUSED = [
     (["report", "QRELS", "--labels", "nowhere.csv", "good.tsv"], "nowhere.csv: No such file"),
     (["report", "QRELS", "--labels", "qrels.txt", "good.tsv"], "qrels.txt"),
     (["report", "QRELS", "--labels", "other.csv", "good.tsv"], "no label is for a topic of the qrels"),
-    (["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"], "no label 'x'; the labels are kind"),
+    (
+        ["report", "QRELS", "--labels", "some.csv", "--label", "x", "good.tsv"],
+        "no label 'x'; the labels are kind",
+    ),
     (
         ["report", "QRELS", "--compare", "qrels=qrels.txt", "good.tsv"],
         "--compare qrels: the name is in use",
@@ -47,9 +50,7 @@ def test_unusable_input_is_refused_in_one_line(
     (folder / "some.csv").write_text("topic,kind\nA.1,proof\n")
     (folder / "judged.csv").write_text("topic,docno,assessor,grade,kind\nA.1,10,ada,1,main\n")
     monkeypatch.chdir(folder)
-    words = [
-        word for shorthand in line for word in (qrels(folder) if shorthand == "QRELS" else [shorthand])
-    ]
+    words = [word for shorthand in line for word in (qrels(folder) if shorthand == "QRELS" else [shorthand])]
 
     assert main(words) == 2
     captured = capsys.readouterr()
@@ -72,7 +73,9 @@ def test_options_out_of_range_are_refused(
     assert f"argument {option[0]}: {option[1]!r} is not" in capsys.readouterr().err
 
 
-def test_qrels_to_compare_need_a_name(folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_qrels_to_compare_need_a_name(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main(["report", *qrels(folder), "--compare", "qrels.txt", *three])
 

@@ -33,9 +33,7 @@ def given(folder: Path) -> list[str]:
     return [*PROTOCOL, "--qrels", str(folder / "distinct.txt"), "--formulas", str(folder / "ids.tsv")]
 
 
-def test_runs_are_scored_by_instance_and_by_formula(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_are_scored_by_instance_and_by_formula(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(folder / f"{name}.tsv") for name in RUNS]
 
     tables = ask(
@@ -56,7 +54,9 @@ def test_runs_are_scored_by_instance_and_by_formula(
     ]  # fmt: skip
 
 
-def test_units_that_only_one_team_contributed_are_formulas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_units_that_only_one_team_contributed_are_formulas(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     tables = ask(capsys, "reuse", *given(folder), "--runs", str(folder / "runs.csv"), "--samples", "5")
 
     # both teams have v1 and v2, though by other instances; v3 is alone in once
