@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth import decorators
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
@@ -20,16 +20,16 @@ class AuthenticatedRequest(HttpRequest):
     user: User
 
 
-Guarded = Callable[Concatenate[AuthenticatedRequest, P], HttpResponseBase]
+UserView = Callable[Concatenate[AuthenticatedRequest, P], HttpResponseBase]
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
-def person_required(view: Guarded[P]) -> View[P]:
+def login_required(view: UserView[P]) -> View[P]:
     """For everyone who has logged in. Visitors get the login page."""
-    return login_required(view)  # type: ignore[return-value]
+    return decorators.login_required(view)  # type: ignore[return-value]
 
 
-def organizer_required(view: Guarded[P]) -> View[P]:
+def organizer_required(view: UserView[P]) -> View[P]:
     """For organizers. Other users get a 403, visitors the login page."""
 
     @wraps(view)
@@ -38,7 +38,7 @@ def organizer_required(view: Guarded[P]) -> View[P]:
             raise PermissionDenied
         return view(request, *args, **kwargs)
 
-    return person_required(guarded)
+    return login_required(guarded)
 
 
 Visitor = User | AnonymousUser

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 
 from accounts import services as account_services
-from accounts.access import AuthenticatedRequest, person_required
+from accounts.access import AuthenticatedRequest, login_required
 from pooling.teams.selectors import teams_with
 from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
@@ -17,7 +17,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "config/home.html", {"tracks": tracks_for(request.user)})
 
 
-@person_required
+@login_required
 def account(request: AuthenticatedRequest) -> HttpResponse:
     """The user's settings, teams and tracks. Everyone who has logged in."""
     if request.method == "POST":

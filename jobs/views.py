@@ -4,18 +4,18 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.access import AuthenticatedRequest, organizer_required, person_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from jobs import selectors, services
 
 
-@person_required
+@login_required
 @require_GET
 def jobs(request: AuthenticatedRequest) -> HttpResponse:
     """The newest jobs. Organizers see all, other users see those that they requested."""
     return render(request, "jobs/jobs.html", {"jobs": selectors.jobs_for(request.user)[:100]})
 
 
-@person_required
+@login_required
 @require_GET
 def job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """A job with its progress; htmx gets the fragment only. Organizers, and the user who requested the job."""

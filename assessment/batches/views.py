@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required, person_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches import selectors, services
 from assessment.models import Batch
 from assessment.tasks import selectors as task_selectors
@@ -18,7 +18,7 @@ from web.pages import context_of
 
 @require_safe
 @never_cache
-@person_required
+@login_required
 def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)

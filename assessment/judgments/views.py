@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_required, person_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches import selectors as batch_selectors
 from assessment.judgments import selectors
 from assessment.judgments.exports import judgments_csv as csv_lines
@@ -25,7 +25,7 @@ def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseB
 
 @require_safe
 @never_cache
-@person_required
+@login_required
 def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The assessor's own judgments of a batch, newest first. Assessors of the batch."""
     batch = get_object_or_404(task_selectors.batches_of(request.user), pk=batch_id)

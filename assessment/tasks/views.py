@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, person_required
+from accounts.access import AuthenticatedRequest, login_required
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches import selectors as batch_selectors
@@ -32,7 +32,7 @@ MAX_FIELDS = 50  # that a session keeps, whatever is sent
 
 @require_safe
 @never_cache
-@person_required
+@login_required
 def mine(request: AuthenticatedRequest) -> HttpResponse:
     """The assessor's desk: their own open and closed batches. Every logged-in user."""
     context = {"desk": selectors.desk(request.user), "closed": selectors.closed_batches(request.user)}
@@ -40,14 +40,14 @@ def mine(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @require_safe
-@person_required
+@login_required
 def back(request: AuthenticatedRequest) -> HttpResponse:
     """The page after a new login from a judging page, which continues by itself. Every logged-in user."""
     return render(request, "assessment/tasks/back.html")
 
 
 @require_POST
-@person_required
+@login_required
 def next_task(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Take or resume a task, and open it. Assessors of the batch only."""
     batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
@@ -196,7 +196,7 @@ def _task_page(
 
 @require_safe
 @never_cache
-@person_required
+@login_required
 def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The page after the last task of a batch. Assessors of the batch only."""
     batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
@@ -204,7 +204,7 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@person_required
+@login_required
 def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The meaning of each grade and non-answer. Assessors of the batch, and organizers."""
     own = selectors.batches_of(request.user)

@@ -4,21 +4,21 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
-from accounts.access import AuthenticatedRequest, person_required
+from accounts.access import AuthenticatedRequest, login_required
 from corpus.collections import selectors
 from corpus.threads import selectors as thread_selectors
 from web.pages import context_of
 
 
 @require_GET
-@person_required
+@login_required
 def collections(request: AuthenticatedRequest) -> HttpResponse:
     """The collections that the user may read. Everyone who has logged in."""
     collections = selectors.collections_for(request.user)
     return render(request, "corpus/collections/collections.html", {"collections": collections})
 
 
-@person_required
+@login_required
 @require_GET
 def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A collection with a list of its threads. Everyone who may read the collection."""
@@ -27,7 +27,7 @@ def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "corpus/collections/collection.html", context_of(page))
 
 
-@person_required
+@login_required
 @require_GET
 def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from a docno to its thread, or show an error. Everyone who may read the collection."""

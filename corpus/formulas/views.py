@@ -4,7 +4,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
-from accounts.access import AuthenticatedRequest, organizer_required, person_required
+from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from corpus.clusterings.forms import ClusteringForm
 from corpus.collections import selectors as collection_selectors
 from corpus.formulas import selectors
@@ -20,7 +20,7 @@ def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "corpus/formulas/formulas.html", context_of(page) | {"form": ClusteringForm()})
 
 
-@person_required
+@login_required
 @require_GET
 def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """A formula: where it appears, and the formulas that look like it. Everyone who may read the collection."""
@@ -31,7 +31,7 @@ def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse
     return render(request, "corpus/formulas/formula.html", context_of(page))
 
 
-@person_required
+@login_required
 @require_GET
 def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from an id to the formula, or show an error. Everyone who may read the collection."""

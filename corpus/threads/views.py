@@ -4,12 +4,12 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
-from accounts.access import AuthenticatedRequest, person_required
+from accounts.access import AuthenticatedRequest, login_required
 from corpus.collections import selectors as collection_selectors
 from corpus.threads import selectors
 
 
-@person_required
+@login_required
 @require_GET
 def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
     """A thread; the docno of an answer redirects to its thread. Everyone who may read the collection."""

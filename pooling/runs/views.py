@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.access import AuthenticatedRequest, person_required
+from accounts.access import AuthenticatedRequest, login_required
 from assay.errors import Refused
 from assay.formats.reports import Report
 from pooling.models import Run
@@ -38,7 +38,7 @@ def _track(request: AuthenticatedRequest, slug: str) -> Track:
 
 @require_GET
 @never_cache
-@person_required
+@login_required
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The runs of a track. Organizers see those of all teams, participants those of their teams, assessors none."""
     page = selectors.runs_page(request.user, _track(request, slug))
@@ -47,7 +47,7 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @READ_AND_POST
 @never_cache
-@person_required
+@login_required
 def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """Check, repair or submit a run. Members of the track's teams, and organizers."""
     track = _track(request, slug)
@@ -129,7 +129,7 @@ def _submit(request: AuthenticatedRequest, track: Track, form: RunForm) -> HttpR
 
 @require_GET
 @never_cache
-@person_required
+@login_required
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """A run with its report. Its team until it is withdrawn, and organizers."""
     page = selectors.run_page(_run(request, run_id))
@@ -141,7 +141,7 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
 
 
 @require_GET
-@person_required
+@login_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     """The run file as it was uploaded. Its team until it is withdrawn, and organizers."""
     run = _run(request, run_id)
@@ -150,7 +150,7 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
 
 @READ_AND_POST
 @never_cache
-@person_required
+@login_required
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
     run = _run(request, run_id)

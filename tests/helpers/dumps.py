@@ -1,4 +1,4 @@
-"""Dump files made by tests, and the plain reading that an import is compared with."""
+"""Dump files that tests write, and a simple parser with which an import is compared."""
 
 from html import escape
 from pathlib import Path
@@ -10,26 +10,24 @@ HEAD = '\ufeff<?xml version="1.0" encoding="utf-8"?>\n'
 
 
 def row(**attributes: object) -> str:
-    written = (
-        f'{name}="{escape(str(value)).replace(chr(10), "&#xA;")}"' for name, value in attributes.items()
-    )
-    return f"  <row {' '.join(written)} />\n"
+    parts = (f'{name}="{escape(str(value)).replace(chr(10), "&#xA;")}"' for name, value in attributes.items())
+    return f"  <row {' '.join(parts)} />\n"
 
 
 def question(docno: object, **attributes: object) -> str:
-    given = {
+    defaults = {
         "Id": docno,
         "PostTypeId": 1,
         "Title": f"Question {docno}",
         "Body": f"<p>Body {docno}</p>",
         "Score": 1,
     }
-    return row(**(given | {"CreationDate": "2019-01-02T03:04:05.678", "Tags": "<a><b>"} | attributes))
+    return row(**(defaults | {"CreationDate": "2019-01-02T03:04:05.678", "Tags": "<a><b>"} | attributes))
 
 
 def answer(docno: object, parent: object, **attributes: object) -> str:
-    given = {"Id": docno, "PostTypeId": 2, "ParentId": parent, "Body": f"<p>Body {docno}</p>", "Score": 2}
-    return row(**(given | {"CreationDate": "2019-01-03T03:04:05"} | attributes))
+    defaults = {"Id": docno, "PostTypeId": 2, "ParentId": parent, "Body": f"<p>Body {docno}</p>", "Score": 2}
+    return row(**(defaults | {"CreationDate": "2019-01-03T03:04:05"} | attributes))
 
 
 def dump(root: str, *rows: str) -> str:
@@ -43,7 +41,7 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
 
 
 def many_posts(n: int) -> str:
-    """Threads of a question and two answers, with formulas, long enough for several chunks."""
+    """Threads of one question and two answers with formulas; 24,000 posts fill several chunks."""
     body = (
         "<p>Let $x_{%d} \\in \\mathbb{R}$ be bounded.</p>\n" + "<p>Then it converges to a limit.</p>\n" * 20
     )
@@ -55,5 +53,5 @@ def many_posts(n: int) -> str:
 
 
 def plain_rows(path: Path) -> list[dict[str, Any]]:
-    """All rows of a dump file, read at once by another way than the importer's."""
+    """All rows of a dump file, read by lxml at once, independently of the importer."""
     return [dict(element.attrib) for element in etree.parse(path, etree.XMLParser()).getroot().iter("row")]

@@ -1,4 +1,4 @@
-"""Plain functions that make the rows tests need. Every value that a test does not name is filled in."""
+"""Functions that create the rows that tests need. Values that a test does not give have defaults."""
 
 from functools import cache
 from itertools import count
@@ -11,18 +11,18 @@ from assay.protocols.loader import parse_protocol, shipped_text
 from corpus.models import Collection, Comment, Document
 from tracks.models import Assessor, StoredProtocol, Topic, Track
 
-PASSWORD = "correct horse battery staple"  # of every user made here
+PASSWORD = "correct horse battery staple"  # of every user
 _number = count(1)
 
 
 @cache
 def _hash() -> str:
-    """Hashed once: a slow hash is no part of what these tests measure."""
+    """The hash of the password, computed once because it is slow."""
     return make_password(PASSWORD)
 
 
 def make_user(username: str = "", **fields: Any) -> User:
-    """A person without any part: a participant or assessor to be, or a stranger."""
+    """A user without a role in any track."""
     username = username or f"user-{next(_number)}"
     return User.objects.create(username=username, password=_hash(), **fields)
 
@@ -32,14 +32,14 @@ def make_organizer(username: str = "", **fields: Any) -> User:
 
 
 def make_assessor(track: Track, username: str = "", **fields: Any) -> User:
-    """A person who judges for the track."""
+    """A user who judges for the track."""
     user = make_user(username or f"assessor-{next(_number)}", **fields)
     Assessor.objects.create(track=track, user=user)
     return user
 
 
 def make_protocol(slug: str = "arqmath-2020-task1") -> StoredProtocol:
-    """A shipped protocol as a track takes it; the same row on every call."""
+    """The stored row of a shipped protocol; the same row on every call."""
     text = shipped_text(slug)
     parsed = parse_protocol(text, name=f"{slug}.toml")
     fields = {"title": parsed.title, "text": text, "digest": parsed.digest, "is_shipped": True}
@@ -54,7 +54,7 @@ def make_collection(slug: str = "", **fields: Any) -> Collection:
 
 
 def make_document(collection: Collection, docno: str = "", **fields: Any) -> Document:
-    """A question that heads its own thread, unless `kind` and `thread` say otherwise."""
+    """A question with its own thread, unless `kind` and `thread` are given."""
     docno = docno or str(next(_number))
     fields = {"kind": Document.Kind.QUESTION, "thread": docno, "body": f"<p>Body of {docno}.</p>"} | fields
     if fields["kind"] == Document.Kind.QUESTION:

@@ -1,4 +1,4 @@
-"""Hostile posts, written for these tests. Each tries to run `alert`, to ask another host, or to break the page."""
+"""Hostile posts, written for these tests. Each tries to run `alert`, to contact another host, or to break the page."""
 
 _EVENTS = [
     "onerror",
@@ -132,7 +132,7 @@ PAYLOADS = [
     '<img alt=\'<span class="math-container">" onerror=alert(1) x="</span>\' src=x>',
     "<a href=\"<span class='math-container'>javascript:alert(1)</span>\">x</a>",
     '<math alttext="&lt;script&gt;alert(1)&lt;/script&gt;"><mi>x</mi></math>',
-    # markers of ours, forged
+    # forged markers of our own
     '<a data-host="evil.example" data-post="1" data-thread="1">forged</a>',
     '<a data-host="" data-post="1&quot; onclick=&quot;alert(1)" data-thread="javascript:alert(1)">forged</a>',
     '<a data-post="../../logout/" data-host="">forged</a>',
@@ -144,7 +144,7 @@ PAYLOADS = [
     "[<img src=x onerror=alert(1)>](https://math.stackexchange.com/q/1)",
 ]
 
-# Long inputs that a careless parser takes the square of their length for.
+# Long inputs for which a careless parser needs quadratic time.
 _N = 100_000
 MONSTERS = {
     "nested divs": "<div>" * _N,

@@ -1,7 +1,7 @@
-"""Real Math Stack Exchange pages of `data/arqmath`, turned back into the dump files from which they were made.
+"""Real pages of Math Stack Exchange in `data/arqmath`, converted back into dump files.
 
 Each page is `{question}_{answer}.html`: a question, one of its answers, their comments, duplicate and related rows.
-The formulas are MathML there; the dump has the LaTeX, which the MathML carries along as `alttext`.
+Their formulas are MathML; the dump gets the LaTeX from the attribute `alttext` of the MathML.
 """
 
 import tarfile
@@ -17,7 +17,7 @@ Row = dict[str, str]
 
 @dataclass
 class Dump:
-    """Rows of Posts.xml, Comments.xml and PostLinks.xml, by the row's identity."""
+    """Rows of Posts.xml, Comments.xml and PostLinks.xml by their ids."""
 
     posts: dict[str, Row] = field(default_factory=dict)
     comments: dict[str, Row] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def _add_link(dump: Dump, source: str, target: str, kind: str) -> None:
 
 
 def _inner(element: html.HtmlElement) -> str:
-    """The HTML inside an element, with LaTeX in the place of MathML."""
+    """The HTML inside an element, with LaTeX instead of MathML."""
     for math in element.xpath(".//math"):
         span = math.getparent()
         span.text = math.get("alttext")
