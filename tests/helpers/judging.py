@@ -1,4 +1,4 @@
-"""Rows of the pooling and judging rooms, as tests of judging need them."""
+"""Teams, pools, batches and judgments for tests of judging."""
 
 from itertools import count
 from uuid import uuid4
@@ -23,7 +23,7 @@ def make_team(track: Track, *members: User) -> Team:
 
 
 def make_pool(track: Track, topics: dict[Topic, int], *, status: str = Pool.Status.READY) -> Pool:
-    """A pool with so many answers for each topic; docnos and positions do not run in the same direction."""
+    """A pool with the given number of answers for each topic. Docnos and positions have different orders."""
     pool = Pool.objects.create(
         track=track,
         name=f"Pool {next(_number)}",
@@ -39,7 +39,7 @@ def make_pool(track: Track, topics: dict[Topic, int], *, status: str = Pool.Stat
 
 
 def add_entries(pool: Pool, topic: Topic, n: int, *, start: int = 0) -> list[PoolEntry]:
-    """Answers in threads of their own, added to a pool behind position `start`."""
+    """Add answers, each in its own thread, to a pool at positions from `start`."""
     entries = []
     for position in range(start, start + n):
         collection = pool.track.collection
@@ -52,30 +52,30 @@ def add_entries(pool: Pool, topic: Topic, n: int, *, start: int = 0) -> list[Poo
 
 
 def make_batch(
-    pool: Pool, given: dict[User, list[Topic]], *, is_open: bool = True, **fields: str | int
+    pool: Pool, assignments: dict[User, list[Topic]], *, is_open: bool = True, **fields: str | int
 ) -> Batch:
-    """A batch with its topics given out, open unless said otherwise."""
+    """A batch with assigned topics, open unless `is_open` is false."""
     name = str(fields.pop("name", f"Batch {next(_number)}"))
     batch = batch_services.create(pool=pool, name=name, by=None, **fields)  # type: ignore[arg-type]
-    for assessor, topics in given.items():
+    for assessor, topics in assignments.items():
         assignment_services.assign(batch=batch, assessor=assessor, topics=topics)
     return batch_services.open_for_judging(batch=batch) if is_open else batch
 
 
 def accept(batch: Batch, assessor: User) -> Task:
-    """The assessor's next task, which there must be."""
+    """The assessor's next task; fails if there is none."""
     task = task_services.accept_next(batch=batch, assessor=assessor)
     assert task is not None
     return task
 
 
 def judge(task: Task, choice: str = "high", comment: str = "") -> Judgment:
-    """A judgment sent once."""
+    """Submit a judgment with a new request id."""
     return judgment_services.submit(task=task, choice=choice, comment=comment, request_id=uuid4())
 
 
 def judge_all(batch: Batch, assessor: User, choice: str = "high") -> list[Judgment]:
-    """Judge all that is left for the assessor."""
+    """Judge all remaining entries of the assessor."""
     judgments = []
     while task := task_services.accept_next(batch=batch, assessor=assessor):
         judgments.append(judge(task, choice))

@@ -74,7 +74,7 @@ def test_organizer_previews_builds_and_browses_a_formula_pool(
     page.click("text=Preview size and cost")
     page.fill("[name=budget]", "0.05")
     page.click("button:has-text('Show')")
-    expect(page.locator("#main")).to_contain_text("pay for depth 2")
+    expect(page.locator("#main")).to_contain_text("are enough for depth 2")
     assert_fit(page)
 
     page.click("text=Build with depth 2")
@@ -93,7 +93,7 @@ def test_organizer_previews_builds_and_browses_a_formula_pool(
     entry = page.locator("article.entry", has_text="v0")
     expect(entry.locator("li.member")).to_have_count(5)
     expect(entry.locator(".member .is-marked")).to_have_count(5)
-    entry.locator("text=members in all").click()
+    entry.locator("text=members in total").click()
     expect(page.get_by_role("heading", name="Members that are not shown")).to_be_visible()
     assert_fit(page)
     page.goto(f"/pools/{pool.pk}/depths/")

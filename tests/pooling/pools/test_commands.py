@@ -1,4 +1,4 @@
-"""Pools on files alone: what the command writes, prints and refuses."""
+"""`assay pool`: what it writes, prints and refuses."""
 
 import hashlib
 import json
@@ -86,13 +86,13 @@ def test_pool_of_formulas_is_written_with_members_runs_and_teams(
         "two\tB.1\t2\t1\t0",
         "two\tB.2\t2\t1\t1",
     ]
-    said = capsys.readouterr().err
-    assert "4 units of 2 topics from 2 runs" in said
-    assert "7 members, 7 of them to be shown" in said
-    assert "without one: 2 units; only one contributed 2 of its 3 units" in said
+    messages = capsys.readouterr().err
+    assert "4 units of 2 topics from 2 runs" in messages
+    assert "7 members, 7 of them to be shown" in messages
+    assert "without one: 2 units; only one contributed 2 of its 3 units" in messages
 
 
-def test_record_names_everything_that_went_in(folder: Path) -> None:
+def test_record_lists_all_inputs(folder: Path) -> None:
     pool(folder, "--formulas", str(folder / "index.tsv"), "--members", str(folder / "members.tsv"))
 
     record = json.loads((folder / "pool.tsv.json").read_text())
@@ -107,7 +107,7 @@ def test_record_names_everything_that_went_in(folder: Path) -> None:
     assert (record["order"], record["seed"]) == ("random", 7)
 
 
-def test_same_seed_gives_the_same_bytes_in_processes_of_their_own(folder: Path) -> None:
+def test_same_seed_gives_the_same_bytes_in_separate_processes(folder: Path) -> None:
     outputs = []
     for hash_seed in ("1", "4711"):
         out = folder / hash_seed
@@ -132,24 +132,20 @@ def test_same_seed_gives_the_same_bytes_in_processes_of_their_own(folder: Path) 
     assert len(outputs[0]) == 6
 
 
-def test_formula_that_the_index_does_not_have_refuses_the_run(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_with_an_unknown_formula_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "index.tsv").write_text(INDEX.replace("\n6\t", "\n66\t"))
 
     assert pool(folder, "--formulas", str(folder / "index.tsv")) == 1
     assert "the formula is not in the collection" in capsys.readouterr().err
 
 
-def test_unknown_formulas_are_skipped_if_that_is_allowed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_formulas_are_skipped_if_allowed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "map.tsv").write_text("formula_id\tvisual_id\n1\t100\n2\t100\n4\t200\n")
 
     assert pool(folder, "--formulas", str(folder / "map.tsv"), "--allow-unknown") == 0
 
-    said = capsys.readouterr().err
-    assert "skipped 3 pooled instances without a visual id" in said
+    messages = capsys.readouterr().err
+    assert "skipped 3 pooled instances without a visual id" in messages
     assert sorted(line.split("\t")[:2] for line in lines_of(folder / "pool.tsv")) == [
         ["B.1", "100"],
         ["B.1", "200"],
@@ -159,7 +155,7 @@ def test_unknown_formulas_are_skipped_if_that_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "message"),
     [
         (None, "add the formulas with their visual ids"),
         ("formula_id\tvisual_id\n", "the files contain no formula"),
@@ -167,8 +163,8 @@ def test_unknown_formulas_are_skipped_if_that_is_allowed(
         ("just words\n", "map.tsv"),
     ],
 )
-def test_formulas_that_cannot_be_used_are_refused(
-    folder: Path, text: str | None, complaint: str, capsys: pytest.CaptureFixture[str]
+def test_unusable_formula_files_are_refused(
+    folder: Path, text: str | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = []
     if text is not None:
@@ -176,12 +172,12 @@ def test_formulas_that_cannot_be_used_are_refused(
         options = ["--formulas", str(folder / "map.tsv")]
 
     assert pool(folder, *options) == 2
-    assert complaint in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("folder_of_files")
-def test_pool_of_formulas_has_the_bytes_of_the_one_in_the_browser(tmp_path: Path) -> None:
+def test_pool_of_formulas_has_the_bytes_of_the_pool_on_the_site(tmp_path: Path) -> None:
     scene = build_formula_scene()
     runs = [scene.submit("a", [4 * i for i in range(12)]), scene.submit("b", [12, 0, 3, 8], team=1)]
     rows = Formula.objects.values_list("code", "post", "thread", "place", "visual", "latex")
@@ -220,7 +216,7 @@ def test_order_of_judging_can_be_chosen(trec: Path) -> None:
     assert json.loads((trec / "pool.tsv.json").read_text())["order"] == "by-run-votes"
 
 
-def test_top_up_leaves_out_what_the_earlier_pool_has(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_up_leaves_out_units_of_the_earlier_pool(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pool(trec, protocol=TREC)
     earlier = trec / "pool.tsv"
     earlier.rename(trec / "first.tsv")
@@ -236,23 +232,23 @@ def test_top_up_leaves_out_what_the_earlier_pool_has(trec: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "message"),
     [
         (b"1\ta\t1\n2 c 1\n", "old.tsv: line 2: expected a topic and, in column 2, a docno"),
         (b"", "old.tsv: line 1: expected a topic"),
         (b"1\t\xff\t1\n", "old.tsv: not UTF-8 (byte 3)"),
     ],
 )
-def test_earlier_pool_that_is_none_is_refused(
-    trec: Path, text: bytes, complaint: str, capsys: pytest.CaptureFixture[str]
+def test_file_that_is_not_a_pool_is_refused(
+    trec: Path, text: bytes, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (trec / "old.tsv").write_bytes(text)
 
     assert pool(trec, "--top-up", str(trec / "old.tsv"), protocol=TREC) == 2
-    assert complaint in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_top_up_that_brings_nothing_is_an_empty_pool(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_up_without_new_units_is_empty(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pool(trec, protocol=TREC)
     (trec / "pool.tsv").rename(trec / "first.tsv")
 
@@ -262,7 +258,7 @@ def test_top_up_that_brings_nothing_is_an_empty_pool(trec: Path, capsys: pytest.
     assert "0 units of 2 topics from 1 runs" in capsys.readouterr().err
 
 
-def test_known_items_are_pooled_with_the_runs_that_found_them(trec: Path) -> None:
+def test_known_items_are_pooled_with_the_runs_that_retrieved_them(trec: Path) -> None:
     (trec / "known.tsv").write_text("1\tb\n2\tz\n")
 
     status = pool(
@@ -270,16 +266,16 @@ def test_known_items_are_pooled_with_the_runs_that_found_them(trec: Path) -> Non
         "--known-items",
         str(trec / "known.tsv"),
         "--contributions",
-        str(trec / "found.tsv"),
+        str(trec / "contributions.tsv"),
         protocol=["--protocol", "ntcir-11-math"],
     )
 
     assert status == 0
     assert lines_of(trec / "pool.tsv") == ["1\tb\t1", "2\tz\t1"]
-    assert lines_of(trec / "found.tsv") == ["1\tb\tone\tearly\t2"]
+    assert lines_of(trec / "contributions.tsv") == ["1\tb\tone\tearly\t2"]
 
 
-def test_known_item_tasks_need_the_known_items(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_known_item_protocols_need_the_known_items(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pool(trec, protocol=["--protocol", "ntcir-11-math"]) == 2
     assert "there is no known item for 2 topics, such as 1, 2" in capsys.readouterr().err
 
@@ -291,15 +287,15 @@ def test_depth_for_a_protocol_without_depths_is_refused(
     assert "this protocol has no depths" in capsys.readouterr().err
 
 
-def test_depth_that_no_run_could_have_is_refused(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+def test_impossible_depth_is_refused(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
         pool(trec, "--depth", f"primary={10**30}")
 
-    assert ended.value.code == 2
+    assert stopped.value.code == 2
     assert "is not KIND=K, such as primary=45" in capsys.readouterr().err
 
 
-# ---- every protocol that ships
+# ---- all shipped protocols
 
 
 EXAMPLES = {
@@ -309,10 +305,10 @@ EXAMPLES = {
     "ntcir-xml": ntcir_run,
     "bolt-xml": bolt_run,
 }
-EVERY_FORM = [(slug, form) for slug in shipped_slugs() for form in load_protocol(slug).runs.formats]
+EVERY_FORMAT = [(slug, form) for slug in shipped_slugs() for form in load_protocol(slug).runs.formats]
 
 
-@pytest.mark.parametrize(("slug", "form"), EVERY_FORM)
+@pytest.mark.parametrize(("slug", "form"), EVERY_FORMAT)
 def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, form: str) -> None:
     protocol = load_protocol(slug)
     (tmp_path / "run").write_bytes(EXAMPLES[form]())

@@ -1,4 +1,4 @@
-"""Pools of visually distinct formulas as jobs: entries, members, and who brought what, from runs to rows."""
+"""Pools of visually distinct formulas as jobs: entries, members, and the contributions of runs."""
 
 import hashlib
 import io
@@ -56,7 +56,7 @@ def test_depth_counts_distinct_formulas(formulas: FormulaScene) -> None:
     assert pool.statistics["runs"][0]["reach"] == [4, 4]
 
 
-def test_at_most_five_members_are_shown_and_all_are_kept(formulas: FormulaScene) -> None:
+def test_at_most_five_members_are_shown_and_all_are_stored(formulas: FormulaScene) -> None:
     formulas.submit("a", [4 * i for i in range(12)])
 
     pool = build(formulas)
@@ -67,7 +67,7 @@ def test_at_most_five_members_are_shown_and_all_are_kept(formulas: FormulaScene)
     assert [member.position for member in shown] == [1, 2, 3, 4, 5]
 
 
-def test_members_say_where_they_stand_and_who_brought_them(formulas: FormulaScene) -> None:
+def test_members_record_their_posts_and_contributing_runs(formulas: FormulaScene) -> None:
     first = formulas.submit("a", [4, 1])
     second = formulas.submit("b", [1, 0, 4], team=1)
 
@@ -76,8 +76,8 @@ def test_members_say_where_they_stand_and_who_brought_them(formulas: FormulaScen
     member = PoolMember.objects.get(entry__pool=pool, entry__topic=formulas.topic, docno="4")
     assert (member.post, member.thread) == ("1004", "1003")
     assert member.document == Document.objects.get(docno="1004")
-    given = MemberContribution.objects.filter(member=member).order_by("run").values_list("run", "rank")
-    assert list(given) == [(first.pk, 1), (second.pk, 3)]
+    of_member = MemberContribution.objects.filter(member=member).order_by("run").values_list("run", "rank")
+    assert list(of_member) == [(first.pk, 1), (second.pk, 3)]
     of_unit = Contribution.objects.filter(entry=member.entry).order_by("run").values_list("run", "rank")
     assert list(of_unit) == [(first.pk, 1), (second.pk, 2)], "a unit's rank is that of its first instance"
 
@@ -95,7 +95,7 @@ def test_same_runs_and_seed_give_the_same_members(formulas: FormulaScene) -> Non
     assert hashlib.sha256(lines).hexdigest() == first.statistics["members"]["sha256"]
 
 
-def test_collection_that_is_not_clustered_is_a_refusal_that_says_so() -> None:
+def test_formulas_without_visual_ids_fail_the_pool() -> None:
     scene = build_formula_scene(is_clustered=False)
     scene.submit("a", [0, 1])
 
@@ -103,7 +103,7 @@ def test_collection_that_is_not_clustered_is_a_refusal_that_says_so() -> None:
 
     assert pool.status == "failed"
     assert pool.job is not None
-    assert "are to be clustered first" in pool.job.error
+    assert "Cluster the formulas of" in pool.job.error
     assert not PoolEntry.objects.exists()
 
 
@@ -115,10 +115,10 @@ def test_track_without_a_collection_cannot_pool_formulas(formulas: FormulaScene)
     pool = build(formulas)
 
     assert pool.job is not None
-    assert "needs a collection with a formula index, and it has none" in pool.job.error
+    assert "needs a collection with a formula index, but formulas has no collection" in pool.job.error
 
 
-def test_submitted_instances_are_clustered_where_the_protocol_says_so() -> None:
+def test_submitted_instances_are_clustered_if_the_protocol_says_so() -> None:
     scene = build_formula_scene(protocol="arqmath-2020-task2", is_clustered=False)
     scene.submit("a", [0, 4, 1])
 
@@ -127,11 +127,11 @@ def test_submitted_instances_are_clustered_where_the_protocol_says_so() -> None:
     assert pool.status == "ready", pool.job and pool.job.error
     sizes = [entry.members.count() for entry in PoolEntry.objects.filter(pool=pool, topic=scene.topic)]
     assert sorted(sizes) == [1, 2]
-    made = Formula.objects.exclude(visual="").values_list("code", flat=True)
-    assert sorted(made) == ["0", "1", "4"], "of the submitted ones alone"
+    clustered = Formula.objects.exclude(visual="").values_list("code", flat=True)
+    assert sorted(clustered) == ["0", "1", "4"], "only the submitted formulas"
 
 
-def test_top_up_holds_only_formulas_that_are_new(formulas: FormulaScene) -> None:
+def test_top_up_contains_only_new_formulas(formulas: FormulaScene) -> None:
     formulas.submit("a", [0, 1])
     first = build(formulas)
     formulas.submit("late", [4, 2], team=1)
@@ -144,7 +144,7 @@ def test_top_up_holds_only_formulas_that_are_new(formulas: FormulaScene) -> None
     assert pool_exports.pool_record(second)["tops_up"] == [{"pool": "Pool 1", "sha256": first.sha256}]
 
 
-def test_top_up_without_anything_new_is_an_empty_pool(formulas: FormulaScene) -> None:
+def test_top_up_without_new_formulas_is_empty(formulas: FormulaScene) -> None:
     formulas.submit("a", [0, 1])
     first = build(formulas)
 
@@ -153,7 +153,7 @@ def test_top_up_without_anything_new_is_an_empty_pool(formulas: FormulaScene) ->
     assert (second.status, second.statistics["n"]) == ("ready", 0)
 
 
-def test_formula_that_is_a_unit_by_itself_is_linked_to_its_post() -> None:
+def test_single_formula_refers_to_its_post() -> None:
     scene = build_formula_scene(protocol="ntcir-12-wikipedia")
     kind = scene.track.protocol.parsed.runs.kinds[0]
     lines = "".join(f"B.1 1 {n} {n} {-n} wiki\n" for n in range(1, 4))
@@ -169,8 +169,8 @@ def test_formula_that_is_a_unit_by_itself_is_linked_to_its_post() -> None:
     pool = build(scene)
 
     assert pool.status == "ready", pool.job and pool.job.error
-    found = PoolEntry.objects.filter(pool=pool).order_by("docno").values_list("docno", "document__docno")
-    assert list(found) == [("1", "1001"), ("2", "1002"), ("3", "1003")]
+    posts = PoolEntry.objects.filter(pool=pool).order_by("docno").values_list("docno", "document__docno")
+    assert list(posts) == [("1", "1001"), ("2", "1002"), ("3", "1003")]
     assert not PoolMember.objects.exists()
 
 
@@ -184,5 +184,5 @@ def test_command_tops_up_a_pool_in_another_order(formulas: FormulaScene) -> None
 
     pool = Pool.objects.get(name="Pool 2")
     assert (pool.order, pool.statistics["n"]) == ("by-run-votes", 2)
-    with pytest.raises(CommandError, match="no pool of the name Pool 9"):
+    with pytest.raises(CommandError, match="has no pool named Pool 9"):
         call_command("build_pool", formulas.track.slug, name="Pool 3", top_up="Pool 9", **options)

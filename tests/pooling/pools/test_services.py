@@ -1,4 +1,4 @@
-"""Pools as jobs: what is stored, what is refused, and that no half pool is ever seen."""
+"""Pools as jobs: what is stored, what is refused, and that a partial pool never exists."""
 
 import hashlib
 import io
@@ -27,7 +27,7 @@ from tests.pooling.conftest import Scene, build_scene
 from tracks.models import Topic
 
 
-def hand_in(scene: Scene, tag: str, *, n: int = 4, first: int = 100, **options: Any) -> Run:
+def submit_run(scene: Scene, tag: str, *, n: int = 4, first: int = 100, **options: Any) -> Run:
     declared = run_services.Declaration(kind=options.pop("kind", "primary"), **options)
     return run_services.submit(
         track=scene.track,
@@ -39,13 +39,13 @@ def hand_in(scene: Scene, tag: str, *, n: int = 4, first: int = 100, **options: 
     )
 
 
-def ask(scene: Scene, **options: Any) -> Pool:
+def request(scene: Scene, **options: Any) -> Pool:
     options = {"name": "Pool 1", "seed": 7, "depth": {}} | options
     return pool_services.request(track=scene.track, by=scene.organizer, **options)
 
 
 def build(scene: Scene, **options: Any) -> Pool:
-    pool = ask(scene, **options)
+    pool = request(scene, **options)
     assert pool.job is not None
     jobs.run(pool.job.pk)
     pool.refresh_from_db()
@@ -53,24 +53,24 @@ def build(scene: Scene, **options: Any) -> Pool:
     return pool
 
 
-def test_pool_is_the_union_of_the_tops(scene: Scene) -> None:
-    first = hand_in(scene, "a")
-    second = hand_in(scene, "b", first=102, kind="alternate")
+def test_pool_is_the_union_of_the_top_documents(scene: Scene) -> None:
+    first = submit_run(scene, "a")
+    second = submit_run(scene, "b", first=102, kind="alternate")
 
     pool = build(scene, depth={"primary": 3, "alternate": 2})
 
     assert (pool.status, pool.job.state if pool.job else "") == ("ready", "done")
-    found = PoolEntry.objects.filter(pool=pool, topic__code="A.1").order_by("docno")
-    assert [entry.docno for entry in found] == ["101", "102", "103", "104"]
-    assert sorted(entry.position for entry in found) == [1, 2, 3, 4]
-    given = Contribution.objects.filter(entry=found[2]).order_by("run_id").values_list("run", "rank")
-    assert list(given) == [(first.pk, 3), (second.pk, 1)]
+    entries = PoolEntry.objects.filter(pool=pool, topic__code="A.1").order_by("docno")
+    assert [entry.docno for entry in entries] == ["101", "102", "103", "104"]
+    assert sorted(entry.position for entry in entries) == [1, 2, 3, 4]
+    contributions = Contribution.objects.filter(entry=entries[2]).order_by("run_id")
+    assert list(contributions.values_list("run", "rank")) == [(first.pk, 3), (second.pk, 1)]
     assert pool.statistics["n"] == 12
     assert pool.statistics["runs"][0]["run"] == first.pk
 
 
-def test_pool_records_what_it_was_made_from(scene: Scene) -> None:
-    run = hand_in(scene, "a")
+def test_pool_records_its_protocol_depths_and_runs(scene: Scene) -> None:
+    run = submit_run(scene, "a")
 
     pool = build(scene, depth={"primary": 3})
 
@@ -80,8 +80,8 @@ def test_pool_records_what_it_was_made_from(scene: Scene) -> None:
 
 
 def test_sha256_is_that_of_the_download(scene: Scene) -> None:
-    hand_in(scene, "a")
-    hand_in(scene, "b", first=110)
+    submit_run(scene, "a")
+    submit_run(scene, "b", first=110)
 
     pool = build(scene)
 
@@ -89,16 +89,17 @@ def test_sha256_is_that_of_the_download(scene: Scene) -> None:
 
 
 def test_same_runs_and_seed_give_the_same_pool(scene: Scene) -> None:
-    hand_in(scene, "a")
-    hand_in(scene, "b", first=110)
+    submit_run(scene, "a")
+    submit_run(scene, "b", first=110)
 
-    one, two, other = build(scene), build(scene, name="Pool 2"), build(scene, name="Pool 3", seed=8)
+    first, second = build(scene), build(scene, name="Pool 2")
+    other = build(scene, name="Pool 3", seed=8)
 
-    assert one.sha256 == two.sha256 != other.sha256
+    assert first.sha256 == second.sha256 != other.sha256
 
 
-def test_documents_are_linked_where_the_collection_is_loaded(scene: Scene) -> None:
-    hand_in(scene, "a")
+def test_entries_refer_to_the_documents_of_a_loaded_collection(scene: Scene) -> None:
+    submit_run(scene, "a")
 
     build(scene)
 
@@ -108,7 +109,7 @@ def test_documents_are_linked_where_the_collection_is_loaded(scene: Scene) -> No
     assert entry.document.docno == entry.docno
 
 
-def test_ids_without_a_collection_are_pooled_as_they_are(scene: Scene) -> None:
+def test_docnos_are_pooled_without_a_collection(scene: Scene) -> None:
     assert scene.track.collection is not None
     Collection.objects.filter(pk=scene.track.collection.pk).update(status=Collection.Status.EMPTY)
     scene.track.refresh_from_db()
@@ -128,49 +129,49 @@ def test_ids_without_a_collection_are_pooled_as_they_are(scene: Scene) -> None:
     assert (entry.docno, entry.document) == ('\\back\\slash\\n,"é#', None)
 
 
-def test_run_withdrawn_or_submitted_later_changes_no_pool(scene: Scene) -> None:
-    run = hand_in(scene, "a")
-    pool = ask(scene)
-    hand_in(scene, "b", first=120)
+def test_pool_contains_the_runs_at_the_time_of_the_request(scene: Scene) -> None:
+    run = submit_run(scene, "a")
+    pool = request(scene)
+    submit_run(scene, "b", first=120)
     run_services.withdraw(run=run, by=scene.member)
 
     assert pool.job is not None
     jobs.run(pool.job.pk)
 
     pool.refresh_from_db()
-    assert [one["tag"] for one in pool.statistics["runs"]] == ["a"]
+    assert [run["tag"] for run in pool.statistics["runs"]] == ["a"]
 
 
-def test_withdrawn_run_goes_into_no_new_pool(scene: Scene) -> None:
-    run_services.withdraw(run=hand_in(scene, "a"), by=scene.member)
+def test_withdrawn_run_is_not_pooled(scene: Scene) -> None:
+    run_services.withdraw(run=submit_run(scene, "a"), by=scene.member)
 
-    with pytest.raises(PoolRefused, match="no run that would be pooled"):
-        ask(scene)
+    with pytest.raises(PoolRefused, match="has no runs to pool"):
+        request(scene)
 
 
 @pytest.mark.parametrize(
-    ("options", "why"),
+    ("options", "reason"),
     [
-        ({"name": "Taken"}, "has a pool of the name Taken already"),
+        ({"name": "Taken"}, "already has a pool named Taken"),
         ({"seed": -1}, "whole number from 0"),
         ({"seed": 2**63}, "whole number from 0"),
         ({"depth": {"phase2": 3}}, "no depth for the kind phase2"),
-        ({"depth": {"primary": 0}}, "no run that would be pooled"),
+        ({"depth": {"primary": 0}}, "has no runs to pool"),
     ],
 )
-def test_pool_that_cannot_be_is_refused(scene: Scene, options: dict[str, Any], why: str) -> None:
-    hand_in(scene, "a")
-    ask(scene, name="Taken")
+def test_impossible_pool_is_refused(scene: Scene, options: dict[str, Any], reason: str) -> None:
+    submit_run(scene, "a")
+    request(scene, name="Taken")
 
-    with pytest.raises(PoolRefused, match=why):
-        ask(scene, **({"name": "New"} | options))
+    with pytest.raises(PoolRefused, match=reason):
+        request(scene, **({"name": "New"} | options))
 
     assert Pool.objects.count() == 1
     assert Job.objects.count() == 1
 
 
 def test_damaged_columns_fail_the_pool_with_a_reason(scene: Scene) -> None:
-    run = hand_in(scene, "a")
+    run = submit_run(scene, "a")
     with run.columns.open("wb") as file:
         file.write(b"not npz")
 
@@ -182,19 +183,19 @@ def test_damaged_columns_fail_the_pool_with_a_reason(scene: Scene) -> None:
     assert not PoolEntry.objects.exists()
 
 
-def test_topic_that_is_gone_fails_the_pool(scene: Scene) -> None:
-    hand_in(scene, "a")
+def test_missing_topic_fails_the_pool(scene: Scene) -> None:
+    submit_run(scene, "a")
     Topic.objects.filter(code="A.2").delete()
 
     pool = build(scene)
 
     assert (pool.status, PoolEntry.objects.count()) == ("failed", 0)
     assert pool.job is not None
-    assert "no topic A.2" in pool.job.error
+    assert "no longer has the topic A.2" in pool.job.error
 
 
 def test_job_delivered_again_after_storing_changes_nothing(scene: Scene) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
     pool = build(scene)
     before = list(PoolEntry.objects.values_list("id", "position"))
     assert pool.job is not None
@@ -207,8 +208,8 @@ def test_job_delivered_again_after_storing_changes_nothing(scene: Scene) -> None
 
 
 def test_attempt_that_lost_its_job_stores_nothing(scene: Scene) -> None:
-    hand_in(scene, "a")
-    pool = ask(scene)
+    submit_run(scene, "a")
+    pool = request(scene)
     assert pool.job is not None
     Job.objects.filter(pk=pool.job.pk).update(state="running", attempt=2, heartbeat_at=timezone.now())
 
@@ -220,7 +221,7 @@ def test_attempt_that_lost_its_job_stores_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_worker_killed_while_storing_leaves_no_half_pool_and_the_job_is_taken_up_again(
+def test_worker_killed_while_storing_leaves_no_partial_pool_and_another_worker_builds_it(
     folder: Any,
     monkeypatch: pytest.MonkeyPatch,
     worker: Callable[..., Any],
@@ -228,9 +229,9 @@ def test_worker_killed_while_storing_leaves_no_half_pool_and_the_job_is_taken_up
 ) -> None:
     scene = build_scene(folder)
     process_environment["ASSAY_VAR"] = str(folder.parent)
-    hand_in(scene, "a")
-    hand_in(scene, "b", first=110)
-    pool = ask(scene)
+    submit_run(scene, "a")
+    submit_run(scene, "b", first=110)
+    pool = request(scene)
     assert pool.job is not None
 
     # The worker copies entries, then waits for this lock on contributions, in the middle of its transaction.
@@ -268,8 +269,8 @@ def waits_for_a_lock() -> bool:
         return cursor.fetchone() is not None
 
 
-def test_failed_pool_that_is_tried_again_is_being_built(scene: Scene) -> None:
-    run = hand_in(scene, "a")
+def test_retried_pool_is_built(scene: Scene) -> None:
+    run = submit_run(scene, "a")
     with run.columns.open("rb") as file:
         stored = file.read()
     run.columns.storage.delete(run.columns.name)
@@ -287,8 +288,8 @@ def test_failed_pool_that_is_tried_again_is_being_built(scene: Scene) -> None:
     assert pool.status == "ready"
 
 
-def test_order_of_judging_is_recorded_and_part_of_the_record(scene: Scene) -> None:
-    hand_in(scene, "a")
+def test_order_of_judging_is_stored_and_in_the_record(scene: Scene) -> None:
+    submit_run(scene, "a")
 
     assert build(scene).order == "random"
     chosen = build(scene, name="Pool 2", order="by-run-votes")
@@ -296,22 +297,22 @@ def test_order_of_judging_is_recorded_and_part_of_the_record(scene: Scene) -> No
     assert pool_exports.pool_record(chosen)["order"] == "by-run-votes"
 
 
-def test_every_order_of_the_protocols_can_be_recorded() -> None:
+def test_every_order_of_protocols_can_be_stored() -> None:
     assert set(Pool.Order.values) == set(get_args(JudgingOrder)) == set(ORDERS)
 
 
-def test_top_up_of_what_is_not_there_is_refused(scene: Scene) -> None:
-    hand_in(scene, "a")
-    building = ask(scene)
+def test_top_up_of_an_unfinished_or_foreign_pool_is_refused(scene: Scene) -> None:
+    submit_run(scene, "a")
+    building = request(scene)
 
     with pytest.raises(PoolRefused, match="is not ready"):
-        ask(scene, name="Pool 2", tops_up=building)
-    foreign = build_scene_of_another_track(scene)
+        request(scene, name="Pool 2", tops_up=building)
+    foreign = pool_of_another_track(scene)
     with pytest.raises(PoolRefused, match="cannot be topped up"):
-        ask(scene, name="Pool 2", tops_up=foreign)
+        request(scene, name="Pool 2", tops_up=foreign)
 
 
-def build_scene_of_another_track(scene: Scene) -> Pool:
+def pool_of_another_track(scene: Scene) -> Pool:
     track = make_track("other")
     return Pool.objects.create(
         track=track, name="Pool", protocol=track.protocol, seed=1, status="ready", created_by=scene.organizer

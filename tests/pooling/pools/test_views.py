@@ -17,7 +17,7 @@ from pooling.pools import services as pool_services
 from tests.helpers.factories import make_organizer
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 from tests.pooling.conftest import Scene
-from tests.pooling.pools.test_services import build, hand_in
+from tests.pooling.pools.test_services import build, submit_run
 
 pytestmark = pytest.mark.django_db
 
@@ -60,8 +60,8 @@ def page(client: Client, name: str, *arguments: Any, **query: Any) -> str:
 
 @pytest.mark.parametrize("depth", [1, 3, 6])
 def test_preview_equals_the_built_pool(scene: Scene, depth: int) -> None:
-    hand_in(scene, "a", n=8)
-    hand_in(scene, "b", n=8, first=104, kind="alternate")
+    submit_run(scene, "a", n=8)
+    submit_run(scene, "b", n=8, first=104, kind="alternate")
     preview = previews.preview(scene.track)
 
     pool = build(scene, depth=preview.depth_by_kind(depth))
@@ -82,7 +82,7 @@ def test_preview_of_formulas_equals_the_built_pool(formulas: FormulaScene) -> No
 
 
 def test_budget_gives_the_depth_and_a_link_to_build_it(scene: Scene, organizer: Client) -> None:
-    hand_in(scene, "a", n=30)
+    submit_run(scene, "a", n=30)
 
     text = page(organizer, "preview", scene.track.slug, budget="1", rate="120")
 
@@ -91,7 +91,7 @@ def test_budget_gives_the_depth_and_a_link_to_build_it(scene: Scene, organizer: 
 
 
 def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
 
     text = page(organizer, "new_pool", scene.track.slug, depth_primary="10", seed="nonsense")
 
@@ -101,11 +101,11 @@ def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) 
 def test_preview_is_cached_until_the_runs_change(
     scene: Scene, organizer: Client, django_assert_max_num_queries: Any
 ) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
     first = previews.preview(scene.track)
     with django_assert_max_num_queries(3):
         again = previews.preview(scene.track)
-    hand_in(scene, "b", first=120)
+    submit_run(scene, "b", first=120)
 
     later = previews.preview(scene.track)
 
@@ -114,9 +114,9 @@ def test_preview_is_cached_until_the_runs_change(
 
 
 def test_preview_of_a_top_up_counts_only_new_units(scene: Scene, organizer: Client) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
     pool = build(scene)
-    hand_in(scene, "b", first=102)
+    submit_run(scene, "b", first=102)
 
     preview = previews.preview(scene.track, tops_up=pool)
 
@@ -129,7 +129,7 @@ def test_preview_of_a_top_up_counts_only_new_units(scene: Scene, organizer: Clie
     [{"rate": "0"}, {"rate": "nan"}, {"budget": "-1"}, {"depth": "x"}, {"depth": "0"}, {"tops_up": "99"}],
 )
 def test_preview_shows_errors_of_its_form(scene: Scene, organizer: Client, query: dict[str, str]) -> None:
-    build(scene) if hand_in(scene, "a") else None
+    build(scene) if submit_run(scene, "a") else None
 
     assert "field-error" in page(organizer, "preview", scene.track.slug, **query)
 
@@ -160,7 +160,7 @@ def test_visual_ids_of_submitted_formulas_are_made_on_demand(folder: object, org
 
 
 def test_too_large_depth_becomes_the_largest(scene: Scene, organizer: Client) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
 
     assert "By topic, at depth 100" in page(organizer, "preview", scene.track.slug, depth="5000")
 
@@ -231,7 +231,7 @@ def test_topic_page_takes_few_queries(
 
 
 def test_answers_are_listed_with_their_runs_page_by_page(scene: Scene, organizer: Client) -> None:
-    run = hand_in(scene, "a", n=30)
+    run = submit_run(scene, "a", n=30)
     pool = build(scene)
 
     first = page(organizer, "pool_topic", pool.pk, "A.1")
@@ -244,7 +244,7 @@ def test_answers_are_listed_with_their_runs_page_by_page(scene: Scene, organizer
 
 
 def test_topic_without_units_explains_the_reason(scene: Scene, organizer: Client) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
     first = build(scene)
     second = build(scene, name="Pool 2", tops_up=first)
 
@@ -254,7 +254,7 @@ def test_topic_without_units_explains_the_reason(scene: Scene, organizer: Client
 
 
 def test_topic_of_no_pool_is_not_found(scene: Scene, organizer: Client) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
 
     assert organizer.get(reverse("pooling:pool_topic", args=[build(scene).pk, "Z.9"])).status_code == 404
 
@@ -282,7 +282,7 @@ def test_unique_units_of_teams_are_shown_for_the_pool_and_by_topic(
 def test_overlap_of_many_runs_is_limited_and_each_run_has_its_own_table(
     scene: Scene, organizer: Client
 ) -> None:
-    runs = [hand_in(scene, f"run{i:02}", n=3 + i % 5, first=100 + i % 10) for i in range(30)]
+    runs = [submit_run(scene, f"run{i:02}", n=3 + i % 5, first=100 + i % 10) for i in range(30)]
     pool = build(scene)
 
     whole = page(organizer, "pool", pool.pk)
@@ -299,13 +299,13 @@ def test_overlap_of_many_runs_is_limited_and_each_run_has_its_own_table(
 
 @pytest.mark.parametrize("run", ["", "x", "-1", "99999999999999999999", "²"])
 def test_invalid_run_shows_the_matrix(scene: Scene, organizer: Client, run: str) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
 
     assert "Overlap between runs" in page(organizer, "pool_overlap", build(scene).pk, run=run)
 
 
 @pytest.mark.parametrize("first", ["x", "-3", "99999", "²"])
 def test_invalid_first_topic_is_ignored(scene: Scene, organizer: Client, first: str) -> None:
-    hand_in(scene, "a")
+    submit_run(scene, "a")
 
     page(organizer, "pool_depths", build(scene).pk, **{"from": first})

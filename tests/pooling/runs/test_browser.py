@@ -1,4 +1,4 @@
-"""A run on its way in, in a real browser: check, read the report, take the repaired file, submit, withdraw."""
+"""Submitting a run in Chromium: check, report, repaired file, submission, withdrawal."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +23,8 @@ NARROW = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
 
 @pytest.fixture
 def enter(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
-    """Opens a page as a person."""
-    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}  # no color is caught half-way
+    """Logs a user in and returns their page."""
+    settled = {"base_url": live_server.url, "reduced_motion": "reduce"}  # no color changes during a check
     return lambda user, **options: log_in(new_page(**settled, **options), user)
 
 
@@ -44,7 +44,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_run_goes_in_after_a_report_and_out_again(
+def test_run_is_submitted_after_a_report_and_withdrawn(
     scene: Scene, enter: Callable[..., Page], files: Path
 ) -> None:
     page = enter(scene.member)
@@ -62,7 +62,7 @@ def test_run_goes_in_after_a_report_and_out_again(
 
     page.set_input_files("#id_file", files / "windows.tsv")
     page.click("text=Check only")
-    expect(page.locator("#submission")).to_contain_text("windows.tsv would be taken")
+    expect(page.locator("#submission")).to_contain_text("windows.tsv can be submitted")
     with page.expect_download() as download:
         page.click("text=Download the repaired file")
     assert Path(download.value.path()).read_bytes().startswith(b"A.1\t101\t1\t9.875\trun-1\n")
@@ -70,13 +70,13 @@ def test_run_goes_in_after_a_report_and_out_again(
     page.click("button:has-text('Submit')")
     page.wait_for_url("**/runs/*/")
     expect(page.locator("h1")).to_have_text("run-1")
-    page.click("text=Withdraw…")
-    page.click("text=Withdraw the run")
+    page.click("text=Withdraw run…")
+    page.click("button:has-text('Withdraw run')")
     page.wait_for_url("**/tracks/arq/runs/")
     assert Run.objects.get().status == "withdrawn"
 
 
-def test_upload_that_fails_on_the_way_says_so(
+def test_failed_upload_is_reported(
     scene: Scene,
     live_server: Any,
     _chromium: Browser,  # noqa: PT019 - its value is used
@@ -84,7 +84,7 @@ def test_upload_that_fails_on_the_way_says_so(
 ) -> None:
     context = _chromium.new_context(
         base_url=live_server.url
-    )  # unwatched: htmx itself logs the failure as an error
+    )  # not `new_page`, which fails on errors in the console: htmx logs the failure
     page = log_in(context.new_page(), scene.member)
     page.goto("/tracks/arq/runs/submit/")
     page.set_input_files("#id_file", files / "windows.tsv")
@@ -92,7 +92,7 @@ def test_upload_that_fails_on_the_way_says_so(
     page.route("**/runs/submit/", lambda route: route.fulfill(status=413, body="too large"))
     page.click("text=Check only")
 
-    expect(page.locator("#submission")).to_contain_text("The file is larger than this site takes")
+    expect(page.locator("#submission")).to_contain_text("The file is larger than this site accepts")
     context.close()
 
 
@@ -133,8 +133,8 @@ def test_pages_are_accessible_and_do_not_overflow(
 
 
 def check_page(page: Page) -> None:
-    """No violation that axe can find, and nothing wider than the window."""
-    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
-    assert found.violations_count == 0, f"{page.url}: {found.generate_report()}"
+    """The page has no accessibility violations and does not scroll sideways."""
+    results = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+    assert results.violations_count == 0, f"{page.url}: {results.generate_report()}"
     width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert width <= 0, f"{page.url} is {width} pixels too wide"

@@ -1,4 +1,4 @@
-"""The command lines: on files alone, and through the services."""
+"""The commands: `assay check` and `assay pool` on files, and those of the site."""
 
 import gzip
 import json
@@ -72,14 +72,14 @@ def test_one_bad_file_exits_with_1_and_names_the_line(
     assert "       2 | A.1\t102\t2\tNaN\trun-1" in out
 
 
-def test_topics_are_held_against_the_run(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_is_checked_against_the_topics(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["check", *P, "--topics", str(files / "topics.txt"), str(files / "good.tsv")])
 
     assert status == 0
     assert "1 of 4 topics have no line: A.4" in capsys.readouterr().out
 
 
-def test_report_comes_as_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_is_printed_as_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["check", *P, "--format", "json", str(files / "bad.tsv"), str(files / "good.tsv")])
 
     bad, good = json.loads(capsys.readouterr().out)
@@ -96,11 +96,11 @@ def test_report_comes_as_json(files: Path, capsys: pytest.CaptureFixture[str]) -
         ["pool", *P, "--runs", "missing.csv", "--seed", "1"],
     ],
 )
-def test_what_cannot_be_read_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_files_exit_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"assay {arguments[0]}: ")
-    assert "Errno" not in said
+    message = capsys.readouterr().err
+    assert message.startswith(f"assay {arguments[0]}: ")
+    assert "Errno" not in message
 
 
 def test_run_is_read_from_a_pipe(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,14 +128,14 @@ def test_run_is_read_from_a_pipe(files: Path, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
+    with pytest.raises(SystemExit) as stopped:
         main(arguments)
 
-    assert exit_.value.code == 2
+    assert stopped.value.code == 2
     assert "--help" in capsys.readouterr().err
 
 
-def test_repaired_files_go_into_the_folder(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repaired_files_are_written_to_the_folder(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = files / "repaired"
     status = main(
         [
@@ -164,7 +164,7 @@ def test_repair_never_overwrites(files: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_pool_is_written_with_its_record(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, given = files / "pool.tsv", files / "given.tsv"
+    out, contributions = files / "pool.tsv", files / "contributions.tsv"
     arguments = [
         "pool",
         *P,
@@ -178,12 +178,12 @@ def test_pool_is_written_with_its_record(files: Path, capsys: pytest.CaptureFixt
         "alternate=1",
     ]
 
-    status = main([*arguments, "--output", str(out), "--contributions", str(given)])
+    status = main([*arguments, "--output", str(out), "--contributions", str(contributions)])
 
     record = json.loads((files / "pool.tsv.json").read_text())
     assert status == 0
     assert len(out.read_text().splitlines()) == 9
-    assert given.read_text().splitlines()[0] == "A.1\t101\tone\trun-1\t1"
+    assert contributions.read_text().splitlines()[0] == "A.1\t101\tone\trun-1\t1"
     assert record["protocol"]["sha256"] == PROTOCOL.digest
     assert [run["depth"] for run in record["runs"]] == [2, 1]
     assert (
@@ -230,15 +230,15 @@ HEADER = "file,team,tag,kind,pooled_as\n"
         (HEADER + "good.tsv,t,,primary,\n", "line 2: tag is empty"),
         (
             HEADER + "good.tsv,t,r,primary,alternate\n",
-            "line 2: pooled_as 'alternate': only a baseline has it",
+            "line 2: pooled_as 'alternate': use primary or alternate, and only for a baseline",
         ),
         (HEADER + "good.tsv,t,r,primary,,,\n", "line 2: the number of columns differs"),
         (HEADER + "good.tsv,t\n", "line 2: the number of columns differs"),
         (HEADER + 'good.tsv,"t"x,r,primary,\n', "line 2: "),
-        (HEADER + "good.tsv,t,r,primary,\nother.tsv,t,r,primary,\n", "the tag r stands twice"),
+        (HEADER + "good.tsv,t,r,primary,\nother.tsv,t,r,primary,\n", "two runs have the tag r"),
     ],
 )
-def test_bad_manifest_is_answered_by_line(files: Path, text: str, complaint: str) -> None:
+def test_errors_of_a_manifest_name_the_line(files: Path, text: str, complaint: str) -> None:
     (files / "m.csv").write_text(text)
 
     with pytest.raises(ManifestError) as error:
@@ -247,7 +247,7 @@ def test_bad_manifest_is_answered_by_line(files: Path, text: str, complaint: str
     assert complaint in str(error.value)
 
 
-def test_manifest_with_a_mark_and_blanks_is_read(files: Path) -> None:
+def test_manifest_with_a_byte_order_mark_and_spaces_is_read(files: Path) -> None:
     (files / "m.csv").write_bytes(
         b"\xef\xbb\xbffile, team, tag, kind, pooled_as\r\ngood.tsv, one, r, baseline, alternate\r\n"
     )
@@ -306,7 +306,7 @@ def test_real_topics_are_read(data: Path) -> None:
     assert counts == [85, 98, 100, 100]
 
 
-# ---- through the services
+# ---- the commands of the site
 
 
 def test_run_is_submitted_by_command(scene: Scene, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -330,7 +330,7 @@ def test_run_is_submitted_by_command(scene: Scene, files: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("track", "team", "name", "by", "why"),
+    ("track", "team", "name", "by", "reason"),
     [
         ("none", "Ours", "good.tsv", "ada", "There is no track none"),
         ("arq", "None", "good.tsv", "ada", "There is no team None"),
@@ -341,9 +341,9 @@ def test_run_is_submitted_by_command(scene: Scene, files: Path, capsys: pytest.C
     ],
 )
 def test_command_refuses_as_the_page_does(
-    scene: Scene, files: Path, track: str, team: str, name: str, by: str, why: str
+    scene: Scene, files: Path, track: str, team: str, name: str, by: str, reason: str
 ) -> None:
-    with pytest.raises(CommandError, match=why):
+    with pytest.raises(CommandError, match=reason):
         call_command("submit_run", track, team, str(files / name), "--by", by, "--kind", "primary")
 
     assert not Run.objects.exists()
@@ -354,7 +354,7 @@ def build_by_command(*arguments: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_pool_of_the_command_has_the_bytes_of_that_on_files(scene: Scene, files: Path, capsys: Any) -> None:
+def test_pool_of_the_site_has_the_bytes_of_assay_pool(scene: Scene, files: Path, capsys: Any) -> None:
     for name, tag in (("good.tsv", "run-1"), ("other.tsv", "run-2")):
         kind = "primary" if tag == "run-1" else "alternate"
         call_command("submit_run", "arq", "Ours", str(files / name), "--by", "ada", "--kind", kind)
@@ -369,19 +369,19 @@ def test_pool_of_the_command_has_the_bytes_of_that_on_files(scene: Scene, files:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "reason"),
     [
         (["none", "--by", "olga"], "There is no track none"),
         (["arq", "--by", "ada"], "There is no organizer ada"),
-        (["arq", "--by", "olga"], "no run that would be pooled"),
+        (["arq", "--by", "olga"], "has no runs to pool"),
     ],
 )
-def test_pool_command_refuses_in_a_sentence(scene: Scene, arguments: list[str], why: str) -> None:
-    with pytest.raises(CommandError, match=why):
+def test_build_pool_reports_a_refusal(scene: Scene, arguments: list[str], reason: str) -> None:
+    with pytest.raises(CommandError, match=reason):
         build_by_command(*arguments, "--name", "P", "--seed", "7")
 
 
-def test_pool_command_says_why_the_job_failed(scene: Scene, files: Path) -> None:
+def test_build_pool_reports_why_the_job_failed(scene: Scene, files: Path) -> None:
     call_command("submit_run", "arq", "Ours", str(files / "good.tsv"), "--by", "ada", "--kind", "primary")
     run = Run.objects.get()
     run.columns.storage.delete(run.columns.name)

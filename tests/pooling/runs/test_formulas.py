@@ -1,4 +1,4 @@
-"""Runs of formulas held against an index: unknown formulas, other posts, formulas of comments."""
+"""Runs of formulas, checked against an index: unknown formulas, wrong posts, formulas of comments."""
 
 import io
 from pathlib import Path
@@ -24,26 +24,26 @@ INDEX = [
     ("10", "5", "4", "question", "v1"),
     ("11", "6", "4", "answer", "v2"),
     ("12", "6", "4", "comment", "v1"),
-    ("13", "", "", "answer", "v3"),  # as a map has it that names no posts
+    ("13", "", "", "answer", "v3"),  # from a map without posts
 ]
 FORMULAS = Formulas.of(INDEX)
 GOOD = "B.1\t10\t5\t1\t3.5\trun\nB.1\t11\t6\t2\t2.5\trun\n"
 
 
 def check(text: str, **options: Any) -> CheckedRun:
-    given: dict[str, Any] = {"protocol": PROTOCOL, "name": "run.tsv", "formulas": lambda _: FORMULAS}
-    return check_run(io.BytesIO(text.encode()), **(given | options))
+    defaults: dict[str, Any] = {"protocol": PROTOCOL, "name": "run.tsv", "formulas": lambda _: FORMULAS}
+    return check_run(io.BytesIO(text.encode()), **(defaults | options))
 
 
-def said(checked: CheckedRun) -> list[tuple[str, int, str]]:
+def complaints_of(checked: CheckedRun) -> list[tuple[str, int, str]]:
     complaints = [*checked.report.errors, *checked.report.warnings]
-    return [(one.code, one.n, one.where) for one in complaints]
+    return [(complaint.code, complaint.n, complaint.where) for complaint in complaints]
 
 
-def test_formulas_in_the_posts_that_they_name_are_taken() -> None:
+def test_formulas_in_their_posts_are_accepted() -> None:
     checked = check(GOOD)
 
-    assert said(checked) == []
+    assert complaints_of(checked) == []
     assert checked.columns is not None
     assert checked.columns.docno.tolist() == [b"10", b"11"]
 
@@ -51,22 +51,22 @@ def test_formulas_in_the_posts_that_they_name_are_taken() -> None:
 def test_unknown_formula_is_an_error() -> None:
     checked = check(GOOD + "B.1\t99\t5\t3\t1.5\trun\nB.2\t99\t5\t1\t1.5\trun\n")
 
-    assert said(checked) == [("unknown-formula", 2, "lines 3, 4")]
+    assert complaints_of(checked) == [("unknown-formula", 2, "lines 3, 4")]
     assert checked.columns is None
 
 
 def test_formula_in_another_post_is_an_error() -> None:
-    assert said(check(GOOD.replace("\t11\t6\t", "\t11\t5\t"))) == [("wrong-post", 1, "line 2")]
+    assert complaints_of(check(GOOD.replace("\t11\t6\t", "\t11\t5\t"))) == [("wrong-post", 1, "line 2")]
 
 
-def test_formula_whose_post_is_not_known_may_name_any() -> None:
-    assert said(check("B.1\t13\t777\t1\t1.5\trun\n")) == []
+def test_formula_without_a_known_post_may_name_any_post() -> None:
+    assert complaints_of(check("B.1\t13\t777\t1\t1.5\trun\n")) == []
 
 
 def test_formulas_of_comments_are_left_out_and_counted() -> None:
     checked = check(GOOD + "B.1\t12\t6\t3\t1.5\trun\nB.2\t12\tnowhere\t1\t1.5\trun\n", topics=["B.1", "B.2"])
 
-    assert [code for code, _, _ in said(checked)] == ["formula-in-comment", "missing-topics"]
+    assert [code for code, _, _ in complaints_of(checked)] == ["formula-in-comment", "missing-topics"]
     (warning, _) = checked.report.warnings
     assert (warning.n, warning.where) == (2, "lines 3, 4")
     assert warning.message == "2 of 4 lines name formulas of comments and were left out"
@@ -77,7 +77,7 @@ def test_formulas_of_comments_are_left_out_and_counted() -> None:
     assert checked.columns.post.tolist() == [b"5", b"6"]
 
 
-def test_lines_left_out_need_no_room_under_the_most_ranks() -> None:
+def test_lines_left_out_do_not_count_toward_the_ranks() -> None:
     lines = [f"B.1\t12\t6\t{rank}\t{9000 - rank}\trun" for rank in range(1, 2)]
     many = [f"B.1\t{i}\t6\t{i}\t{5000 - i}\trun" for i in range(100, 1100)]
     formulas = Formulas.of([*INDEX, *((str(i), "6", "4", "answer", "v") for i in range(100, 1100))])
@@ -89,22 +89,24 @@ def test_lines_left_out_need_no_room_under_the_most_ranks() -> None:
     assert len(checked.columns) == 1000
 
 
-def test_run_of_nothing_but_comments_is_refused() -> None:
+def test_run_of_only_formulas_of_comments_is_refused() -> None:
     checked = check("B.1\t12\t6\t1\t1.5\trun\n")
 
-    assert [code for code, _, _ in said(checked)] == ["empty", "formula-in-comment"]
+    assert [code for code, _, _ in complaints_of(checked)] == ["empty", "formula-in-comment"]
     assert checked.columns is None
 
 
 def test_without_an_index_nothing_is_looked_up() -> None:
-    assert said(check("B.1\t99\t5\t1\t1.5\trun\n", formulas=None)) == []
+    assert complaints_of(check("B.1\t99\t5\t1\t1.5\trun\n", formulas=None)) == []
 
 
-def test_empty_index_knows_no_formula() -> None:
-    assert said(check(GOOD, formulas=lambda _: Formulas.of([]))) == [("unknown-formula", 2, "lines 1, 2")]
+def test_all_formulas_are_unknown_in_an_empty_index() -> None:
+    assert complaints_of(check(GOOD, formulas=lambda _: Formulas.of([]))) == [
+        ("unknown-formula", 2, "lines 1, 2")
+    ]
 
 
-def test_command_looks_formulas_up_in_indexes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_looks_up_formulas_in_index_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = tmp_path / "index.tsv"
     index.write_text("".join(f"{i}\t{p}\t{t}\t{place}\t{v}\tx\n" for i, p, t, place, v in INDEX[:3]))
     run = tmp_path / "run.tsv"
@@ -122,7 +124,7 @@ def test_command_looks_formulas_up_in_indexes(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.django_db
-def test_submission_is_held_against_the_collections_index() -> None:
+def test_submission_is_checked_against_the_collections_index() -> None:
     collection = make_collection()
     track = make_track(protocol=PROTOCOL.slug, collection=collection)
     make_topic(track, code="B.1")
@@ -145,15 +147,15 @@ def test_submission_is_held_against_the_collections_index() -> None:
 
     with pytest.raises(RunRefused) as refusal:
         submit(GOOD.replace("\t11\t", "\t99\t"))
-    assert said(refusal.value.checked)[0] == ("unknown-formula", 1, "line 2")
+    assert complaints_of(refusal.value.checked)[0] == ("unknown-formula", 1, "line 2")
     assert submit(GOOD + "B.1\t12\t6\t3\t1.5\trun\n").n_lines == 2
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("has_index", "sentence"), [(True, "Ids are looked up in"), (False, "Ids are not looked up: <em>")]
+    ("has_index", "sentence"), [(True, "Docnos are looked up in"), (False, "Docnos are not looked up: <em>")]
 )
-def test_page_of_submission_says_whether_formulas_are_looked_up(
+def test_submission_page_states_whether_formulas_are_looked_up(
     client: Client, has_index: bool, sentence: str
 ) -> None:
     collection = make_collection()

@@ -1,4 +1,4 @@
-"""Handing runs in, withdrawing them, and making teams: each rule, each refusal, nothing left behind."""
+"""Submitting and withdrawing runs: each rule, each refusal, and no files left behind."""
 
 import hashlib
 import io
@@ -12,7 +12,6 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from assay.errors import Refused
 from assay.formats.runs import columns
 from corpus.models import Collection
 from pooling.models import Run, Team
@@ -20,13 +19,11 @@ from pooling.runs import services as run_services
 from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
 from pooling.runs.services import Declaration
 from pooling.teams import services as team_services
-from pooling.teams.errors import TeamRefused
-from tests.helpers.factories import make_assessor, make_track, make_user
+from tests.helpers.factories import make_track
 from tests.helpers.runs import BROKEN, GOOD, Broken, run_bytes
 from tests.pooling.conftest import Scene, build_scene
-from tracks.assessors import services as assessor_services
 from tracks.models import Track
-from tracks.tracks import services as corpus_services
+from tracks.tracks import services as track_services
 
 PRIMARY = Declaration(kind="primary")
 
@@ -53,7 +50,7 @@ def submit(scene: Scene, data: bytes = GOOD, **options: Any) -> Run:
 # ---- what is stored
 
 
-def test_submitted_run_keeps_its_bytes_and_its_columns(scene: Scene, good: Path) -> None:
+def test_submitted_run_keeps_its_bytes_and_columns(scene: Scene, good: Path) -> None:
     run = scene.submit(good, is_manual=True, uses="math", description="How.")
 
     with run.original.open("rb") as file:
@@ -73,7 +70,7 @@ def test_stored_names_are_random(scene: Scene, good: Path) -> None:
     assert len(Path(run.original.name).name) == 32
 
 
-def test_tag_that_is_given_replaces_that_of_the_file(scene: Scene) -> None:
+def test_declared_tag_replaces_that_of_the_file(scene: Scene) -> None:
     assert submit(scene, declared=Declaration(kind="primary", tag="better")).tag == "better"
 
 
@@ -108,27 +105,28 @@ def test_failed_transaction_removes_the_files(scene: Scene, monkeypatch: pytest.
 
 
 def test_files_are_stored_before_the_track_is_locked(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored_by_then = []
+    numbers_of_files = []
+    lock = track_services.lock
 
-    def lock(track_id: int) -> Track:
-        stored_by_then.append(len(scene.files()))
-        return corpus_services.lock(track_id)
+    def count_and_lock(track_id: int) -> Track:
+        numbers_of_files.append(len(scene.files()))
+        return lock(track_id)
 
-    monkeypatch.setattr(run_services, "lock_track", lock)
+    monkeypatch.setattr(track_services, "lock", count_and_lock)
     submit(scene)
 
-    assert stored_by_then == [2]
+    assert numbers_of_files == [2]
 
 
-def test_storage_that_fails_half_way_leaves_no_file(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_storage_leaves_no_file(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     save = default_storage._wrapped.save  # type: ignore[attr-defined]
 
-    def once(name: str, content: Any, **options: Any) -> str:
+    def save_or_fail(name: str, content: Any, **options: Any) -> str:
         if "columns" in name:
             raise OSError("disk full")
         return str(save(name, content, **options))
 
-    monkeypatch.setattr(default_storage._wrapped, "save", once)  # type: ignore[attr-defined]
+    monkeypatch.setattr(default_storage._wrapped, "save", save_or_fail)  # type: ignore[attr-defined]
     with pytest.raises(OSError, match="disk full"):
         submit(scene)
 
@@ -136,13 +134,13 @@ def test_storage_that_fails_half_way_leaves_no_file(scene: Scene, monkeypatch: p
     assert not Run.objects.exists()
 
 
-# ---- who, when, what
+# ---- who may submit what and when
 
 
 def test_stranger_may_not_submit_for_a_team(scene: Scene) -> None:
-    for person in (scene.stranger, scene.other, scene.assessor):
+    for user in (scene.stranger, scene.other, scene.assessor):
         with pytest.raises(SubmissionRefused, match="is not a member of Ours"):
-            submit(scene, by=person)
+            submit(scene, by=user)
 
 
 def test_organizer_submits_for_any_team(scene: Scene) -> None:
@@ -159,47 +157,49 @@ def test_team_of_another_track_is_refused(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "why"),
+    ("fields", "reason"),
     [
-        ({"status": Track.Status.DRAFT}, "it has not been opened yet"),
-        ({"status": Track.Status.CLOSED}, "it is closed"),
-        ({"closes_at": timezone.now() - timedelta(seconds=1)}, "its time ended on"),
+        ({"status": Track.Status.DRAFT}, "the track is not open yet"),
+        ({"status": Track.Status.CLOSED}, "the track is closed"),
+        ({"closes_at": timezone.now() - timedelta(seconds=1)}, "the track closed on"),
     ],
 )
-def test_track_that_is_not_open_takes_and_gives_back_nothing(
-    scene: Scene, fields: dict[str, Any], why: str
+def test_runs_are_neither_submitted_nor_withdrawn_unless_the_track_is_open(
+    scene: Scene, fields: dict[str, Any], reason: str
 ) -> None:
     run = submit(scene)
     Track.objects.filter(pk=scene.track.pk).update(**fields)
     scene.track.refresh_from_db()
 
-    with pytest.raises(SubmissionRefused, match=why):
+    with pytest.raises(SubmissionRefused, match=reason):
         submit(scene, run_bytes(tag="run-2"))
-    with pytest.raises(WithdrawalRefused, match=why):
+    with pytest.raises(WithdrawalRefused, match=reason):
         run_services.withdraw(run=run, by=scene.member)
 
     assert len(scene.files()) == 2
 
 
-def test_track_closed_during_the_check_takes_no_run(scene: Scene) -> None:
+def test_track_closed_during_the_check_refuses_the_run(scene: Scene) -> None:
     stale = Track.objects.get(pk=scene.track.pk)
     Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.CLOSED)
 
-    with pytest.raises(SubmissionRefused, match="it is closed"):
+    with pytest.raises(SubmissionRefused, match="the track is closed"):
         submit(scene, track=stale)
 
     assert scene.files() == []
 
 
 def test_kind_outside_the_protocol_is_refused(scene: Scene) -> None:
-    with pytest.raises(SubmissionRefused, match="primary, alternate, baseline; got 'phase2'"):
+    with pytest.raises(
+        SubmissionRefused, match="Unknown kind of run 'phase2'; ARQ accepts primary, alternate, baseline"
+    ):
         submit(scene, declared=Declaration(kind="phase2"))
 
 
-def test_baselines_come_from_organizers(scene: Scene) -> None:
+def test_only_organizers_submit_baselines(scene: Scene) -> None:
     baseline = Declaration(kind="baseline", pooled_as="alternate")
 
-    with pytest.raises(SubmissionRefused, match="Baselines are submitted by the organizers"):
+    with pytest.raises(SubmissionRefused, match="Only organizers submit baselines"):
         submit(scene, declared=baseline)
 
     assert submit(scene, declared=baseline, by=scene.organizer).pooled_as == "alternate"
@@ -212,21 +212,21 @@ def test_only_a_baseline_is_pooled_as_another_kind(scene: Scene) -> None:
 
 @pytest.mark.parametrize("tag", ["two words", "x" * 101, "tab\there", "\u202edrow"])
 def test_tag_is_one_printable_word(scene: Scene, tag: str) -> None:
-    with pytest.raises(SubmissionRefused, match="A tag is one word"):
+    with pytest.raises(SubmissionRefused, match="use one word of at most"):
         submit(scene, declared=Declaration(kind="primary", tag=tag))
 
 
-def test_same_bytes_again_name_the_earlier_run(scene: Scene) -> None:
+def test_refusal_of_a_repeated_file_names_the_earlier_run(scene: Scene) -> None:
     first = submit(scene)
 
-    with pytest.raises(SameBytes, match="submitted already, as run-1") as refusal:
+    with pytest.raises(SameBytes, match="already submitted this file as run-1") as refusal:
         submit(scene, declared=Declaration(kind="alternate", tag="other"))
 
     assert refusal.value.earlier == first
     assert len(scene.files()) == 2
 
 
-def test_two_teams_may_submit_the_same_bytes_under_two_tags(scene: Scene) -> None:
+def test_two_teams_may_submit_the_same_file_under_two_tags(scene: Scene) -> None:
     submit(scene)
 
     assert submit(
@@ -234,7 +234,7 @@ def test_two_teams_may_submit_the_same_bytes_under_two_tags(scene: Scene) -> Non
     )
 
 
-def test_tag_is_free_once(scene: Scene) -> None:
+def test_taken_tag_is_refused(scene: Scene) -> None:
     submit(scene)
 
     with pytest.raises(TagTaken, match="run-1"):
@@ -247,31 +247,31 @@ def test_two_submissions_at_once_of_one_tag_give_one_run(folder: Path) -> None:
     start = threading.Barrier(2)
     outcomes: list[str] = []
 
-    def hand_in(team: Team, by: Any, n: int) -> None:
+    def submit_for(team: Team, by: Any, n: int) -> None:
         try:
             start.wait()
             submit(scene, run_bytes(n=n), team=team, by=by)
-            outcomes.append("taken")
+            outcomes.append("stored")
         except TagTaken:
             outcomes.append("refused")
         finally:
             connection.close()
 
     threads = [
-        threading.Thread(target=hand_in, args=[scene.ours, scene.member, 3]),
-        threading.Thread(target=hand_in, args=[scene.theirs, scene.other, 4]),
+        threading.Thread(target=submit_for, args=[scene.ours, scene.member, 3]),
+        threading.Thread(target=submit_for, args=[scene.theirs, scene.other, 4]),
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    assert sorted(outcomes) == ["refused", "taken"]
+    assert sorted(outcomes) == ["refused", "stored"]
     assert Run.objects.count() == 1
     assert len(scene.files()) == 2
 
 
-def test_database_itself_keeps_tags_apart(scene: Scene) -> None:
+def test_database_enforces_unique_tags(scene: Scene) -> None:
     run = submit(scene)
     run.pk = None
     run.sha256 = "0" * 64
@@ -291,14 +291,14 @@ def test_id_outside_the_collection_is_refused(scene: Scene) -> None:
     assert (error.code, error.where) == ("unknown-document", "line 2")
 
 
-def test_question_is_no_answer(scene: Scene) -> None:
+def test_question_is_not_an_answer(scene: Scene) -> None:
     with pytest.raises(RunRefused) as refusal:
         submit(scene, GOOD.replace(b"\t102\t", b"\t1\t", 1))
 
     assert [error.code for error in refusal.value.checked.report.errors] == ["wrong-unit"]
 
 
-def test_ids_are_not_looked_up_in_a_collection_that_is_not_loaded(scene: Scene) -> None:
+def test_docnos_are_not_looked_up_in_an_unfinished_collection(scene: Scene) -> None:
     assert scene.track.collection is not None
     scene.track.collection.status = Collection.Status.IMPORTING
     scene.track.collection.save()
@@ -306,7 +306,7 @@ def test_ids_are_not_looked_up_in_a_collection_that_is_not_loaded(scene: Scene) 
     assert submit(scene, GOOD.replace(b"\t102\t", b"\t999\t", 1))
 
 
-def test_lookup_of_many_ids_takes_few_queries(scene: Scene, django_assert_max_num_queries: Any) -> None:
+def test_lookup_of_many_docnos_takes_few_queries(scene: Scene, django_assert_max_num_queries: Any) -> None:
     data = run_bytes([f"A.1\td{i}\t{i}\t{-i}\trun-1" for i in range(1, 1001)])
 
     with django_assert_max_num_queries(4):
@@ -318,7 +318,7 @@ def test_lookup_of_many_ids_takes_few_queries(scene: Scene, django_assert_max_nu
 # ---- withdrawal
 
 
-def test_withdrawn_run_is_kept_and_frees_tag_and_bytes(scene: Scene) -> None:
+def test_withdrawn_run_is_kept_but_its_tag_and_file_can_be_submitted_again(scene: Scene) -> None:
     run = run_services.withdraw(run=submit(scene), by=scene.member)
 
     assert (run.status, run.withdrawn_by) == ("withdrawn", scene.member)
@@ -330,78 +330,13 @@ def test_run_is_withdrawn_once(scene: Scene) -> None:
     run = submit(scene)
     run_services.withdraw(run=run, by=scene.member)
 
-    with pytest.raises(WithdrawalRefused, match="withdrawn already"):
+    with pytest.raises(WithdrawalRefused, match="is already withdrawn"):
         run_services.withdraw(run=run, by=scene.member)
 
 
 def test_another_team_cannot_withdraw_a_run(scene: Scene) -> None:
     run = submit(scene)
 
-    for person in (scene.other, scene.stranger, scene.assessor):
+    for user in (scene.other, scene.stranger, scene.assessor):
         with pytest.raises(WithdrawalRefused, match="is not a member"):
-            run_services.withdraw(run=run, by=person)
-
-
-# ---- teams
-
-
-def test_assessor_of_the_track_cannot_be_in_a_team(scene: Scene) -> None:
-    with pytest.raises(TeamRefused, match="jane judges for ARQ"):
-        team_services.set_members(team=scene.ours, members=[scene.member, scene.assessor])
-    with pytest.raises(TeamRefused):
-        team_services.create(track=scene.track, name="New", members=[scene.assessor])
-
-    assert not Team.objects.filter(name="New").exists()
-    assert list(scene.ours.members.all()) == [scene.member]
-
-
-def test_assessor_of_another_track_can_be_in_a_team(scene: Scene) -> None:
-    person = make_assessor(make_track())
-
-    team_services.set_members(team=scene.ours, members=[scene.member, person])
-
-    assert scene.ours.members.count() == 2
-
-
-@pytest.mark.parametrize("name", ["ours", " OURS ", "", "  ", "bell\a"])
-def test_name_of_a_team_is_new_and_printable(scene: Scene, name: str) -> None:
-    with pytest.raises(TeamRefused):
-        team_services.create(track=scene.track, name=name)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_nobody_becomes_member_and_assessor_at_once(folder: Path) -> None:
-    scene = build_scene(folder)
-    person = make_user("eve")
-    start = threading.Barrier(2)
-    refused: list[str] = []
-
-    def attempt(action: Any) -> None:
-        try:
-            start.wait()
-            action()
-        except Refused as refusal:
-            refused.append(refusal.message)
-        finally:
-            connection.close()
-
-    actions = [
-        lambda: team_services.set_members(team=scene.ours, members=[person]),
-        lambda: assessor_services.add(track=scene.track, user=person),
-    ]
-    threads = [threading.Thread(target=attempt, args=[action]) for action in actions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert len(refused) == 1
-
-
-def test_team_is_renamed_unless_the_name_is_taken(scene: Scene) -> None:
-    team_services.rename(team=scene.ours, name=" Abacus ")
-    scene.ours.refresh_from_db()
-    assert scene.ours.name == "Abacus"
-
-    with pytest.raises(TeamRefused, match="has a team of the name theirs already"):
-        team_services.rename(team=scene.ours, name="theirs")
+            run_services.withdraw(run=run, by=user)

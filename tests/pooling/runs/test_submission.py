@@ -152,12 +152,12 @@ def test_examples_are_accepted_runs(slug: str) -> None:
 def test_rules_of_bolt_are_sentences() -> None:
     rules = rules_of(load_protocol("bolt-ir-p3"))
 
-    assert "At most 1000 citations a topic, each once." in rules
-    assert "The score decides the order; what ties stays in the order of the file." in rules
-    assert "Scores lie between 0 and 1." in rules
+    assert "Give at most 1000 citations per topic, each of them once." in rules
+    assert "The score decides the order. Ties keep the order of the file." in rules
+    assert "Scores are between 0 and 1." in rules
     assert "A passage has at most 250 characters." in rules
-    assert any(rule.startswith("At most 10 minutes for one topic") for rule in rules)
-    assert "At most 10 baseline runs of a team." in rules
+    assert any(rule.startswith("A topic takes at most 10 minutes") for rule in rules)
+    assert "A team submits at most 10 baseline runs." in rules
 
 
 def baseline(bolt: Desk, tag: str, by: User) -> Run:
@@ -227,7 +227,7 @@ def test_track_without_a_time_limit_has_no_field_for_seconds(ntcir: Desk) -> Non
 def test_track_without_a_time_limit_refuses_seconds(ntcir: Desk) -> None:
     declared = run_services.Declaration(kind="primary", seconds=io.BytesIO(b"M-1 2\n"))
 
-    with pytest.raises(SubmissionRefused, match="does not limit times"):
+    with pytest.raises(SubmissionRefused, match="does not limit"):
         run_services.submit(
             track=ntcir.track,
             team=ntcir.team,

@@ -1,4 +1,4 @@
-"""The page of submission in a real browser, for runs in XML."""
+"""Submitting runs in XML in Chromium."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def enter(
     live_server: Any, new_page: Callable[..., Page], folder: Path, settings: LazySettings
 ) -> Callable[..., Page]:
-    """Opens a page as a person."""
+    """Logs a user in and returns their page."""
     settled = {"base_url": live_server.url, "reduced_motion": "reduce"}
     return lambda user, **options: log_in(new_page(**settled, **options), user)
 
@@ -37,7 +37,7 @@ def member_of(slug: str, protocol: str, topics: list[str]) -> User:
 
 
 @pytest.mark.parametrize("options", [{}, NARROW], ids=["wide and light", "narrow and dark"])
-def test_citations_go_in_after_a_report(
+def test_citations_are_submitted_after_a_report(
     enter: Callable[..., Page], tmp_path: Path, options: dict[str, Any]
 ) -> None:
     (tmp_path / "bad.xml").write_bytes(bolt_run('score="0.9"', 'score="9"'))
@@ -68,7 +68,7 @@ def test_citations_go_in_after_a_report(
         ('<results><run runtime="2" run_type="x"><result for="T">', ""),
         ("<result for='T'> a b c\n<hit xref='a' score='1' rank='1' id='x'/>", ""),
     ],
-    ids=["results", "prefix", "no tag", "a result alone"],
+    ids=["results", "prefix", "no tag", "only a result"],
 )
 def test_tag_is_read_from_results(enter: Callable[..., Page], tmp_path: Path, text: str, tag: str) -> None:
     (tmp_path / "run.xml").write_text(text)
@@ -76,7 +76,7 @@ def test_tag_is_read_from_results(enter: Callable[..., Page], tmp_path: Path, te
     page.goto("/tracks/math/runs/submit/")
     page.fill("#id_tag", "")
 
-    with page.expect_event("console", predicate=lambda one: one.text == "done"):
+    with page.expect_event("console", predicate=lambda message: message.text == "done"):
         page.set_input_files("#id_file", tmp_path / "run.xml")
         page.evaluate("setTimeout(() => console.log('done'), 300)")
 
