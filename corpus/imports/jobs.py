@@ -156,11 +156,11 @@ def _describe(counts: Mapping[str, int]) -> str:
 def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
     """Store what depends on all files, and let readers see the collection."""
     files = Import.objects.filter(job_id=progress.job_id)
-    indices = [Index.of(file.format) for file in files]
-    formulas = _formulas_of(collection_id, is_changed=any(indices))
+    indexes = [Index.of(file.format) for file in files]
+    formulas = _formulas_of(collection_id, is_changed=any(indexes))
     with progress.storing():
         cursor = cast("copy.Cursor", connection.cursor())
-        n_orphans = 0 if all(indices) else copy.settle_answers(cursor, collection_id)
+        n_orphans = 0 if all(indexes) else copy.settle_answers(cursor, collection_id)
         if any(file.format == "votes" for file in files):
             copy.finish_votes(cursor, collection_id)
         collection = Collection.objects.select_for_update().get(pk=collection_id)

@@ -201,9 +201,7 @@ def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
         except BadFile as refusal:
             refusals.append(refusal.message)
     if not files:
-        accepted = (
-            "Import the files of a dump (Posts.xml and others), lines of JSON documents, or formula indexes."
-        )
+        accepted = "Import the files of a dump (Posts.xml and others), lines of JSON, or formula indexes."
         raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
     return sorted(files, key=lambda file: ORDER.index(file.form))
 

@@ -9,16 +9,18 @@ from tracks.tracks.services import TrackRefused
 
 
 @transaction.atomic
-def add(*, track: Track, user: User) -> Assessor:
-    """Make a user an assessor of a track.
+def add(*, track: Track, user: User, group: str = "") -> Assessor:
+    """Make a user an assessor of a track, in one of the groups of its protocol.
 
     Raises
     ------
     TrackRefused
-        The user is a member of one of the track's teams.
+        The user is a member of one of the track's teams, or the protocol does not define the group.
     """
-    check(track=track_services.lock(track.pk), user=user)
-    assessor, _ = Assessor.objects.get_or_create(track=track, user=user)
+    current = track_services.lock(track.pk)
+    check(track=current, user=user)
+    check_group(track=current, group=group)
+    assessor, _ = Assessor.objects.get_or_create(track=track, user=user, defaults={"group": group})
     return assessor
 
 

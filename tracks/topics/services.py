@@ -107,7 +107,11 @@ def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
     wrong = [row for row in rows if bool(row.latex or row.formula_id) != is_formula]
     if wrong:
         problem = "has no formula" if is_formula else "is a formula"
-        needed = "formulas as topics" if is_formula else f"topics to which a {protocol.unit} can be relevant"
+        needed = (
+            "a formula in each topic"
+            if is_formula
+            else f"topics in words, because it judges {protocol.unit}s"
+        )
         raise TopicsRefused(f"{name}: topic {wrong[0].code} {problem}; {protocol.slug} needs {needed}.")
     complaints = [
         f"line {row.line}: {complaint}"

@@ -77,7 +77,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
         formset.save(commit=False)
         for assessor in formset.new_objects:
             try:
-                assessor_services.add(track=assessor.track, user=assessor.user)
+                assessor_services.add(track=assessor.track, user=assessor.user, group=assessor.group)
             except Refused as refusal:
                 self.message_user(request, refusal.message, messages.ERROR)
 

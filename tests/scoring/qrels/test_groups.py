@@ -23,7 +23,7 @@ def judged() -> Scene:
     for user, group, value in ((scene.ada, "graduate", 2), (scene.bob, "undergraduate", 1)):
         Assessor.objects.filter(user=user).update(group=group)
         grades = scene.track.protocol.parsed.judging.grades
-        choice = next(one.key for one in grades if one.value == value)
+        choice = next(row.key for row in grades if row.value == value)
         scene.judge(batch, user, choice, choice, choice)
     return scene
 
@@ -31,7 +31,7 @@ def judged() -> Scene:
 def test_the_sum_and_each_groups_own_grades_become_versions(judged: Scene) -> None:
     qrels = qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
 
-    versions = {one.name: qrels_tsv(one).decode() for one in Qrels.objects.filter(track=judged.track)}
+    versions = {row.name: qrels_tsv(row).decode() for row in Qrels.objects.filter(track=judged.track)}
     assert qrels.version == 1
     assert versions == {
         "": "A.1\t0\t10\t3\nA.1\t0\t9\t3\nA.1\t0\té\t3\n",
@@ -62,7 +62,7 @@ def test_without_groups_there_is_the_sum_alone(judged: Scene) -> None:
     ("protocol", "group", "reason"),
     [
         ("ntcir-12-wikipedia", "students", "use graduate, undergraduate"),
-        ("arqmath-2020-task1", "graduate", "the protocol has none"),
+        ("arqmath-2020-task1", "graduate", "it defines no groups"),
     ],
 )
 def test_only_groups_of_the_protocol_are_taken(protocol: str, group: str, reason: str) -> None:

@@ -218,11 +218,11 @@ def test_labels_in_csv_are_added_to_the_topics() -> None:
         ('{"A.9": {"category": "proof"}}', "there is no topic A.9"),
         ('{"A.1": {"category": "poem"}}', "use computation, concept, proof"),
         ('{"A.1": {"length": "9"}}', "no column is a label; use "),
-        ('{"A.1": "proof"}', "must give an object"),
+        ('{"A.1": "proof"}', "must contain an object"),
         ('{"A.1": ', "not JSON"),
         ("topic,category\nA.1,proof,hard\n", "line 2: expected 2 columns, got 3"),
-        ("topic\nA.1\n", "needs a head line"),
-        ("", "needs a head line"),
+        ("topic\nA.1\n", "needs a header"),
+        ("", "needs a header"),
     ],
 )
 def test_label_file_with_an_error_changes_nothing(content: str, message: str) -> None:

@@ -106,6 +106,18 @@ def test_organizer_creates_a_track_with_its_assessors(client: Client, organizer:
     assert [assessor.user for assessor in track.assessors.all()] == [judge]
 
 
+def test_organizer_gives_an_assessor_a_group_of_the_protocol(client: Client, organizer: User) -> None:
+    track, judge = make_track(protocol="ntcir-12-wikipedia"), make_user("ada")
+    form = _track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": judge.pk})
+    address = reverse("admin:tracks_track_change", args=[track.pk])
+
+    refused = client.post(address, form | {"assessors-0-group": "students"}).content.decode()
+    client.post(address, form | {"assessors-0-group": "graduate"})
+
+    assert "use graduate, undergraduate" in refused
+    assert Assessor.objects.get().group == "graduate"
+
+
 def test_member_of_a_team_cannot_become_an_assessor(client: Client, organizer: User) -> None:
     track, member = make_track(), make_user("pat")
     Team.objects.create(track=track, name="Abacus").members.add(member)
