@@ -1,7 +1,7 @@
-"""What a run finds on its way down: precision at cutoffs, and the recall-precision curve, per topic.
+"""Curves of a run, per topic: precision at cutoffs, and interpolated precision at levels of recall.
 
-Kernels take hits and judged documents, as those of `assay.measures` do; give `hits.judged_only()` for the curves of
-judged documents alone. A topic without relevant documents, or that the run has not, is 0.0 throughout.
+The functions take hits and judged documents, like the kernels of `assay.measures`. Pass `hits.judged_only()` for curves
+without unjudged documents. A topic that has no relevant documents, or that is missing from the run, has 0.0 everywhere.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.kernels import relevant
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.parts import relevant
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 
 
 def precision_at(hits: Hits, *, level: int, cutoffs: Sequence[int] = CUTOFFS) -> NDArray[np.float64]:
-    """(topics, cutoffs) relevant documents among the top k, divided by k however few the run has.
+    """(topics, cutoffs) relevant documents among the top k, divided by k, even if the run has fewer documents.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def precision_at(hits: Hits, *, level: int, cutoffs: Sequence[int] = CUTOFFS) ->
         A cutoff is below 1.
     """
     if any(k < 1 for k in cutoffs):
-        raise ValueError(f"the cutoffs are {list(cutoffs)}; each must be at least 1")
+        raise ValueError(f"got the cutoffs {list(cutoffs)}; each must be at least 1")
     n_topics = len(hits.n_returned)
     is_relevant = hits.grade >= level
     topic, rank = hits.topic[is_relevant], hits.rank[is_relevant]
@@ -37,12 +37,12 @@ def precision_at(hits: Hits, *, level: int, cutoffs: Sequence[int] = CUTOFFS) ->
 def recall_precision(
     hits: Hits, judged: JudgedDocuments, *, level: int, recalls: Sequence[float] = RECALLS
 ) -> NDArray[np.float64]:
-    """(topics, recalls) interpolated precision: the best at this recall or any beyond it.
+    """(topics, recalls) interpolated precision: the highest precision at this level of recall or above.
 
     Source
     ------
-    Equals trec_eval's iprec_at_recall: a recall x of R relevant documents is reached with round(x R) of them.
+    Equals trec_eval's iprec_at_recall: a recall of x with R relevant documents is reached with round(x R) of them.
     """
-    found, n_relevant = relevant(hits, level), judged.n_graded(level)
-    points = [interpolated_precision(found, recall_points(recall, n_relevant)) for recall in recalls]
+    retrieved, n_relevant = relevant(hits, level), judged.n_graded(level)
+    points = [interpolated_precision(retrieved, recall_points(recall, n_relevant)) for recall in recalls]
     return np.column_stack(points) if points else np.zeros((judged.n_topics, 0))

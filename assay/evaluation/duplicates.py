@@ -1,9 +1,11 @@
-"""Near-duplicates of judged documents: they inherit the grade, and are false alarms where a run repeats one (BOLT).
+"""Near-duplicates of judged documents: they inherit the grade, and repeated ones count as not relevant (BOLT).
 
-Of each class of near-duplicates a run is credited for the first that it ranks; every further one counts as a document
-that is not relevant. What is to be found is the class, once.
+In each group of near-duplicates, the first document that a run retrieves counts with its grade. Further ones count as
+not relevant. The group counts as one relevant document.
 
-    topic docno judged          (a line for each near-duplicate, with the document that was judged in its place)
+The file has a line for each near-duplicate, with the document that was judged in its place:
+
+    topic docno judged
 """
 
 from collections.abc import Iterable
@@ -18,14 +20,14 @@ from assay.formats.qrels.reader import columns_from
 
 
 class DuplicatesError(ValueError):
-    """Near-duplicates that do not fit the qrels."""
+    """The near-duplicates are malformed, or contradict one another."""
 
 
 class WithDuplicates(NamedTuple):
-    """Qrels that name the near-duplicates too.
+    """Qrels with near-duplicates.
 
-    qrels : rows of judged documents and of their near-duplicates, with the grade of the judged one.
-    group : (rows,) class of near-duplicates that each row belongs to; a number for each class of each topic.
+    qrels : rows of judged documents and of their near-duplicates, with the grade of the judged document.
+    group : (rows,) number of the group of near-duplicates of each row.
     """
 
     qrels: QrelsColumns
@@ -33,12 +35,12 @@ class WithDuplicates(NamedTuple):
 
 
 def parse_duplicates(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
-    """Topic, near-duplicate and judged document of each line; a header line is skipped.
+    """Read topic, near-duplicate and judged document of each line. A header line is skipped.
 
     Raises
     ------
     DuplicatesError
-        A line has another number of columns, or names a near-duplicate again.
+        A line does not have three columns, or repeats a near-duplicate.
     """
     rows: dict[tuple[bytes, bytes], bytes] = {}
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
@@ -51,19 +53,19 @@ def parse_duplicates(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
             )
         topic, docno, judged = words
         if (topic, docno) in rows:
-            said = f"{docno.decode(errors='replace')} of topic {topic.decode(errors='replace')}"
-            raise DuplicatesError(f"line {number}: {said} stands in a line above already")
+            repeated = f"{docno.decode(errors='replace')} of topic {topic.decode(errors='replace')}"
+            raise DuplicatesError(f"line {number}: {repeated} is repeated")
         rows[topic, docno] = judged
     return [(topic, docno, judged) for (topic, docno), judged in rows.items()]
 
 
 def with_duplicates(qrels: QrelsColumns, duplicates: Iterable[tuple[bytes, bytes, bytes]]) -> WithDuplicates:
-    """The qrels with the near-duplicates of their documents. Those of documents that nobody judged are left out.
+    """Add the near-duplicates of judged documents to qrels. Near-duplicates of other documents are left out.
 
     Raises
     ------
     DuplicatesError
-        A document that stands for others is itself a near-duplicate of another.
+        A document that has near-duplicates is listed as a near-duplicate of another document.
     """
     codes = [code.encode() for code in qrels.topics.tolist()]
     judged = zip(qrels.topic_index.tolist(), qrels.docno.tolist(), qrels.grade.tolist(), strict=True)
@@ -74,12 +76,12 @@ def with_duplicates(qrels: QrelsColumns, duplicates: Iterable[tuple[bytes, bytes
         if named.get(head, head) != head:
             topic, docno = (word.decode(errors="replace") for word in head)
             raise DuplicatesError(
-                f"{docno} of topic {topic} stands for others and is a near-duplicate itself"
+                f"{docno} of topic {topic} has near-duplicates and is a near-duplicate of another document"
             )
         if head in grades:
             heads[unit] = head
     columns = columns_from((topic, docno, grades[heads[topic, docno]]) for topic, docno in heads)
-    # some rows of qrels have all of their topics: one without a row is averaged over
+    # a topic without rows still counts in averages
     place = np.searchsorted(qrels.topics, columns.topics).astype(np.int32)
     columns = replace(columns, topics=qrels.topics, topic_index=place[columns.topic_index])
     numbers = {head: number for number, head in enumerate(sorted(set(heads.values())))}

@@ -1,6 +1,7 @@
-"""Run and qrels files of the commands: plain, packed or from standard input, read as an upload is, and named."""
+"""Run and qrels files of the commands: plain, compressed or from standard input, with the checks of an upload."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO
@@ -26,7 +27,7 @@ def read_run(path: str, protocol: Protocol) -> RunColumns:
     Raises
     ------
     InputError
-        It cannot be read, or an upload would refuse it: the first complaint stands in the message.
+        It cannot be read, or it has errors; the message has the first one.
     """
     try:
         with opened_file(path) as file:
@@ -36,17 +37,17 @@ def read_run(path: str, protocol: Protocol) -> RunColumns:
     if checked.columns is not None:
         return checked.columns
     first, *more = checked.report.errors
-    said = f" (and {len(more)} more: assay check names them all)" if more else ""
-    raise InputError(f"{path}: {first}{said}")
+    rest = f" (and {len(more)} more: assay check names them all)" if more else ""
+    raise InputError(f"{path}: {first}{rest}")
 
 
 def read_qrels(path: str, *, scale: int = 1) -> QrelsColumns:
-    """The rows of a qrels file, every grade multiplied by `scale`.
+    """The rows of a qrels file, with every grade multiplied by `scale`.
 
     Raises
     ------
     InputError
-        It cannot be read, or is no qrels file: the first complaints stand in the message.
+        It cannot be read, or it has errors; the message has the first ones.
     """
     try:
         return parse_qrels(b"".join(read_text(path)), scale=scale)
@@ -55,7 +56,7 @@ def read_qrels(path: str, *, scale: int = 1) -> QrelsColumns:
 
 
 def read_judged(path: str, *, scale: int = 1, duplicates: str | None = None) -> JudgedDocuments:
-    """A qrels file made ready for scoring, perhaps with the near-duplicates of what was judged.
+    """A qrels file prepared for scoring; `duplicates` is a file of near-duplicates of judged documents.
 
     Raises
     ------
@@ -63,7 +64,7 @@ def read_judged(path: str, *, scale: int = 1, duplicates: str | None = None) -> 
         A file cannot be used.
     """
     if scale < 1:
-        raise InputError(f"--scale {scale}: a whole number from 1 is accepted")
+        raise InputError(f"--scale {scale}: use a whole number from 1")
     qrels = read_qrels(path, scale=scale)
     if duplicates is None:
         return JudgedDocuments(qrels)
@@ -74,18 +75,18 @@ def read_judged(path: str, *, scale: int = 1, duplicates: str | None = None) -> 
 
 
 def read_text(path: str) -> Iterator[bytes]:
-    """The bytes of a file, unpacked if it is packed."""
+    """The bytes of a file, decompressed."""
     with opened_file(path) as file:
         yield from unpack(file, Limits())
 
 
 def decoded(path: str) -> str:
-    """The text of a file, unpacked if it is packed.
+    """The text of a file, decompressed.
 
     Raises
     ------
     InputError
-        It cannot be read, or is not UTF-8.
+        It cannot be read, or it is not UTF-8.
     """
     try:
         return b"".join(read_text(path)).decode("utf-8-sig")
@@ -96,20 +97,20 @@ def decoded(path: str) -> str:
 
 
 def opened_file(path: str) -> AbstractContextManager[BinaryIO]:
-    """A file that can be read from its start more than once; - is standard input."""
+    """A file that can be read several times from its start; - is standard input."""
     return BytesIO(sys.stdin.buffer.read()) if path == STDIN else opened(Path(path), Limits())
 
 
 def reason(error: Exception) -> str:
-    """What an error says, without the path that the caller names."""
+    """The message of an error without the path of the file."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def names(paths: Sequence[str]) -> dict[str, str]:
-    """What the output calls each run: its file name without endings, or the whole path where two would be alike."""
-    found = {path: _stem(path) for path in paths}
-    taken = list(found.values())
-    return {path: path if taken.count(name) > 1 else name for path, name in found.items()}
+    """The name of each run in the output: its file name without suffixes, or its path if two names would be equal."""
+    stems = {path: _stem(path) for path in paths}
+    n_runs = Counter(stems.values())
+    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}
 
 
 def _stem(path: str) -> str:

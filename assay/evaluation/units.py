@@ -1,15 +1,44 @@
-"""What the rows of a run stand for when it is scored: what they name, or visually distinct formulas."""
+"""What runs are scored by: the documents that they retrieve, or the visually distinct formulas of their instances.
+
+Distinct formulas follow the ARQMath labs: each instance of a run becomes its visually distinct formula, and the first
+instance of each formula remains (highest score first, ties in the order of the file). Then the run is ranked like any
+other. Instances without a visual id are skipped and counted.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from assay.evaluation.distinct_formulas import collapse_instances
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.qrels.reader import columns_from
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formulas.columns import Formulas
+from assay.protocols.schema import Protocol
+
+
+class NotComputed(InputError):
+    """The scores of a protocol cannot be computed from this input: slug, key, and what is needed."""
+
+
+def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
+    """Refuse to score instances if the protocol scores distinct formulas; `how` is the instruction in the message.
+
+    Raises
+    ------
+    NotComputed
+        The protocol has `collapse_instances`, and there are no formulas.
+    """
+    if protocol.scoring.collapse_instances and not has_formulas:
+        raise NotComputed(
+            f"{protocol.slug}: scoring.collapse_instances: each instance counts as its visually distinct formula; {how}"
+        )
 
 
 class Prepared(NamedTuple):
-    """A run ready to be scored, and what to say of how it was made so."""
+    """A run ready for scoring, and a note on what was changed."""
 
     ranking: Ranked
     note: str
@@ -17,11 +46,12 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Units that runs are scored by. `formulas`: instances count as their distinct formulas; None: rows as they are."""
+    """The units of scoring: documents, or distinct formulas if there are `formulas`."""
 
     formulas: Formulas | None = None
 
     def prepared(self, run: RunColumns) -> Prepared:
+        """The run with its instances collapsed, or unchanged."""
         if self.formulas is None:
             return Prepared(run, "")
         collapsed = collapse_instances(run, self.formulas)
@@ -30,3 +60,73 @@ class Units:
             f", {collapsed.n_skipped} instances without a visual id skipped" if collapsed.n_skipped else ""
         )
         return Prepared(collapsed.columns, note + skipped)
+
+
+class Collapsed(NamedTuple):
+    """A run of distinct formulas.
+
+    columns : the topics that have a formula left; docno is the visual id, rank that of the remaining instance.
+    n_skipped : instances without a visual id, or that are not in the formulas.
+    n_repeated : instances of a formula that has an instance above them.
+    """
+
+    columns: RunColumns
+    n_skipped: int
+    n_repeated: int
+
+
+def collapse_instances(run: RunColumns, formulas: Formulas) -> Collapsed:
+    """Replace each instance by its distinct formula, and keep the first instance of each formula of a topic."""
+    row = formulas.rows(run.docno)
+    visual = formulas.visual[row] if len(formulas) else np.zeros(len(run), dtype="S1")
+    has_visual = (row >= 0) & (visual != b"")
+    at = np.flatnonzero(has_visual)
+    at = at[_firsts(run.topic_index[at], visual[at])]
+    columns, _ = RunColumns.ordered(
+        topics=run.topics.tolist(),
+        topic_index=run.topic_index[at],
+        docno=visual[at],
+        rank=run.rank[at],
+        score=run.score[at],
+    )
+    n_skipped = len(run) - int(has_visual.sum())
+    return Collapsed(_without_empty_topics(columns), n_skipped, len(run) - n_skipped - len(at))
+
+
+def _firsts(topic: NDArray[np.int32], visual: NDArray[np.bytes_]) -> NDArray[np.intp]:
+    """The first row of each (topic, visual id), ascending; the rows of a topic are sorted by score."""
+    _, code = np.unique(visual, return_inverse=True)
+    first: NDArray[np.intp]
+    _, first = np.unique(topic.astype(np.int64) * (len(visual) + 1) + code, return_index=True)
+    first.sort()
+    return first
+
+
+def _without_empty_topics(columns: RunColumns) -> RunColumns:
+    """The run without the topics that have no row left."""
+    left, index = np.unique(columns.topic_index, return_inverse=True)
+    return RunColumns(
+        columns.topics[left], index.astype(np.int32), columns.docno, columns.rank, columns.score
+    )
+
+
+def of_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[QrelsColumns, int]:
+    """Replace the instances of qrels by distinct formulas, each with the highest grade of its instances.
+
+    Returns
+    -------
+    The qrels, and the number of lines that were left out because their instance has no visual id.
+    """
+    row = formulas.rows(qrels.docno)
+    visual = (
+        np.where(row >= 0, formulas.visual[row], b"") if len(formulas) else np.zeros(len(row), dtype="S1")
+    )
+    codes = [code.encode() for code in qrels.topics.tolist()]
+    grades: dict[tuple[bytes, bytes], int] = {}
+    rows = zip(qrels.topic_index.tolist(), visual.tolist(), qrels.grade.tolist(), strict=True)
+    for topic, formula, grade in rows:
+        if formula:
+            unit = codes[topic], formula
+            grades[unit] = max(grade, grades.get(unit, grade))
+    n_skipped = int((visual == b"").sum())
+    return columns_from((*unit, grade) for unit, grade in grades.items()), n_skipped

@@ -1,8 +1,8 @@
-"""Which of a run's documents are judged, and at which rank: the join of a run with qrels.
+"""The join of a run with qrels: which documents of the run are judged, and at which ranks.
 
-Nothing but the judged documents moves any measure, so a run of 100,000 lines is reduced here, once, to its hits: the
-judged documents that it found, flat, in the order of topic and rank. Every kernel of `assay.measures` works on
-hits. The join is a hash table over the fixed-width bytes of the docnos, probed for all lines of a run at once.
+Only judged documents change a measure, so a run of 100,000 lines is reduced once to its hits: the judged documents that
+it retrieved, in flat arrays ordered by topic and rank. All kernels of `assay.measures` work on hits. The join uses a
+hash table over the fixed-width bytes of the docnos, and looks up all lines of a run at once.
 """
 
 from collections.abc import Callable, Hashable
@@ -20,22 +20,24 @@ Remembered = TypeVar("Remembered")
 
 EMPTY = -1
 SEVERAL = np.uint8(2)
-BLOCK = 1 << 14  # rows whose arrays stay in the processor's cache together
+BLOCK = 1 << 14  # rows whose arrays fit into the cache of the processor
 HALF = np.uint64(32)
-# An odd multiplier with well-mixed bits (the golden ratio times 2^64) spreads the keys over the table.
+# An odd multiplier with well-mixed bits (the golden ratio times 2^64) distributes the keys over the table.
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SALT = np.uint64(0xD6E8FEB86659FD93)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """The judged documents that a run found, ordered by topic, then rank.
+    """The judged documents that a run retrieved, ordered by topic, then rank.
 
+    Attributes
+    ----------
     topic : (hits,) index into the topics of the qrels.
-    rank : (hits,) from 1, among all documents of the run, or among the judged ones if those alone were kept.
-    grade : (hits,) never negative.
-    n_returned : (topics,) documents that the run has for each topic of the qrels, after removal and depth cut.
-    n_pooled_above : (hits,) pooled documents without a grade that stand above each hit; None where there are none.
+    rank : (hits,) from 1, among all documents of the run, or among the judged ones after `judged_only`.
+    grade : (hits,) grades, not negative after `graded`.
+    n_returned : (topics,) number of documents of the run for each topic of the qrels, after the depth cut.
+    n_pooled_above : (hits,) number of pooled documents without a grade above each hit; None if there are none.
     """
 
     topic: NDArray[np.int64]
@@ -45,12 +47,12 @@ class Hits:
     n_pooled_above: NDArray[np.int64] | None = None
 
     def kept(self, is_kept: NDArray[np.bool_]) -> "Hits":
-        """Those hits alone, at the ranks that they have."""
+        """Some of the hits, with their ranks unchanged; `is_kept` is (hits,)."""
         pooled = None if self.n_pooled_above is None else self.n_pooled_above[is_kept]
         return Hits(self.topic[is_kept], self.rank[is_kept], self.grade[is_kept], self.n_returned, pooled)
 
     def graded(self) -> "Hits":
-        """Of documents that the qrels name, those with a grade; the others are counted in `n_pooled_above`."""
+        """The hits with a grade that is not negative; the others are counted in `n_pooled_above`."""
         is_graded = self.grade >= 0
         if is_graded.all():
             return self
@@ -59,7 +61,7 @@ class Hits:
         return Hits(graded.topic, graded.rank, graded.grade, graded.n_returned, above)
 
     def judged_only(self) -> "Hits":
-        """The same hits ranked among themselves: unjudged documents removed, after sorting."""
+        """The same hits, ranked among themselves: unjudged documents are removed after sorting."""
         n_judged = np.bincount(self.topic, minlength=len(self.n_returned))
         rank = position_in_topic(self.topic, len(n_judged)) + 1
         return Hits(self.topic, rank, self.grade, n_judged)
@@ -73,14 +75,14 @@ def _is_first(group: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def position_in_topic(topic: NDArray[np.int64], n_topics: int) -> NDArray[np.int64]:
-    """How many rows of the same topic stand above each row; rows are sorted by topic. Shape (rows,)."""
+    """(rows,) number of rows of the same topic above each row; rows are sorted by topic."""
     counts = np.bincount(topic, minlength=n_topics)
     starts = np.cumsum(counts) - counts
     return np.arange(len(topic)) - starts[topic]
 
 
 def count_above(topic: NDArray[np.int64], n_topics: int, is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many counted rows of the same topic stand above each row; rows are sorted by topic. Shape (rows,)."""
+    """(rows,) number of counted rows of the same topic above each row; rows are sorted by topic."""
     above: NDArray[np.int64] = np.cumsum(is_counted) - is_counted
     first_row = np.arange(len(topic)) - position_in_topic(topic, n_topics)
     count: NDArray[np.int64] = above - above[first_row]
@@ -88,10 +90,10 @@ def count_above(topic: NDArray[np.int64], n_topics: int, is_counted: NDArray[np.
 
 
 class JudgedDocuments:
-    """Qrels made ready to be matched with runs, and to be counted by the measures.
+    """Qrels prepared for the matching of runs.
 
-    `group` (rows,) tells near-duplicates: of a group the first that a run ranks is a hit, further ones are hits that
-    are not relevant, and what can be found is the group, once.
+    `group` (rows,) numbers the groups of near-duplicates. The first document of a group that a run retrieves is a hit
+    with its grade; further ones are hits that are not relevant. A group counts as one relevant document.
     """
 
     def __init__(self, qrels: QrelsColumns, group: NDArray[np.int64] | None = None) -> None:
@@ -109,14 +111,14 @@ class JudgedDocuments:
         return len(self.topics)
 
     def remember(self, name: Hashable, compute: Callable[[], Remembered]) -> Remembered:
-        """What depends on the qrels alone is computed once, however many runs are scored."""
+        """A value that depends on the qrels only: computed once for all runs, and stored under its name."""
         if name not in self._remembered:
             self._remembered[name] = compute()
         remembered: Remembered = self._remembered[name]
         return remembered
 
     def n_graded(self, lowest: int, below: int | None = None) -> NDArray[np.int64]:
-        """Documents of each topic with a grade from `lowest`, and under `below` if that is given. Shape (topics,)."""
+        """(topics,) number of documents with a grade from `lowest`, and less than `below` unless that is None."""
 
         def count() -> NDArray[np.int64]:
             is_counted = self._counts & (self.grade >= lowest)
@@ -127,7 +129,7 @@ class JudgedDocuments:
 
     @cached_property
     def ideal(self) -> Hits:
-        """The ranking that no run can beat: every judged document, highest grade first."""
+        """The best possible ranking: every judged document, highest grade first."""
         is_judged = self._counts & (self.grade >= 0)
         topic, grade = self.topic[is_judged], self.grade[is_judged]
         order = np.lexsort((-grade, topic))
@@ -135,14 +137,14 @@ class JudgedDocuments:
         return Hits(topic, rank, grade[order], self.n_graded(0))
 
     def hits(self, run: Ranked, *, depth: int | None = None) -> Hits:
-        """What a run found, among its top `depth` ranks of each topic, or all of them.
+        """The judged documents of a run, at its top `depth` ranks of each topic, or at all ranks.
 
-        Pooled documents without a grade (negative in the qrels) are as unjudged as those that the qrels do not name.
+        Pooled documents without a grade (negative in the qrels) are unjudged, like documents that are not in the qrels.
         """
-        return self.found(run, depth=depth).graded()
+        return self.named_hits(run, depth=depth).graded()
 
-    def found(self, run: Ranked, *, depth: int | None = None) -> Hits:
-        """Every document of the run that the qrels name, those with a negative grade as well."""
+    def named_hits(self, run: Ranked, *, depth: int | None = None) -> Hits:
+        """All documents of the run that are in the qrels, including those with a negative grade."""
         places = np.array([self._place.get(code, EMPTY) for code in run.topics.tolist()], dtype=np.int64)
         offsets = run.offsets
         first_row, n_rows = offsets[:-1], np.diff(offsets)
@@ -157,7 +159,7 @@ class JudgedDocuments:
         return Hits(self.topic[entry], rank, self._grades(entry), n_returned)
 
     def _grades(self, entry: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Grades of hits in the order of a run; a near-duplicate of one above is not relevant, if it has a grade."""
+        """Grades of hits in the order of a run; a judged near-duplicate of a hit above is not relevant."""
         grade = self.grade[entry]
         return (
             grade
@@ -167,10 +169,10 @@ class JudgedDocuments:
 
 
 class _Table:
-    """An open hash table over (topic, docno), eight slots or more for each entry, probed with whole arrays.
+    """A hash table with open addressing over (topic, docno), with at least eight slots for each entry.
 
-    Most rows of a run are not judged: one look into a table of bytes tells. It has, for each slot, seven bits of the
-    digest of the entry that belongs there, nothing if there is none, or a mark if there are several.
+    Most rows of a run are not judged, and one lookup in a table of bytes detects that: `marks` has, for each slot,
+    seven bits of the digest of its entry, 0 if there is no entry, or `SEVERAL` if several entries belong there.
     """
 
     def __init__(self, topic: NDArray[np.int64], docno: NDArray[np.bytes_]) -> None:
@@ -183,7 +185,9 @@ class _Table:
         slot = self._slot(self.digest)
         while len(entry):
             is_free = self.slots[slot] == EMPTY
-            self.slots[slot[is_free]] = entry[is_free]  # of several entries for one slot, the last stays
+            self.slots[slot[is_free]] = entry[
+                is_free
+            ]  # if several entries have the same slot, the last one gets it
             is_out = self.slots[slot] != entry
             entry, slot = entry[is_out], self._next_slot(slot[is_out])
         self.marks = self._marks()
@@ -196,12 +200,12 @@ class _Table:
         return marks
 
     def _mark(self, digest: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """Odd, so that it is neither of the marks for none and for several."""
+        """Seven bits of each digest, as an odd number: neither 0 nor `SEVERAL`."""
         mark: NDArray[np.uint8] = (digest >> np.uint64(56 - self.bits)).astype(np.uint8) | np.uint8(1)
         return mark
 
     def _digest(self, salt: NDArray[np.uint64], keys: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-        """A number for each topic and docno; of docnos of one word and one topic no two have the same."""
+        """A number for each topic and docno; docnos of up to eight bytes have different numbers within a topic."""
         mixed = salt ^ keys[0]
         mixed *= MULTIPLIER
         for n in range(1, len(self.keys)):
@@ -220,7 +224,10 @@ class _Table:
     def find(
         self, docno: NDArray[np.bytes_], offsets: NDArray[np.int64], places: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which rows of a run are entries, ascending, and which. `places`: of each topic of the run, -1 for none."""
+        """The rows of a run that are entries, ascending, and their entries.
+
+        `places` has the number of each topic of the run in the qrels, or -1.
+        """
         salts = _salts(places)
         parts = [
             self._candidates(docno[first : first + BLOCK], salts, np.clip(offsets - first, 0, BLOCK))
@@ -234,18 +241,18 @@ class _Table:
         keys = byte_keys(docno[row])
         is_possible = topic >= 0
         for key in keys[len(self.keys) :]:
-            is_possible &= key == 0  # else it is longer than any docno of the entries
+            is_possible &= key == 0  # otherwise the docno is longer than all entries
         if not is_possible.all():
             row, topic, digest = row[is_possible], topic[is_possible], digest[is_possible]
             keys = [key[is_possible] for key in keys]
-        found = self._probe(topic, digest, keys)
-        at = np.flatnonzero(found >= 0)
-        return row[at], found[at]
+        entry = self._probe(topic, digest, keys)
+        at = np.flatnonzero(entry >= 0)
+        return row[at], entry[at]
 
     def _candidates(
         self, docno: NDArray[np.bytes_], salts: NDArray[np.uint64], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
-        """Rows of a block that may well be entries, and their digests."""
+        """Rows of a block that may be entries, and their digests."""
         digest = self._digest(np.repeat(salts, np.diff(offsets)), byte_keys(docno))
         mark = self.marks[self._slot(digest)]
         row = np.flatnonzero((mark == self._mark(digest)) | (mark == SEVERAL))
@@ -254,17 +261,17 @@ class _Table:
     def _probe(
         self, topic: NDArray[np.int64], digest: NDArray[np.uint64], keys: list[NDArray[np.uint64]]
     ) -> NDArray[np.int64]:
-        """Walk the slots of all rows at once; a row leaves at its entry or at an empty slot. Shape (rows,)."""
-        found = np.full(len(topic), EMPTY, dtype=np.int64)
+        """(rows,) the entry of each row, or -1. All rows are probed at once, to their entry or to an empty slot."""
+        entries = np.full(len(topic), EMPTY, dtype=np.int64)
         at = np.arange(len(topic))
         slot = self._slot(digest)
         while len(at):
             entry = self.slots[slot]
             same = self._is_same(entry, at, topic, digest, keys) & (entry >= 0)
-            found[at[same]] = entry[same]
+            entries[at[same]] = entry[same]
             other = np.flatnonzero(~same & (entry >= 0))
             at, slot = at[other], self._next_slot(slot[other])
-        return found
+        return entries
 
     def _is_same(
         self,
@@ -274,7 +281,7 @@ class _Table:
         digest: NDArray[np.uint64],
         keys: list[NDArray[np.uint64]],
     ) -> NDArray[np.bool_]:
-        """Whether rows are these entries. Words are compared where the digest leaves a doubt: from two on."""
+        """Whether rows equal these entries. Docnos of up to eight bytes are equal if their digests are."""
         is_same: NDArray[np.bool_] = (self.digest[entry] == digest[at]) & (self.topic[entry] == topic[at])
         if len(self.keys) > 1:
             for n, mine in enumerate(self.keys):
@@ -283,11 +290,11 @@ class _Table:
 
 
 def _block_of(row: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Which of the blocks that begin at `offsets` each of some ascending rows is in."""
+    """The index of the block that contains each of the ascending rows; blocks begin at `offsets`."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(np.searchsorted(row, offsets)))
 
 
 def _salts(topic: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """What tells equal docnos of several topics apart."""
+    """Numbers that distinguish equal docnos of different topics."""
     salts: NDArray[np.uint64] = topic.astype(np.uint64) * SALT
     return salts

@@ -1,4 +1,4 @@
-"""A run's values by topic, and their means."""
+"""The values of a run by topic, and their means: `score_run`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -7,22 +7,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import Ranked
+from assay.measures.kernels import Values, kernel_of
 from assay.measures.matching import JudgedDocuments
-from assay.measures.registry import Values, kernel_of
-from assay.protocols.measures import FAMILIES, Measure, Summary
+from assay.protocols.measures import FAMILIES, Measure, Summary, parse_measures
 
 if TYPE_CHECKING:
-    from assay.protocols.schema import Average  # a hundredth of a second of a command's start
+    from assay.protocols.schema import Average, Protocol  # importing it takes 10 ms of the start of a command
 
-LEAST_OF_GEOMETRIC_MEAN = 1e-5  # a value below counts as this, as in trec_eval: one 0 would make it all 0
+MIN_OF_GEOMETRIC_MEAN = (
+    1e-5  # smaller values count as this, as in trec_eval; a single 0 would make the mean 0
+)
+
+
+def measures_of(protocol: "Protocol", names: Sequence[str] = ()) -> list[Measure]:
+    """The measures that `names` lists or, if it is empty, those of the protocol.
+
+    Raises
+    ------
+    MeasureError
+        A name is not in the notation of `assay.protocols.measures`.
+    """
+    return parse_measures(names or protocol.scoring.measures)
 
 
 class RunScores(NamedTuple):
-    """What a run scores against qrels.
+    """The scores of a run.
 
-    values : (topics, measures) in the order of the qrels' topics and of the measures asked for.
+    values : (topics, measures) in the order of the topics of the qrels, and of the measures.
     has_topic : (topics,) whether the run has the topic.
-    summaries : how the values of each measure are summed up; by their mean if nothing is said.
+    summaries : how the values of each measure are summarized over topics; if empty, by their mean.
     """
 
     values: NDArray[np.float64]
@@ -31,23 +44,23 @@ class RunScores(NamedTuple):
 
     @property
     def n_missing(self) -> int:
-        """Topics of the qrels that the run has not."""
+        """Number of topics of the qrels that are missing from the run."""
         return int((~self.has_topic).sum())
 
     def averaged(self, average: "Average") -> NDArray[np.bool_]:
-        """Which topics a mean is taken over: all of the qrels, or those that the run has as well. Shape (topics,)."""
+        """(topics,) whether a topic counts in means: all topics ("judged"), or those that the run has ("common")."""
         return self.has_topic if average == "common" else np.ones_like(self.has_topic)
 
     def means(self, average: "Average") -> Values:
-        """Mean of each measure, or what stands for it; 0.0 if it is over no topic at all. Shape (measures,)."""
+        """(measures,) mean of each measure, or its other summary; 0.0 if no topic counts."""
         values = self.values[self.averaged(average)]
         if not len(values):
             return np.zeros(values.shape[1])
         summaries = self.summaries or ("mean",) * values.shape[1]
         is_geometric = np.array([summary == "geometric mean" for summary in summaries], dtype=np.bool_)
         is_sum = np.array([summary == "sum" for summary in summaries], dtype=np.bool_)
-        values = np.where(is_geometric, np.log(np.maximum(values, LEAST_OF_GEOMETRIC_MEAN)), values)
-        # One by one, as trec_eval adds, and not pairwise.
+        values = np.where(is_geometric, np.log(np.maximum(values, MIN_OF_GEOMETRIC_MEAN)), values)
+        # Added one by one, as in trec_eval, and not pairwise.
         total: Values = np.cumsum(values, axis=0)[-1]
         means = np.where(is_sum, total, total / len(values))
         return np.where(is_geometric, np.exp(means, where=is_geometric, out=np.zeros_like(means)), means)
@@ -56,9 +69,16 @@ class RunScores(NamedTuple):
 def score_run(
     run: Ranked, judged: JudgedDocuments, measures: Sequence[Measure], *, depth: int | None = None
 ) -> RunScores:
-    """Score a run, for each topic of the qrels and each measure; 0.0 for a topic that the run has not.
+    """Score a run for each topic of the qrels and each measure.
 
-    `depth` cuts every topic of the run before anything is removed.
+    Parameters
+    ----------
+    run : topics that are not in the qrels are ignored.
+    depth : number of ranks of each topic that count; they are cut before unjudged documents are removed.
+
+    Returns
+    -------
+    RunScores; values are 0.0 for topics that are missing from the run.
     """
     hits = judged.hits(run, depth=depth)
     primed = hits.judged_only()

@@ -1,9 +1,9 @@
-"""How judgments become qrels: which judgment of a unit counts, what is left out, and the report that says so.
+"""Freezing of qrels: which judgments of a unit count, what is left out, and a report on both.
 
-No Django here: units and votes in, rows and a report out. Non-answers never become grades. Where several kinds of
-batch have judged a unit, an adjudication stands before a main judgment, and that before what was asked for besides.
-Within a kind, the assessor to whom the topic is assigned now stands before one from whom it was taken. A unit that
-is judged by its members (a formula by its instances) has the grade that the rule makes of the members'.
+The input is units and votes, the output rows and a report. Non-answers never become grades. If several kinds of batches
+judged a unit, an adjudication counts before a main judgment, and a main judgment before the other kinds. Within a kind,
+the assessor of the topic counts before former ones. If members of a unit are judged (instances of a
+formula), the rule of the protocol combines their grades.
 """
 
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ from assay.protocols.schema import QrelsRules
 
 PRECEDENCE = ("adjudication", "main", "dual", "training")
 ALWAYS = ("adjudication", "main")
-NAMED = 100  # unjudged units that the report names; it counts them all
+MAX_NAMED = 100  # unjudged units that the report names; it counts all
 
 
 class Unit(NamedTuple):
@@ -31,7 +31,12 @@ class Unit(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """A current judgment of a unit; `grade` is None for a non-answer."""
+    """A current judgment of a unit.
+
+    kind : kind of the batch.
+    is_assigned : whether the topic is assigned to the assessor now.
+    grade : None for a non-answer.
+    """
 
     kind: str
     is_assigned: bool
@@ -41,7 +46,7 @@ class Vote(NamedTuple):
 
 
 class Member(NamedTuple):
-    """What a judged document is a member of, and whether it is among those that assessors are shown."""
+    """The unit that a judged document is a member of, and whether the member is shown to assessors."""
 
     unit: Unit
     is_shown: bool
@@ -51,7 +56,7 @@ NO_MEMBERS: Mapping[Unit, Member] = MappingProxyType({})
 
 
 class Conflict(NamedTuple):
-    """A unit whose judgments do not decide its grade."""
+    """A unit whose grade its judgments do not decide."""
 
     unit: Unit
     reason: str
@@ -61,7 +66,7 @@ class Conflict(NamedTuple):
 
 
 class Undecided(Exception):
-    """Judgments that contradict one another: somebody has to adjudicate first."""
+    """Judgments contradict one another, so an adjudication is needed first."""
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:
         super().__init__(f"{len(conflicts)} units are undecided")
@@ -70,7 +75,7 @@ class Undecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Rows of qrels, and what was left out and why, ready for JSON."""
+    """Rows of qrels, and a report on what was left out and why, as plain values for JSON."""
 
     rows: list[Row]
     report: dict[str, Any]
@@ -95,27 +100,31 @@ def freeze(
     also: Sequence[str] = (),
     members: Mapping[Unit, Member] = NO_MEMBERS,
 ) -> Frozen:
-    """Decide every unit and drop the topics that have too few relevant ones.
+    """Decide the grade of every unit, and drop the topics that have too few relevant units.
 
-    `also` names kinds of batch that count besides main and adjudication: dual, training. `members` tells of documents
-    which unit they belong to; a vote on one of them is a vote on that unit.
+    Parameters
+    ----------
+    rules : rules of the protocol for aggregation and for topics.
+    judges : number of judgments that are summed, if the rule is a sum.
+    also : kinds of batches that count in addition to main and adjudication: dual, training.
+    members : the unit of each document that is a member; a vote on the document is a vote on the unit.
 
     Raises
     ------
     Undecided
-        For some units, judgments of one standing name different choices.
+        For some units, judgments of equal precedence have different choices.
     """
     counted: defaultdict[Unit, dict[str, list[Vote]]] = defaultdict(lambda: defaultdict(list))
     left_out: Counter[str] = Counter()
     for unit, vote in votes:
         if vote.kind in ALWAYS or vote.kind in also:
-            of = members[unit].unit if unit in members else unit
-            counted[of][unit.docno].append(vote)
+            judged_unit = members[unit].unit if unit in members else unit
+            counted[judged_unit][unit.docno].append(vote)
         else:
             left_out[vote.kind] += 1
     shown: Counter[Unit] = Counter(member.unit for member in members.values() if member.is_shown)
     tally = _Tally()
-    for unit in sorted(units, key=lambda one: (one.topic, one.docno)):
+    for unit in sorted(units, key=lambda unit: (unit.topic, unit.docno)):
         by_member = counted.get(unit, {})
         _decide(unit, by_member, rules, judges, tally)
         if 0 < len(by_member) < shown[unit]:
@@ -128,19 +137,19 @@ def freeze(
 def freeze_group(
     units: Iterable[Unit], votes: Iterable[tuple[Unit, Vote]], assessors: Collection[str]
 ) -> Frozen:
-    """What some assessors alone have judged, each unit by one of them; nothing is dropped for having few relevant.
+    """Freeze the judgments of some assessors only. No topic is dropped for having too few relevant units.
 
     Raises
     ------
     Undecided
-        Several of them judged a unit, and differ.
+        Several of these assessors judged a unit, and their choices differ.
     """
-    theirs = [(unit, vote) for unit, vote in votes if vote.assessor in assessors]
-    return freeze(units, theirs, rules=QrelsRules(), judges=1)
+    of_group = [(unit, vote) for unit, vote in votes if vote.assessor in assessors]
+    return freeze(units, of_group, rules=QrelsRules(), judges=1)
 
 
 def known_items(units: Iterable[Unit], grade: int) -> Frozen:
-    """Qrels where what is relevant was known before anybody judged: the units, all with one grade."""
+    """Qrels of a known-item task: all units with the same grade, without judgments."""
     rows = sorted((unit.topic.encode(), unit.docno.encode(), grade) for unit in units)
     return Frozen(rows, {"known_items": len(rows)})
 
@@ -149,40 +158,40 @@ def _decide(
     unit: Unit, by_member: Mapping[str, list[Vote]], rules: QrelsRules, judges: int, tally: _Tally
 ) -> None:
     if rules.aggregate == "sum":
-        votes = [vote for of_one in by_member.values() for vote in of_one]
-        standing = _each_judge(unit, votes, judges, tally)
+        votes = [vote for of_member in by_member.values() for vote in of_member]
+        counted = _each_judge(unit, votes, judges, tally)
     else:
-        standing = [
+        counted = [
             vote
             for docno, votes in by_member.items()
-            for vote in _standing(Unit(unit.topic, docno), votes, rules, tally)
+            for vote in _counted(Unit(unit.topic, docno), votes, rules, tally)
         ]
-    if not standing:
+    if not counted:
         tally.unjudged.append(unit)
         return
-    grades = [vote.grade for vote in standing if vote.grade is not None]
-    is_graded = len(grades) == len(standing) if rules.aggregate == "sum" else bool(grades)
+    grades = [vote.grade for vote in counted if vote.grade is not None]
+    is_graded = len(grades) == len(counted) if rules.aggregate == "sum" else bool(grades)
     if not is_graded:
-        choice = next(vote.choice for vote in standing if vote.grade is None)
+        choice = next(vote.choice for vote in counted if vote.grade is None)
         tally.non_answers.append({"topic": unit.topic, "docno": unit.docno, "choice": choice})
         return
     tally.graded[unit] = sum(grades) if rules.aggregate == "sum" else max(grades)
-    tally.decided["by adjudication"] += any(vote.kind == "adjudication" for vote in standing)
+    tally.decided["by adjudication"] += any(vote.kind == "adjudication" for vote in counted)
 
 
-def _standing(unit: Unit, votes: list[Vote], rules: QrelsRules, tally: _Tally) -> list[Vote]:
-    """The votes on one document that count; none if they leave its grade open."""
-    standing = _of_highest_standing(votes)
-    if rules.aggregate == "single" and len({vote.choice for vote in standing}) > 1:
-        said = ", ".join(f"{vote.assessor}: {vote.choice}" for vote in standing)
-        tally.conflicts.append(Conflict(unit, said))
+def _counted(unit: Unit, votes: list[Vote], rules: QrelsRules, tally: _Tally) -> list[Vote]:
+    """The votes on a document that count; none if they conflict."""
+    counted = _of_highest_precedence(votes)
+    if rules.aggregate == "single" and len({vote.choice for vote in counted}) > 1:
+        choices = ", ".join(f"{vote.assessor}: {vote.choice}" for vote in counted)
+        tally.conflicts.append(Conflict(unit, choices))
         return []
-    of_kind = sum(vote.kind == standing[0].kind for vote in votes)
-    tally.decided["by the assessor assigned now"] += len(standing) < of_kind
-    return standing
+    n_of_kind = sum(vote.kind == counted[0].kind for vote in votes)
+    tally.decided["by the assessor assigned now"] += len(counted) < n_of_kind
+    return counted
 
 
-def _of_highest_standing(votes: list[Vote]) -> list[Vote]:
+def _of_highest_precedence(votes: list[Vote]) -> list[Vote]:
     for kind in PRECEDENCE:
         of_kind = [vote for vote in votes if vote.kind == kind]
         if of_kind:
@@ -191,19 +200,19 @@ def _of_highest_standing(votes: list[Vote]) -> list[Vote]:
 
 
 def _each_judge(unit: Unit, votes: list[Vote], judges: int, tally: _Tally) -> list[Vote]:
-    """The judgments that are summed, one of each judge; none while some are still to come."""
+    """The judgments to sum, one of each judge; none as long as some are missing."""
     if any(vote.kind == "adjudication" for vote in votes):
         tally.conflicts.append(Conflict(unit, f"adjudicated, but its grade is the sum of {judges} judgments"))
         return []
-    standing = votes if len(votes) <= judges else [vote for vote in votes if vote.is_assigned]
-    if len(standing) > judges:
-        tally.conflicts.append(Conflict(unit, f"{len(standing)} judgments, but {judges} are summed"))
-    return standing if len(standing) == judges else []
+    counted = votes if len(votes) <= judges else [vote for vote in votes if vote.is_assigned]
+    if len(counted) > judges:
+        tally.conflicts.append(Conflict(unit, f"{len(counted)} judgments, but {judges} are summed"))
+    return counted if len(counted) == judges else []
 
 
 def _without_poor_topics(tally: _Tally, rules: QrelsRules, left_out: dict[str, int]) -> Frozen:
     unjudged = Counter(unit.topic for unit in tally.unjudged)
-    non_answers = Counter(one["topic"] for one in tally.non_answers)
+    non_answers = Counter(non_answer["topic"] for non_answer in tally.non_answers)
     judged = Counter(unit.topic for unit in tally.graded)
     relevant = Counter(unit.topic for unit, grade in tally.graded.items() if grade >= rules.relevant_from)
     topics = sorted({*judged, *unjudged, *non_answers})
@@ -223,7 +232,7 @@ def _without_poor_topics(tally: _Tally, rules: QrelsRules, left_out: dict[str, i
         "unjudged": {
             "n": len(tally.unjudged),
             "topics": {topic: unjudged[topic] for topic in topics if unjudged[topic]},
-            "first": [[unit.topic, unit.docno] for unit in tally.unjudged[:NAMED]],
+            "first": [[unit.topic, unit.docno] for unit in tally.unjudged[:MAX_NAMED]],
         },
         "partly": len(tally.partly),
         "decided": {how: n for how, n in tally.decided.items() if n},

@@ -207,7 +207,7 @@ def topic_tables(result: Result) -> Iterator[Table]:
     )
 
 
-TABLES = {"reusability": reusability_tables, "topics": topic_tables, "beside": qrels_comparison_tables}
+TABLES = {"reusability": reusability_tables, "topics": topic_tables, "compare": qrels_comparison_tables}
 
 
 def tables_of(kind: str, result: Result) -> list[Table]:

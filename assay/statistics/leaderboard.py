@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
+from assay.measures.kernels import kernel_of
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.registry import kernel_of
 from assay.measures.scores import RunScores
 from assay.protocols.measures import FAMILIES, Measure
 from assay.protocols.schema import Average

@@ -2,18 +2,17 @@
 
 import numpy as np
 
+from assay.measures.kernels import Values, kernel, share, sums
 from assay.measures.matching import Hits, JudgedDocuments, count_above
-from assay.measures.parts import share, sums
-from assay.measures.registry import Values, kernel
 from assay.protocols.measures import Measure
 
 
 @kernel("bpref", "GMbpref")
 def bpref(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Mean over all relevant documents of 1 - min(n, R) / min(N, R), where n judged nonrelevant ones stand above.
+    """Mean over all relevant documents of 1 - min(n, R) / min(N, R), with n judged nonrelevant documents above each.
 
-    R and N are the topic's relevant and judged nonrelevant documents. Unjudged ones have no part in it, so that the
-    primed measure has the same value.
+    R and N are the numbers of relevant and of judged nonrelevant documents of the topic. Unjudged documents do not
+    count, so the primed measure has the same value.
 
     Source
     ------

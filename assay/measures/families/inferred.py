@@ -1,10 +1,9 @@
-"""Inferred average precision, for a pool of which a sample was judged."""
+"""Inferred average precision, for pools of which only a sample was judged."""
 
 import numpy as np
 
+from assay.measures.kernels import Values, kernel, share, sums
 from assay.measures.matching import Hits, JudgedDocuments, count_above
-from assay.measures.parts import share, sums
-from assay.measures.registry import Values, kernel
 from assay.protocols.measures import Measure
 
 EPSILON = 1e-5
@@ -12,9 +11,9 @@ EPSILON = 1e-5
 
 @kernel("infAP")
 def inferred_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Average precision where pooled documents without a grade are expected to be as those that were judged.
+    """Average precision, with pooled documents without a grade expected to be as relevant as the judged ones.
 
-    The qrels name such a document with a negative grade. One that they do not name is not relevant.
+    Such documents have a negative grade in the qrels. Documents that are not in the qrels are not relevant.
 
     Source
     ------

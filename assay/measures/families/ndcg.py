@@ -3,22 +3,21 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.measures.kernels import Values, discounts, kernel, share, sums, top
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.parts import discounts, share, sums, top
-from assay.measures.registry import Values, kernel
 from assay.protocols.measures import Measure
 
 
 @kernel("nDCG")
 def ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Normalized discounted cumulative gain, of the top k ranks where k is given.
+    """Normalized discounted cumulative gain of the top k ranks, or of all ranks.
 
-    The gain is the grade, or 2^grade - 1 for `dcg=exp-log2`; the discount is log2(rank + 1); the ideal is over all
-    judged documents, the same for a primed measure. The level has no part in it.
+    The gain is the grade, or 2^grade - 1 with `dcg=exp-log2`; the discount is log2(rank + 1). The ideal ranking has all
+    judged documents, also for a primed measure. The level does not apply.
 
     Source
     ------
-    Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut. The exponential
+    Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut. Exponential
     gain: Burges et al. (2005), doi:10.1145/1102351.1102363.
     """
     formula = measure.word("dcg")

@@ -1,14 +1,13 @@
 """Precision at a rank."""
 
+from assay.measures.kernels import Values, counts, kernel, relevant, top
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.parts import counts, relevant, top
-from assay.measures.registry import Values, kernel
 from assay.protocols.measures import Measure
 
 
 @kernel("P")
 def precision(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
-    """Relevant documents among the top k, divided by k however few the run has.
+    """Relevant documents among the top k, divided by k, even if the run has fewer documents.
 
     Source
     ------

@@ -1,14 +1,13 @@
 """Precision at rank R."""
 
+from assay.measures.kernels import Values, counts, kernel, relevant, share
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.parts import counts, relevant, share
-from assay.measures.registry import Values, kernel
 from assay.protocols.measures import Measure
 
 
 @kernel("Rprec")
 def r_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Precision at rank R, where R is the number of the topic's relevant documents, however few the run has.
+    """Precision at rank R, the number of relevant documents of the topic, even if the run has fewer documents.
 
     Source
     ------

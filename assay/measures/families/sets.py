@@ -1,21 +1,21 @@
-"""Measures of all that a run returned, whatever its order."""
+"""Measures of the set of documents that a run returned; their order does not matter."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.measures.kernels import Values, counts, kernel, relevant, share
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.parts import counts, relevant, share
-from assay.measures.registry import Values, kernel
 from assay.protocols.measures import Measure
 
 
-def _found(hits: Hits, measure: Measure) -> NDArray[np.int64]:
+def _n_relevant_returned(hits: Hits, measure: Measure) -> NDArray[np.int64]:
+    """(topics,) number of relevant documents returned."""
     return counts(relevant(hits, measure.level))
 
 
 @kernel("SetP", "P-hit")
 def set_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Share of the documents returned that is relevant; of the best that there could be, if `relative`.
+    """Relevant share of the documents returned; with `relative`, divided by the highest possible share.
 
     Source
     ------
@@ -24,62 +24,63 @@ def set_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Valu
     best = hits.n_returned
     if measure.word("relative") == "True":
         best = np.minimum(best, judged.n_graded(measure.level))
-    return share(_found(hits, measure), best)
+    return share(_n_relevant_returned(hits, measure), best)
 
 
 @kernel("SetR")
 def set_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Share of the relevant documents that was returned.
+    """Share of the relevant documents that were returned.
 
     Source
     ------
     Equals trec_eval's set_recall.
     """
-    return share(_found(hits, measure), judged.n_graded(measure.level))
+    return share(_n_relevant_returned(hits, measure), judged.n_graded(measure.level))
 
 
 @kernel("SetF")
 def set_f(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """(b + 1) P R / (b P + R): the harmonic mean of precision and recall, where recall has the weight b.
+    """(b + 1) P R / (b P + R): the harmonic mean of precision P and recall R, with the weight b of recall.
 
     Source
     ------
-    Equals trec_eval's set_F, and is its first parameter what `beta` is here.
+    Equals trec_eval's set_F; its first parameter is `beta` here.
     """
     weight = measure.number("beta") or 0.0
-    n_found = _found(hits, measure)
-    precision, recall = share(n_found, hits.n_returned), share(n_found, judged.n_graded(measure.level))
+    n_relevant_returned = _n_relevant_returned(hits, measure)
+    precision = share(n_relevant_returned, hits.n_returned)
+    recall = share(n_relevant_returned, judged.n_graded(measure.level))
     return share((weight + 1.0) * precision * recall, weight * precision + recall)
 
 
 @kernel("SetAP")
 def set_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Precision by recall of what was returned.
+    """Product of precision and recall of the documents returned.
 
     Source
     ------
     Equals trec_eval's set_map.
     """
-    n_found = _found(hits, measure).astype(np.float64)
+    n_relevant_returned = _n_relevant_returned(hits, measure).astype(np.float64)
     n_relevant = judged.n_graded(measure.level).astype(np.float64)
-    return share(n_found * n_found, hits.n_returned * n_relevant)
+    return share(n_relevant_returned * n_relevant_returned, hits.n_returned * n_relevant)
 
 
 @kernel("NumRet")
 def n_returned(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
-    """Documents returned; the relevant ones among them, where a level is given.
+    """Number of documents returned; with a level, of relevant documents returned.
 
     Source
     ------
     Equals trec_eval's num_ret and num_rel_ret.
     """
-    number = _found(hits, measure) if measure.level else hits.n_returned
+    number = _n_relevant_returned(hits, measure) if measure.level else hits.n_returned
     return number.astype(np.float64)
 
 
 @kernel("NumRel")
 def n_relevant(_: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """Relevant documents in the qrels.
+    """Number of relevant documents in the qrels.
 
     Source
     ------

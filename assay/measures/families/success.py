@@ -1,16 +1,15 @@
-"""Whether anything relevant was found."""
+"""Success: whether a relevant document was retrieved."""
 
 import numpy as np
 
+from assay.measures.kernels import Values, counts, kernel, relevant, top
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.parts import counts, relevant, top
-from assay.measures.registry import Values, kernel
 from assay.protocols.measures import Measure
 
 
 @kernel("Success")
 def success(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
-    """1 if there is a relevant document among the top k, else 0.
+    """1 if there is a relevant document among the top k, 0 otherwise.
 
     Source
     ------

@@ -7,7 +7,7 @@ from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_preci
 from tests.helpers.real_files import make_judged, make_run, real_judged, real_qrels, real_run
 
 
-def test_precision_and_recall_by_hand() -> None:
+def test_curves_agree_with_the_calculation_by_hand() -> None:
     judged = make_judged({"A.1": {"a": 3, "b": 2, "c": 0, "d": 1}, "A.2": {"a": 0}, "A.3": {"a": 2}})
     run = make_run(
         [("A.1", "a", 9.0), ("A.1", "x", 8.0), ("A.1", "c", 7.0), ("A.1", "b", 6.0), ("A.2", "a", 1.0)]
@@ -21,7 +21,7 @@ def test_precision_and_recall_by_hand() -> None:
     assert curve.tolist() == [[1.0, 1.0, 1.0, 0.5, 0.5], [0.0] * 5, [0.0] * 5]
 
 
-def test_judged_documents_alone_close_up() -> None:
+def test_judged_documents_only_move_up() -> None:
     judged = make_judged({"A.1": {"a": 3, "b": 2}})
     run = make_run([("A.1", "a", 9.0), ("A.1", "x", 8.0), ("A.1", "b", 6.0)])
 
@@ -31,7 +31,7 @@ def test_judged_documents_alone_close_up() -> None:
     assert recall_precision(hits, judged, level=2, recalls=[1.0]).tolist() == [[1.0]]
 
 
-def test_the_curves_are_those_of_trec_eval(data: Path) -> None:
+def test_curves_agree_with_trec_eval(data: Path) -> None:
     judged, run = real_judged(data), real_run(data, "psu-task1-auto-both-A.tsv.gz")
     grades: dict[str, dict[str, int]] = {}
     for line in real_qrels(data).read_text().splitlines():
@@ -54,13 +54,13 @@ def test_the_curves_are_those_of_trec_eval(data: Path) -> None:
         for n, k in enumerate(CUTOFFS):
             assert precision[place, n] == pytest.approx(expected[code][f"P_{k}"], abs=1e-6)
         for n, recall in enumerate(RECALLS):
-            found = expected[code][f"iprec_at_recall_{recall:.2f}"]
+            value = expected[code][f"iprec_at_recall_{recall:.2f}"]
             share = recall * n_relevant[place]
             if int(share + 0.9) == int(share + 0.5):  # where trec_eval 9, which this is, rounds as 10 does
-                assert curve[place, n] == pytest.approx(found, abs=1e-6), (code, recall)
+                assert curve[place, n] == pytest.approx(value, abs=1e-6), (code, recall)
 
 
-def test_no_cutoffs_are_no_columns_and_0_is_refused() -> None:
+def test_no_cutoffs_give_no_columns_and_cutoff_0_is_refused() -> None:
     judged = make_judged({"A.1": {"a": 1}})
     hits = judged.hits(make_run([("A.1", "a", 1.0)]))
 

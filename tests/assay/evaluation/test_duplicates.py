@@ -53,20 +53,20 @@ def test_near_duplicates_inherit_the_grade() -> None:
     assert len(np.unique(group)) == 4
 
 
-def test_a_near_duplicate_alone_is_as_good_as_what_was_judged() -> None:
+def test_near_duplicate_counts_like_the_judged_document() -> None:
     assert values(ranked("a1", "x"), "AP", "P@2", "R@2") == values(ranked("a", "x"), "AP", "P@2", "R@2")
 
 
-def test_a_repeated_near_duplicate_is_a_false_alarm() -> None:
+def test_repeated_near_duplicate_lowers_the_score() -> None:
     assert values(ranked("a1", "a", "a2", "c"), "P@4", "R@4", "AP", "Rprec") == [0.5, 1.0, 0.75, 0.5]
 
 
-def test_a_repeated_near_duplicate_counts_as_judged_and_not_relevant() -> None:
+def test_repeated_near_duplicate_counts_as_judged_and_not_relevant() -> None:
     assert values(ranked("a", "a1", "c"), "P@2'", "bpref")[0] == 0.5
     assert values(ranked("a", "a1", "c"), "bpref") == values(ranked("a", "b", "c"), "bpref")
 
 
-def test_what_can_be_found_is_each_group_once() -> None:
+def test_each_group_counts_as_one_relevant_document() -> None:
     assert values(ranked("a2", "c"), "R@10", "nDCG", "AP") == [1.0, 1.0, 1.0]
 
 
@@ -74,7 +74,7 @@ DOCNOS = st.lists(st.sampled_from(["a", "a1", "a2", "b", "b1", "c", "x", "x1"]),
 
 
 @given(DOCNOS)
-def test_a_run_scores_as_one_in_which_repeated_ones_are_plainly_not_relevant(docnos: list[str]) -> None:
+def test_repeated_near_duplicates_score_like_nonrelevant_documents(docnos: list[str]) -> None:
     heads = {"a1": "a", "a2": "a", "b1": "b"}
     plain, seen = [], set()
     for place, docno in enumerate(docnos):
@@ -93,18 +93,18 @@ def test_a_run_scores_as_one_in_which_repeated_ones_are_plainly_not_relevant(doc
     ("pairs", "reason"),
     [
         (b"T a1\n", "line 1: expected 3 columns (topic, docno, judged), got 2"),
-        (b"T a1 a\nT a1 b\n", "line 2: a1 of topic T stands in a line above already"),
-        (b"T a a1\nT c a\n", "a of topic T stands for others and is a near-duplicate itself"),
+        (b"T a1 a\nT a1 b\n", "line 2: a1 of topic T is repeated"),
+        (b"T a a1\nT c a\n", "a of topic T has near-duplicates and is a near-duplicate of another document"),
     ],
 )
-def test_pairs_that_do_not_fit_are_refused(pairs: bytes, reason: str) -> None:
+def test_malformed_or_contradictory_pairs_are_refused(pairs: bytes, reason: str) -> None:
     with pytest.raises(DuplicatesError) as refusal:
         judged(pairs=pairs)
 
     assert str(refusal.value) == reason
 
 
-def test_the_command_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_reads_near_duplicates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, content in (("q.txt", QRELS), ("d.tsv", PAIRS), ("r.run", b"T Q0 a 1 2 r\nT Q0 a1 2 1 r\n")):
         (tmp_path / name).write_bytes(content)
     arguments = [

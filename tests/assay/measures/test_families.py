@@ -1,4 +1,4 @@
-"""Families beyond the main ones: values computed by hand, names in other spellings, and what must hold for all."""
+"""The other families of measures: values computed by hand, other spellings, and invariants of all families."""
 
 import math
 from typing import cast
@@ -19,7 +19,7 @@ GRADES = {"a": 1, "p": -1, "b": 3, "n": 0, "c": 2}
 
 
 def value(name: str, order: str = RUN, grades: dict[str, int] = GRADES) -> float:
-    """The value of a measure for one topic whose documents are ranked as the letters stand."""
+    """The value of a measure for one topic whose documents are ranked in the order of the letters."""
     lines = [("A.1", docno, -float(rank)) for rank, docno in enumerate(order)]
     scores = score_run(make_run(lines), make_judged({"A.1": grades}), parse_measures([name]))
     return float(scores.values[0, 0])
@@ -72,23 +72,23 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_values_are_those_computed_by_hand(name: str) -> None:
+def test_values_agree_with_those_computed_by_hand(name: str) -> None:
     assert value(name) == pytest.approx(BY_HAND[name], abs=1e-12)
 
 
-def test_every_family_has_a_value_computed_by_hand_here_or_beside_the_main_ones() -> None:
+def test_every_family_has_a_value_computed_by_hand() -> None:
     main = {"AP", "P", "R", "Rprec", "RR", "bpref"}
 
     assert {parse_measure(name).family for name in BY_HAND} | main == set(FAMILIES)
 
 
-def test_a_run_of_the_best_documents_has_the_best_values() -> None:
+def test_run_of_the_best_documents_has_the_best_values() -> None:
     best = ["nDCG", "AP", "Q", "RBP(rel=1,p=0)", "IPrec@1", "SetF", "bpref", "Rprec", "Success@1"]
 
     assert [value(name, "bca") for name in best] == [pytest.approx(1.0)] * len(best)
 
 
-def test_the_reader_of_err_is_contented_by_the_highest_grade_of_all_topics() -> None:
+def test_err_uses_the_highest_grade_of_all_topics() -> None:
     judged = make_judged({"A.1": {"a": 1}, "A.2": {"b": 3}})
 
     scores = score_run(make_run([("A.1", "a", 1.0)]), judged, parse_measures(["ERR"]))
@@ -96,7 +96,7 @@ def test_the_reader_of_err_is_contented_by_the_highest_grade_of_all_topics() -> 
     assert scores.values[:, 0].tolist() == [1 / 8, 0.0]
 
 
-def test_of_a_missing_topic_everything_is_left_open() -> None:
+def test_residual_of_a_missing_topic_is_1() -> None:
     scores = score_run(
         make_run([("B.1", "a", 1.0)]), make_judged({"A.1": {"a": 1}}), parse_measures(["RBPresid"])
     )
@@ -108,7 +108,7 @@ def test_rank_biased_precision_and_its_residual_are_at_most_one() -> None:
     assert value("RBP(rel=1,p=0.9)") + value("RBPresid(p=0.9)") <= 1.0
 
 
-def test_a_geometric_mean_is_over_logarithms_with_a_floor_and_counts_are_added() -> None:
+def test_geometric_mean_has_a_floor_and_counts_are_summed() -> None:
     run = make_run([("A.1", "a", 1.0), ("A.2", "x", 2.0), ("A.2", "b", 1.0)])
     judged = make_judged({"A.1": {"a": 1}, "A.2": {"b": 1}, "A.3": {"c": 1}})
 
@@ -149,13 +149,13 @@ def test_a_geometric_mean_is_over_logarithms_with_a_floor_and_counts_are_added()
         ("ERR(cutoff=20)", "ERR@20"),
     ],
 )
-def test_other_spellings_mean_the_same(theirs: str, ours: str) -> None:
+def test_other_spellings_have_the_same_meaning(theirs: str, ours: str) -> None:
     assert str(parse_measure(theirs)) == ours
     assert parse_measure(ours) == parse_measure(theirs)
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_a_name_is_written_as_it_is_understood(name: str) -> None:
+def test_name_of_a_parsed_measure_is_its_normal_form(name: str) -> None:
     assert parse_measure(str(parse_measure(name))) == parse_measure(name)
 
 
@@ -182,7 +182,7 @@ def test_a_name_is_written_as_it_is_understood(name: str) -> None:
         ("alpha_nDCG@5", "is not a measure"),
     ],
 )
-def test_what_a_family_does_not_take_is_refused(name: str, complaint: str) -> None:
+def test_arguments_that_a_family_does_not_have_are_refused(name: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=r".") as refusal:
         parse_measure(name)
 
@@ -203,11 +203,11 @@ def test_what_a_family_does_not_take_is_refused(name: str, complaint: str) -> No
         ("SetP(relative=True)", "precision of the set returned, relevant from grade 1, relative True"),
     ],
 )
-def test_a_title_says_what_a_name_means(name: str, title: str) -> None:
+def test_title_explains_the_name(name: str, title: str) -> None:
     assert parse_measure(name).title == title
 
 
-def test_aliases_lead_to_families_and_hide_none() -> None:
+def test_aliases_name_families_and_hide_none() -> None:
     assert {family for family, _ in ALIASES.values()} <= set(FAMILIES)
     assert not set(ALIASES) & set(FAMILIES)
 
@@ -245,9 +245,7 @@ def values_of(lines: Lines, judged: JudgedDocuments, names: list[str]) -> list[l
 
 @settings(max_examples=150, deadline=None)
 @given(RUNS, QRELS, st.randoms(use_true_random=False))
-def test_the_order_of_lines_and_topics_never_changes_a_value(
-    lines: Lines, grades: Grades, rng: object
-) -> None:
+def test_order_of_lines_and_topics_does_not_change_a_value(lines: Lines, grades: Grades, rng: object) -> None:
     before = values_of(lines, make_judged(grades), [*EVERY, *PRIMED])
     shuffled, topics = list(lines), list(grades)
 
@@ -260,9 +258,7 @@ def test_the_order_of_lines_and_topics_never_changes_a_value(
 
 @settings(max_examples=150, deadline=None)
 @given(RUNS, QRELS, st.sampled_from([-2.0, 0.0, 0.25, 9.0]))
-def test_an_unjudged_document_never_changes_a_primed_value(
-    lines: Lines, grades: Grades, score: float
-) -> None:
+def test_unjudged_document_does_not_change_a_primed_value(lines: Lines, grades: Grades, score: float) -> None:
     judged = make_judged(grades)
     more = [*lines, ("A.1", "never-judged", score), ("A.2", "~", score)]
 
@@ -271,7 +267,7 @@ def test_an_unjudged_document_never_changes_a_primed_value(
 
 @settings(max_examples=150, deadline=None)
 @given(RUNS, QRELS)
-def test_every_value_that_is_no_count_is_from_0_to_1(lines: Lines, grades: Grades) -> None:
+def test_values_other_than_counts_are_between_0_and_1(lines: Lines, grades: Grades) -> None:
     values = np.array(values_of(lines, make_judged(grades), SHARES))
 
     assert np.isfinite(values).all()
@@ -279,13 +275,13 @@ def test_every_value_that_is_no_count_is_from_0_to_1(lines: Lines, grades: Grade
     assert values.max() <= 1.0 + 1e-9
 
 
-def test_a_leaderboard_says_how_sure_means_are_and_nothing_of_other_summaries() -> None:
+def test_leaderboard_has_intervals_of_means_only() -> None:
     measures = parse_measures(["AP", "GMAP", "NumRet"])
     judged = make_judged({"A.1": {"a": 1}, "A.2": {"b": 1}})
     runs = [make_run([("A.1", "a", 1.0)]), make_run([("A.2", "b", 1.0)])]
 
-    found = leaderboard_statistics(
+    statistics = leaderboard_statistics(
         [score_run(run, judged, measures) for run in runs], measures, average="judged", seed=1
     )
 
-    assert list(found["measures"]) == ["AP"]
+    assert list(statistics["measures"]) == ["AP"]

@@ -26,14 +26,14 @@ def judged_documents(grades: Grades) -> JudgedDocuments:
 
 
 def joined(run: Lines, grades: Grades, depth: int | None) -> list[tuple[str, int, int]]:
-    """Topic, rank and grade of what is judged, looked up line by line."""
-    found = []
+    """Topic, rank and grade of the judged documents, looked up line by line."""
+    hits = []
     for topic in sorted({topic for topic, _, _ in run}):
         ranking = sorted((-score, docno) for code, docno, score in run if code == topic)
         for rank, (_, docno) in enumerate(ranking[:depth], 1):
             if docno in grades.get(topic, {}):
-                found.append((topic, rank, grades[topic][docno]))
-    return found
+                hits.append((topic, rank, grades[topic][docno]))
+    return hits
 
 
 def scored(pairs: list[tuple[str, str]]) -> Lines:
@@ -41,12 +41,12 @@ def scored(pairs: list[tuple[str, str]]) -> Lines:
 
 
 @given(RUN, GRADES, st.none() | st.integers(1, 5))
-def test_hits_are_those_of_a_look_up_line_by_line(
+def test_hits_equal_those_of_a_lookup_line_by_line(
     pairs: list[tuple[str, str]], grades: Grades, depth: int | None
 ) -> None:
     run, judged = scored(pairs), judged_documents(grades)
 
-    hits = judged.found(make_run(run), depth=depth)
+    hits = judged.named_hits(make_run(run), depth=depth)
 
     codes = judged.topics[hits.topic].tolist()
     assert list(zip(codes, hits.rank.tolist(), hits.grade.tolist(), strict=True)) == joined(
@@ -58,20 +58,20 @@ def test_hits_are_those_of_a_look_up_line_by_line(
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])
-def test_runs_of_many_blocks_lose_no_hit(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_many_blocks_have_all_hits(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "BLOCK", block)
     rng = np.random.default_rng(block)
     docnos = [str(n) for n in rng.permutation(400)]
     grades = {topic: {docno: int(docno) % 4 for docno in docnos[::3]} for topic in ("T", "U")}
     run = scored([(topic, docno) for topic in ("T", "U", "W") for docno in docnos])
 
-    hits = judged_documents(grades).found(make_run(run))
+    hits = judged_documents(grades).named_hits(make_run(run))
 
     assert len(hits.topic) == len(joined(run, grades, None)) == 268
 
 
-def test_a_table_that_is_nearly_full_of_one_slot_finds_everything() -> None:
-    """Docnos that differ in their last bytes alone, and qrels as large as they come."""
+def test_table_with_many_collisions_finds_all_documents() -> None:
+    """Docnos that differ in their last bytes only, and very large qrels."""
     docnos = [f"document-with-a-long-name-{n:07d}" for n in range(3000)]
     grades = {"T": dict.fromkeys(docnos, 1)}
     run = scored([("T", docno) for docno in reversed(docnos)] + [("T", f"{docno}x") for docno in docnos])
@@ -81,7 +81,7 @@ def test_a_table_that_is_nearly_full_of_one_slot_finds_everything() -> None:
     assert hits.rank.tolist() == list(range(1, 3001))
 
 
-def test_an_empty_run_has_no_hits() -> None:
+def test_empty_run_has_no_hits() -> None:
     empty = Ranking(np.zeros(0, dtype=np.str_), np.zeros(1, dtype=np.int64), np.zeros(0, dtype="S8"))
 
     hits = judged_documents({"T": {"a": 1}}).hits(empty)

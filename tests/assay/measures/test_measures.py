@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.formats.runs.columns import RunColumns
+from assay.measures.kernels import kernel, kernel_of
 from assay.measures.matching import JudgedDocuments
-from assay.measures.registry import kernel, kernel_of
 from assay.measures.scores import score_run
 from assay.protocols.measures import FAMILIES, parse_measures
 from tests.helpers.real_files import (
@@ -47,7 +47,7 @@ def values(run: RunColumns, judged: JudgedDocuments, name: str) -> list[float]:
 
 
 def one_topic(order: str, grades: dict[str, int], name: str) -> float:
-    """The value of a measure for one topic whose documents are ranked as the letters stand."""
+    """The value of a measure for one topic whose documents are ranked in the order of the letters."""
     lines = [("A.1", docno, -float(rank)) for rank, docno in enumerate(order)]
     return values(make_run(lines), make_judged({"A.1": grades}), name)[0]
 
@@ -56,7 +56,7 @@ def test_every_family_of_the_notation_has_a_kernel() -> None:
     assert all(callable(kernel_of(family)) for family in FAMILIES)
 
 
-def test_a_kernel_needs_a_line_in_the_notation() -> None:
+def test_kernel_needs_a_line_in_the_notation() -> None:
     with pytest.raises(ValueError, match="Nonsense is missing"):
         kernel("Nonsense")
 
@@ -80,14 +80,14 @@ def test_average_precision_divides_by_all_relevant_documents() -> None:
     assert one_topic("axb", {"a": 1, "b": 1, "c": 1, "d": 1}, "AP") == pytest.approx((1 + 2 / 3) / 4)
 
 
-def test_a_level_decides_what_is_relevant() -> None:
+def test_level_decides_which_documents_are_relevant() -> None:
     grades = {"a": 1, "b": 2}
 
     assert one_topic("ab", grades, "AP") == 1.0
     assert one_topic("ab", grades, "AP(rel=2)") == 0.5
 
 
-def test_precision_divides_by_k_however_short_the_run() -> None:
+def test_precision_divides_by_k_also_for_short_runs() -> None:
     assert one_topic("ab", {"a": 1, "b": 1}, "P@10") == pytest.approx(0.2)
 
 
@@ -95,7 +95,7 @@ def test_recall_counts_the_relevant_documents_of_the_top_k() -> None:
     assert one_topic("axb", {"a": 1, "b": 1}, "R@2") == 0.5
 
 
-def test_r_precision_looks_as_deep_as_there_are_relevant_documents() -> None:
+def test_r_precision_counts_as_many_ranks_as_relevant_documents() -> None:
     assert one_topic("axb", {"a": 1, "b": 1}, "Rprec") == 0.5
     assert one_topic("a", {"a": 1, "b": 1}, "Rprec") == 0.5
 
@@ -105,26 +105,26 @@ def test_reciprocal_rank_is_of_the_first_relevant_document() -> None:
     assert one_topic("xyab", {"a": 1, "b": 1}, "RR@2") == 0.0
 
 
-def test_bpref_is_one_where_no_judged_nonrelevant_document_stands_above() -> None:
+def test_bpref_is_1_without_judged_nonrelevant_documents_above() -> None:
     assert one_topic("xab", {"a": 1, "b": 1, "n": 0}, "bpref") == 1.0
 
 
-def test_bpref_counts_nonrelevant_documents_above_up_to_the_number_of_relevant_ones() -> None:
+def test_bpref_counts_nonrelevant_documents_above_up_to_the_number_of_relevant_documents() -> None:
     assert one_topic("nmoa", {"a": 1, "b": 1, "n": 0, "m": 0, "o": 0}, "bpref") == 0.0
     assert one_topic("nab", {"a": 1, "b": 1, "n": 0, "m": 0, "o": 0}, "bpref") == 0.5
 
 
-def test_judged_share_is_of_what_the_run_has_within_the_top_k() -> None:
+def test_judged_share_counts_only_documents_of_the_run_in_the_top_k() -> None:
     assert one_topic("axyz", {"a": 0}, "judged@4") == 0.25
     assert one_topic("ax", {"a": 0}, "judged@10") == 0.5
 
 
-def test_a_primed_measure_removes_unjudged_documents_after_sorting() -> None:
+def test_primed_measure_removes_unjudged_documents_after_sorting() -> None:
     assert one_topic("xya", {"a": 1}, "RR'") == 1.0
     assert one_topic("xya", {"a": 1}, "RR") == pytest.approx(1 / 3)
 
 
-def test_a_negative_grade_is_neither_judged_nor_relevant() -> None:
+def test_negative_grade_is_neither_judged_nor_relevant() -> None:
     grades = {"p": -1, "a": 1}
 
     assert one_topic("pa", grades, "RR'") == 1.0
@@ -133,7 +133,7 @@ def test_a_negative_grade_is_neither_judged_nor_relevant() -> None:
     assert one_topic("pa", {"p": -1}, "nDCG") == 0.0
 
 
-def test_a_depth_cut_comes_before_the_removal() -> None:
+def test_depth_cut_comes_before_the_removal() -> None:
     run = make_run([("A.1", "x", 3.0), ("A.1", "y", 2.0), ("A.1", "a", 1.0)])
     judged = make_judged({"A.1": {"a": 1}})
 
@@ -153,7 +153,7 @@ def test_topics_without_relevant_documents_score_zero() -> None:
     assert [one_topic("ab", {"a": 0}, name) for name in ("nDCG", "AP", "bpref", "Rprec", "R@5")] == [0.0] * 5
 
 
-def test_a_docno_of_the_run_that_only_begins_like_a_judged_one_is_unjudged() -> None:
+def test_docno_that_only_begins_like_a_judged_docno_is_unjudged() -> None:
     long = "Article_name:12345678901234567890"
     run = make_run([("A.1", long, 2.0), ("A.1", long[:8], 1.0)])
 
@@ -161,13 +161,13 @@ def test_a_docno_of_the_run_that_only_begins_like_a_judged_one_is_unjudged() -> 
     assert values(run, make_judged({"A.1": {long: 1}}), "RR") == [1.0]
 
 
-def test_a_document_is_judged_for_its_own_topic_only() -> None:
+def test_document_is_judged_for_its_topic_only() -> None:
     run = make_run([("A.1", "a", 1.0), ("A.2", "b", 1.0)])
 
     assert values(run, make_judged({"A.1": {"b": 1}, "A.2": {"b": 1}}), "RR") == [0.0, 1.0]
 
 
-def test_many_documents_are_all_found() -> None:
+def test_all_of_many_documents_are_found() -> None:
     docnos = [str(number) for number in range(5000)]
     run = make_run([("A.1", docno, -float(docno)) for docno in docnos])
     judged = make_judged({"A.1": dict.fromkeys(docnos, 1)})
@@ -187,7 +187,7 @@ def test_means_are_over_the_topics_of_the_qrels_or_over_those_of_both() -> None:
     assert scores.averaged("common").tolist() == [True, False, False]
 
 
-def test_a_topic_with_unjudged_documents_alone_is_not_missing() -> None:
+def test_topic_with_only_unjudged_documents_is_not_missing() -> None:
     scores = score_run(
         make_run([("A.1", "x", 1.0)]), make_judged({"A.1": {"a": 1}}), parse_measures(["nDCG'"])
     )
@@ -196,7 +196,7 @@ def test_a_topic_with_unjudged_documents_alone_is_not_missing() -> None:
     assert scores.means("common").tolist() == [0.0]
 
 
-def test_a_run_without_a_topic_of_the_qrels_scores_zero() -> None:
+def test_run_without_a_topic_of_the_qrels_scores_zero() -> None:
     scores = score_run(make_run([("B.1", "x", 1.0)]), make_judged({"A.1": {"a": 1}}), parse_measures(EVERY))
 
     assert scores.values.tolist() == [[0.0] * len(EVERY)]
@@ -231,7 +231,7 @@ def grades_of(path: Path) -> dict[str, dict[str, int]]:
 
 
 def in_float32(run: RunColumns) -> RunColumns:
-    """The run as trec_eval 9 sees it: scores cut to 32 bits, which ties some that differ."""
+    """The run as trec_eval 9 reads it: scores cut to 32 bits, so that some different scores tie."""
     score = run.score.astype(np.float32).astype(np.float64)
     fields = {name: getattr(run, name) for name in ("topic_index", "docno", "rank")}
     return RunColumns.ordered(topics=run.topics.tolist(), score=score, **fields)[0]
@@ -281,7 +281,7 @@ def test_every_topic_of_every_real_run_scores_as_in_pytrec_eval(
     run, judged = real_run(data, name), real_judged(data)
     grades = grades_of(data / "arqmath" / "qrels" / "qrels.arqmath-2020-task1.txt")
     cut = in_float32(run)
-    # Where cutting the scores to 32 bits moves no document, the two orders are one.
+    # If cutting the scores to 32 bits moves no document, the two orders are equal.
     is_moved = np.zeros(len(run.topics), dtype=bool)
     is_moved[run.topic_index[run.docno != cut.docno]] = True
     moved = set(run.topics[is_moved].tolist())
@@ -316,7 +316,7 @@ GRADES = st.dictionaries(
 
 @settings(max_examples=200, deadline=None)
 @given(RUNS, GRADES, st.randoms(use_true_random=False))
-def test_the_order_of_lines_never_changes_a_score(
+def test_order_of_lines_does_not_change_a_score(
     lines: Lines, grades: dict[str, dict[str, int]], rng: object
 ) -> None:
     judged, measures = make_judged(grades), parse_measures([*EVERY, *PRIMED])
@@ -330,7 +330,7 @@ def test_the_order_of_lines_never_changes_a_score(
 
 @settings(max_examples=200, deadline=None)
 @given(RUNS, GRADES, st.sampled_from([-2.0, 0.0, 0.25, 9.0]))
-def test_an_unjudged_document_never_changes_a_primed_score(
+def test_unjudged_document_does_not_change_a_primed_score(
     lines: Lines, grades: dict[str, dict[str, int]], score: float
 ) -> None:
     judged, measures = make_judged(grades), parse_measures(PRIMED)
@@ -356,7 +356,7 @@ def test_small_runs_score_as_in_pytrec_eval(lines: Lines, grades: dict[str, dict
         assert scores.values[row].tolist() == pytest.approx(theirs, abs=1e-9)
 
 
-def test_columns_of_no_line_at_all_score_zero() -> None:
+def test_run_without_lines_scores_zero() -> None:
     run = make_run([("A.1", "a", 1.0)])
     empty = replace(
         run, **{name: getattr(run, name)[:0] for name in ("topics", "topic_index", "docno", "rank", "score")}

@@ -1,4 +1,4 @@
-"""The rules by which judgments become grades, on plain values; how they are read stands in test_qrels_services.py."""
+"""How judgments become grades, on plain values."""
 
 from collections import defaultdict
 
@@ -23,55 +23,55 @@ def vote(grade: int | None, kind: str = "main", assessor: str = "ada", is_assign
 
 
 def frozen(votes: dict[str, list[Vote]], aggregate: Aggregate = "maximum", judges: int = 1) -> Frozen:
-    flat = [(Unit("B.1", docno), one) for docno, several in votes.items() for one in several]
+    flat = [(Unit("B.1", docno), ballot) for docno, ballots in votes.items() for ballot in ballots]
     return freeze([FORMULA, OTHER], flat, rules=QrelsRules(aggregate), judges=judges, members=MEMBERS)
 
 
-def grades(found: Frozen) -> dict[str, int]:
-    return {docno.decode(): grade for _, docno, grade in found.rows}
+def grades(qrels: Frozen) -> dict[str, int]:
+    return {docno.decode(): grade for _, docno, grade in qrels.rows}
 
 
-def test_a_formula_has_the_highest_grade_of_its_instances() -> None:
+def test_formula_has_the_highest_grade_of_its_instances() -> None:
     assert grades(frozen({"f1": [vote(1)], "f2": [vote(3)], "f4": [vote(0)]})) == {"v1": 3, "v2": 0}
 
 
-def test_an_instance_that_is_no_grade_leaves_the_others_to_decide() -> None:
+def test_non_answer_of_an_instance_leaves_the_others_to_decide() -> None:
     assert grades(frozen({"f1": [vote(None)], "f2": [vote(2)]})) == {"v1": 2}
 
 
-def test_a_formula_without_any_grade_is_named_as_such() -> None:
+def test_formula_without_grades_is_reported_as_non_answer() -> None:
     report = frozen({"f1": [vote(None)], "f2": [vote(None)], "f4": [vote(1)]}).report
 
     assert report["non_answers"] == [{"topic": "B.1", "docno": "v1", "choice": "not-matching"}]
 
 
-def test_an_adjudication_decides_its_instance_alone() -> None:
+def test_adjudication_decides_only_its_instance() -> None:
     votes = {"f1": [vote(3), vote(0, "adjudication", "eva")], "f2": [vote(1)], "f4": [vote(1)]}
 
-    found = frozen(votes)
+    qrels = frozen(votes)
 
-    assert grades(found) == {"v1": 1, "v2": 1}
-    assert found.report["decided"] == {"by adjudication": 1}
+    assert grades(qrels) == {"v1": 1, "v2": 1}
+    assert qrels.report["decided"] == {"by adjudication": 1}
 
 
-def test_formulas_that_are_judged_in_part_are_counted() -> None:
+def test_partly_judged_formulas_are_counted() -> None:
     assert frozen({"f1": [vote(1)], "f4": [vote(1)]}).report["partly"] == 1
     assert frozen({"f1": [vote(1)], "f2": [vote(1)], "f4": [vote(1)]}).report["partly"] == 0
 
 
-def test_a_formula_none_of_whose_instances_is_judged_is_unjudged() -> None:
+def test_formula_without_judged_instances_is_unjudged() -> None:
     assert frozen({"f4": [vote(1)]}).report["unjudged"]["first"] == [["B.1", "v1"]]
 
 
-def test_an_id_that_names_a_formula_and_an_instance_counts_as_the_instance() -> None:
+def test_id_of_both_a_formula_and_an_instance_counts_as_the_instance() -> None:
     """Visual ids and formula ids are both numbers."""
     members = {Unit("B.1", "v1"): Member(OTHER, True)}
 
-    found = freeze(
+    qrels = freeze(
         [FORMULA, OTHER], [(FORMULA, vote(3))], rules=QrelsRules("maximum"), judges=1, members=members
     )
 
-    assert grades(found) == {"v2": 3}
+    assert grades(qrels) == {"v2": 3}
 
 
 CHOICES = st.sampled_from([None, 0, 1, 2, 3])
@@ -79,7 +79,7 @@ BALLOT = st.lists(st.tuples(st.sampled_from(["f1", "f2", "f3", "f4"]), CHOICES),
 
 
 @given(BALLOT)
-def test_maximum_is_the_highest_of_all_grades_and_never_of_a_non_answer(
+def test_maximum_is_the_highest_grade_and_ignores_non_answers(
     ballot: list[tuple[str, int | None]],
 ) -> None:
     votes: defaultdict[str, list[Vote]] = defaultdict(list)
@@ -95,21 +95,21 @@ def test_maximum_is_the_highest_of_all_grades_and_never_of_a_non_answer(
 
 
 @given(BALLOT, st.randoms())
-def test_the_order_of_votes_decides_nothing(ballot: list[tuple[str, int | None]], rng: object) -> None:
+def test_order_of_votes_does_not_matter(ballot: list[tuple[str, int | None]], rng: object) -> None:
     flat = [(Unit("B.1", docno), vote(grade, assessor=f"a{n}")) for n, (docno, grade) in enumerate(ballot)]
     mixed = flat.copy()
     rng.shuffle(mixed)  # type: ignore[attr-defined]
 
-    one, other = (
+    in_order, shuffled = (
         freeze([FORMULA, OTHER], votes, rules=QrelsRules("maximum"), judges=1, members=MEMBERS)
         for votes in (flat, mixed)
     )
 
-    assert one.rows == other.rows
+    assert in_order.rows == shuffled.rows
 
 
 @given(st.lists(CHOICES, max_size=3))
-def test_a_sum_needs_every_judge_and_no_non_answer(choices: list[int | None]) -> None:
+def test_sum_needs_a_grade_of_every_judge(choices: list[int | None]) -> None:
     votes = [(OTHER, vote(grade, assessor=f"a{n}")) for n, grade in enumerate(choices)]
     rules = QrelsRules("sum")
     if len(choices) > 2:
@@ -117,27 +117,27 @@ def test_a_sum_needs_every_judge_and_no_non_answer(choices: list[int | None]) ->
             freeze([OTHER], votes, rules=rules, judges=2)
         return
 
-    found = freeze([OTHER], votes, rules=rules, judges=2)
+    qrels = freeze([OTHER], votes, rules=rules, judges=2)
 
     graded = [grade for grade in choices if grade is not None]
-    assert grades(found) == ({"v2": sum(graded)} if len(graded) == 2 else {})
+    assert grades(qrels) == ({"v2": sum(graded)} if len(graded) == 2 else {})
 
 
 @given(st.lists(CHOICES, max_size=4))
-def test_a_single_grade_is_one_that_all_agree_on(choices: list[int | None]) -> None:
+def test_single_grade_needs_agreement(choices: list[int | None]) -> None:
     votes = [(OTHER, vote(grade, assessor=f"a{n}")) for n, grade in enumerate(choices)]
     if len(set(choices)) > 1:
         with pytest.raises(Undecided):
             freeze([OTHER], votes, rules=QrelsRules(), judges=1)
         return
 
-    found = freeze([OTHER], votes, rules=QrelsRules(), judges=1)
+    qrels = freeze([OTHER], votes, rules=QrelsRules(), judges=1)
 
-    assert grades(found) == ({"v2": choices[0]} if choices and choices[0] is not None else {})
+    assert grades(qrels) == ({"v2": choices[0]} if choices and choices[0] is not None else {})
 
 
-def test_known_items_are_relevant_without_any_judgment() -> None:
-    found = known_items([Unit("Q2", "a"), Unit("Q1", "b")], 1)
+def test_known_items_are_relevant_without_judgments() -> None:
+    qrels = known_items([Unit("Q2", "a"), Unit("Q1", "b")], 1)
 
-    assert found.rows == [(b"Q1", b"b", 1), (b"Q2", b"a", 1)]
-    assert found.report == {"known_items": 2}
+    assert qrels.rows == [(b"Q1", b"b", 1), (b"Q2", b"a", 1)]
+    assert qrels.report == {"known_items": 2}

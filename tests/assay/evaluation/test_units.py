@@ -1,4 +1,4 @@
-"""Runs of instances are scored as runs of distinct formulas: compared with a plain reading of the rule."""
+"""Runs of instances are scored as runs of distinct formulas; compared with a plain implementation."""
 
 import gzip
 from collections import defaultdict
@@ -10,8 +10,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation.distinct_formulas import collapse_instances, of_distinct_formulas
 from assay.evaluation.files import read_run
+from assay.evaluation.units import collapse_instances, of_distinct_formulas
 from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
@@ -27,7 +27,7 @@ THEIRS = ["ndcg", "map", "P_10", "bpref"]
 
 
 def plainly_collapsed(lines: list[Line], visual: dict[str, str]) -> tuple[dict[str, dict[str, float]], int]:
-    """The rule as it is written: down each topic by score, ties as in the file; the first of each formula stays."""
+    """A plain implementation: by score within a topic; the first instance of each formula remains."""
     collapsed: defaultdict[str, dict[str, float]] = defaultdict(dict)
     n_skipped = 0
     for topic, formula, score in sorted(lines, key=lambda line: -line[2]):  # stable
@@ -39,20 +39,20 @@ def plainly_collapsed(lines: list[Line], visual: dict[str, str]) -> tuple[dict[s
 
 
 def formulas(visual: dict[str, str], without: tuple[str, ...] = ()) -> Formulas:
-    rows = [(formula, "1", "1", "answer", one) for formula, one in visual.items()]
+    rows = [(formula, "1", "1", "answer", visual_id) for formula, visual_id in visual.items()]
     return Formulas.of([*rows, *((formula, "1", "1", "answer", "") for formula in without)])
 
 
 def rankings(run: RunColumns) -> dict[str, dict[str, float]]:
-    found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    scores: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for topic, docno, score in zip(
         run.topic_index.tolist(), run.docno.tolist(), run.score.tolist(), strict=True
     ):
-        found[str(run.topics[topic])][docno.decode()] = score
-    return dict(found)
+        scores[str(run.topics[topic])][docno.decode()] = score
+    return dict(scores)
 
 
-def test_the_first_instance_of_each_formula_stays() -> None:
+def test_first_instance_of_each_formula_remains() -> None:
     run = make_run([("B.1", "a1", 5), ("B.1", "b1", 4), ("B.1", "a2", 3), ("B.1", "x", 2), ("B.2", "a2", 1)])
 
     collapsed = collapse_instances(run, formulas({"a1": "A", "a2": "A", "b1": "B"}, without=("x",)))
@@ -62,7 +62,7 @@ def test_the_first_instance_of_each_formula_stays() -> None:
     assert collapsed.columns.offsets.tolist() == [0, 2, 3]
 
 
-def test_a_topic_without_any_formula_left_is_not_in_the_run() -> None:
+def test_topic_without_formulas_is_removed_from_the_run() -> None:
     collapsed = collapse_instances(make_run([("B.1", "x", 5), ("B.2", "a", 5)]), formulas({"a": "A"}))
 
     assert collapsed.columns.topics.tolist() == ["B.2"]
@@ -70,20 +70,20 @@ def test_a_topic_without_any_formula_left_is_not_in_the_run() -> None:
 
 
 @pytest.mark.parametrize("known", [{}, {"other": "O"}])
-def test_a_run_of_unknown_formulas_is_empty(known: dict[str, str]) -> None:
+def test_run_of_unknown_formulas_is_empty(known: dict[str, str]) -> None:
     collapsed = collapse_instances(make_run([("B.1", "x", 5)]), formulas(known))
 
     assert (len(collapsed.columns), collapsed.n_skipped) == (0, 1)
 
 
-def test_a_formula_has_the_highest_grade_of_its_instances() -> None:
+def test_formula_has_the_highest_grade_of_its_instances() -> None:
     qrels = parse_qrels(b"B.1 0 11 1\nB.1 0 12 3\nB.1 0 13 2\nB.1 0 14 0\nB.2 0 11 -1\n")
 
-    found, n_skipped = of_distinct_formulas(qrels, formulas({"11": "v1", "12": "v1", "13": "v2"}))
+    collapsed, n_skipped = of_distinct_formulas(qrels, formulas({"11": "v1", "12": "v1", "13": "v2"}))
 
-    assert found.docno.tolist() == [b"v1", b"v2", b"v1"]
-    assert found.grade.tolist() == [3, 2, -1]
-    assert found.topics[found.topic_index].tolist() == ["B.1", "B.1", "B.2"]
+    assert collapsed.docno.tolist() == [b"v1", b"v2", b"v1"]
+    assert collapsed.grade.tolist() == [3, 2, -1]
+    assert collapsed.topics[collapsed.topic_index].tolist() == ["B.1", "B.1", "B.2"]
     assert n_skipped == 1
 
 
@@ -94,19 +94,19 @@ INSTANCE = st.tuples(st.sampled_from(["B.1", "B.10", "B.2"]), st.integers(0, 30)
     st.lists(INSTANCE, min_size=1, max_size=60, unique_by=lambda row: row[:2]),
     st.dictionaries(st.integers(0, 30), st.integers(0, 8)),
 )
-def test_any_run_collapses_as_the_plain_reading_does(
+def test_any_run_collapses_like_the_plain_implementation(
     rows: list[tuple[str, int, int]], ids: dict[int, int]
 ) -> None:
     lines = [(topic, f"f{formula}", float(score)) for topic, formula, score in rows]
-    visual = {f"f{formula}": f"v{one}" for formula, one in ids.items()}
+    visual = {f"f{formula}": f"v{number}" for formula, number in ids.items()}
 
     collapsed = collapse_instances(make_run(lines), formulas(visual))
 
     assert (rankings(collapsed.columns), collapsed.n_skipped) == plainly_collapsed(lines, visual)
 
 
-def test_a_real_run_scores_as_pytrec_eval_scores_its_collapsed_file(data: Path) -> None:
-    """With the 81,103 real visual ids; qrels by instance become qrels by formula, the highest grade of each."""
+def test_real_run_scores_as_pytrec_eval_scores_its_collapsed_file(data: Path) -> None:
+    """With the 81,103 real visual ids; a formula in the qrels has the highest grade of its instances."""
     path = data / "arqmath" / "runs" / "scm_ensemble-task2.tsv.gz"
     words = [line.split("\t") for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
     lines = [(word[0], word[1], float(word[4])) for word in words]
@@ -119,10 +119,10 @@ def test_a_real_run_scores_as_pytrec_eval_scores_its_collapsed_file(data: Path) 
     for index, docno, grade in zip(
         judged.topic_index.tolist(), judged.docno.tolist(), judged.grade.tolist(), strict=True
     ):
-        one = visual.get(docno.decode())
-        if one is not None:
+        visual_id = visual.get(docno.decode())
+        if visual_id is not None:
             topic = str(judged.topics[index])
-            grades[topic][one] = max(grade, grades[topic].get(one, 0))
+            grades[topic][visual_id] = max(grade, grades[topic].get(visual_id, 0))
     evaluator = pytrec_eval.RelevanceEvaluator(
         grades, {"ndcg", "map", "P.10", "bpref"}, relevance_level=2, judged_docs_only_flag=True
     )

@@ -1,4 +1,4 @@
-"""Scores as files: tab-separated or JSON, exact, and CSV that is safe to open in a spreadsheet."""
+"""Scores as rows and as files: tab-separated, JSON, and CSV that is safe to open in a spreadsheet."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from assay.measures.scores import RunScores
 from assay.protocols.measures import Measure
 from assay.protocols.schema import Average
 
-ALL = "all"  # in the place of a topic: the mean
+ALL = "all"  # the topic of means
 HEADER = ("run", "topic", "measure", "value")
 
 
@@ -29,12 +29,12 @@ class ScoreRow(NamedTuple):
 
 
 def shown(value: float) -> str:
-    """A value as every table shows it."""
+    """A value with four decimals, as in all tables."""
     return f"{value:.4f}"
 
 
 def one_word(name: str) -> str:
-    """A name without the white space that would break a line or a column."""
+    """A name without tabs and line ends, which would break a table."""
     return " ".join(name.split())
 
 
@@ -47,7 +47,7 @@ def score_rows(
     average: Average,
     per_topic: bool,
 ) -> list[ScoreRow]:
-    """Rows of a run: if asked for, of each topic that is averaged over, so that they add up; then the means."""
+    """Rows of a run: with `per_topic`, the values of each topic that counts in the means; then the means."""
     rows = []
     if per_topic:
         is_averaged = scores.averaged(average).tolist()
@@ -64,12 +64,12 @@ def score_rows(
 
 
 def as_tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Tab-separated lines; nothing is quoted or altered."""
+    """Tab-separated lines, without quotation marks."""
     return "".join("\t".join(cells) + "\n" for cells in (header, *rows))
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """CSV for spreadsheets: a text that would be taken for a formula gets an apostrophe in front."""
+    """CSV for spreadsheets: a text that looks like a formula gets an apostrophe in front."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(header)
@@ -78,7 +78,7 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def as_json(rows: Iterable[ScoreRow]) -> str:
-    """A list of objects, one on each line; values have their four decimals here too."""
+    """A list of objects, one per line; values have four decimals."""
     return "[\n" + ",\n".join(map(_json_line, rows)) + "\n]\n"
 
 

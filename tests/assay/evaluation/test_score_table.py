@@ -4,22 +4,22 @@ from io import StringIO
 
 import pytest
 
-from assay.evaluation.scores import ScoreRow, as_csv, as_json, as_tsv
+from assay.evaluation.score_table import ScoreRow, as_csv, as_json, as_tsv
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\tx", "\rx"])
-def test_a_spreadsheet_never_gets_a_formula(text: str) -> None:
+def test_csv_contains_no_spreadsheet_formula(text: str) -> None:
     line = list(csv.reader(StringIO(as_csv(["run"], [[text]]), newline="")))[1]
 
     assert line == [f"'{text}"]
 
 
 @pytest.mark.parametrize("text", ["0.5", "-1.25", "run 1", "a=b", 'with "quotes", and commas'])
-def test_other_cells_of_a_spreadsheet_stay_as_they_are(text: str) -> None:
+def test_other_cells_of_csv_are_unchanged(text: str) -> None:
     assert list(csv.reader(StringIO(as_csv(["run"], [[text]]))))[1] == [text]
 
 
-def test_a_tab_separated_file_is_never_altered() -> None:
+def test_cells_of_tsv_are_unchanged() -> None:
     assert as_tsv(["run", "value"], [['=1+"1"', "0.5000"]]) == 'run\tvalue\n=1+"1"\t0.5000\n'
 
 
