@@ -1,5 +1,5 @@
-"""trec_eval 10.0, for who has scripts that call it: the same options, files, measures, lines and exit statuses.
+"""trec_eval 10.0 for scripts that call it: the same options, files, measures, output lines and exit statuses.
 
-Where 10.0 is at fault (it reads memory that it never wrote, or stops dead), ours computes what its manual says;
-docs/measures.md lists these cases.
+Where 10.0 reads memory that it never wrote, or crashes, this package computes what the manual of trec_eval says;
+docs/reference/measures.md lists these cases.
 """

@@ -1,10 +1,10 @@
-"""What ends an evaluation, and with which exit status."""
+"""Errors that end an evaluation, with the exit status of trec_eval."""
 
 USAGE, UNREADABLE, NOT_COMPUTED, NOTHING_COMMON = 1, 2, 4, 7
 
 
 class TrecEvalError(Exception):
-    """A whole sentence for standard error, and the exit status that trec_eval has for it."""
+    """A message for standard error, and the exit status that trec_eval has for it."""
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -12,7 +12,7 @@ class TrecEvalError(Exception):
 
 
 class FileError(TrecEvalError):
-    """A file that cannot be used: its name, the line, and what is wrong."""
+    """A file cannot be used: its name, the line, and what is wrong."""
 
     def __init__(self, path: str, message: str, *, status: int = UNREADABLE) -> None:
         super().__init__(f"{path}: {message}", status=status)

@@ -1,4 +1,4 @@
-"""The command line, read as trec_eval reads it: `-q -l2 -m P.5,10 QRELS RUN`, options before or after the files."""
+"""Parse the command line like trec_eval: `-q -l2 -m P.5,10 QRELS RUN`, with options before or after the files."""
 
 import re
 from collections.abc import Sequence
@@ -26,14 +26,16 @@ LONG = {
     "Zscore=": "Z",
 }
 FORMATS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
-USE = "usage: trec_eval [-h] [-q] [-c] [-J] [-n] [-l LEVEL] [-M DEPTH] [-m MEASURE[.PARAMETERS]]... QRELS RUN"
+USAGE_LINE = (
+    "usage: trec_eval [-h] [-q] [-c] [-J] [-n] [-l LEVEL] [-M DEPTH] [-m MEASURE[.PARAMETERS]]... QRELS RUN"
+)
 
 
 class Options(NamedTuple):
     """What the command line asks for.
 
-    depth : None for all documents of a topic.
-    topic : the only one that is evaluated, if there is one.
+    depth : number of documents of each topic that are used; None for all.
+    topic : the only topic to evaluate; None for all.
     """
 
     files: list[str]
@@ -53,7 +55,7 @@ class Options(NamedTuple):
 
 
 def parse(words: Sequence[str]) -> Options:
-    """Read the words after the command's name.
+    """Parse the words after the name of the command.
 
     Raises
     ------
@@ -61,15 +63,15 @@ def parse(words: Sequence[str]) -> Options:
         An option is unknown or misused, or there are not two files.
     """
     try:
-        given, files = gnu_getopt(list(words), SHORT, list(LONG))
+        parsed, files = gnu_getopt(list(words), SHORT, list(LONG))
     except GetoptError as error:
-        raise TrecEvalError(f"{error.msg}\n{USE}", status=USAGE) from None
+        raise TrecEvalError(f"{error.msg}\n{USAGE_LINE}", status=USAGE) from None
     letters = {f"--{name.rstrip('=')}": letter for name, letter in LONG.items()}
-    said = [(letters.get(name, name.removeprefix("-")), value) for name, value in given]
-    last, flags = dict(said), {letter for letter, _ in said}
+    values = [(letters.get(name, name.removeprefix("-")), value) for name, value in parsed]
+    last, flags = dict(values), {letter for letter, _ in values}
     options = Options(
         files=files,
-        measures=[value for letter, value in said if letter == "m"],
+        measures=[value for letter, value in values if letter == "m"],
         is_help="h" in flags,
         is_version="v" in flags,
         is_per_topic="q" in flags,
@@ -89,7 +91,9 @@ def parse(words: Sequence[str]) -> Options:
 
 def _number(option: str, text: str, *, least: int) -> int:
     if not re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) or int(text) < least:
-        raise TrecEvalError(f"{option} takes a whole number from {least}, got {text!r}\n{USE}", status=USAGE)
+        raise TrecEvalError(
+            f"{option} takes a whole number from {least}, got {text!r}\n{USAGE_LINE}", status=USAGE
+        )
     return int(text)
 
 
@@ -98,12 +102,13 @@ def _check(options: Options, results_format: str) -> None:
         return
     if len(options.files) != 2:
         raise TrecEvalError(
-            f"expected two files, qrels and run, got {len(options.files)}\n{USE}", status=USAGE
+            f"expected two files, QRELS and RUN; got {len(options.files)}\n{USAGE_LINE}", status=USAGE
         )
     if options.files == ["-", "-"]:
-        raise TrecEvalError("standard input (-) can be read once only", status=USAGE)
+        raise TrecEvalError("standard input (-) can be read only once", status=USAGE)
     if options.format not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise TrecEvalError(f"-R {options.format}: no such format; there are {known}", status=UNREADABLE)
+        raise TrecEvalError(
+            f"-R {options.format}: no such format; use {', '.join(FORMATS)}", status=UNREADABLE
+        )
     if results_format != "trec_results":
-        raise TrecEvalError(f"-T {results_format}: no such format; there is trec_results", status=UNREADABLE)
+        raise TrecEvalError(f"-T {results_format}: no such format; use trec_results", status=UNREADABLE)

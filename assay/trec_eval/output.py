@@ -1,14 +1,14 @@
-"""The lines that trec_eval prints: of each topic, then of all."""
+"""The lines that trec_eval prints: those of each topic, then those of all topics."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from assay.measures.registry import Values
+from assay.measures.kernels import Values
 from assay.trec_eval.evaluation import Column, Evaluation
 from assay.trec_eval.inputs.files import BYTES
 
-MISSING = -1000000.0  # where the reference runs have no Z score
+MISSING = -1000000.0  # printed if the reference runs give no Z score
 ALL = "all"
 ZScores = dict[tuple[str, str], tuple[float, float]]
 
@@ -16,7 +16,7 @@ ZScores = dict[tuple[str, str], tuple[float, float]]
 def lines_of(
     evaluation: Evaluation, *, is_per_topic: bool, is_summed_up: bool, zscores: ZScores | None
 ) -> bytes:
-    """What is printed. With `zscores`, deviations from the mean of reference runs take the place of the values."""
+    """The output. With `zscores`, it has deviations from the mean of reference runs instead of the values."""
     columns = evaluation.columns
     mark = ""
     if zscores is not None:
@@ -50,15 +50,15 @@ def _zscore(value: float, reference: tuple[float, float] | None) -> float:
 
 
 def _of_topics(topics: list[str], columns: list[Column], mark: str) -> Iterator[str]:
-    written = [_written(column, mark) for column in columns if column.measure.is_of_topics]
-    printed = [column for column in written if column]
+    formatted = [_format(column, mark) for column in columns if column.measure.is_of_topics]
+    printed = [column for column in formatted if column]
     for n, topic in enumerate(topics):
-        for head, texts in printed:
-            yield f"{head}{topic}\t{texts[n]}\n"
+        for prefix, texts in printed:
+            yield f"{prefix}{topic}\t{texts[n]}\n"
 
 
-def _written(column: Column, mark: str) -> tuple[str, list[str]] | None:
-    """The beginning of a column's lines, and its values as text."""
+def _format(column: Column, mark: str) -> tuple[str, list[str]] | None:
+    """The prefix of a column's lines, and its values as text."""
     if column.values is None:
         return None
     if isinstance(column.values, list):
@@ -79,11 +79,11 @@ def _of_all(evaluation: Evaluation, columns: list[Column], mark: str) -> Iterato
             number = _number(float(len(evaluation.topics)), not mark)
             yield f"{mark}{name:<22}\t{ALL}\t{number}\n"
         elif isinstance(values, np.ndarray):
-            yield f"{mark}{name:<22}\t{ALL}\t{_number(_summed_up(values, measure.summary), measure.is_whole)}\n"
+            yield f"{mark}{name:<22}\t{ALL}\t{_number(_summarize(values, measure.summary), measure.is_whole)}\n"
 
 
-def _summed_up(values: Values, summary: str) -> float:
-    total = float(np.cumsum(values)[-1])  # one by one, as trec_eval adds
+def _summarize(values: Values, summary: str) -> float:
+    total = float(np.cumsum(values)[-1])  # added in order, like trec_eval does
     if summary == "sum":
         return total
     mean = total / len(values)

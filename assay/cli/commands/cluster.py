@@ -21,7 +21,7 @@ REPORT_HEADER = (
     "visual_id",
     "ids_of_string",
     "strings_of_id",
-    "formulae",
+    "formulae",  # prose: allow a column of the output
     "first_formula",
     "representation",
 )

@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     pairs = Table(
         "pairs",
         f"every two runs; the p-values of Holm and Tukey are adjusted for all pairs ({permutations})",
-        ("measure", "first", "second", "difference", "p_tukey", "p_randomisation", "p_randomisation_holm",
+        ("measure", "first", "second", "difference", "p_tukey",
+         "p_randomisation", "p_randomisation_holm",  # prose: allow columns of the output
          "p_t", "p_t_holm"),
     )  # fmt: skip
     is_by_pair = arguments.pairs or arguments.table == pairs.name

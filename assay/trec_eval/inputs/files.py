@@ -1,4 +1,4 @@
-"""The files of an evaluation as arrays: qrels, qrels of several groups, preferences, runs, and Z scores."""
+"""Read the files of an evaluation into arrays: runs, qrels, qrels of several groups, preferences, Z scores."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ from assay.trec_eval.errors import NOT_COMPUTED, FileError
 from assay.trec_eval.inputs.lines import LineError, Lines
 
 STDIN = "-"
-# Topics are kept as text in which each character is one byte: sorted so, they are sorted by bytes.
+# Topics are text in which each character is one byte, so that sorting them sorts by bytes.
 BYTES = "latin-1"
 GRADE = rb"([+-]?\d{1,9})(\.0*)?"
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -33,7 +33,7 @@ class TrecRun(NamedTuple):
 
 
 class Preference(NamedTuple):
-    """A document as one part of a group of judges rates it; it is preferred to those that this part rates lower."""
+    """The level that a part of a group of assessors gives a document, which it prefers to documents of lower levels."""
 
     group: bytes
     part: bytes
@@ -52,7 +52,7 @@ def read_file(path: str) -> bytes:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
     if b"\0" in data:
-        raise FileError(path, "the file holds NUL bytes, which no text has")
+        raise FileError(path, "the file contains NUL bytes; text is accepted")
     return data
 
 
@@ -64,17 +64,17 @@ def _unpacked(path: str, data: bytes) -> bytes:
 
 
 def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
-    """A run: topic, Q0, docno, rank, score, tag. What a line holds counts, and neither its place nor its rank.
+    """Read a run: topic, Q0, docno, rank, score, tag. The order of lines and the rank column are ignored.
 
-    A document that stands twice in one of the judged topics is refused; nothing is asked of the other topics.
+    A document that is repeated in a judged topic is an error; topics that are not judged are not checked.
     """
-    lines = _lines(path, 6, "topic, Q0, docno, rank, score, tag", is_more_taken=True)
+    lines = _lines(path, 6, "topic, Q0, docno, rank, score, tag", allows_more=True)
     codes, topic = _topics(lines.column(0))
     docno, score = lines.column(2), _numbers(path, lines, 4, "score")
     for row in repeated_rows(topic, docno).tolist():
         if codes[topic[row]] in judged_topics:
-            raise FileError(path, _said_twice(lines, row), status=NOT_COMPUTED)
-    if (topic[1:] < topic[:-1]).any():  # whole topics are moved sooner than their lines are sorted
+            raise FileError(path, _repeated_document(lines, row), status=NOT_COMPUTED)
+    if (topic[1:] < topic[:-1]).any():  # grouping by topic first makes sorting the lines faster
         by_topic = np.argsort(topic, kind="stable")
         topic, docno, score = topic[by_topic], docno[by_topic], score[by_topic]
     order = trec_order(topic, docno, score)
@@ -84,13 +84,13 @@ def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
 
 
 def read_qrels(path: str) -> QrelsColumns:
-    """Qrels: topic, 0, docno, grade."""
+    """Read qrels: topic, 0, docno, grade."""
     lines = _lines(path, 4, "topic, 0, docno, grade")
     return _qrels(path, lines, np.arange(len(lines.number)))
 
 
 def read_grouped_qrels(path: str) -> dict[bytes, QrelsColumns]:
-    """Qrels of several groups of judges, named in the second column, sorted by name."""
+    """Read the qrels of several groups of assessors, by the name in the second column, sorted."""
     lines = _lines(path, 4, "topic, group, docno, grade")
     names, group = np.unique(lines.column(1), return_inverse=True)
     return {
@@ -105,38 +105,38 @@ def _qrels(path: str, lines: Lines, row: NDArray[np.intp]) -> QrelsColumns:
     docno = lines.column(2)[row]
     repeated = repeated_rows(topic, docno)
     if len(repeated):
-        raise FileError(path, _said_twice(lines, row[repeated[0]]), status=NOT_COMPUTED)
+        raise FileError(path, _repeated_document(lines, row[repeated[0]]), status=NOT_COMPUTED)
     return QrelsColumns(codes, topic, docno, _grades(path, lines)[row])
 
 
-def _said_twice(lines: Lines, row: int) -> str:
+def _repeated_document(lines: Lines, row: int) -> str:
     docno, topic = lines.word(row, 2).decode(errors="replace"), lines.word(row, 0).decode(errors="replace")
-    return f"line {lines.number[row]}: document {docno} of topic {topic} stands there a second time"
+    return f"line {lines.number[row]}: document {docno} of topic {topic} is repeated"
 
 
 def _grades(path: str, lines: Lines) -> NDArray[np.int32]:
     plain = lines.whole_numbers(3)
     if plain is not None:
         return plain
-    written, which = np.unique(lines.column(3), return_inverse=True)
-    grades = np.zeros(len(written), dtype=np.int32)
-    for index, word in enumerate(written.tolist()):
+    words, word_of_row = np.unique(lines.column(3), return_inverse=True)
+    grades = np.zeros(len(words), dtype=np.int32)
+    for index, word in enumerate(words.tolist()):
         match = re.fullmatch(GRADE, word)
         if match is None:
-            number, shown = lines.number[np.argmax(which == index)], word.decode(errors="replace")
-            raise FileError(path, f"line {number}: grade {shown!r} is no whole number")
+            number, shown = lines.number[np.argmax(word_of_row == index)], word.decode(errors="replace")
+            raise FileError(path, f"line {number}: grade {shown!r} is not a whole number")
         grades[index] = int(match[1])
-    return grades[which]
+    return grades[word_of_row]
 
 
 def read_preferences(path: str) -> dict[bytes, list[Preference]]:
-    """Preferences of each topic: topic, group, part, docno, level."""
+    """Read preferences, by topic: topic, group, part, docno, level."""
     lines = _lines(path, 5, "topic, group, part of the group, docno, level")
     return _preferences(path, lines, groups=1, parts=2, docno=3)
 
 
 def read_qrels_as_preferences(path: str) -> dict[bytes, list[Preference]]:
-    """The preferences that qrels imply: of a group (the second column), a higher grade over a lower."""
+    """Read qrels as preferences, by topic: a group (the second column) prefers a higher grade to a lower one."""
     lines = _lines(path, 4, "topic, group, docno, grade")
     return _preferences(path, lines, groups=1, parts=None, docno=2)
 
@@ -161,40 +161,40 @@ def _preferences(
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Mean and standard deviation by topic and measure: topic, measure, mean, deviation."""
+    """Read mean and standard deviation, by topic and measure: topic, measure, mean, deviation."""
     lines = _lines(path, 4, "topic, measure, mean, standard deviation")
     topics, measures = ([word.decode(BYTES) for word in lines.column(n).tolist()] for n in (0, 1))
     numbers = zip(*(_numbers(path, lines, n, "number").tolist() for n in (2, 3)), strict=True)
     return dict(zip(zip(topics, measures, strict=True), numbers, strict=True))
 
 
-def _lines(path: str, n_columns: int, what: str, *, is_more_taken: bool = False) -> Lines:
+def _lines(path: str, n_columns: int, header: str, *, allows_more: bool = False) -> Lines:
     try:
-        lines = Lines.of(read_file(path), n_columns=n_columns, what=what, is_more_taken=is_more_taken)
+        lines = Lines.of(read_file(path), n_columns=n_columns, header=header, allows_more=allows_more)
     except LineError as error:
         raise FileError(path, str(error)) from None
     if not len(lines.number):
-        raise FileError(path, f"the file holds no lines; expected {what}")
+        raise FileError(path, f"the file contains no lines; expected {header}")
     return lines
 
 
 def _topics(column: NDArray[np.bytes_]) -> tuple[NDArray[np.str_], NDArray[np.int32]]:
-    """Codes sorted by bytes, and the index of each line's. Lines of a topic mostly stand together."""
+    """Codes sorted by bytes, and the index of each line's code. Fast if the lines of a topic are together."""
     is_new = np.append(True, column[1:] != column[:-1])
     codes, index = np.unique(column[is_new], return_inverse=True)
     topic = index.astype(np.int32)[np.cumsum(is_new) - 1]
     return np.array([code.decode(BYTES) for code in codes.tolist()], dtype=np.str_), topic
 
 
-def _numbers(path: str, lines: Lines, n: int, what: str) -> NDArray[np.float64]:
+def _numbers(path: str, lines: Lines, n: int, column: str) -> NDArray[np.float64]:
     try:
-        return lines.numbers(n, what)
+        return lines.numbers(n, column)
     except LineError as error:
         raise FileError(path, str(error)) from None
 
 
 def repeated_rows(topic: NDArray[np.int32], docno: NDArray[np.bytes_]) -> NDArray[np.intp]:
-    """Rows whose topic and docno stand in a row before; found by hashes, and told by the bytes themselves."""
+    """Rows whose topic and docno are in an earlier row. Hashes select candidates; their bytes are compared."""
     mixed = topic.astype(np.uint64)
     for key in byte_keys(docno):
         mixed = (mixed ^ key) * MULTIPLIER

@@ -1,4 +1,4 @@
-"""A run against the qrels of several groups of judges; its measures are means over the groups."""
+"""Evaluate a run with the qrels of several groups of assessors. The measures are means over the groups."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.measures.kernels import Values
 from assay.measures.matching import JudgedDocuments
-from assay.measures.registry import Values
 from assay.trec_eval.inputs.files import read_grouped_qrels, read_run
-from assay.trec_eval.inputs.reading import Reading, n_lines
+from assay.trec_eval.inputs.qrels import Reading, n_lines
 from assay.trec_eval.measures.catalog import MEASURES
 from assay.trec_eval.measures.parameters import Parameters
 from assay.trec_eval.measures.ranked import Compute
@@ -23,16 +23,16 @@ def read(options: Options) -> Reading:
     run = read_run(options.files[1], {code for judged in groups for code in judged.topics.tolist()})
     view = GroupedView([View.of(run.columns, judged, options) for judged in groups])
 
-    def compute(name: str, given: Parameters) -> list[Any]:
-        computed = MEASURES[name].compute
-        return mean_over_groups(view, computed, given) if computed is not None else []
+    def compute(name: str, parameters: Parameters) -> list[Any]:
+        kernel = MEASURES[name].compute
+        return mean_over_groups(view, kernel, parameters) if kernel is not None else []
 
     topics = view.topics.tolist()
     return Reading(topics, n_lines(run.columns, topics), compute, run)
 
 
 class GroupedView:
-    """A run against the qrels of each group, and the topics that any of them has judged."""
+    """A run with the qrels of each group, and the topics that any group judged."""
 
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
@@ -40,17 +40,17 @@ class GroupedView:
         self.topics = np.array(topics, dtype=np.str_)
 
     def places(self, view: View) -> NDArray[np.intp]:
-        """Where the topics of a group stand among all."""
+        """Indexes of the topics of a group among all topics."""
         return np.searchsorted(self.topics, view.judged.topics)
 
 
 def mean_over_groups(view: GroupedView, compute: Compute, parameters: Parameters) -> list[Values]:
-    """What a measure is for each group, summed up and divided by the number of groups that judged the topic."""
+    """The mean of a measure over the groups that judged the topic."""
     n_groups = np.zeros(len(view.topics))
     totals = [np.zeros(len(view.topics)) for _ in parameters.names]
-    for of_group in view.views:
-        places = view.places(of_group)
+    for group_view in view.views:
+        places = view.places(group_view)
         n_groups[places] += 1
-        for total, values in zip(totals, compute(of_group, parameters), strict=True):
+        for total, values in zip(totals, compute(group_view, parameters), strict=True):
             total[places] += values
     return [total / n_groups for total in totals]

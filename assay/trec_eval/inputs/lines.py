@@ -1,8 +1,8 @@
-"""The columns of a file of lines, as trec_eval takes them, found with whole arrays.
+"""Split the lines of a file into columns like trec_eval, with array operations.
 
-Columns are parted by any ASCII white space, lines by LF (or by CR, in a file without any LF). A byte order mark, CRLF,
-leading blanks, blank lines and a last line without its end are normal; a line whose first character is # is a comment.
-Nothing is quoted; ids are bytes.
+ASCII white space separates columns; LF separates lines (CR in a file without any LF). A byte order mark, CRLF, leading
+spaces, empty lines and a last line without LF are accepted; a line that begins with # is a comment. Nothing is quoted;
+ids are bytes.
 """
 
 from typing import NamedTuple, Self
@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 from assay.formats.tokens import Places, Text, as_bytes, decimals, spans, whole_numbers
 
 HASH, NEWLINE, RETURN = 35, 10, 13
-# What C's isspace takes for white space; other control characters are parts of words.
+# White space as in C's isspace; other control characters are parts of words.
 IS_WORD = np.ones(256, dtype=np.bool_)
 IS_WORD[[9, 10, 11, 12, 13, 32]] = False
 
 
 class LineError(ValueError):
-    """A line that is not of the form: its number in the file, from 1, and what is wrong."""
+    """A line has the wrong form: its number in the file, from 1, and what is wrong."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(f"line {line}: {message}")
 
 
 class Lines(NamedTuple):
-    """The words of each line. Comments and blank lines are left out.
+    """The words of each line, without comments and empty lines.
 
-    start, length : (lines, columns) of the words in the text.
-    number : (lines,) of each line in the file, from 1.
+    start, length : (lines, columns) positions and lengths of the words in the text.
+    number : (lines,) number of each line in the file, from 1.
     """
 
     text: Text
@@ -38,69 +38,69 @@ class Lines(NamedTuple):
     number: Places
 
     @classmethod
-    def of(cls, data: bytes, *, n_columns: int, what: str, is_more_taken: bool = False) -> Self:
-        """Find the words of every line.
+    def of(cls, data: bytes, *, n_columns: int, header: str, allows_more: bool = False) -> Self:
+        """Split every line into words.
 
         Parameters
         ----------
-        n_columns : words that a line has; more are taken, and not looked at, if `is_more_taken`.
-        what : the form, for the message.
+        n_columns : number of words in a line; further words are ignored if `allows_more`.
+        header : names of the columns, for the message.
 
         Raises
         ------
         LineError
-            A line has another number of columns.
+            A line has the wrong number of columns.
         """
         text = Text(_plain(data))
-        found = spans(text.codes, n_columns)
-        if found is not None and not (text.codes[found[0][:, 0]] == HASH).any():
-            return cls(text, *found, np.arange(1, len(found[0]) + 1))
+        word_spans = spans(text.codes, n_columns)
+        if word_spans is not None and not (text.codes[word_spans[0][:, 0]] == HASH).any():
+            return cls(text, *word_spans, np.arange(1, len(word_spans[0]) + 1))
         start, end = _words(text.codes)
         first, n_words, number = _lines(text.codes, start)
-        wrong = np.flatnonzero((n_words < n_columns) | (n_words > n_columns) & (not is_more_taken))
+        wrong = np.flatnonzero((n_words < n_columns) | (n_words > n_columns) & (not allows_more))
         if len(wrong):
-            said = f"expected {n_columns} columns ({what}), got {n_words[wrong[0]]}"
-            raise LineError(int(number[wrong[0]]), said)
+            message = f"expected {n_columns} columns ({header}), got {n_words[wrong[0]]}"
+            raise LineError(int(number[wrong[0]]), message)
         place = first[:, None] + np.arange(n_columns)
         return cls(text, start[place], end[place] - start[place], number)
 
     def column(self, n: int) -> NDArray[np.bytes_]:
-        """The nth words of the lines."""
+        """Word n of each line, from 0."""
         return as_bytes(self.text.words(self.start[:, n], self.length[:, n]))
 
-    def numbers(self, n: int, what: str) -> NDArray[np.float64]:
-        """The nth words of the lines as finite decimal numbers.
+    def numbers(self, n: int, column: str) -> NDArray[np.float64]:
+        """Word n of each line as a finite decimal number. `column` names it in the message.
 
         Raises
         ------
         LineError
-            One is not.
+            A word is not a finite number.
         """
         start, length = np.ascontiguousarray(self.start[:, n]), np.ascontiguousarray(self.length[:, n])
         numbers = decimals(self.text, start, length)
         if numbers is None:
-            low, high = 0, len(start)  # the first wrong line is in between
+            low, high = 0, len(start)  # the first wrong line is between them
             while high - low > 1:
                 middle = (low + high) // 2
                 is_right = decimals(self.text, start[low:middle], length[low:middle]) is not None
                 low, high = (middle, high) if is_right else (low, middle)
             shown = self.word(low, n)[:40].decode(errors="replace")
-            raise LineError(int(self.number[low]), f"{what} {shown!r} is no finite number")
+            raise LineError(int(self.number[low]), f"{column} {shown!r} is not a finite number")
         return numbers
 
     def whole_numbers(self, n: int) -> NDArray[np.int32] | None:
-        """The nth words of the lines as unsigned whole numbers; None if one is anything else."""
+        """Word n of each line as an unsigned whole number; None if any word is not one."""
         start, length = np.ascontiguousarray(self.start[:, n]), np.ascontiguousarray(self.length[:, n])
         return whole_numbers(self.text, start, length)
 
     def word(self, row: int, n: int) -> bytes:
-        """The nth word of one line."""
+        """Word n of a row."""
         start = int(self.start[row, n])
         return self.text.bytes[start : start + int(self.length[row, n])]
 
 
 def _plain(data: bytes) -> bytes:
-    """Without a byte order mark, and with LF at the end of every line."""
+    """The text without a byte order mark, and with LF at the end of every line."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     data = data if b"\n" in data else data.replace(b"\r", b"\n")
     data = data if data.endswith(b"\n") else data + b"\n"
@@ -108,20 +108,20 @@ def _plain(data: bytes) -> bytes:
 
 
 def _without_returns(data: bytes) -> bytes:
-    """LF for CRLF; a CR that stands elsewhere is white space, and stays. Five times as fast as bytes.replace."""
+    """The text with LF instead of CRLF. Another CR is white space and is kept. Five times as fast as bytes.replace."""
     codes = np.frombuffer(data, dtype=np.uint8)
     is_at_end = codes[np.flatnonzero(codes == RETURN) + 1] == NEWLINE
     return data.replace(b"\r", b"") if is_at_end.all() else data
 
 
 def _words(codes: NDArray[np.uint8]) -> tuple[Places, Places]:
-    """Where words start, and where they end."""
+    """Positions where words start, and where they end."""
     edges = np.flatnonzero(np.diff(IS_WORD[codes].astype(np.int8), prepend=0, append=0))
     return edges[0::2], edges[1::2]
 
 
 def _lines(codes: NDArray[np.uint8], start: Places) -> tuple[Places, Places, Places]:
-    """Of each line that has words and is no comment: the place of its first word, how many it has, its number."""
+    """For each line with words that is not a comment: index of its first word, number of words, number of the line."""
     line_start = np.append(0, np.flatnonzero(codes == NEWLINE) + 1)
     first = np.searchsorted(start, line_start)
     n_words = np.diff(first, append=len(start))

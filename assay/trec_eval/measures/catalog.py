@@ -1,4 +1,4 @@
-"""Every measure in the order in which trec_eval prints them, with its parameters and what sums it up."""
+"""Every measure, in the order in which trec_eval prints them, with its parameters and its summary over topics."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
@@ -14,13 +14,14 @@ Summary = Literal["mean", "sum", "geometric mean", "number of topics", "tag", "n
 class TrecMeasure(NamedTuple):
     """How a measure is computed and printed.
 
-    compute : what it is of each topic; None for what has no value of its own, and for preferences, whose module knows.
-    kind, default : its parameters, and those that it has if nobody gives any.
-    relevance : what the first file must be for it.
-    summary : what stands in the line for all topics.
-    is_whole : printed as a whole number.
-    is_of_topics : printed for each topic, with -q.
-    about : for the help.
+    compute : the values by topic; None for a measure without values of topics, and for measures of preferences, which
+        `preferred` computes.
+    about : description for the help.
+    kind, default : the kind of parameters, and the default ones.
+    relevance : what the first file must contain.
+    summary : the value of all topics together.
+    is_whole : whether values are printed as whole numbers.
+    is_of_topics : whether -q prints the values of topics.
     """
 
     compute: Callable[..., Any] | None
@@ -60,11 +61,11 @@ FIFTHS = tuple(n / 5 for n in range(1, 11))
 MEASURES: dict[str, TrecMeasure] = {
     "runid": TrecMeasure(None, "the tag in the run's last line", relevance="any", summary="tag"),
     "num_q": TrecMeasure(
-        None, "topics averaged over", relevance="any", summary="number of topics", is_whole=True
+        None, "number of topics averaged over", relevance="any", summary="number of topics", is_whole=True
     ),
     "num_ret": _count(ranked.n_returned, "documents returned"),
     "num_rel": _count(ranked.n_relevant, "relevant documents in the qrels"),
-    "num_rel_ret": _count(ranked.n_found, "relevant documents returned"),
+    "num_rel_ret": _count(ranked.n_relevant_returned, "relevant documents returned"),
     "map": TrecMeasure(ranked.family("AP"), "average precision"),
     "gm_map": _geometric("AP", "average precision, geometric mean over topics"),
     "Rprec": TrecMeasure(ranked.family("Rprec"), "precision at rank R, the number of relevant documents"),
@@ -83,7 +84,7 @@ MEASURES: dict[str, TrecMeasure] = {
     "Rprec_mult": TrecMeasure(ranked.multiples_of_r, "precision at multiples of rank R", "shares", FIFTHS),
     "utility": TrecMeasure(
         ranked.utility,
-        "a weighed sum of relevant and other documents returned, relevant and other ones not returned",
+        "weighted sum of relevant and other documents returned, relevant and other ones not returned",
         "numbers",
         (1.0, -1.0, 0.0, 0.0),
     ),
@@ -93,7 +94,9 @@ MEASURES: dict[str, TrecMeasure] = {
     "binG": TrecMeasure(
         ranked.binary_gain, "mean over relevant documents of 1 / log2(2 + nonrelevant ones above)"
     ),
-    "G": _gain(gains.normalized_gain, "gain by log2(2 + ideal gain so far - gain so far), normalized"),
+    "G": _gain(
+        gains.normalized_gain, "gain divided by log2(2 + ideal gain so far - gain so far), normalized"
+    ),
     "dcg": _gain(gains.dcg, "discounted cumulative gain"),
     "ideal_dcg": _gain(gains.ideal_dcg, "discounted cumulative gain of the best ranking"),
     "ndcg": TrecMeasure(gains.ndcg, "normalized discounted cumulative gain", "pairs"),
@@ -101,27 +104,27 @@ MEASURES: dict[str, TrecMeasure] = {
     "Rndcg": _gain(gains.ndcg_at_levels, "mean of nDCG at the ranks where the ideal gain drops"),
     "ndcg_cut": _at_ranks(ranked.family_at_ranks("nDCG"), "nDCG at ranks"),
     "map_cut": _at_ranks(ranked.family_at_ranks("AP"), "average precision of the first ranks"),
-    "relative_P": _at_ranks(ranked.relative_precision, "precision at ranks by the best possible"),
+    "relative_P": _at_ranks(ranked.relative_precision, "precision at ranks, divided by the best possible"),
     "success": _at_ranks(
         ranked.family_at_ranks("Success"), "whether a relevant document is within ranks", 1, 5, 10
     ),
     "set_P": TrecMeasure(ranked.family("SetP"), "precision of all documents returned"),
-    "set_relative_P": TrecMeasure(ranked.set_relative_precision, "the same by the best possible"),
+    "set_relative_P": TrecMeasure(ranked.set_relative_precision, "set_P divided by the best possible"),
     "set_recall": TrecMeasure(ranked.family("SetR"), "recall of all documents returned"),
-    "set_map": TrecMeasure(ranked.family("SetAP"), "precision by recall of all documents returned"),
+    "set_map": TrecMeasure(ranked.family("SetAP"), "precision times recall of all documents returned"),
     "set_F": TrecMeasure(
-        ranked.set_f, "weighed harmonic mean of set precision and recall", "numbers", (1.0,)
+        ranked.set_f, "weighted harmonic mean of set precision and recall", "numbers", (1.0,)
     ),
-    "num_nonrel_judged_ret": _count(ranked.n_nonrelevant_found, "judged nonrelevant documents returned"),
+    "num_nonrel_judged_ret": _count(ranked.n_nonrelevant_returned, "judged nonrelevant documents returned"),
     "prefs_num_prefs_poss": _count(None, "preferences expressed", "preferences"),
     "prefs_num_prefs_ful": _count(None, "preferences fulfilled", "preferences"),
     "prefs_num_prefs_ful_ret": _count(
         None, "preferences fulfilled among the documents returned", "preferences"
     ),
-    "prefs_simp": _preferred("preferences fulfilled by preferences expressed"),
-    "prefs_pair": _preferred("the same, mean over pairs of documents"),
-    "prefs_avgjg": _preferred("the same, mean over groups of judges"),
-    "prefs_avgjg_Rnonrel": _preferred("the same, with as many nonrelevant documents as relevant ones"),
+    "prefs_simp": _preferred("preferences fulfilled, divided by preferences expressed"),
+    "prefs_pair": _preferred("prefs_simp, mean over pairs of documents"),
+    "prefs_avgjg": _preferred("prefs_simp, mean over groups of assessors"),
+    "prefs_avgjg_Rnonrel": _preferred("prefs_avgjg, with as many nonrelevant documents as relevant ones"),
     "prefs_simp_ret": _preferred("prefs_simp where both documents are returned"),
     "prefs_pair_ret": _preferred("prefs_pair where both documents are returned"),
     "prefs_avgjg_ret": _preferred("prefs_avgjg where both documents are returned"),
@@ -129,23 +132,26 @@ MEASURES: dict[str, TrecMeasure] = {
     "prefs_simp_imp": _preferred("prefs_simp where a document is returned"),
     "prefs_pair_imp": _preferred("prefs_pair where a document is returned"),
     "prefs_avgjg_imp": _preferred("prefs_avgjg where a document is returned"),
-    "map_avgjg": TrecMeasure(ranked.family("AP"), "map, mean over groups of judges", relevance="groups"),
+    "map_avgjg": TrecMeasure(ranked.family("AP"), "map, mean over groups of assessors", relevance="groups"),
     "P_avgjg": TrecMeasure(
-        ranked.family_at_ranks("P"), "P, mean over groups of judges", "ranks", RANKS, relevance="groups"
+        ranked.family_at_ranks("P"), "P, mean over groups of assessors", "ranks", RANKS, relevance="groups"
     ),
     "Rprec_mult_avgjg": TrecMeasure(
         ranked.multiples_of_r,
-        "Rprec_mult, mean over groups of judges",
+        "Rprec_mult, mean over groups of assessors",
         "shares",
         FIFTHS,
         relevance="groups",
     ),
     "yaap": TrecMeasure(
-        ranked.yet_another_average_precision, "average precision on a scale that averages well"
+        ranked.yet_another_average_precision,
+        "yet another average precision: log-odds of a smoothed average precision",
     ),
-    "rbp": TrecMeasure(gains.rank_biased, "rank-biased precision; p=0.9", "pairs"),
+    "rbp": TrecMeasure(gains.rank_biased, "rank-biased precision (default: p=0.9)", "pairs"),
     "rbp_resid": TrecMeasure(
-        gains.rank_biased_residual, "what it could gain if all were judged; p=0.9", "pairs"
+        gains.rank_biased_residual,
+        "what rbp gains at most if all are judged (default: p=0.9)",
+        "pairs",
     ),
     "unj": _at_ranks(ranked.unjudged, "share of unjudged documents at ranks", 5, 10, 20),
 }
@@ -175,26 +181,28 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def asked_for(words: Sequence[str]) -> dict[str, str | None]:
-    """The measures that -m names, in the order of the catalog, with the parameters that it gives them, if any.
+def parse_measures(words: Sequence[str]) -> dict[str, str | None]:
+    """The measures that -m names, in the order of the catalog, with the text of their parameters, if any.
 
-    Of several parameters for one measure the first are taken, as trec_eval takes them.
+    If a measure is named several times, its first parameters are used, as in trec_eval.
 
     Raises
     ------
     TrecEvalError
-        There is no such measure, or nothing follows the full stop after it.
+        There is no such measure, or no parameter follows the full stop.
     """
-    given: dict[str, str] = {}
-    wanted: set[str] = set()
+    texts: dict[str, str] = {}
+    names: set[str] = set()
     for word in words or ["official"]:
         name, stop, text = word.partition(".")
         if name not in MEASURES and name not in NICKNAMES:
             known = ", ".join((*NICKNAMES, *MEASURES))
-            raise TrecEvalError(f"illegal measure '{word}'; there are {known}", status=USAGE)
+            raise TrecEvalError(f"illegal measure '{word}'; use {known}", status=USAGE)
         if stop and not text:
-            raise TrecEvalError(f"illegal measure '{word}': nothing follows the full stop", status=USAGE)
+            raise TrecEvalError(
+                f"illegal measure '{word}': a parameter must follow the full stop", status=USAGE
+            )
         if stop:
-            given.setdefault(name, text)
-        wanted.update(NICKNAMES.get(name, (name,)))
-    return {name: given.get(name) for name in MEASURES if name in wanted}
+            texts.setdefault(name, text)
+        names.update(NICKNAMES.get(name, (name,)))
+    return {name: texts.get(name) for name in MEASURES if name in names}

@@ -1,4 +1,4 @@
-"""Measures in which each grade has a gain: nDCG and its kin, G, rank-biased precision."""
+"""Measures in which each grade has a gain: nDCG and its variants, G, rank-biased precision."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -7,22 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.measures.parts import discounts
-from assay.measures.registry import Values
+from assay.measures.kernels import Values, discounts
 from assay.trec_eval.measures.parameters import Parameters
 from assay.trec_eval.measures.view import View
 
-COST_OF_A_DOCUMENT = 1.0  # of G: what a rank costs at least, however little the ideal gains there
-PERSISTENCE = 0.9  # of a reader, in rank-biased precision
+COST_OF_A_DOCUMENT = 1.0  # of G: the least cost of a rank, even if its ideal gain is less
+PERSISTENCE = 0.9  # probability that a reader goes on to the next rank, in rank-biased precision
 
 
 class Gained(NamedTuple):
-    """One topic: what the run gained at which rank, and what the best ranking gains at the ranks from 1.
+    """The gains of a topic: of the run at its judged documents, and of the best ranking at each rank.
 
     rank, gain : (hits,) of the judged documents.
     ideal : (documents,) positive gains, largest first.
-    n_returned, n_relevant : documents.
-    top_gain, least_gain : of the grades that the topic has, or that a gain was given for.
+    n_returned, n_relevant : numbers of documents.
+    top_gain, least_gain : extremes of the gains of the topic's grades and of the gains in the parameters.
     """
 
     rank: NDArray[np.int64]
@@ -38,40 +37,42 @@ def _by_topic(view: View, parameters: Parameters) -> list[Gained]:
     return _gained(view, tuple(parameters.gains.items()))
 
 
-@lru_cache(maxsize=1)  # several measures with the same gains follow one another
-def _gained(view: View, given: tuple[tuple[int, float], ...]) -> list[Gained]:
-    return list(_gained_by_topic(view, dict(given)))
+@lru_cache(maxsize=1)  # measures with the same gains follow each other
+def _gained(view: View, gains: tuple[tuple[int, float], ...]) -> list[Gained]:
+    return list(_gained_by_topic(view, dict(gains)))
 
 
-def _gained_by_topic(view: View, given: Mapping[int, float]) -> Iterator[Gained]:
+def _gained_by_topic(view: View, gains: Mapping[int, float]) -> Iterator[Gained]:
     returned, n_relevant = view.n_returned.tolist(), view.n_relevant.tolist()
     for topic, (rank, grade) in enumerate(view.hits_by_topic):
         grades = view.grades_by_topic[topic]
         gain, ideal = grade.astype(np.float64), grades.astype(np.float64)
-        for its_grade, its_gain in given.items():
+        for its_grade, its_gain in gains.items():
             gain[grade == its_grade], ideal[grades == its_grade] = its_gain, its_gain
         ideal = np.sort(ideal)[::-1]
-        gains = (
-            given.get(0, 0.0),
+        extremes = (
+            gains.get(0, 0.0),
             *ideal[:1].tolist(),
             *ideal[-1:].tolist(),
-            *given.values(),
+            *gains.values(),
         )
-        yield Gained(rank, gain, ideal[ideal > 0], returned[topic], n_relevant[topic], min(gains), max(gains))
+        yield Gained(
+            rank, gain, ideal[ideal > 0], returned[topic], n_relevant[topic], min(extremes), max(extremes)
+        )
 
 
 def of_each_topic(compute: Callable[[Gained], float]) -> Callable[[View, Parameters], list[Values]]:
-    """A measure from what it is for one topic."""
+    """A measure, from the function that computes it for one topic."""
     return lambda view, parameters: [np.array([compute(topic) for topic in _by_topic(view, parameters)])]
 
 
 def _discounted(topic: Gained) -> Values:
-    """What the run has gained so far, discounted, at each of its judged documents."""
+    """Discounted cumulative gain of the run at each of its judged documents."""
     return np.cumsum(topic.gain / discounts(_depth(topic))[topic.rank])
 
 
 def _ideal_discounted(topic: Gained) -> Values:
-    """The most that there is to gain, discounted, at the ranks from 1; of rank 0 it is 0."""
+    """Discounted cumulative gain of the best ranking at each rank, from rank 0, where it is 0."""
     return np.append(0.0, np.cumsum(topic.ideal / discounts(_depth(topic))[1 : len(topic.ideal) + 1]))
 
 
@@ -90,7 +91,7 @@ def ideal_dcg(topic: Gained) -> float:
 
 
 def ndcg(view: View, parameters: Parameters) -> list[Values]:
-    """Discounted cumulative gain by that of the best ranking; without gains of its own it is the leaderboards' nDCG."""
+    """DCG divided by that of the best ranking. Without gains in the parameters, it is the nDCG of leaderboards."""
     return of_each_topic(_ndcg)(view, parameters) if parameters.gains else [view.value("nDCG")]
 
 
@@ -100,7 +101,7 @@ def _ndcg(topic: Gained) -> float:
 
 
 def ndcg_of_relevant(topic: Gained) -> float:
-    """Mean over the documents with a gain of nDCG at the rank of each; for one not found, of nDCG at the end."""
+    """Mean of nDCG at the ranks of documents with a positive gain; at the last rank for those not returned."""
     if not len(topic.ideal):
         return 0.0
     ideal = _ideal_discounted(topic)
@@ -112,7 +113,7 @@ def ndcg_of_relevant(topic: Gained) -> float:
 
 
 def ndcg_at_levels(topic: Gained) -> float:
-    """Mean of nDCG at the ranks where the gain of the best ranking drops, and at the end if that lies further down."""
+    """Mean of nDCG at the ranks where the gain of the best ranking drops, and at the last rank if it is below them."""
     if not topic.n_relevant or not len(topic.ideal):
         return 0.0
     ideal = _ideal_discounted(topic)
@@ -125,7 +126,7 @@ def ndcg_at_levels(topic: Gained) -> float:
 
 
 def normalized_gain(topic: Gained) -> float:
-    """G: the gain of each document by log2(2 + what could have been gained so far - what was), by the whole gain."""
+    """G: sum of gain / log2(2 + ideal gain so far - gain so far), divided by the sum of all gains."""
     if not len(topic.ideal):
         return 0.0
     costs = np.append(0.0, np.cumsum(np.maximum(topic.ideal, COST_OF_A_DOCUMENT)))
@@ -139,7 +140,7 @@ def normalized_gain(topic: Gained) -> float:
 
 
 def rank_biased(view: View, parameters: Parameters) -> list[Values]:
-    """rbp: (1 - p) times the sum of gain p^(rank - 1), where gains beyond 0 to 1 are scaled to that range."""
+    """rbp: (1 - p) times the sum of gain p^(rank - 1). Gains outside 0 to 1 are scaled to that range."""
     persistence = parameters.named.get("p", PERSISTENCE)
     return [np.array([_rank_biased(topic, persistence) for topic in _by_topic(view, parameters)])]
 
@@ -152,7 +153,7 @@ def _rank_biased(topic: Gained, persistence: float) -> float:
 
 
 def rank_biased_residual(view: View, parameters: Parameters) -> list[Values]:
-    """rbp_resid: what more it could be if all unjudged documents had the full gain; 0 if none is unjudged."""
+    """rbp_resid: how much rbp would increase if all unjudged documents had the full gain; 0 if all are judged."""
     persistence = parameters.named.get("p", PERSISTENCE)
     values = np.zeros(view.judged.n_topics)
     for topic, (rank, _) in enumerate(view.hits_by_topic):

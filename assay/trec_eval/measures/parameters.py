@@ -1,4 +1,4 @@
-"""What follows a measure's name after a full stop: `P.5,10`, `ndcg.1=3,2=9`, `utility.1,-1,0,0`."""
+"""The parameters of a measure, which follow its name and a full stop: `P.5,10`, `ndcg.1=3,2=9`."""
 
 import re
 from collections.abc import Mapping
@@ -10,14 +10,12 @@ from assay.trec_eval.errors import UNREADABLE, TrecEvalError
 WHOLE = r"\s*([+-]?\d{1,18})(?:\.\d*)?"
 GRADE = r"\+?\d{1,9}"
 
-
-# A measure has a value for each rank, or for each share; or one value, computed with some numbers, or with numbers that
-# have names.
+# A measure has a value for each rank or for each share; or one value, computed from numbers or from named numbers.
 Kind = Literal["none", "ranks", "shares", "numbers", "pairs"]
 
 
 class Parameters(NamedTuple):
-    """Numbers, in the order in which the measure wants them; named ones; and the names of the values."""
+    """Numbers in the order that the measure expects, named numbers, and the names of the values."""
 
     names: tuple[str, ...]
     numbers: tuple[float, ...] = ()
@@ -29,17 +27,17 @@ class Parameters(NamedTuple):
 
     @property
     def gains(self) -> dict[int, float]:
-        """Gains by grade, where other ones than the grades themselves are given."""
+        """Gains by grade, for grades whose gain is not the grade itself."""
         return {int(name): gain for name, gain in self.named.items() if re.fullmatch(GRADE, name)}
 
 
-def parameters(measure: str, kind: Kind, default: tuple[float, ...], text: str | None) -> Parameters:
-    """Read what follows the full stop; the default where nothing does.
+def parse_parameters(measure: str, kind: Kind, default: tuple[float, ...], text: str | None) -> Parameters:
+    """Parse the text after the full stop; the default if there is none.
 
     Raises
     ------
     TrecEvalError
-        Ranks or shares that stand twice, a rank below 1, or a word that is no number.
+        A rank or share is repeated, a rank is below 1, or a word is not a number.
     """
     if kind == "none":
         return Parameters((measure,))
@@ -52,9 +50,9 @@ def parameters(measure: str, kind: Kind, default: tuple[float, ...], text: str |
     if kind == "ranks" and numbers[0] < 1:
         raise _refused(measure, text, "a rank is at least 1")
     if len(set(numbers)) < len(numbers):
-        raise _refused(measure, text, "a number stands there twice")
-    written = "{}_{:.0f}" if kind == "ranks" else "{}_{:3.2f}"
-    return Parameters(tuple(written.format(measure, number) for number in numbers), numbers)
+        raise _refused(measure, text, "a number is repeated")
+    name = "{}_{:.0f}" if kind == "ranks" else "{}_{:3.2f}"
+    return Parameters(tuple(name.format(measure, number) for number in numbers), numbers)
 
 
 def _numbers(measure: str, text: str, *, is_whole: bool = False) -> tuple[float, ...]:
@@ -66,9 +64,9 @@ def _number(measure: str, text: str, word: str, is_whole: bool) -> float:
         match = re.fullmatch(WHOLE, word) if is_whole else None
         number = float(match[1] if match else word)
     except ValueError:
-        raise _refused(measure, text, f"{word!r} is no number") from None
+        raise _refused(measure, text, f"{word!r} is not a number") from None
     if not abs(number) < 1e15 or (is_whole and match is None):
-        raise _refused(measure, text, f"{word!r} is no number that is accepted")
+        raise _refused(measure, text, f"{word!r} is not a number that is accepted")
     return number
 
 
@@ -77,10 +75,10 @@ def _pairs(measure: str, text: str) -> Parameters:
     for pair in text.split(","):
         name, is_there, word = pair.partition("=")
         if not (name and is_there):
-            raise _refused(measure, text, f"{pair!r} is no pair; write it like 1=3,2=9")
+            raise _refused(measure, text, f"{pair!r} is not a pair; write pairs like 1=3,2=9")
         number = _number(measure, text, word, False)
         if name != "p" and not re.fullmatch(GRADE, name):
-            raise _refused(measure, text, f"{name!r} is no grade; gains are given as GRADE=GAIN")
+            raise _refused(measure, text, f"{name!r} is not a grade; write gains like GRADE=GAIN")
         named.setdefault(name, number)
     return Parameters((f"{measure}_{text}",), named=named)
 

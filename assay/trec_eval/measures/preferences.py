@@ -1,9 +1,9 @@
-"""How many of the judges' preferences between two documents a ranking fulfills.
+"""The preferences between two documents that assessors expressed and that a ranking fulfills.
 
-The documents of a topic that anybody judged get a place: those returned first, in the order of the run, then the
-others. A group of judges (one information need) prefers documents by levels; its parts are lists of its own, and what
-follows from several parts holds as well. A preference is fulfilled if the preferred document has the higher place and
-was returned; nothing is fulfilled between two documents that were not returned.
+The rated documents of a topic are put in order: first those that the run returned, in its order, then the others. A
+group of assessors (one information need) rates documents by levels. Its parts are separate lists; preferences that
+follow from several parts together count too. A preference is fulfilled if the preferred document was returned and comes
+first. No preference between two documents that were not returned is fulfilled.
 """
 
 from collections import defaultdict
@@ -24,21 +24,21 @@ UNRATED = np.nan
 
 
 class Counts(NamedTuple):
-    """Preferences by how many of the two documents were returned: fulfilled, and expressed."""
+    """Numbers of preferences, fulfilled and expressed, by how many of the two documents were returned."""
 
     fulfilled_both: int
-    fulfilled_one: int
+    fulfilled_single: int
     both: int
-    one: int
+    single: int
     none: int
 
 
 class Group(NamedTuple):
-    """What a group prefers among n documents.
+    """The preferences of a group among n documents.
 
     prefers : (n, n) whether it prefers the document of the row to that of the column.
-    level : (n,) at which it rates each document; nan where it does not.
-    has_parts : whether it is made of several.
+    level : (n,) level of each document; nan if the group does not rate it.
+    has_parts : whether it consists of several parts.
     """
 
     prefers: Matrix
@@ -54,7 +54,7 @@ class Group(NamedTuple):
         return self.level == 0 if self.has_parts else self.level <= 0
 
     def counts(self, n_returned: int) -> Counts:
-        """Count the preferences, where the first `n_returned` documents are those returned."""
+        """Count the preferences; the first `n_returned` documents are those that the run returned."""
         both = self.prefers[:n_returned, :n_returned]
         lost, implied = self.prefers[n_returned:, :n_returned], self.prefers[:n_returned, n_returned:]
         fulfilled = int(np.triu(both, 1).sum())
@@ -64,7 +64,7 @@ class Group(NamedTuple):
 
 
 class Preferences:
-    """A topic: its groups, and how many of the documents that they rate were returned."""
+    """The groups of a topic, and how many of the documents that they rate were returned."""
 
     def __init__(self, groups: list[Group], n_returned: int) -> None:
         self.groups = groups
@@ -75,7 +75,7 @@ class Preferences:
         return [group.counts(self.n_returned) for group in self.groups]
 
     def of_pairs(self) -> NDArray[np.int64]:
-        """(n, n) how many groups prefer the document of the row to that of the column."""
+        """(n, n) number of groups that prefer the document of the row to that of the column."""
         counts = np.zeros(self.groups[0].prefers.shape, dtype=np.int64)
         for group in self.groups:
             counts += group.prefers
@@ -83,24 +83,24 @@ class Preferences:
 
 
 def preferences_of(topic: str, rated: Sequence[Preference], ranking: Sequence[bytes]) -> Preferences:
-    """What the groups prefer, put into the order of a ranking.
+    """The preferences of the groups of a topic, in the order of a ranking.
 
     Raises
     ------
     TrecEvalError
-        A part rates a document twice, a group rates one both as nonrelevant and higher, or its parts contradict.
+        A part rates a document twice, a group rates a document both 0 and higher, or the parts of a group contradict.
     """
-    known = {preference.docno for preference in rated}
-    returned = [docno for docno in ranking if docno in known]
-    place = {docno: n for n, docno in enumerate([*returned, *sorted(known - set(returned))])}
+    documents = {preference.docno for preference in rated}
+    returned = [docno for docno in ranking if docno in documents]
+    place = {docno: n for n, docno in enumerate([*returned, *sorted(documents - set(returned))])}
     groups = []
-    for name, of_group in groupby(sorted(rated, key=attrgetter("group", "part")), key=attrgetter("group")):
-        said = f"topic {topic}, group {name.decode(errors='replace')}"
-        groups.append(_group(said, list(of_group), place))
+    for name, preferences in groupby(sorted(rated, key=attrgetter("group", "part")), key=attrgetter("group")):
+        label = f"topic {topic}, group {name.decode(errors='replace')}"
+        groups.append(_group(label, list(preferences), place))
     return Preferences(groups, len(returned))
 
 
-def _group(said: str, rated: list[Preference], place: dict[bytes, int]) -> Group:
+def _group(label: str, rated: list[Preference], place: dict[bytes, int]) -> Group:
     prefers = np.zeros((len(place), len(place)), dtype=np.bool_)
     level = np.full(len(place), UNRATED)
     by_part: dict[bytes, list[Preference]] = defaultdict(list)
@@ -110,32 +110,32 @@ def _group(said: str, rated: list[Preference], place: dict[bytes, int]) -> Group
         at = np.array([place[preference.docno] for preference in part])
         levels = np.array([preference.level for preference in part])
         if len(set(at.tolist())) < len(at):
-            raise _refused(said, "a document stands there twice")
-        _check_nonrelevant(said, level[at], levels)
+            raise _error(label, "a document is repeated in a part")
+        _check_nonrelevant(label, level[at], levels)
         level[at] = levels
         prefers[np.ix_(at, at)] |= levels[:, None] > levels
     if len(by_part) > 1:
-        prefers = _with_what_follows(said, prefers)
+        prefers = _with_implied(label, prefers)
     return Group(prefers, level, len(by_part) > 1)
 
 
-def _check_nonrelevant(said: str, before: NDArray[np.float64], now: NDArray[np.float64]) -> None:
+def _check_nonrelevant(label: str, before: NDArray[np.float64], now: NDArray[np.float64]) -> None:
     if (((before > 0) & (now == 0)) | ((before == 0) & (now > 0))).any():
-        raise _refused(said, "a document has the level 0 in one part, and a higher one in another")
+        raise _error(label, "a document has level 0 in one part and a higher level in another")
 
 
-def _with_what_follows(said: str, prefers: Matrix) -> Matrix:
-    """With a preferred to c wherever a is preferred to b, and b to c."""
+def _with_implied(label: str, prefers: Matrix) -> Matrix:
+    """The preferences and those that they imply: a over c if a is preferred to b, and b to c."""
     while True:
-        numbers = prefers.astype(np.float32)  # BLAS multiplies these; whole numbers it does not
+        numbers = prefers.astype(np.float32)  # BLAS multiplies floats, but not whole numbers
         more = prefers | (numbers @ numbers > 0)
         if (more == prefers).all():
             break
         prefers = more
     if (prefers & prefers.T).any():
-        raise _refused(said, "the parts contradict each other")
+        raise _error(label, "the parts contradict each other")
     return prefers
 
 
-def _refused(said: str, reason: str) -> TrecEvalError:
-    return TrecEvalError(f"{said}: {reason}", status=NOT_COMPUTED)
+def _error(label: str, reason: str) -> TrecEvalError:
+    return TrecEvalError(f"{label}: {reason}", status=NOT_COMPUTED)

@@ -10,11 +10,11 @@ OfTopic = Callable[[Preferences], float]
 
 
 def n_possible(topic: Preferences) -> float:
-    return sum(counts.both + counts.one + counts.none for counts in topic.counts)
+    return sum(counts.both + counts.single + counts.none for counts in topic.counts)
 
 
 def n_fulfilled(topic: Preferences) -> float:
-    return sum(counts.fulfilled_both + counts.fulfilled_one for counts in topic.counts)
+    return sum(counts.fulfilled_both + counts.fulfilled_single for counts in topic.counts)
 
 
 def n_fulfilled_returned(topic: Preferences) -> float:
@@ -22,7 +22,7 @@ def n_fulfilled_returned(topic: Preferences) -> float:
 
 
 def _everything(counts: Counts) -> tuple[int, int]:
-    return counts.fulfilled_both + counts.fulfilled_one, counts.both + counts.one + counts.none
+    return counts.fulfilled_both + counts.fulfilled_single, counts.both + counts.single + counts.none
 
 
 def _returned(counts: Counts) -> tuple[int, int]:
@@ -30,43 +30,45 @@ def _returned(counts: Counts) -> tuple[int, int]:
 
 
 def _implied(counts: Counts) -> tuple[int, int]:
-    return counts.fulfilled_both + counts.fulfilled_one, counts.both + counts.one
+    return counts.fulfilled_both + counts.fulfilled_single, counts.both + counts.single
 
 
 COUNTED = {"": _everything, "_ret": _returned, "_imp": _implied}
 
 
-def simple(which: str) -> OfTopic:
-    """Preferences fulfilled by preferences expressed, all groups together."""
+def simple(suffix: str) -> OfTopic:
+    """Preferences fulfilled, divided by preferences expressed, for all groups together."""
 
     def compute(topic: Preferences) -> float:
-        counted = [COUNTED[which](counts) for counts in topic.counts]
+        counted = [COUNTED[suffix](counts) for counts in topic.counts]
         return _ratio(sum(fulfilled for fulfilled, _ in counted), sum(possible for _, possible in counted))
 
     return compute
 
 
-def mean_over_groups(which: str) -> OfTopic:
-    """Preferences fulfilled by preferences expressed of each group, and their mean."""
+def mean_over_groups(suffix: str) -> OfTopic:
+    """Mean over groups of preferences fulfilled, divided by preferences expressed."""
 
     def compute(topic: Preferences) -> float:
-        ratios = [_ratio(*COUNTED[which](counts)) for counts in topic.counts]
+        ratios = [_ratio(*COUNTED[suffix](counts)) for counts in topic.counts]
         return sum(ratios) / len(ratios)
 
     return compute
 
 
-def mean_over_pairs(which: str) -> OfTopic:
-    """Share of groups whose preference between two documents is fulfilled, and its mean over the pairs."""
+def mean_over_pairs(suffix: str) -> OfTopic:
+    """Mean over pairs of documents of the share of groups whose preference is fulfilled."""
 
     def compute(topic: Preferences) -> float:
         counts, n = topic.of_pairs(), topic.n_returned
         either = np.triu(counts + counts.T, 1)
-        first = {"": n, "_imp": n, "_ret": n}[which]
-        last = n if which == "_ret" else len(counts)
-        asked = either[:first, :last]
-        share = np.divide(counts[:first, :last], asked, out=np.zeros(asked.shape), where=asked > 0)
-        n_pairs = int((asked > 0).sum()) + (int((either[n:, n:] > 0).sum()) if which == "" else 0)
+        first = {"": n, "_imp": n, "_ret": n}[suffix]
+        last = n if suffix == "_ret" else len(counts)
+        expressed = either[:first, :last]
+        share = np.divide(
+            counts[:first, :last], expressed, out=np.zeros(expressed.shape), where=expressed > 0
+        )
+        n_pairs = int((expressed > 0).sum()) + (int((either[n:, n:] > 0).sum()) if suffix == "" else 0)
         total = float(share[:, :n].sum()) + float(share[:, n:].sum())
         return _ratio(total, n_pairs)
 
@@ -74,20 +76,20 @@ def mean_over_pairs(which: str) -> OfTopic:
 
 
 def with_r_nonrelevant(topic: Preferences) -> float:
-    """Mean over groups, each with as many nonrelevant documents as it has relevant ones (R)."""
+    """Mean over groups, using R nonrelevant documents of each, where R is the number of its relevant ones."""
     return _mean_with_r_nonrelevant(topic, is_returned_only=False)
 
 
 def with_r_nonrelevant_returned(topic: Preferences) -> float:
-    """The same among the documents returned."""
+    """The same, for only the returned documents."""
     return _mean_with_r_nonrelevant(topic, is_returned_only=True)
 
 
 def _mean_with_r_nonrelevant(topic: Preferences, *, is_returned_only: bool) -> float:
     ratios = []
     for group, counts in zip(topic.groups, topic.counts, strict=True):
-        seen = slice(topic.n_returned if is_returned_only else None)
-        r, n = int(group.is_relevant[seen].sum()), int(group.is_nonrelevant[seen].sum())
+        used = slice(topic.n_returned if is_returned_only else None)
+        r, n = int(group.is_relevant[used].sum()), int(group.is_nonrelevant[used].sum())
         if r >= n:
             fulfilled, possible = (_returned if is_returned_only else _everything)(counts)
             fulfilled += int(group.is_relevant[: topic.n_returned].sum()) * (r - n)
@@ -99,7 +101,7 @@ def _mean_with_r_nonrelevant(topic: Preferences, *, is_returned_only: bool) -> f
 
 
 def _counted_with_first(group: Group, r: int, n_returned: int, is_returned_only: bool) -> tuple[int, int]:
-    """Preferences fulfilled, and expressed, where nonrelevant documents after the rth are left out."""
+    """Preferences fulfilled and expressed, without the nonrelevant documents after the first r."""
     if group.has_parts:
         r = int(group.is_relevant.sum())
         is_left_out = group.is_nonrelevant & (np.cumsum(group.is_nonrelevant) > r)
@@ -113,9 +115,9 @@ def _counted_with_first(group: Group, r: int, n_returned: int, is_returned_only:
 
 
 def _with_last_class_cut(group: Group, r: int) -> Matrix:
-    """Of the documents at the lowest level, only the first r are compared with others.
+    """The preferences over only the first r documents of the lowest level.
 
-    They are compared with documents of their own level as well: so trec_eval counts, and its values come from it.
+    The others of that level count as preferred to them too: trec_eval counts like this, and its values depend on it.
     """
     is_rated = ~np.isnan(group.level)
     is_last = group.level == np.nanmin(group.level)
@@ -136,7 +138,7 @@ COMPUTED: dict[str, OfTopic] = {
     "prefs_avgjg_Rnonrel": with_r_nonrelevant,
     "prefs_avgjg_Rnonrel_ret": with_r_nonrelevant_returned,
 }
-for _which in COUNTED:
-    COMPUTED[f"prefs_simp{_which}"] = simple(_which)
-    COMPUTED[f"prefs_pair{_which}"] = mean_over_pairs(_which)
-    COMPUTED[f"prefs_avgjg{_which}"] = mean_over_groups(_which)
+for _suffix in COUNTED:
+    COMPUTED[f"prefs_simp{_suffix}"] = simple(_suffix)
+    COMPUTED[f"prefs_pair{_suffix}"] = mean_over_pairs(_suffix)
+    COMPUTED[f"prefs_avgjg{_suffix}"] = mean_over_groups(_suffix)

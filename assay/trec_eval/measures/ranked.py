@@ -1,13 +1,12 @@
-"""Measures of a ranking in which a document is relevant or not, and of its set."""
+"""Measures of a ranking, or of a set, in which a document is relevant or not."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.kernels import Values, counts, discounts, share, sums, top
 from assay.measures.matching import position_in_topic
-from assay.measures.parts import counts, discounts, share, sums, top
-from assay.measures.registry import Values
 from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError
 from assay.trec_eval.measures.parameters import Parameters
 from assay.trec_eval.measures.view import View
@@ -17,12 +16,12 @@ LEAST_OF_GEOMETRIC_MEAN = 1e-5
 
 
 def family(name: str) -> Compute:
-    """What the kernel of a family computes."""
+    """The measure of a family of kernels."""
     return lambda view, _: [view.value(name)]
 
 
 def family_at_ranks(name: str) -> Compute:
-    """What the kernel of a family computes for each rank."""
+    """The measure of a family of kernels, at each rank."""
     return lambda view, parameters: [view.value(name, k) for k in parameters.ranks]
 
 
@@ -39,12 +38,12 @@ def n_relevant(view: View, _: Parameters) -> list[Values]:
     return [view.n_relevant.astype(np.float64)]
 
 
-def n_found(view: View, _: Parameters) -> list[Values]:
-    return [view.n_found.astype(np.float64)]
+def n_relevant_returned(view: View, _: Parameters) -> list[Values]:
+    return [view.n_relevant_returned.astype(np.float64)]
 
 
-def n_nonrelevant_found(view: View, _: Parameters) -> list[Values]:
-    return [(counts(view.hits) - view.n_found).astype(np.float64)]
+def n_nonrelevant_returned(view: View, _: Parameters) -> list[Values]:
+    return [(counts(view.hits) - view.n_relevant_returned).astype(np.float64)]
 
 
 def interpolated(view: View, parameters: Parameters) -> list[Values]:
@@ -53,14 +52,14 @@ def interpolated(view: View, parameters: Parameters) -> list[Values]:
 
 
 def eleven_points(view: View, parameters: Parameters) -> list[Values]:
-    """Mean of the interpolated precision at some levels of recall."""
+    """Mean of the interpolated precision at levels of recall."""
     values = interpolated(view, parameters)
-    # From the last to the first, as trec_eval adds.
+    # Added from the last to the first, like trec_eval does.
     return [np.cumsum(values[::-1], axis=0)[-1] / len(values)]
 
 
 def multiples_of_r(view: View, parameters: Parameters) -> list[Values]:
-    """Precision at multiples of R, however few documents the run has. A tenth of a rank more counts as one."""
+    """Precision at multiples of R, even beyond the end of the run. A fraction of a rank from 0.1 is rounded up."""
     values = []
     for multiple in parameters.numbers:
         depth = (multiple * view.n_relevant + 0.9).astype(np.int64)
@@ -70,14 +69,14 @@ def multiples_of_r(view: View, parameters: Parameters) -> list[Values]:
 
 
 def utility(view: View, parameters: Parameters) -> list[Values]:
-    """A weighed sum of relevant and other documents that were returned, and of those that were not."""
+    """Weighted sum of the numbers of relevant and other documents that were returned, and that were not."""
     if len(parameters.numbers) != 4:
         raise TrecEvalError("measure utility takes four numbers: utility.1,-1,0,0", status=NOT_COMPUTED)
     cells = (
-        view.n_found,
-        view.n_returned - view.n_found,
-        view.n_relevant - view.n_found,
-        view.n_documents + view.n_found - view.n_returned - view.n_relevant,
+        view.n_relevant_returned,
+        view.n_returned - view.n_relevant_returned,
+        view.n_relevant - view.n_relevant_returned,
+        view.n_documents + view.n_relevant_returned - view.n_returned - view.n_relevant,
     )
     is_missing = view.n_returned == 0
     values = sum(weight * cell for weight, cell in zip(parameters.numbers, cells, strict=True))
@@ -85,7 +84,7 @@ def utility(view: View, parameters: Parameters) -> list[Values]:
 
 
 def binary_gain(view: View, _: Parameters) -> list[Values]:
-    """binG: mean over the relevant documents of 1 / log2(2 + others that stand above)."""
+    """binG: mean over the relevant documents of 1 / log2(2 + number of other documents above)."""
     hits = view.relevant
     n_others = hits.rank - 1 - position_in_topic(hits.topic, view.judged.n_topics)
     logarithms = discounts(int(np.max(hits.rank, initial=1)))  # log2(rank + 1)
@@ -93,19 +92,26 @@ def binary_gain(view: View, _: Parameters) -> list[Values]:
 
 
 def relative_precision(view: View, parameters: Parameters) -> list[Values]:
-    """Precision at a rank by the best that there could be."""
+    """Precision at ranks, divided by the best possible."""
     return [share(counts(top(view.relevant, k)), np.minimum(view.n_relevant, k)) for k in parameters.ranks]
 
 
 def set_relative_precision(view: View, _: Parameters) -> list[Values]:
-    return [share(view.n_found, np.minimum(view.n_returned, view.n_relevant))]
+    return [share(view.n_relevant_returned, np.minimum(view.n_returned, view.n_relevant))]
 
 
 def set_f(view: View, parameters: Parameters) -> list[Values]:
     weight = parameters.numbers[0]
-    precision, recall = share(view.n_found, view.n_returned), share(view.n_found, view.n_relevant)
+    precision, recall = (
+        share(view.n_relevant_returned, view.n_returned),
+        share(view.n_relevant_returned, view.n_relevant),
+    )
     values = (weight + 1.0) * precision * recall
-    return [np.divide(values, weight * precision + recall, out=np.zeros_like(values), where=view.n_found > 0)]
+    return [
+        np.divide(
+            values, weight * precision + recall, out=np.zeros_like(values), where=view.n_relevant_returned > 0
+        )
+    ]
 
 
 def yet_another_average_precision(view: View, _: Parameters) -> list[Values]:
@@ -116,23 +122,23 @@ def yet_another_average_precision(view: View, _: Parameters) -> list[Values]:
     Robertson (2012), On Smoothing Average Precision, doi:10.1007/978-3-642-28997-2_14.
     """
     hits = view.relevant
-    n_above = position_in_topic(hits.topic, view.judged.n_topics) + 1
-    found = sums(hits, n_above / hits.rank)
-    return [np.log((1.0 + found) / (1.0 + view.n_relevant - found))]
+    n_so_far = position_in_topic(hits.topic, view.judged.n_topics) + 1
+    total = sums(hits, n_so_far / hits.rank)
+    return [np.log((1.0 + total) / (1.0 + view.n_relevant - total))]
 
 
 def unjudged(view: View, parameters: Parameters) -> list[Values]:
-    """Documents without a grade among the top k, divided by k however few the run has."""
+    """Number of documents without a grade among the top k, divided by k even if the run has fewer."""
     return [(np.minimum(view.n_returned, k) - counts(top(view.hits, k))) / float(k) for k in parameters.ranks]
 
 
 def grades_of_top(view: View, parameters: Parameters) -> list[str]:
-    """relstring: a character for each of the first documents of each topic."""
+    """relstring: a character for each of the first documents of a topic."""
     depth = np.minimum(view.n_returned, max(0, int(parameters.numbers[0]))).tolist()
     letters = [["-"] * length for length in depth]
-    found = top(view.found, max(depth, default=0))
+    named = top(view.named, max(depth, default=0))
     for topic, rank, grade in zip(
-        found.topic.tolist(), found.rank.tolist(), found.grade.tolist(), strict=True
+        named.topic.tolist(), named.rank.tolist(), named.grade.tolist(), strict=True
     ):
         letters[topic][rank - 1] = "." if grade < 0 else str(grade) if grade <= 9 else ">"
-    return ["".join(of_topic) for of_topic in letters]
+    return ["".join(topic_letters) for topic_letters in letters]

@@ -24,7 +24,7 @@ class Evaluated(SimpleNamespace):
     status: int
     values: dict[tuple[str, str], str]  # (measure, topic) -> what is printed
     lines: list[str]
-    said: str
+    error: str
 
 
 class Files:
@@ -48,7 +48,7 @@ class Files:
         lines = out.decode(errors="surrogateescape").splitlines()
         cells = [line.split("\t") for line in lines if line.count("\t") == 2]
         values = {(measure.strip(), topic): value for measure, topic, value in cells}
-        return Evaluated(status=status, values=values, lines=lines, said=err.decode())
+        return Evaluated(status=status, values=values, lines=lines, error=err.decode())
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def files(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Files:
 
 
 @pytest.mark.parametrize("number", range(N_CASES))
-def test_what_trec_eval_10_prints_for_its_own_tests_is_printed_byte_for_byte(
+def test_output_for_trec_eval_10s_own_tests_is_the_same_byte_for_byte(
     data: Path, number: int, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = data / "trec_eval"
@@ -72,7 +72,7 @@ def test_what_trec_eval_10_prints_for_its_own_tests_is_printed_byte_for_byte(
     assert capsysbinary.readouterr().out == (folder / expected).read_bytes()
 
 
-# What the lines of a file may look like
+# Lines of files
 
 
 def test_ties_are_in_descending_order_of_bytes(files: Files) -> None:
@@ -86,13 +86,13 @@ def test_ties_are_in_descending_order_of_bytes(files: Files) -> None:
     assert strings == ["'1----'", "'-1---'", "'--1--'", "'---1-'", "'----1'"]
 
 
-def test_scores_that_32_bits_do_not_tell_apart_are_told_apart(files: Files) -> None:
+def test_scores_that_are_equal_in_32_bits_are_different(files: Files) -> None:
     run = "1 Q0 a 1 0.90000000001 r\n1 Q0 b 2 0.9 r\n"
 
     assert files.evaluate("1 0 a 1\n", run, "-m recip_rank").values["recip_rank", "all"] == "1.0000"
 
 
-def test_rank_and_order_of_the_file_have_no_part(files: Files) -> None:
+def test_rank_and_order_of_lines_are_ignored(files: Files) -> None:
     run = "2 Q0 x 1 1 r\n1 Q0 b 1 1 r\n2 Q0 a 9 3 r\n1 Q0 a 2 2 last\n"
 
     evaluated = files.evaluate("1 0 a 1\n2 0 a 1\n", run, "-q")
@@ -123,7 +123,7 @@ def test_topics_are_sorted_by_bytes(files: Files) -> None:
     ],
     ids=["byte order mark", "CRLF and tabs", "no last end of line", "comments", "CR", "more columns"],
 )
-def test_every_usual_way_to_write_lines_is_taken(files: Files, qrels: str, run: str) -> None:
+def test_every_usual_way_to_write_lines_is_accepted(files: Files, qrels: str, run: str) -> None:
     evaluated = files.evaluate(qrels, run)
 
     assert evaluated.status == 0
@@ -143,7 +143,7 @@ def test_names_hold_any_character(files: Files) -> None:
     assert files.evaluate(qrels, run).values["num_rel_ret", "all"] == "6"
 
 
-def test_bytes_that_are_no_text_are_printed_as_they_came(files: Files) -> None:
+def test_bytes_that_are_not_utf_8_are_printed_unchanged(files: Files) -> None:
     evaluated = files.evaluate(b"t\xff 0 a 1\n", b"t\xff Q0 a 1 1 \xfe\n", "-q -m map -m runid")
 
     assert [line.encode(errors="surrogateescape") for line in evaluated.lines] == [
@@ -169,21 +169,21 @@ QRELS_OF_THREE = "1 0 a 1\n2 0 a 1\n3 0 a 1\n"
 RUN_OF_ONE = "1 Q0 a 1 1 r\n9 Q0 a 1 1 r\n"
 
 
-def test_a_topic_without_results_is_left_out_and_that_is_said(files: Files) -> None:
+def test_a_topic_without_results_is_left_out_and_reported(files: Files) -> None:
     evaluated = files.evaluate(QRELS_OF_THREE, RUN_OF_ONE, "-q")
 
     assert evaluated.status == 0
     assert evaluated.values["num_q", "all"] == "1"
     assert evaluated.values["map", "all"] == "1.0000"
     assert ("map", "2") not in evaluated.values
-    assert "2 topics of" in evaluated.said
-    assert "-c counts them as 0" in evaluated.said
+    assert "2 topics of" in evaluated.error
+    assert "-c counts them as 0" in evaluated.error
 
 
 def test_with_c_a_topic_without_results_counts_0(files: Files) -> None:
     evaluated = files.evaluate(QRELS_OF_THREE, RUN_OF_ONE, "-q -c -m all_trec -m yaap")
 
-    assert evaluated.said == ""
+    assert evaluated.error == ""
     assert evaluated.values["num_q", "all"] == "3"
     assert evaluated.values["map", "all"] == "0.3333"
     assert evaluated.values["relstring", "2"] == "''"
@@ -206,9 +206,7 @@ def test_with_j_a_topic_of_unjudged_documents_counts_0(files: Files) -> None:
     assert evaluated.values["num_q", "all"] == "2"
     assert evaluated.values["map", "2"] == "1.0000"
     assert evaluated.values["map", "all"] == "0.5000"
-    assert (
-        evaluated.values["iprec_at_recall_0.00", "1"] == "0.0000"
-    )  # 10.0 divides by nothing, and prints -nan
+    assert evaluated.values["iprec_at_recall_0.00", "1"] == "0.0000"  # 10.0 divides by zero and prints -nan
     assert evaluated.values["num_ret", "1"] == "0"
 
 
@@ -219,7 +217,7 @@ def test_the_depth_cuts_before_unjudged_documents_are_removed(files: Files) -> N
     assert files.evaluate("1 0 a 1\n", run, "-J -M3 -m map").values["map", "all"] == "1.0000"
 
 
-def test_one_topic_may_be_asked_for(files: Files) -> None:
+def test_one_topic_can_be_evaluated(files: Files) -> None:
     run = "1 Q0 a 1 1 r\n2 Q0 a 1 1 r\n"
 
     assert files.evaluate(QRELS_OF_THREE, run, "-D 0.2 -q -n -m map").lines == [
@@ -230,7 +228,7 @@ def test_one_topic_may_be_asked_for(files: Files) -> None:
 # Options
 
 
-def test_options_may_be_written_together_in_words_and_after_the_files(files: Files) -> None:
+def test_options_may_be_joined_or_long_or_after_the_files(files: Files) -> None:
     qrels, run = files.write("qrels", "1 0 a 1\n1 0 b 2\n"), files.write("run", "1 Q0 a 1 1 r\n")
 
     together = files.command("-qcl2", "-mmap", qrels, run)
@@ -241,13 +239,13 @@ def test_options_may_be_written_together_in_words_and_after_the_files(files: Fil
     assert together.lines == in_words.lines == [f"map                   \t{t}\t0.0000" for t in ("1", "all")]
 
 
-def test_without_a_summary_topics_are_printed_alone(files: Files) -> None:
+def test_without_a_summary_only_topics_are_printed(files: Files) -> None:
     assert files.evaluate("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-q -n -m map -m gm_map -m num_q").lines == [
         "map                   \t1\t1.0000"
     ]
 
 
-def test_measures_are_printed_in_one_order_whatever_was_asked_for_first(files: Files) -> None:
+def test_measures_are_always_printed_in_the_same_order(files: Files) -> None:
     evaluated = files.evaluate("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m recall.2 -m P.10,5 -m set -m map")
 
     assert [line.split()[0] for line in evaluated.lines] == [
@@ -256,7 +254,7 @@ def test_measures_are_printed_in_one_order_whatever_was_asked_for_first(files: F
     ]
 
 
-def test_of_several_parameters_of_a_measure_the_first_count(files: Files) -> None:
+def test_first_of_several_parameters_of_a_measure_is_used(files: Files) -> None:
     assert list(files.evaluate("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.3 -m P.7").values) == [("P_3", "all")]
 
 
@@ -268,7 +266,7 @@ def test_utility_knows_the_size_of_the_collection(files: Files) -> None:
     assert value == {("utility_1,-2,-4,0.5", "all"): f"{1 - 2 - 4 + 0.5 * 97:.4f}"}
 
 
-def test_a_string_of_grades_tells_pooled_and_unpooled_documents_apart(files: Files) -> None:
+def test_relstring_distinguishes_pooled_and_unpooled_documents(files: Files) -> None:
     qrels = "1 0 a 12\n1 0 b 0\n1 0 c -1\n1 0 d 3\n"
     run = "".join(f"1 Q0 {docno} 1 {9 - n} r\n" for n, docno in enumerate("abcde"))
 
@@ -276,7 +274,7 @@ def test_a_string_of_grades_tells_pooled_and_unpooled_documents_apart(files: Fil
     assert files.evaluate(qrels, run, "-q -m relstring.2").values["relstring_2", "1"] == "'>0'"
 
 
-def test_zscores_take_the_place_of_values(files: Files) -> None:
+def test_zscores_replace_values(files: Files) -> None:
     zscores = files.write("z", "1 map 0.5 0.25\n1 P_5 0.2 0\n1 recip_rank 0.1 0\n")
     options = f"-q -Z {zscores} -m map -m P.5 -m recip_rank -m bpref -m num_q"
 
@@ -301,18 +299,18 @@ def test_help_describes_every_measure(files: Files) -> None:
     assert not any(line.startswith("  map ") for line in some.lines)
 
 
-def test_a_version_is_told(files: Files) -> None:
-    told = files.command("-v")
+def test_version_is_printed(files: Files) -> None:
+    evaluated = files.command("-v")
 
-    assert (told.status, told.lines) == (0, [])
-    assert "10.0" in told.said
+    assert (evaluated.status, evaluated.lines) == (0, [])
+    assert "10.0" in evaluated.error
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(
-    ("qrels", "run", "options", "status", "said"),
+    ("qrels", "run", "options", "status", "message"),
     [
         (
             "1 0 a\n",
@@ -322,59 +320,59 @@ def test_a_version_is_told(files: Files) -> None:
             "qrels: line 1: expected 4 columns (topic, 0, docno, grade), got 3",
         ),
         ("1 0 a 1 2\n", "1 Q0 a 1 1 r\n", "", 2, "line 1: expected 4 columns"),
-        ("1 0 a 1\n\n1 0 b 0.5\n", "1 Q0 a 1 1 r\n", "", 2, "line 3: grade '0.5' is no whole number"),
-        ("1 0 a yes\n", "1 Q0 a 1 1 r\n", "", 2, "line 1: grade 'yes' is no whole number"),
+        ("1 0 a 1\n\n1 0 b 0.5\n", "1 Q0 a 1 1 r\n", "", 2, "line 3: grade '0.5' is not a whole number"),
+        ("1 0 a yes\n", "1 Q0 a 1 1 r\n", "", 2, "line 1: grade 'yes' is not a whole number"),
         ("1 0 a 1\n", "# c\n1 Q0 a 1 1\n", "", 2, "run: line 2: expected 6 columns"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n1 Q0 b 1 nan r\n", "", 2, "line 2: score 'nan' is no finite number"),
-        ("1 0 a 1\n", "1 Q0 a 1 1e999 r\n", "", 2, "score '1e999' is no finite number"),
-        ("1 0 a 1\n", "1 Q0 a 1 high r\n", "", 2, "score 'high' is no finite number"),
-        ("1 0 a 1\n", "1 Q0 a 1 1_0 r\n", "", 2, "score '1_0' is no finite number"),
-        ("", "1 Q0 a 1 1 r\n", "", 2, "qrels: the file holds no lines"),
-        ("1 0 a 1\n", "# nothing\n", "", 2, "run: the file holds no lines"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n1 Q0 b 1 nan r\n", "", 2, "line 2: score 'nan' is not a finite number"),
+        ("1 0 a 1\n", "1 Q0 a 1 1e999 r\n", "", 2, "score '1e999' is not a finite number"),
+        ("1 0 a 1\n", "1 Q0 a 1 high r\n", "", 2, "score 'high' is not a finite number"),
+        ("1 0 a 1\n", "1 Q0 a 1 1_0 r\n", "", 2, "score '1_0' is not a finite number"),
+        ("", "1 Q0 a 1 1 r\n", "", 2, "qrels: the file contains no lines"),
+        ("1 0 a 1\n", "# nothing\n", "", 2, "run: the file contains no lines"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n".encode("utf-16"), "", 2, "UTF-16"),
         ("1 0 a 1\n", gzip.compress(b"1 Q0 a 1 1 r\n")[:-9], "", 2, "cannot be unpacked"),
         ("1 0 a 1\n", b"\x1f\x8bnothing", "", 2, "cannot be unpacked"),
-        ("1 0 a 1\n", "1 Q0 a\0 1 1 r\n", "", 2, "run: the file holds NUL bytes"),
+        ("1 0 a 1\n", "1 Q0 a\0 1 1 r\n", "", 2, "run: the file contains NUL bytes"),
         (
             "1 0 a 1\n",
             "1 Q0 a 1 2 r\n2 Q0 a 1 1 r\n1 Q0 a 2 1 r\n",
             "",
             4,
-            "run: line 3: document a of topic 1 stands there a second time",
+            "run: line 3: document a of topic 1 is repeated",
         ),
         ("1 0 a 1\n1 0 a 2\n", "1 Q0 a 1 2 r\n", "", 4, "qrels: line 2: document a of topic 1"),
         ("1 0 a 1\n", "2 Q0 a 1 2 r\n", "", 7, "no topic has both"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m MAP", 1, "illegal measure 'MAP'; there are official, set,"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.", 1, "nothing follows the full stop"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.5,5", 2, "measure P.5,5: a number stands there twice"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m MAP", 1, "illegal measure 'MAP'; use official, set,"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.", 1, "a parameter must follow the full stop"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.5,5", 2, "measure P.5,5: a number is repeated"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.0", 2, "a rank is at least 1"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.x", 2, "'x' is no number"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.1e3", 2, "no number that is accepted"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.x", 2, "'x' is not a number"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m P.1e3", 2, "is not a number that is accepted"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m utility.1,2", 4, "utility takes four numbers"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m ndcg.1", 2, "'1' is no pair"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m ndcg.x=1", 2, "'x' is no grade"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m ndcg.1", 2, "'1' is not a pair"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m ndcg.x=1", 2, "'x' is not a grade"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-m prefs_simp", 4, "computed from -R prefs"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-R jpg", 2, "-R jpg: no such format"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-T jpg", 2, "-T jpg: no such format"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-l high", 1, "-l takes a whole number"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "-x", 1, "usage: trec_eval"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "third", 1, "expected two files, qrels and run, got 3"),
+        ("1 0 a 1\n", "1 Q0 a 1 1 r\n", "third", 1, "expected two files, QRELS and RUN; got 3"),
     ],
 )
-def test_what_cannot_be_evaluated_is_told_with_file_and_line(
-    files: Files, qrels: str, run: str | bytes, options: str, status: int, said: str
+def test_error_names_file_and_line(
+    files: Files, qrels: str, run: str | bytes, options: str, status: int, message: str
 ) -> None:
     refused = files.evaluate(qrels, run, options)
 
     assert refused.status == status
-    assert said in refused.said
-    assert refused.said.startswith("trec_eval: ")
+    assert message in refused.error
+    assert refused.error.startswith("trec_eval: ")
     assert refused.lines == []
 
 
-def test_files_that_are_not_there_are_named(files: Files) -> None:
-    assert "nowhere: No such file" in files.command("nowhere", files.write("run", "1 Q0 a 1 1 r\n")).said
-    assert "read once only" in files.command("-", "-").said
+def test_missing_files_are_named(files: Files) -> None:
+    assert "nowhere: No such file" in files.command("nowhere", files.write("run", "1 Q0 a 1 1 r\n")).error
+    assert "read only once" in files.command("-", "-").error
 
 
 @pytest.mark.parametrize("wrong", [1, 2, 500, 999, 1000])
@@ -382,10 +380,10 @@ def test_the_first_wrong_score_of_many_lines_is_named(files: Files, wrong: int) 
     scores = ["x" if line in {wrong, 1000} else "0.5" for line in range(1, 1001)]
     run = "".join(f"1 Q0 d{n} 1 {score} r\n" for n, score in enumerate(scores))
 
-    assert f"run: line {wrong}: score 'x'" in files.evaluate("1 0 a 1\n", run).said
+    assert f"run: line {wrong}: score 'x'" in files.evaluate("1 0 a 1\n", run).error
 
 
-def test_a_reader_who_has_seen_enough_ends_the_command_without_a_word(files: Files) -> None:
+def test_a_closed_pipe_ends_the_command_silently(files: Files) -> None:
     topics = range(3000)  # more than a pipe holds
     qrels = files.write("qrels", "".join(f"{topic} 0 a 1\n" for topic in topics))
     run = files.write("run", "".join(f"{topic} Q0 a 1 1 r\n" for topic in topics))
@@ -396,18 +394,18 @@ def test_a_reader_who_has_seen_enough_ends_the_command_without_a_word(files: Fil
         assert process.stderr is not None
         assert process.stdout.readline() == b"num_ret               \t0\t1\n"
         process.stdout.close()
-        said = process.stderr.read()
+        error = process.stderr.read()
 
-    assert (process.returncode, said) == (0, b"")
+    assert (process.returncode, error) == (0, b"")
 
 
-def test_a_document_may_stand_twice_in_a_topic_that_nobody_judged(files: Files) -> None:
+def test_a_document_may_be_repeated_in_an_unjudged_topic(files: Files) -> None:
     run = "1 Q0 a 1 2 r\n2 Q0 a 1 2 r\n2 Q0 a 1 1 r\n"
 
     assert files.evaluate("1 0 a 1\n", run).status == 0
 
 
-# Measures where 10.0 is no reference, or that its own tests leave out
+# Measures for which 10.0 is not a reference, or that its own tests leave out
 
 
 def test_gains_that_differ_by_less_than_one_are_sorted(files: Files) -> None:
@@ -430,7 +428,7 @@ def test_rank_biased_precision_divides_grades_by_the_highest_of_the_topic(files:
     assert values["unj_2", "all"] == "0.5000"
 
 
-def test_inferred_average_precision_expects_of_pooled_documents_what_judged_ones_were(files: Files) -> None:
+def test_inferred_average_precision_assumes_that_pooled_documents_are_like_judged_ones(files: Files) -> None:
     qrels = "1 0 a 1\n1 0 p -1\n1 0 n 0\n1 0 b 1\n"
     run = "1 Q0 a 1 9 r\n1 Q0 p 2 8 r\n1 Q0 n 3 7 r\n1 Q0 x 4 6 r\n1 Q0 b 5 5 r\n"
 
@@ -448,7 +446,7 @@ def test_yet_another_average_precision(files: Files) -> None:
     assert value == f"{math.log(1.5 / 2.5):.4f}"
 
 
-def test_groups_of_judges_are_averaged(files: Files) -> None:
+def test_groups_of_assessors_are_averaged(files: Files) -> None:
     qrels = "1 u a 1\n1 v a 0\n1 v b 1\n2 u a 1\n"
     run = "1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n2 Q0 x 1 2 r\n2 Q0 a 2 1 r\n"
 
@@ -470,7 +468,7 @@ def test_preferences_of_one_list_are_those_between_its_levels(files: Files) -> N
     assert values["prefs_num_prefs_ful", "all"] == "5"
 
 
-def test_what_follows_from_several_lists_of_a_group_is_a_preference(files: Files) -> None:
+def test_preferences_implied_by_several_lists_of_a_group_count(files: Files) -> None:
     prefs = "1 u s a 3\n1 u s b 2\n1 u s c 1\n1 u t b 5\n1 u t d 4\n"
     run = "1 Q0 d 1 9 r\n1 Q0 a 2 8 r\n1 Q0 b 3 7 r\n1 Q0 c 4 6 r\n"
 
@@ -481,7 +479,7 @@ def test_what_follows_from_several_lists_of_a_group_is_a_preference(files: Files
     assert values["prefs_simp", "all"] == values["prefs_pair_ret", "all"] == "0.6000"
 
 
-def test_judges_who_disagree_count_each(files: Files) -> None:
+def test_each_of_several_disagreeing_assessors_counts(files: Files) -> None:
     prefs = "1 u 0 a 2\n1 u 0 b 1\n1 v 0 a 1\n1 v 0 b 2\n1 w 0 a 2\n1 w 0 b 1\n"
     values = files.evaluate(
         prefs, "1 Q0 a 1 1 r\n1 Q0 b 1 0 r\n", "-R prefs -m prefs_pair -m prefs_avgjg"
@@ -509,19 +507,19 @@ def test_a_group_with_fewer_relevant_documents_counts_as_many_nonrelevant_ones(f
 
 
 @pytest.mark.parametrize(
-    ("prefs", "said"),
+    ("prefs", "message"),
     [
-        ("1 u s a 2\n1 u s a 1\n", "topic 1, group u: a document stands there twice"),
-        ("1 u s a 2\n1 u s b 1\n1 u t a 0\n1 u t c 1\n", "has the level 0 in one part, and a higher one"),
+        ("1 u s a 2\n1 u s a 1\n", "topic 1, group u: a document is repeated in a part"),
+        ("1 u s a 2\n1 u s b 1\n1 u t a 0\n1 u t c 1\n", "has level 0 in one part and a higher level"),
         ("1 u s a 2\n1 u s b 1\n1 u t b 2\n1 u t a 1\n", "the parts contradict each other"),
-        ("1 u s a 2\n1 u s b high\n", "line 2: level 'high' is no finite number"),
+        ("1 u s a 2\n1 u s b high\n", "line 2: level 'high' is not a finite number"),
     ],
 )
-def test_preferences_that_make_no_sense_are_refused(files: Files, prefs: str, said: str) -> None:
+def test_contradictory_preferences_are_refused(files: Files, prefs: str, message: str) -> None:
     refused = files.evaluate(prefs, "1 Q0 a 1 1 r\n", "-R prefs -m all_prefs")
 
     assert refused.status in {2, 4}
-    assert said in refused.said
+    assert message in refused.error
 
 
 # Against trec_eval 9, topic by topic
@@ -538,7 +536,7 @@ SAME_IN_9 = sorted(
         "gm_map",
         "gm_bpref",
     }  # not there, or logarithms
-    - {"iprec_at_recall", "11pt_avg"}  # the ranks of levels of recall are found otherwise
+    - {"iprec_at_recall", "11pt_avg"}  # the ranks of levels of recall are computed differently
     - {"utility"}  # set to 0 there
 )
 DOCNOS = [*"abcdefgh", "é", "10", "9", "a-name-longer-than-a-word"]
@@ -548,7 +546,7 @@ RUNS = st.dictionaries(
 )
 QRELS = st.dictionaries(
     st.sampled_from(TOPICS),
-    # One that is judged: of a topic without any, trec_eval 9 reads what it never wrote.
+    # At least one judged document: for a topic without any, trec_eval 9 reads memory that it never wrote.
     st.tuples(
         st.dictionaries(st.sampled_from(DOCNOS), st.integers(-1, 3)),
         st.sampled_from(DOCNOS),
