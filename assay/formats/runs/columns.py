@@ -44,7 +44,7 @@ class RunColumns:
     @property
     def offsets(self) -> NDArray[np.int64]:
         """(t + 1,) topic i has the rows from offsets[i] up to, not including, offsets[i + 1]."""
-        return _offsets(self.topic_index, len(self.topics))
+        return np.searchsorted(self.topic_index, np.arange(len(self.topics) + 1)).astype(np.int64)
 
     @classmethod
     def ordered(
@@ -84,10 +84,6 @@ class Ranking:
 
 
 Ranked = RunColumns | Ranking
-
-
-def _offsets(topic_index: NDArray[np.int32], n_topics: int) -> NDArray[np.int64]:
-    return np.searchsorted(topic_index, np.arange(n_topics + 1)).astype(np.int64)
 
 
 def sorted_topics(
@@ -245,11 +241,9 @@ def load_ranking(file: BinaryIO | Path) -> Ranking:
     """
     try:
         with ZipFile(file) as arrays:
-            topics, docno = _array(arrays.read("topics.npy")), _array(arrays.read("docno.npy"))
-            if "offsets.npy" in arrays.namelist():
-                offsets = _array(arrays.read("offsets.npy"))
-            else:  # older files do not have them
-                offsets = _offsets(_array(arrays.read("topic_index.npy")), len(topics))
+            topics, offsets, docno = (
+                _array(arrays.read(f"{name}.npy")) for name in ("topics", "offsets", "docno")
+            )
             return Ranking(topics, offsets, docno)
     except BadZipFile as error:
         raise ValueError(str(error)) from None

@@ -270,8 +270,14 @@ def test_json_document_of_plain_text_is_escaped() -> None:
         ({"docno": "1", "kind": ["question"]}, "kind is not one of question, answer, document"),
         ({"docno": "1", "kind": "answer"}, "an answer without a thread"),
         ({"docno": "1", "title": 5}, "title is not a string"),
-        ({"docno": "1", "text": "a\x00b"}, "characters that a text cannot contain (NUL, half a surrogate pair)"),
-        ({"docno": "1", "body": "\ud800"}, "characters that a text cannot contain (NUL, half a surrogate pair)"),
+        (
+            {"docno": "1", "text": "a\x00b"},
+            "characters that a text cannot contain (NUL, half a surrogate pair)",
+        ),
+        (
+            {"docno": "1", "body": "\ud800"},
+            "characters that a text cannot contain (NUL, half a surrogate pair)",
+        ),
         ({"docno": "1", "tags": "a"}, "tags is not a list"),
         ({"docno": "1", "tags": [1]}, "a tag is not a string"),
         ({"docno": "1", "score": 1.5}, "score is not a whole number"),

@@ -5,14 +5,14 @@ import io
 import pytest
 
 from assay.formats.runs import columns
-from tests.helpers.form_checks import BOLT, check, taken, warnings
+from tests.helpers.form_checks import BOLT, accepted, check, warnings
 from tests.helpers.form_runs import bolt_run
 
 
 def test_citations_become_rows_with_their_passages() -> None:
     checked = check(bolt_run(), BOLT)
 
-    run = taken(checked)
+    run = accepted(checked)
     assert (checked.report.form, checked.report.tag) == ("bolt-xml", "owls-1")
     assert run.docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
     assert run.passage is not None
@@ -21,7 +21,7 @@ def test_citations_become_rows_with_their_passages() -> None:
 
 
 def test_passages_are_stored_with_the_columns() -> None:
-    run = taken(check(bolt_run(), BOLT))
+    run = accepted(check(bolt_run(), BOLT))
 
     again = columns.load(io.BytesIO(columns.save(run)))
 
@@ -34,7 +34,7 @@ def test_citations_with_equal_scores_keep_the_order_of_the_file() -> None:
 
     checked = check(data, BOLT)
 
-    assert [docno[-5:] for docno in taken(checked).docno[:3].tolist()] == [b":0:20", b"10:20", b"20:20"]
+    assert [docno[-5:] for docno in accepted(checked).docno[:3].tolist()] == [b":0:20", b"10:20", b"20:20"]
     (ties,) = checked.report.warnings
     assert (ties.code, ties.accepted) == ("ties", "Ties keep the order of the file.")
 
@@ -44,18 +44,20 @@ def test_passage_of_250_characters_is_accepted_and_white_space_counts_once() -> 
         "The owls of the harbor sing at 0 o'clock.", "\n\t " + "é" * 200 + " \n  " + "y" * 49 + "\n"
     )
 
-    run = taken(check(data, BOLT))
+    run = accepted(check(data, BOLT))
 
     assert run.passage is not None
     assert run.passage[0].decode() == "é" * 200 + " " + "y" * 49
 
 
 def test_numbers_of_a_citation_lose_leading_zeros() -> None:
-    assert taken(check(bolt_run('offset="0"', 'offset="000"'), BOLT)).docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
+    assert (
+        accepted(check(bolt_run('offset="0"', 'offset="000"'), BOLT)).docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
+    )
 
 
 def test_entities_of_xml_itself_are_read() -> None:
-    run = taken(check(bolt_run("The owls", "Owls &amp; &lt;others&gt; &#x263A;"), BOLT))
+    run = accepted(check(bolt_run("The owls", "Owls &amp; &lt;others&gt; &#x263A;"), BOLT))
 
     assert run.passage is not None
     assert run.passage[0].decode().startswith("Owls & <others> ☺ of")
@@ -63,7 +65,7 @@ def test_entities_of_xml_itself_are_read() -> None:
 
 @pytest.mark.parametrize("score", ["0", "1", "1.0", "0.000001", "1e-3"])
 def test_scores_from_0_to_1_are_accepted(score: str) -> None:
-    taken(check(bolt_run('score="0.9"', f'score="{score}"'), BOLT))
+    accepted(check(bolt_run('score="0.9"', f'score="{score}"'), BOLT))
 
 
 def test_a_thousand_citations_per_topic_are_accepted() -> None:
@@ -73,7 +75,7 @@ def test_a_thousand_citations_per_topic_are_accepted() -> None:
 
     checked = check(bolt_run("</response>", more + "</response>"), BOLT)
 
-    taken(checked)
+    accepted(checked)
     assert checked.report.topic_lines == {"T1": 1000, "T2": 3}
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.formats.runs.columns import RunColumns, load, load_ranking, save, trec_order
+from assay.formats.runs.columns import RunColumns, load_ranking, save, trec_order
 
 Row = tuple[int, bytes, float]
 ROW = st.tuples(
@@ -63,24 +63,6 @@ def test_a_ranking_is_loaded_from_the_stored_columns() -> None:
     assert ranking.topics.tolist() == columns.topics.tolist()
     assert ranking.docno.tolist() == columns.docno.tolist()
     assert ranking.offsets.tolist() == columns.offsets.tolist() == [0, 2, 3, 5]
-
-
-def test_files_from_before_they_held_offsets_are_read_as_well() -> None:
-    columns = example()
-    old = BytesIO()
-    np.savez(
-        old,
-        topics=columns.topics,
-        topic_index=columns.topic_index,
-        docno=columns.docno,
-        rank=columns.rank,
-        score=columns.score,
-    )
-
-    old.seek(0)
-    assert load_ranking(old).offsets.tolist() == columns.offsets.tolist()
-    old.seek(0)
-    assert load(old).score.tolist() == columns.score.tolist()
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"A.1\t1\t1\t1\tr\n"])

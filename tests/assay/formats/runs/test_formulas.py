@@ -8,7 +8,7 @@ import pytest
 from assay.formats.runs import columns
 from assay.formats.runs.reader import check_run
 from assay.protocols.loader import load_protocol
-from tests.helpers.form_checks import FORMULAS, as_lists, check, taken, warnings
+from tests.helpers.form_checks import FORMULAS, accepted, as_lists, check, warnings
 from tests.helpers.form_runs import FORMULA_CASES, formula_lines, formula_run
 from tests.helpers.runs import run_bytes
 
@@ -16,7 +16,7 @@ from tests.helpers.runs import run_bytes
 def test_run_of_formulas_keeps_the_post_of_each() -> None:
     checked = check(formula_run(), FORMULAS)
 
-    run = taken(checked)
+    run = accepted(checked)
     assert checked.report.form == "arqmath-6"
     assert run.docno.tolist() == [b"901", b"902", b"903"] * 2
     assert run.post is not None
@@ -25,7 +25,7 @@ def test_run_of_formulas_keeps_the_post_of_each() -> None:
 
 
 def test_posts_stay_with_their_formulas_when_rows_are_sorted() -> None:
-    run = taken(check(run_bytes(formula_lines()[::-1]), FORMULAS))
+    run = accepted(check(run_bytes(formula_lines()[::-1]), FORMULAS))
 
     assert run.post is not None
     assert list(zip(run.docno.tolist(), run.post.tolist(), strict=True))[:3] == [
@@ -36,7 +36,7 @@ def test_posts_stay_with_their_formulas_when_rows_are_sorted() -> None:
 
 
 def test_posts_are_stored_with_the_columns() -> None:
-    run = taken(check(formula_run(), FORMULAS))
+    run = accepted(check(formula_run(), FORMULAS))
 
     again = columns.load(io.BytesIO(columns.save(run)))
 
@@ -45,10 +45,10 @@ def test_posts_are_stored_with_the_columns() -> None:
 
 
 def test_slow_path_keeps_the_same_posts(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = taken(check(formula_run(), FORMULAS))
+    fast = accepted(check(formula_run(), FORMULAS))
     monkeypatch.setattr("assay.formats.runs.text.read_fast_path", lambda *_: None)
 
-    slow = taken(check(formula_run(), FORMULAS))
+    slow = accepted(check(formula_run(), FORMULAS))
 
     assert as_lists(slow) == as_lists(fast)
 
@@ -77,7 +77,7 @@ def test_real_run_of_formulas_is_accepted(data: Path) -> None:
 
     checked = check_run(path, protocol=load_protocol("arqmath-2020-task2"), name=path.name)
 
-    run = taken(checked)
+    run = accepted(checked)
     assert (checked.report.form, checked.report.tag) == ("arqmath-6", "Run_Ensemble_0")
     assert (checked.report.n_lines, checked.report.n_topics) == (85_000, 85)
     first = run.topics.tolist().index("B.1")
@@ -98,4 +98,4 @@ def test_lines_of_trec_are_distinguished_from_lines_of_formulas() -> None:
 def test_a_run_may_have_one_formula_per_topic() -> None:
     lines = ["B.1\t901\t40\t1\t9\tours", "B.2\t901\t40\t1\t9\tours"]
 
-    assert taken(check(run_bytes(lines), FORMULAS)).docno.tolist() == [b"901", b"901"]
+    assert accepted(check(run_bytes(lines), FORMULAS)).docno.tolist() == [b"901", b"901"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes
-from tests.helpers.form_checks import NTCIR, as_lists, check, taken, warnings
+from tests.helpers.form_checks import NTCIR, accepted, as_lists, check, warnings
 from tests.helpers.form_runs import NTCIR_HITS, NTCIR_TOPICS, ntcir_run
 from tests.helpers.runs import run_bytes
 
@@ -21,7 +21,7 @@ from tests.helpers.runs import run_bytes
 def test_results_xml_becomes_rows() -> None:
     checked = check(ntcir_run(), NTCIR)
 
-    run = taken(checked)
+    run = accepted(checked)
     assert (checked.report.form, checked.report.tag) == ("ntcir-xml", "ours")
     assert run.topics.tolist() == NTCIR_TOPICS
     assert [docno.decode() for docno in run.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
@@ -40,7 +40,7 @@ def test_text_form_of_ntcir_gives_the_same_rows() -> None:
     text, xml = check(run_bytes(lines), NTCIR), check(ntcir_run(), NTCIR)
 
     assert text.report.form == "trec-6"
-    assert as_lists(taken(text)) == as_lists(taken(xml))
+    assert as_lists(accepted(text)) == as_lists(accepted(xml))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_text_form_of_ntcir_gives_the_same_rows() -> None:
     ],
 )
 def test_harmless_variation_of_xml_gives_the_same_rows(data: bytes) -> None:
-    run = taken(check(data, NTCIR))
+    run = accepted(check(data, NTCIR))
 
     assert [docno.decode() for docno in run.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
     assert run.score.tolist() == [0.9, 0.8, 0.7] * 2
@@ -82,7 +82,7 @@ def test_a_single_run_or_result_is_accepted(root: str) -> None:
 
     checked = check(whole[start:end].encode(), NTCIR)
 
-    taken(checked)
+    accepted(checked)
     assert checked.report.tag == ("ours" if root == "run" else "")
     assert ("no-tag" in warnings(checked)) == (root == "result")
 
@@ -93,7 +93,7 @@ def test_hit_with_a_formula_has_the_id_of_the_formula() -> None:
         '<hit xref="Ring.html" score="0.9" rank="1"><formula for="q" xref="Ring:1"><qvar xref="y"/></formula></hit>',
     )
 
-    assert taken(check(data, NTCIR)).docno[0] == b"Ring:1"
+    assert accepted(check(data, NTCIR)).docno[0] == b"Ring:1"
 
 
 def test_hit_with_several_formulas_has_the_id_of_the_first() -> None:
@@ -104,7 +104,7 @@ def test_hit_with_several_formulas_has_the_id_of_the_first() -> None:
 
     checked = check(data, NTCIR)
 
-    assert taken(checked).docno[0] == b"Ring:1"
+    assert accepted(checked).docno[0] == b"Ring:1"
     assert warnings(checked) == ["several-formulas"]
 
 
@@ -113,14 +113,14 @@ def test_hits_without_scores_are_ordered_by_their_ranks() -> None:
 
     checked = check(data.replace(b'rank="1"', b'rank="9"'), NTCIR)
 
-    assert taken(checked).docno[0] == b"Field_(mathematics):2"
+    assert accepted(checked).docno[0] == b"Field_(mathematics):2"
     assert "no-scores" in warnings(checked)
 
 
 def test_missing_rank_is_the_place_in_the_result() -> None:
     checked = check(ntcir_run(' rank="2"'), NTCIR)
 
-    assert taken(checked).rank.tolist() == [1, 2, 3] * 2
+    assert accepted(checked).rank.tolist() == [1, 2, 3] * 2
 
 
 def test_xml_is_never_repaired() -> None:
@@ -135,7 +135,7 @@ def test_ids_of_ntcir_are_any_unicode() -> None:
     ids = ["Gauß,_Carl:0", "ℝ:3", "A#b:1", "数学:2", "Zorn's_lemma:4"]
     lines = [f"M-1 1 {docno} {n} {9 - n} ours" for n, docno in enumerate(ids, 1)]
 
-    run = taken(check(run_bytes(lines), NTCIR))
+    run = accepted(check(run_bytes(lines), NTCIR))
 
     assert [docno.decode() for docno in run.docno.tolist()] == ids
 
@@ -146,7 +146,7 @@ def test_example_of_the_results_xml_is_accepted(data: Path) -> None:
     checked = check_run(path, protocol=NTCIR, name=path.name)
 
     assert (checked.report.form, checked.report.tag, checked.report.n_lines) == ("ntcir-xml", "runtag", 1)
-    assert taken(checked).docno.tolist() == [b"filename#formulaID"]
+    assert accepted(checked).docno.tolist() == [b"filename#formulaID"]
 
 
 def test_example_of_hits_is_read_and_its_gaps_are_named(data: Path) -> None:
@@ -178,7 +178,7 @@ def test_real_run_of_ntcir_is_accepted(data: Path) -> None:
 
     checked = check_run(path, protocol=NTCIR, name=path.name)
 
-    taken(checked)
+    accepted(checked)
     assert (checked.report.n_lines, checked.report.n_topics, checked.report.tag) == (20_000, 20, "Run_Tan")
 
 
@@ -218,4 +218,4 @@ def test_any_rows_are_the_same_in_xml_and_in_text(names: list[tuple[str, str]], 
     from_xml = check(f"<results><run runtag='r'>{hits}</run></results>".encode(), NTCIR)
     from_text = check(text.encode(), NTCIR)
 
-    assert as_lists(taken(from_xml)) == as_lists(taken(from_text))
+    assert as_lists(accepted(from_xml)) == as_lists(accepted(from_text))
