@@ -28,7 +28,7 @@ class Judgment(models.Model):
     choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
     grade = models.SmallIntegerField(null=True)
     comment = models.TextField(blank=True)
-    order = models.CharField(max_length=20, choices=Pool.Order, help_text="That of its task.")
+    order = models.CharField(max_length=20, choices=Pool.Order, help_text="The order of its task.")
     request_id = models.UUIDField(
         help_text="Made by the page: the same submission, sent twice, is stored once."
     )

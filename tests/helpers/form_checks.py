@@ -1,4 +1,4 @@
-"""Checking runs of the forms in `form_runs` against the protocols that take them."""
+"""Check the runs of `form_runs` against the protocols that accept them."""
 
 import io
 from typing import Any
@@ -20,24 +20,24 @@ def check(data: bytes, protocol: Protocol, **options: Any) -> CheckedRun:
     return check_run(io.BytesIO(data), protocol=protocol, **options)
 
 
-def taken(checked: CheckedRun) -> RunColumns:
+def accepted(checked: CheckedRun) -> RunColumns:
     assert checked.report.errors == ()
     assert checked.columns is not None
     return checked.columns
 
 
-def as_lists(found: RunColumns) -> list[object]:
+def as_lists(columns: RunColumns) -> list[object]:
     arrays = (
-        found.topics,
-        found.topic_index,
-        found.docno,
-        found.rank,
-        found.score,
-        found.post,
-        found.passage,
+        columns.topics,
+        columns.topic_index,
+        columns.docno,
+        columns.rank,
+        columns.score,
+        columns.post,
+        columns.passage,
     )
     return [None if array is None else array.tolist() for array in arrays]
 
 
 def warnings(checked: CheckedRun) -> list[str]:
-    return [one.code for one in checked.report.warnings]
+    return [warning.code for warning in checked.report.warnings]

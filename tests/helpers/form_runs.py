@@ -1,4 +1,4 @@
-"""Runs of the forms beside plain document lines: good ones, and those that must be refused, with code and line."""
+"""Runs of formulas, NTCIR results and BOLT citations: good ones, and many that must be refused, with code and line."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ BOLT_TOPICS = ["T1", "T2"]
 
 
 class Case(NamedTuple):
-    """`line` is that of the complaint; 0: it has none."""
+    """A run that must get an error with this code; `line` 0: the error has no line."""
 
     code: str
     line: int
@@ -31,7 +31,7 @@ def formula_lines(n: int = 3) -> list[str]:
 
 
 def formula_run(line: int = 0, text: str = "") -> bytes:
-    """The good run, or with one line (from 1) replaced."""
+    """The good run; if `line` is given (from 1), with that line replaced."""
     lines = formula_lines()
     if line:
         lines[line - 1] = text
@@ -46,7 +46,7 @@ NTCIR_HITS = [("Ring:1", "0.9", "1"), ("Field_(mathematics):2", "0.8", "2"), ("G
 
 
 def ntcir_run(old: str = "", new: str = "") -> bytes:
-    """The good run, one element a line, or with the first of some text replaced by other."""
+    """The good run, one element per line; the first occurrence of `old` is replaced by `new`."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<results xmlns="http://ntcir-math.nii.ac.jp/">',
@@ -70,7 +70,7 @@ def replaced(text: str, old: str, new: str) -> bytes:
 
 
 def bolt_run(old: str = "", new: str = "") -> bytes:
-    """The good run, one element a line, or with the first of some text replaced by other."""
+    """The good run, one element per line; the first occurrence of `old` is replaced by `new`."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<bolt-ir-submission team="Owls" date="2014-05-01" eval="P3" subtask="main" run="owls-1" contact="o@owls.org">',
@@ -111,7 +111,7 @@ FORMULA_CASES = {
     "two tags": Case("several-tags", 1, lambda: formula_run(6, "B.2\t903\t41\t3\t7.25\ttheirs")),
     "long formula id": Case("name-too-long", 1, lambda: formula_run(1, f"B.1\t{'9' * 401}\t40\t1\t9\tours")),
     "long post id": Case("name-too-long", 1, lambda: formula_run(1, f"B.1\t901\t{'9' * 401}\t1\t9\tours")),
-    "header alone": Case("empty", 0, lambda: b"Query_Id\tFormula_Id\tPost_Id\tRank\tScore\tRun_Number\n"),
+    "only a header": Case("empty", 0, lambda: b"Query_Id\tFormula_Id\tPost_Id\tRank\tScore\tRun_Number\n"),
     "XML": Case("form", 0, ntcir_run),
 }
 NTCIR_CASES = {
@@ -147,7 +147,7 @@ NTCIR_CASES = {
     "tags crossed": Case("xml", 8, lambda: ntcir_run("</result>", "</run>")),
     "bare ampersand": Case("xml", 5, lambda: ntcir_run("Ring:1", "Ring&co:1")),
     "unknown entity": Case("xml", 5, lambda: ntcir_run("Ring:1", "Ring&eacute;:1")),
-    "unknown entity beside a DTD": Case(
+    "unknown entity with a DTD": Case(
         "entity",
         14,
         lambda: ntcir_run("<results ", '<!DOCTYPE results SYSTEM "r.dtd"><results ').replace(

@@ -1,4 +1,4 @@
-"""A small formula task: posts that hold formulas, an index of them, and runs that find them."""
+"""A small formula track: posts with formulas, their index, and runs that retrieve them."""
 
 import io
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SHAPES = ["x^2", r"\frac{a}{b}", r"\sqrt{n}", "e^{i\\pi}"]
 
 @dataclass
 class FormulaScene:
-    """Threads of a question and two answers; formula n looks like SHAPES[n % 4], and stands in post n."""
+    """Threads of a question and two answers. Formula n looks like SHAPES[n % 4]; post n contains it."""
 
     track: Track
     collection: Collection
@@ -33,7 +33,7 @@ class FormulaScene:
     teams: list[Team]
 
     def submit(self, tag: str, formulas: list[int], *, team: int = 0, kind: str = "primary") -> Run:
-        """A run that finds the same formulas for both topics."""
+        """Submit a run that retrieves the same formulas for both topics."""
         posts = dict(Formula.objects.filter(collection=self.collection).values_list("code", "post"))
         lines = [
             f"{code}\t{n}\t{posts[str(n)]}\t{rank}\t{-rank}\t{tag}\n"

@@ -1,4 +1,4 @@
-"""Files that the commands on files alone are tried on: runs of formulas and of documents, with what belongs to them."""
+"""Files for tests of `assay pool`: runs of formulas and of documents, an index and manifests."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from assay.cli.main import main
 TASK_2 = ["--protocol", "arqmath-2021-task2"]
 TREC = ["--protocol", "trec-adhoc"]
 
-# id, post, thread, type, visual id: 1 and 2 look alike, so do 3, 4 and 6; 5 stands in a comment
+# id, post, thread, type, visual id: 1 and 2 look the same, so do 3, 4 and 6; 5 is in a comment
 INDEX = """id\tpost_id\tthread_id\ttype\tvisual_id\tformula
 1\t11\t10\tanswer\t100\tx+1
 2\t12\t10\tanswer\t100\tx + 1

@@ -1,4 +1,4 @@
-"""Run files for tests: a good one, and more than forty that must be refused, byte by byte."""
+"""Run files for tests: a good one, and many that must be refused."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ TOPICS = ["A.1", "A.2", "A.3"]
 
 
 def lines_of(n: int = 4, *, topics: list[str] = TOPICS, tag: str = "run-1", first: int = 100) -> list[str]:
-    """Good ARQMath lines: n documents a topic, scores falling, no ties."""
+    """Good ARQMath lines: n documents per topic, decreasing scores, no ties."""
     return [
         f"{topic}\t{first + rank}\t{rank}\t{10 - rank / 8}\t{tag}"
         for topic in topics
@@ -34,7 +34,7 @@ def trec_bytes(n: int = 4, *, topics: list[str] = TOPICS, tag: str = "run-1") ->
 
 def changed(line: int, text: str | bytes) -> bytes:
     """The good run with one line (from 1) replaced."""
-    lines: list[bytes] = [one.encode() for one in lines_of()]
+    lines: list[bytes] = [good.encode() for good in lines_of()]
     lines[line - 1] = text.encode() if isinstance(text, str) else text
     return b"\n".join(lines) + b"\n"
 
@@ -45,7 +45,7 @@ def zipped(*files: tuple[str, bytes], encrypted: bool = False) -> bytes:
         for name, data in files:
             archive.writestr(name, data)
     packed = bytearray(buffer.getvalue())
-    if encrypted:  # the flag alone, in the local and the central header
+    if encrypted:  # only the flag, in the local and the central header
         packed[6] |= 1
         packed[packed.index(b"PK\x01\x02") + 8] |= 1
     return bytes(packed)
@@ -53,7 +53,7 @@ def zipped(*files: tuple[str, bytes], encrypted: bool = False) -> bytes:
 
 @cache
 def gz_bomb(block: bytes, n: int) -> bytes:
-    """One block again and again, in gz: some hundred kilobytes that unpack to hundreds of megabytes."""
+    """A block repeated n times, as gz: some hundred kilobytes that decompress to hundreds of megabytes."""
     packer = zlib.compressobj(9, wbits=31)
     parts = [packer.compress(block) for _ in range(n)]
     return b"".join(parts) + packer.flush()
@@ -69,7 +69,7 @@ def random_bytes(n: int = 5000) -> bytes:
 
 
 class Broken(NamedTuple):
-    """A file that must be refused: what makes it, and the code of the complaint that must be among the errors."""
+    """A file that must be refused: the function that makes it, and the code of an error that it must get."""
 
     code: str
     make: Callable[[], bytes]
