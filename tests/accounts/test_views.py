@@ -48,8 +48,10 @@ def test_user_changes_their_password(client: Client) -> None:
     client.force_login(user)
     form = {"old_password": PASSWORD, "new_password1": "quintic-9-roots", "new_password2": "quintic-9-roots"}
 
+    page = client.get(reverse("password_change")).content.decode()
     response = client.post(reverse("password_change"), form, follow=True)
 
     user.refresh_from_db()
+    assert page.count('class="form-control"') == 3
     assert user.check_password("quintic-9-roots")
     assert "Your password was changed." in response.content.decode()
