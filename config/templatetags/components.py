@@ -32,6 +32,13 @@ def empty_state(content: str) -> SafeString:
     return render_to_string("components/empty_state.html", {"content": content})
 
 
+@register.simple_block_tag
+def bars(content: str, chart: object, title: str) -> SafeString:
+    """A chart of bars by topic, from `assay.charts`, above its caption: `{% bars chart "Values" %}…{% endbars %}`."""
+    context = {"content": content, "chart": chart, "title": title}
+    return render_to_string("components/bars.html", context)
+
+
 @register.simple_tag
 def download_button(label: str, view_name: str, *args: object) -> SafeString:
     """A button that downloads a file: `{% download_button "TSV" "scoring:qrels_file" qrels.pk %}`."""

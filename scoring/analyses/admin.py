@@ -8,7 +8,7 @@ from web.admin import ReadOnly
 
 @admin.register(Analysis)
 class AnalysisAdmin(ReadOnly, admin.ModelAdmin[Analysis]):
-    """What was found out about a leaderboard, by which seed."""
+    """Results of analyses, with their seeds."""
 
     list_display = ["id", "leaderboard", "kind", "status", "seed", "created_by", "created_at"]
     list_filter = ["leaderboard__track", "kind", "status"]

@@ -4,6 +4,6 @@ from assay.errors import Refused
 
 
 class AnalysisRefused(Refused):
-    """An analysis that cannot be made."""
+    """The analysis cannot be computed."""
 
-    title = "Nothing was analyzed"
+    title = "No analysis was started"

@@ -1,81 +1,87 @@
-"""The reports of a leaderboard: what stands in the database already, and the analyses that jobs computed."""
+"""Reports on the reliability of a leaderboard: tables of stored scores, and the analyses that jobs computed."""
 
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import Visitor
 from assay.charts import CurveChart, curve_chart
-from assay.evaluation.scores import as_csv, as_tsv, shown
-from assay.protocols.measures import parse_measure
+from assay.evaluation.score_table import as_csv, as_tsv, shown
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.tables import Cell, Table
-from scoring.analyses.selectors import label_page, newest, versions_beside
-from scoring.models import Analysis, Leaderboard
+from scoring.analyses.selectors import evaluated, newest, other_versions, rankings_by_label
+from scoring.leaderboards.pages import LeaderboardPage, charted_measure, shared_fields
+from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
 
-LONG = 40  # rows that stand open; a longer table is folded
-SAYS = {
-    "reusability": "Whether the qrels will serve runs that were not pooled: what each team alone brought, what it "
-    "would have scored without that, and what shallower pools would have cost.",
-    "topics": "How much rests on which topics were taken: rankings by fewer of them, and how many pairs of runs are "
-    "told apart.",
-    "beside": "The same runs by other qrels of the track, such as those of each group of assessors.",
+MAX_OPEN_ROWS = 40  # a longer table is folded
+DESCRIPTIONS = {
+    "reusability": "Can the qrels score runs that were not pooled? The effects of leaving out one team, and of "
+    "shallower pools.",
+    "topics": "How much does the ranking depend on the choice of topics? Rankings by fewer topics, and the share "
+    "of pairs of runs that differ significantly.",
+    "compare": "The same runs scored with other qrels of the track, such as those of each group of assessors.",
 }
 
 
 class ShownTable(NamedTuple):
-    """A table of the page: texts, each with whether it is a number."""
+    """A table as the page shows it: cells with their text, and whether they are numbers."""
 
     name: str
     title: str
-    says: str
+    description: str
     header: list[tuple[str, bool]]
     cells: list[list[tuple[str, bool]]]
     is_long: bool
 
 
 class Section(NamedTuple):
-    """A kind of analysis with the newest of it, if there is one."""
+    """A kind of analysis with its newest result, if there is one."""
 
     kind: str
     title: str
-    says: str
+    description: str
     analysis: Analysis | None
     tables: list[ShownTable]
     charts: list[tuple[str, str, CurveChart]]
 
 
-def reports_page(user: Visitor, board: Leaderboard, measure: str = "") -> dict[str, Any]:
-    """Units a topic, rankings by the labels of topics, and the newest analysis of each kind."""
-    charted = measure if measure in board.measures else board.measures[0]
-    found = newest(user, board)
-    return {
-        "track": board.track,
-        "board": board,
-        "measures": [(name, parse_measure(name).title) for name in board.measures],
-        "charted": charted,
-        "tables": [_shown(table) for table in _stored_tables(board, charted)],
-        "labels": list(board.track.protocol.parsed.topics.labels),
-        "sections": [
-            _section(Analysis.Kind(kind), found.get(kind), charted) for kind in Analysis.Kind.values
+@dataclass(frozen=True, kw_only=True)
+class ReportsPage(LeaderboardPage):
+    """All reports. `labels` are the labels of topics in the protocol; `versions` are other qrels of the track."""
+
+    tables: list[ShownTable]
+    labels: list[str]
+    sections: list[Section]
+    versions: list[Qrels]
+
+
+def reports_page(user: Visitor, board: Leaderboard, measure: str = "") -> ReportsPage:
+    """Units per topic, rankings by the labels of topics, and the newest analysis of each kind."""
+    shared = shared_fields(user, board, measure)
+    charted = shared["charted"]
+    analyses = newest(user, board)
+    return ReportsPage(
+        **shared,
+        tables=[_shown(table) for table in _stored_tables(board, charted)],
+        labels=list(board.track.protocol.parsed.topics.labels),
+        sections=[
+            _section(Analysis.Kind(kind), analyses.get(kind), charted) for kind in Analysis.Kind.values
         ],
-        "versions": list(versions_beside(board)),
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }
+        versions=list(other_versions(board)),
+    )
 
 
 def _stored_tables(board: Leaderboard, measure: str) -> list[Table]:
     level = board.track.protocol.parsed.scoring.relevant_from
     counts = summarize_qrels(qrels_columns(board.qrels), level=level).as_json()
     tables = [units_table([(str(board.qrels), counts)], level)]
-    page = label_page(board, measure)
-    runs = [run.tag for run in page["runs"]]
-    for label, found in page["labels"].items():
-        tables += comparison_tables(f"label_{label}", f"By {label}", measure, runs, found.as_json())
+    tags = [evaluation.run.tag for evaluation in evaluated(board)]
+    for label, ranking in rankings_by_label(board, measure).items():
+        tables += comparison_tables(f"label_{label}", f"By {label}", measure, tags, ranking.as_json())
     return tables
 
 
@@ -85,7 +91,7 @@ def _section(kind: Analysis.Kind, analysis: Analysis | None, measure: str) -> Se
     return Section(
         kind.value,
         str(kind.label).capitalize(),
-        SAYS[kind.value],
+        DESCRIPTIONS[kind.value],
         analysis,
         [_shown(table) for table in tables],
         _charts(tables, measure),
@@ -103,7 +109,7 @@ def _shown(table: Table) -> ShownTable:
         table.description,
         list(zip(table.header, is_number, strict=True)),
         [[(_text(cell), number) for cell, number in zip(row, is_number, strict=True)] for row in table.rows],
-        len(table.rows) > LONG,
+        len(table.rows) > MAX_OPEN_ROWS,
     )
 
 
@@ -114,7 +120,7 @@ def _text(cell: Cell) -> str:
 
 
 def _charts(tables: Sequence[Table], measure: str) -> list[tuple[str, str, CurveChart]]:
-    """Name, title and lines: what shallower pools find, and how rankings settle with more topics."""
+    """Name, title and lines of the charts: pools by depth, and rankings by number of topics."""
     by_name = {table.name: table for table in tables}
     charts = []
     depths = _rows(by_name.get("depths"), measure)
@@ -123,24 +129,26 @@ def _charts(tables: Sequence[Table], measure: str) -> list[tuple[str, str, Curve
             ("relevant units found", [_height(row["of all relevant"]) for row in depths]),
             (f"Kendall's tau by {measure}", [_height(row["tau"]) for row in depths]),
         ]
-        title = f"Shallower pools: share of the relevant units (line), Kendall's tau by {measure} (dashes), by depth"
+        title = f"Shallower pools by depth: share of the relevant units (solid), Kendall's tau by {measure} (dashed)"
         charts.append(("depths", title, curve_chart([_short(row["depth"]) for row in depths], lines)))
     topics = _rows(by_name.get("topics"), measure)
     if len(topics) > 1:
         lines = [(name, [_height(row[name]) for row in topics]) for name in ("tau", "low", "high")]
-        title = f"Fewer topics: Kendall's tau with the ranking by all, by {measure}; mean, and where 95 % lie"
+        title = (
+            f"Fewer topics: Kendall's tau with the ranking by all topics, by {measure}; mean and 95 % range"
+        )
         charts.append(("topics", title, curve_chart([str(row["topics"]) for row in topics], lines)))
     return charts
 
 
 def _short(depth: Cell) -> str:
-    """The first of several depths: a chart has no room for more."""
-    found = re.search(r"\d+", str(depth))
-    return found[0] if found else ""
+    """The first of several depths; a chart has no space for more."""
+    number = re.search(r"\d+", str(depth))
+    return number[0] if number else ""
 
 
 def _height(value: Cell) -> float:
-    """What a chart from 0 to 1 can show of a value."""
+    """A value for a chart from 0 to 1; a negative one becomes 0."""
     return max(0.0, float(value or 0.0)) if not isinstance(value, str) else 0.0
 
 
@@ -152,13 +160,13 @@ def _rows(table: Table | None, measure: str) -> list[dict[str, Cell]]:
 
 
 def report_file(board: Leaderboard, name: str, kind: str, measure: str = "") -> str | None:
-    """A table of what is stored already, as TSV or CSV; None if there is none of the name."""
-    charted = measure if measure in board.measures else board.measures[0]
+    """A table of stored scores as TSV or CSV; None if no table has the name."""
+    charted = charted_measure(board, measure)
     return _file(_stored_tables(board, charted), name, kind)
 
 
 def analysis_file(analysis: Analysis, name: str, kind: str) -> str | None:
-    """A table of a finished analysis as TSV or CSV; None if there is none of the name."""
+    """A table of a finished analysis as TSV or CSV; None if no table has the name."""
     if analysis.status != Analysis.Status.READY:
         return None
     return _file(tables_of(analysis.kind, analysis.result), name, kind)
@@ -177,9 +185,9 @@ def _plain(cell: Cell) -> str:
 
 
 def analysis_json(analysis: Analysis) -> str:
-    """All that was found, with what it was computed from."""
+    """The complete result, with its inputs."""
     board = analysis.leaderboard
-    said = {
+    content = {
         "track": board.track.slug,
         "qrels": {"version": board.qrels.version, "sha256": board.qrels.sha256},
         "protocol": {"slug": board.track.protocol.slug, "sha256": board.protocol_digest},
@@ -187,4 +195,4 @@ def analysis_json(analysis: Analysis) -> str:
         "seed": analysis.seed,
         **analysis.result,
     }
-    return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"

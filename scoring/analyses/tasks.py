@@ -1,3 +1,3 @@
-"""Loads the job handlers of analyses into every worker."""
+"""Registers the job handlers of analyses in every worker."""
 
 import scoring.analyses.services  # noqa: F401 - registers its handlers

@@ -1,33 +1,79 @@
-"""A run among the others of its leaderboard: topic by topic, on its curves, and against one other run."""
+"""A run among the others of its leaderboard: by topic, as curves, and compared with one other run."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
+from numpy.typing import NDArray
 
 from accounts.access import Visitor, is_organizer
 from accounts.models import User
-from assay.charts import curve_chart, difference_chart, topic_chart
-from assay.evaluation.scores import ALL, shown
-from assay.protocols.measures import parse_measure
+from assay.charts import BarChart, CurveChart, DifferenceChart, curve_chart, difference_chart, topic_chart
+from assay.evaluation.score_table import ALL, HEADER, ScoreRow, as_csv, as_tsv, one_word, shown
 from assay.statistics.rank_correlation import overlap_of_runs
 from assay.statistics.significance import paired_t, randomization
-from pooling.models import Team
+from pooling.models import Run, Team
 from scoring.evaluations.stored_runs import columns_of
 from scoring.leaderboards.errors import LeaderboardRefused
-from scoring.leaderboards.selectors import leaderboards_for
+from scoring.leaderboards.pages import LeaderboardPage, shared_fields
+from scoring.leaderboards.selectors import leaderboards_for, name_order
 from scoring.models import Evaluation, Leaderboard, Score
 
-EXTREMES = 5  # topics named where a run wins and loses most
+EXTREMES = 5  # topics listed on which a run is farthest from the median
+MIN_CHART_TOP = 0.05  # so that a chart of small values is not all height
+CHUNK = 5_000
 
 ByTopic = dict[str, dict[int, float]]  # topic -> evaluation -> value
 
 
+def evaluations_for(user: Visitor) -> QuerySet[Evaluation]:
+    """Evaluations whose values by topic the user may see."""
+    evaluations = Evaluation.objects.select_related(
+        "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
+    )
+    evaluations = evaluations.defer("run__report")
+    if is_organizer(user):
+        return evaluations
+    may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
+    if isinstance(user, User):
+        may_see |= Q(run__team__in=Team.objects.filter(members=user))
+    return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
+
+
+def topic_values(board: Leaderboard, measure: str) -> ByTopic:
+    """One measure of all runs of a leaderboard; a run has only the topics that its mean includes."""
+    values: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    scores = Score.objects.filter(evaluation__leaderboard=board, measure=measure).exclude(topic=ALL)
+    for topic, evaluation_id, value in scores.values_list("topic", "evaluation_id", "value"):
+        values[topic][evaluation_id] = value
+    return dict(sorted(values.items()))
+
+
+def score_file(evaluations: QuerySet[Evaluation], kind: str) -> str:
+    """The values of evaluations by topic, then the means, as `tsv` or `csv`; the same lines as `assay evaluate`."""
+    rows = _score_rows(evaluations)
+    return as_csv(HEADER, rows) if kind == "csv" else as_tsv(HEADER, rows)
+
+
+def _score_rows(evaluations: QuerySet[Evaluation]) -> Iterator[tuple[str, ...]]:
+    measures = {evaluation.pk: evaluation.leaderboard.measures for evaluation in evaluations}
+    tags = {evaluation.pk: one_word(evaluation.run.tag) for evaluation in evaluations}
+    scores = Score.objects.filter(evaluation__in=measures).values_list(
+        "evaluation_id", "topic", "measure", "value"
+    )
+    ordered = sorted(
+        scores.iterator(chunk_size=CHUNK),
+        key=lambda row: (tags[row[0]], row[0], row[1] == ALL, row[1], measures[row[0]].index(row[2])),
+    )
+    return (ScoreRow(tags[pk], topic, measure, value).cells() for pk, topic, measure, value in ordered)
+
+
 class TopicRow(NamedTuple):
-    """A topic of an evaluation page."""
+    """A topic of an evaluation page; `above` is the distance to the median."""
 
     topic: str
     values: list[str]
@@ -45,84 +91,106 @@ class Extreme(NamedTuple):
     above: str
 
 
-def topic_values(board: Leaderboard, measure: str) -> ByTopic:
-    """One measure of all runs of a leaderboard; a run has only the topics that it is averaged over."""
-    values: defaultdict[str, dict[int, float]] = defaultdict(dict)
-    found = Score.objects.filter(evaluation__leaderboard=board, measure=measure).exclude(topic=ALL)
-    for topic, evaluation_id, value in found.values_list("topic", "evaluation_id", "value"):
-        values[topic][evaluation_id] = value
-    return dict(sorted(values.items()))
+@dataclass(frozen=True)
+class Curves:
+    """Charts and tables of the curves of a run; `level` is the lowest relevant grade."""
+
+    level: int
+    judged_only: bool
+    precision: list[tuple[str, str]]
+    by_recall: list[tuple[str, str]]
+    precision_chart: CurveChart
+    recall_chart: CurveChart
 
 
-def evaluation_page(user: Visitor, evaluation: Evaluation, measure: str = "") -> dict[str, Any]:
-    """The values of a run, topic by topic, against the median and the best of all runs of its leaderboard."""
+@dataclass(frozen=True, kw_only=True)
+class EvaluationPage(LeaderboardPage):
+    """A run by topic, among the `n_runs` of its leaderboard. `others` are runs to compare it with."""
+
+    evaluation: Evaluation
+    run: Run
+    rows: list[TopicRow]
+    means: list[str]
+    chart: BarChart
+    extremes: list[tuple[str, list[Extreme]]]
+    n_runs: int
+    curves: Curves | None
+    others: list[Evaluation]
+
+
+def evaluation_page(user: Visitor, evaluation: Evaluation, measure: str = "") -> EvaluationPage:
+    """The values of a run by topic, with the median and the best of all runs of its leaderboard."""
     board = evaluation.leaderboard
-    measures = board.measures
-    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for topic, name, value in Score.objects.filter(evaluation=evaluation).values_list(
-        "topic", "measure", "value"
-    ):
-        values[topic][name] = value
+    shared = shared_fields(user, board, measure)
+    charted = shared["charted"]
+    values = _values_by_topic(evaluation)
     means = values.pop(ALL)
-    charted = measure if measure in measures else measures[0]
-    of_all = topic_values(board, charted)
-    rows, others, gaps = [], [], []
+    all_runs = topic_values(board, charted)
+    rows, summaries, gaps = [], [], []
     for topic in sorted(values):
-        median, best = float(np.median(list(of_all[topic].values()))), max(of_all[topic].values())
-        own = values[topic][charted]
-        others.append((median, best))
-        gaps.append((own - median, Extreme(topic, shown(own), shown(median), f"{own - median:+.4f}")))
-        shown_values = [shown(values[topic][name]) for name in measures]
-        rows.append(TopicRow(topic, shown_values, shown(median), shown(best), f"{own - median:+.4f}"))
-    gaps.sort(key=lambda gap: -gap[0])
-    return {
-        "track": board.track,
-        "board": board,
-        "evaluation": evaluation,
-        "run": evaluation.run,
-        "measures": [(name, parse_measure(name).title) for name in measures],
-        "rows": rows,
-        "means": [shown(means[name]) for name in measures],
-        "charted": charted,
-        "chart": topic_chart(
-            [(topic, values[topic][charted]) for topic in sorted(values)], means[charted], others
-        ),
-        "extremes": [
-            ("Farthest above the median", [said for gap, said in gaps[:EXTREMES] if gap > 0]),
-            ("Farthest below the median", [said for gap, said in reversed(gaps[-EXTREMES:]) if gap < 0]),
-        ],
-        "n_runs": board.evaluations.count(),
-        "curves": _curves(evaluation),
-        "rivals": _rivals(user, evaluation),
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }
+        own, of_topic = values[topic][charted], list(all_runs[topic].values())
+        median, best = float(np.median(of_topic)), max(of_topic)
+        above = f"{own - median:+.4f}"
+        summaries.append((median, best))
+        gaps.append((own - median, Extreme(topic, shown(own), shown(median), above)))
+        cells = [shown(values[topic][name]) for name in board.measures]
+        rows.append(TopicRow(topic, cells, shown(median), shown(best), above))
+    bars = [(topic, values[topic][charted]) for topic in sorted(values)]
+    return EvaluationPage(
+        **shared,
+        evaluation=evaluation,
+        run=evaluation.run,
+        rows=rows,
+        means=[shown(means[name]) for name in board.measures],
+        chart=topic_chart(bars, means[charted], summaries),
+        extremes=_extremes(gaps),
+        n_runs=board.evaluations.count(),
+        curves=_curves(evaluation),
+        others=_other_runs(user, evaluation),
+    )
 
 
-def _rivals(user: Visitor, evaluation: Evaluation) -> list[Evaluation]:
-    """Other runs of the leaderboard that a person may open."""
-    found = evaluations_for(user).filter(leaderboard=evaluation.leaderboard_id).exclude(pk=evaluation.pk)
-    return sorted(found, key=lambda one: (one.run.team.name, one.run.tag, one.pk))
+def _values_by_topic(evaluation: Evaluation) -> dict[str, dict[str, float]]:
+    """The value of each measure, by topic; the means have the topic `ALL`."""
+    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    scores = Score.objects.filter(evaluation=evaluation)
+    for topic, name, value in scores.values_list("topic", "measure", "value"):
+        values[topic][name] = value
+    return values
 
 
-def _curves(evaluation: Evaluation) -> dict[str, Any] | None:
-    """Charts and tables of the stored curves; None where there are none."""
+def _extremes(gaps: list[tuple[float, Extreme]]) -> list[tuple[str, list[Extreme]]]:
+    """The topics farthest above and below the median, each under its heading."""
+    gaps = sorted(gaps, key=lambda item: -item[0])
+    above = [extreme for gap, extreme in gaps[:EXTREMES] if gap > 0]
+    below = [extreme for gap, extreme in reversed(gaps[-EXTREMES:]) if gap < 0]
+    return [("Farthest above the median", above), ("Farthest below the median", below)]
+
+
+def _other_runs(user: Visitor, evaluation: Evaluation) -> list[Evaluation]:
+    """Other runs of the leaderboard that the user may open."""
+    same_board = evaluations_for(user).filter(leaderboard=evaluation.leaderboard_id)
+    return sorted(same_board.exclude(pk=evaluation.pk), key=name_order)
+
+
+def _curves(evaluation: Evaluation) -> Curves | None:
+    """Charts and tables of the stored curves; None if no curves are stored."""
     stored = evaluation.curves
     if not stored:
         return None
     cutoffs, recalls = [str(k) for k in stored["cutoffs"]], [f"{recall:.1f}" for recall in stored["recalls"]]
-    top = max([0.05, *stored["precision"]])
-    return {
-        "level": stored["level"],
-        "judged_only": stored["judged_only"],
-        "precision": list(zip(cutoffs, map(shown, stored["precision"]), strict=True)),
-        "by_recall": list(zip(recalls, map(shown, stored["by_recall"]), strict=True)),
-        "precision_chart": curve_chart(cutoffs, [("precision", stored["precision"])], top=top),
-        "recall_chart": curve_chart(recalls, [("precision", stored["by_recall"])]),
-    }
+    top = max([MIN_CHART_TOP, *stored["precision"]])
+    return Curves(
+        level=stored["level"],
+        judged_only=stored["judged_only"],
+        precision=list(zip(cutoffs, map(shown, stored["precision"]), strict=True)),
+        by_recall=list(zip(recalls, map(shown, stored["by_recall"]), strict=True)),
+        precision_chart=curve_chart(cutoffs, [("precision", stored["precision"])], top=top),
+        recall_chart=curve_chart(recalls, [("precision", stored["by_recall"])]),
+    )
 
 
-class Compared(NamedTuple):
+class ComparedTopic(NamedTuple):
     """A topic on which two runs are compared."""
 
     topic: str
@@ -131,83 +199,91 @@ class Compared(NamedTuple):
     difference: str
 
 
-def compare_page(user: Visitor, first: Evaluation, second_id: int, measure: str = "") -> dict[str, Any]:
-    """Two runs of one leaderboard, topic by topic, and whether chance may have parted them.
+class PairTests(NamedTuple):
+    """p-values of two tests of one pair of runs; no adjustment, because it is a single pair."""
+
+    randomization: float
+    is_exact: bool
+    n_permutations: int
+    seed: int
+    t: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunComparisonPage(LeaderboardPage):
+    """Two runs by topic. `overlap` is their rank-biased overlap; `tests` is None without a common topic."""
+
+    first: Evaluation
+    second: Evaluation
+    rows: list[ComparedTopic]
+    means: tuple[str, str]
+    overlap: str
+    mean_difference: str
+    n_better: int
+    n_worse: int
+    n_equal: int
+    chart: DifferenceChart
+    tests: PairTests | None
+
+
+def compare_page(user: Visitor, first: Evaluation, second_id: int, measure: str = "") -> RunComparisonPage:
+    """Two runs of one leaderboard by topic, and whether they differ significantly.
 
     Raises
     ------
     Http404
-        There is no such other run on the leaderboard that the person may open.
+        The leaderboard has no other run with this id that the user may open.
     """
     board = first.leaderboard
     second = get_object_or_404(evaluations_for(user).filter(leaderboard=board), pk=second_id)
-    charted = measure if measure in board.measures else board.measures[0]
-    values = topic_values(board, charted)
-    both = [
-        (topic, of[first.pk], of[second.pk])
-        for topic, of in values.items()
-        if first.pk in of and second.pk in of
-    ]
-    differences = [(topic, one - other) for topic, one, other in both]
-    return {
-        "track": board.track,
-        "board": board,
-        "first": first,
-        "second": second,
-        "measures": [(name, parse_measure(name).title) for name in board.measures],
-        "charted": charted,
-        "rows": [
-            Compared(topic, shown(one), shown(other), f"{one - other:+.4f}") for topic, one, other in both
+    shared = shared_fields(user, board, measure)
+    values = topic_values(board, shared["charted"])
+    topics = [topic for topic, of_topic in values.items() if first.pk in of_topic and second.pk in of_topic]
+    pairs = np.array([[values[topic][run.pk] for topic in topics] for run in (first, second)])
+    differences = list(zip(topics, (pairs[0] - pairs[1]).tolist(), strict=True))
+    return RunComparisonPage(
+        **shared,
+        first=first,
+        second=second,
+        rows=[
+            ComparedTopic(topic, shown(left), shown(right), f"{left - right:+.4f}")
+            for topic, left, right in zip(topics, *pairs.tolist(), strict=True)
         ],
-        "means": _means(both),
-        "overlap": _overlap(first, second),
-        "mean_difference": f"{sum(gap for _, gap in differences) / len(both):+.4f}" if both else "",
-        "n_better": sum(gap > 0 for _, gap in differences),
-        "n_worse": sum(gap < 0 for _, gap in differences),
-        "n_equal": sum(gap == 0 for _, gap in differences),
-        "chart": difference_chart(sorted(differences, key=lambda one: -one[1])),
-        "tests": _tests(np.array([[one, other] for _, one, other in both]).T, board.seed) if both else None,
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }
+        means=_means(pairs),
+        overlap=_overlap(first, second),
+        mean_difference=f"{_mean([gap for _, gap in differences]):+.4f}" if topics else "",
+        n_better=sum(gap > 0 for _, gap in differences),
+        n_worse=sum(gap < 0 for _, gap in differences),
+        n_equal=sum(gap == 0 for _, gap in differences),
+        chart=difference_chart(sorted(differences, key=lambda item: -item[1])),
+        tests=_tests(pairs, board.seed) if topics else None,
+    )
 
 
-def _means(both: Sequence[tuple[str, float, float]]) -> tuple[str, str]:
-    if not both:
-        return "", ""
-    return shown(sum(one for _, one, _ in both) / len(both)), shown(sum(two for *_, two in both) / len(both))
+def _means(pairs: NDArray[np.float64]) -> tuple[str, str]:
+    first, second = (shown(_mean(values)) if values else "" for values in pairs.tolist())
+    return first, second
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _overlap(first: Evaluation, second: Evaluation) -> str:
-    """Mean rank-biased overlap over topics of the whole runs; empty where a stored run cannot be read."""
+    """Mean rank-biased overlap of the complete runs over topics; empty if a stored run cannot be read."""
     try:
-        found = overlap_of_runs(columns_of(first.run), columns_of(second.run))
+        overlaps = overlap_of_runs(columns_of(first.run), columns_of(second.run)).values()
     except LeaderboardRefused:
         return ""
-    return shown(sum(one.extrapolated for one in found.values()) / len(found)) if found else ""
+    return shown(_mean([overlap.extrapolated for overlap in overlaps])) if overlaps else ""
 
 
-def _tests(scores: np.ndarray[Any, np.dtype[np.float64]], seed: int) -> dict[str, Any]:
-    """The two tests of one pair; nothing to adjust, as it is one."""
-    lots = randomization(scores, seed=seed)
-    return {
-        "randomization": float(lots.p[0, 1]),
-        "is_exact": lots.is_exact,
-        "n_permutations": lots.n_permutations,
-        "seed": seed,
-        "t": float(paired_t(scores).p[0, 1]),
-    }
-
-
-def evaluations_for(user: Visitor) -> QuerySet[Evaluation]:
-    """Evaluations whose topics a person may see, one by one."""
-    evaluations = Evaluation.objects.select_related(
-        "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
+def _tests(pairs: NDArray[np.float64], seed: int) -> PairTests:
+    test = randomization(pairs, seed=seed)
+    return PairTests(
+        randomization=float(test.p[0, 1]),
+        is_exact=test.is_exact,
+        n_permutations=test.n_permutations,
+        seed=seed,
+        t=float(paired_t(pairs).p[0, 1]),
     )
-    evaluations = evaluations.defer("run__report")
-    if is_organizer(user):
-        return evaluations
-    may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
-    if isinstance(user, User):
-        may_see |= Q(run__team__in=Team.objects.filter(members=user))
-    return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))

@@ -1,12 +1,11 @@
-"""What is scored: the stored columns of runs as their track's protocol scores them, and qrels with near-duplicates."""
+"""The inputs of scoring: stored columns of runs as the protocol scores them, and qrels with near-duplicates."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from assay.evaluation.distinct_formulas import collapse_instances
 from assay.evaluation.duplicates import DuplicatesError, with_duplicates
-from assay.evaluation.protocol_rules import NotComputed, check_units
+from assay.evaluation.units import NotComputed, check_units, collapse_instances
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns, load, load_ranking
 from assay.measures.matching import JudgedDocuments
@@ -21,12 +20,12 @@ from tracks.models import Track
 
 
 def check_can_be_scored(track: Track) -> None:
-    """Whether what the protocol scores can be found out.
+    """Check that the units that the protocol scores are known.
 
     Raises
     ------
     LeaderboardRefused
-        It scores visually distinct formulas, and the track has no collection that could tell them.
+        The protocol scores visually distinct formulas, and the track has no collection that identifies them.
     """
     how = "the track needs a collection whose formula index is imported"
     try:
@@ -40,9 +39,9 @@ def _has_collection(track: Track) -> bool:
 
 
 def ranking_of(run: Run, track: Track) -> Ranked:
-    """A run as its track's protocol scores it: of formula instances only what is left as distinct formulas.
+    """A run as the protocol of its track scores it: instances of formulas may be collapsed into distinct ones.
 
-    Only what scoring needs is read of the file, and one run at a time: memory does not grow with their number.
+    It reads only the columns that scoring needs, so memory does not grow with the number of runs.
 
     Raises
     ------
@@ -58,7 +57,7 @@ def ranking_of(run: Run, track: Track) -> Ranked:
 
 
 def columns_of(run: Run) -> RunColumns:
-    """A run whole, as it was submitted.
+    """All columns of a run, as it was submitted.
 
     Raises
     ------
@@ -81,15 +80,15 @@ def _reading(run: Run) -> Iterator[BinaryIO]:
 
 
 def judged_documents(qrels: Qrels, columns: QrelsColumns | None = None) -> JudgedDocuments:
-    """A version made ready for scoring, with the near-duplicates that its pools tie to what was judged.
+    """A version prepared for scoring, with the near-duplicates of judged documents that its pools know.
 
-    Its pools are the one that it was frozen from, with those that this one tops up; of an imported file, all that the
-    track has. `columns` are its rows, if they are read already, or some of them.
+    Its pools are the pool that it was frozen from and the pools that this one tops up; for an imported file, all pools
+    of the track. `columns` are its rows if they are already read, or a part of them.
 
     Raises
     ------
     LeaderboardRefused
-        Pools contradict one another: what one ties to a document, another has judged for it.
+        The pools conflict: a near-duplicate of a document in one pool was judged in another.
     """
     columns = qrels_columns(qrels) if columns is None else columns
     if not qrels.track.protocol.parsed.scoring.duplicates_are_false_alarms:
@@ -104,4 +103,4 @@ def judged_documents(qrels: Qrels, columns: QrelsColumns | None = None) -> Judge
     try:
         return JudgedDocuments(*with_duplicates(columns, sorted(tied)))
     except DuplicatesError as error:
-        raise LeaderboardRefused(f"Near-duplicates do not fit together: {error}.") from None
+        raise LeaderboardRefused(f"The near-duplicates of the pools conflict: {error}.") from None

@@ -5,44 +5,44 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from assay.evaluation.scores import as_csv, as_tsv
 from scoring.evaluations import selectors
-from scoring.leaderboards.views import _number
-from scoring.qrels import selectors as qrels_selectors
+from scoring.leaderboards.forms import CompareForm
 from web.downloads import download
+from web.pages import context_of
 
 
 @require_GET
 @never_cache
 def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
-    """One run, topic by topic. Organizers; its team once released to participants; everybody once public."""
-    found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
-    context = selectors.evaluation_page(request.user, found, request.GET.get("measure", ""))
-    return render(request, "scoring/evaluations/evaluation.html", context)
+    """One run by topic. Organizers; its team after the release to participants; everyone after a public release."""
+    evaluation = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
+    page = selectors.evaluation_page(request.user, evaluation, request.GET.get("measure", ""))
+    return render(request, "scoring/evaluations/evaluation.html", context_of(page))
 
 
 @require_GET
-@never_cache
 def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> HttpResponseBase:
-    """The values of a run as TSV, or as CSV for spreadsheets. Whoever sees its page."""
-    found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
-    header, rows = qrels_selectors.topic_table(selectors.evaluations_for(request.user).filter(pk=found.pk))
-    written = as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)
-    return download(written, f"{found.leaderboard.track.slug}-evaluation-{found.pk}.{kind}")
+    """The values of a run as TSV or CSV. Everyone who may open the run's page."""
+    visible = selectors.evaluations_for(request.user)
+    evaluation = get_object_or_404(visible, pk=evaluation_id)
+    content = selectors.score_file(visible.filter(pk=evaluation.pk), kind)
+    return download(content, f"{evaluation.leaderboard.track.slug}-evaluation-{evaluation.pk}.{kind}")
 
 
 @require_GET
 def choose_other(request: HttpRequest, evaluation_id: int) -> HttpResponse:
-    """Where the form of a run's page leads: to the page of the two. Whoever may open the run's page."""
-    found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
-    other = _number(request.GET.get("other", ""))
-    return redirect(found) if other is None else redirect("scoring:compare_runs", found.pk, other)
+    """Redirect from the form of a run's page to the comparison. Everyone who may open the run's page."""
+    evaluation = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
+    form = CompareForm(request.GET)
+    if not form.is_valid():
+        return redirect(evaluation)
+    return redirect("scoring:compare_runs", evaluation.pk, form.cleaned_data["other"])
 
 
 @require_GET
 @never_cache
 def compare(request: HttpRequest, evaluation_id: int, other_id: int) -> HttpResponse:
-    """Two runs of a leaderboard against each other. Whoever may open both."""
-    found = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
-    context = selectors.compare_page(request.user, found, other_id, request.GET.get("measure", ""))
-    return render(request, "scoring/evaluations/compare.html", context)
+    """Two runs of a leaderboard compared. Everyone who may open both."""
+    evaluation = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
+    page = selectors.compare_page(request.user, evaluation, other_id, request.GET.get("measure", ""))
+    return render(request, "scoring/evaluations/compare.html", context_of(page))

@@ -8,7 +8,7 @@ from web.admin import ReadOnly
 
 @admin.register(Leaderboard)
 class LeaderboardAdmin(ReadOnly, admin.ModelAdmin[Leaderboard]):
-    """Who has scored what, and who may see it."""
+    """Who scored which qrels, and who may see the result."""
 
     list_display = ["id", "track", "qrels", "status", "release", "released_at", "released_by", "created_at"]
     list_filter = ["track", "status", "release"]

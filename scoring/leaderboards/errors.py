@@ -4,6 +4,6 @@ from assay.errors import Refused
 
 
 class LeaderboardRefused(Refused):
-    """A leaderboard that cannot be scored or released."""
+    """The leaderboard cannot be scored or released."""
 
     title = "The leaderboard was not changed"

@@ -1,6 +1,6 @@
-"""A leaderboard as a file: TSV and CSV with a row for each run, JSON with all that is known, LaTeX for a paper.
+"""A leaderboard as a file: TSV and CSV with a row per run, JSON with every detail, LaTeX for a paper.
 
-All four have the figures of the page, with its four decimals.
+All four have the values of the page, with its four decimals.
 """
 
 import json
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.access import Visitor
-from assay.evaluation.scores import as_csv, as_tsv, one_word
+from assay.evaluation.score_table import as_csv, as_tsv, one_word
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page
 from scoring.models import Leaderboard
 
@@ -22,16 +22,15 @@ LATEX = str.maketrans(
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         '"': r"\textquotedbl{}",
-        **{
-            character: f"{{{character}}}" for character in "[]*"
-        },  # which the end of the row before would take
+        # after the end of a row, LaTeX would read these as arguments
+        **{character: f"{{{character}}}" for character in "[]*"},
     }
 )
 
 
-def board_file(user: Visitor, board: Leaderboard, kind: str) -> str:
-    """The leaderboard, by its first measure, as `tsv`, `csv`, `json` or `tex`."""
-    rows: list[BoardRow] = leaderboard_page(user, board)["rows"]
+def leaderboard_file(user: Visitor, board: Leaderboard, kind: str) -> str:
+    """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`."""
+    rows = leaderboard_page(user, board).rows
     if kind == "json":
         return _json(board, rows)
     if kind == "tex":
@@ -59,7 +58,7 @@ def _made(row: BoardRow) -> str:
 
 
 def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
-    said = {
+    content = {
         "track": board.track.slug,
         "qrels": {
             "version": board.qrels.version,
@@ -73,7 +72,7 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
         "measures": board.measures,
         "runs": [_json_row(board, row) for row in rows],
     }
-    return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
 def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
@@ -108,15 +107,15 @@ def _number(text: str) -> float | None:
 
 
 def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
-    """A table for the package booktabs; P marks primary runs, in brackets baselines pooled as such, M manual ones."""
-    said = (
+    """A table for the package booktabs. P: primary run, in parentheses a baseline pooled as one; M: manual run."""
+    caption = (
         f"{board.track.name}: qrels version {board.qrels.version}, {board.qrels.n_topics} topics. "
-        "P: primary run, in brackets a baseline pooled as one; M: manual run. Best values are bold."
+        "P: primary run, in parentheses a baseline pooled as one; M: manual run. The best values are bold."
     )
     lines = [
         "% needs \\usepackage{booktabs}",
         "\\begin{table}",
-        f"\\caption{{{_tex(said)}}}",
+        f"\\caption{{{_tex(caption)}}}",
         "\\centering",
         f"\\begin{{tabular}}{{llcc{'r' * len(board.measures)}}}",
         "\\toprule",

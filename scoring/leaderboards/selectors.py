@@ -1,25 +1,30 @@
-"""A leaderboard as its page and its files show it: rows in the order asked for, each mean with what it is worth."""
+"""Leaderboards that a user may see, and the rows of one: each run with its means, intervals and tiers."""
 
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
 from accounts.access import Visitor, is_organizer
 from accounts.models import User
-from assay.evaluation.scores import ALL, shown
+from assay.evaluation.score_table import ALL, shown
 from assay.protocols.measures import parse_measure
 from assay.statistics.leaderboard import MeasureStatistics, measure_statistics
 from pooling.models import Run, Team
+from scoring.leaderboards.pages import LeaderboardPage, shared_fields
 from scoring.models import Evaluation, Leaderboard, Score
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
-SHOWN = {"all": "all runs", "best": "best of each team", "primary": "primary runs"}
+FILTERS = {"all": "all runs", "best": "best of each team", "primary": "primary runs"}
+WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
+MAX_COMPARABLE = 100  # leaderboards in the list of those to compare with
 
 
 class Cell(NamedTuple):
-    """A mean as the table shows it; `tier` are the letters of the groups of runs that are not told apart."""
+    """A mean with its interval. Runs that share a letter in `tier` do not differ significantly."""
 
     value: float
     text: str
@@ -30,7 +35,7 @@ class Cell(NamedTuple):
 
 
 class BoardRow(NamedTuple):
-    """A run on a leaderboard. Shares are None where they were not counted."""
+    """A run on a leaderboard. Shares are empty where they were not counted."""
 
     evaluation: Evaluation
     run: Run
@@ -44,7 +49,7 @@ class BoardRow(NamedTuple):
 
     @property
     def pooled_as(self) -> str:
-        """The kind as which it is pooled; a baseline's in brackets, as overviews print it."""
+        """The kind as which the run is pooled; for a baseline in parentheses, as in overview papers."""
         if not self.is_baseline:
             return str(self.run.get_kind_display())
         rules = self.evaluation.leaderboard.track.protocol.parsed.pool
@@ -64,7 +69,7 @@ def _share(value: float | None) -> str:
 
 
 class Column(NamedTuple):
-    """A column that the table can be sorted by; `link` asks for it, or for its reverse if it is sorted by now."""
+    """A column of the table; `link` is the value of `sort` that its heading asks for."""
 
     label: str
     title: str
@@ -74,43 +79,55 @@ class Column(NamedTuple):
     is_measure: bool
 
 
-def leaderboard_page(user: Visitor, board: Leaderboard, sort: str = "", show: str = "") -> dict[str, Any]:
-    """The rows of a leaderboard in the order asked for. A known number of queries, however many runs there are."""
+@dataclass(frozen=True, kw_only=True)
+class RankingPage(LeaderboardPage):
+    """A leaderboard as a table. `charted` is the measure of the tiers, in column `tier_column` of the measures."""
+
+    rows: list[BoardRow]
+    n_runs: int
+    n_own: int
+    columns: list[Column]
+    sort: str
+    show: str
+    filters: dict[str, str]
+    tier_column: int
+    statistics: MeasureStatistics | None
+    others: list[Leaderboard]
+
+
+def leaderboard_page(user: Visitor, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
+    """The rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
     rows, keys = board_rows(user, board), _sort_keys(board)
     key = sort.removeprefix("-")
     if key not in keys:
         key = sort = board.measures[0]
-    is_name = key in {"team", "run", "kind"}
-    rows.sort(key=keys[key], reverse=sort.startswith("-") == is_name)
-    tiered = key if key in board.measures else board.measures[0]
-    show = show if show in SHOWN else "all"
-    return {
-        "track": board.track,
-        "board": board,
-        "rows": _kept(rows, show, board.measures.index(tiered)),
-        "n_runs": len(rows),
-        "columns": _columns_of(board, key, sort),
-        "sort": sort,
-        "show": show,
-        "shows": SHOWN,
-        "tiered": tiered,
-        "tier_column": board.measures.index(tiered),
-        "statistics": measure_statistics(board.statistics, tiered),
-        "n_own": sum(row.is_own for row in rows),
-        "others": comparable(user, board),
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }
+    rows.sort(key=keys[key], reverse=sort.startswith("-") == (key in WORD_COLUMNS))
+    shared = shared_fields(user, board, key)
+    tier_column = board.measures.index(shared["charted"])
+    show = show if show in FILTERS else "all"
+    return RankingPage(
+        **shared,
+        rows=_filtered(rows, show, tier_column),
+        n_runs=len(rows),
+        n_own=sum(row.is_own for row in rows),
+        columns=_columns(board, key, sort),
+        sort=sort,
+        show=show,
+        filters=FILTERS,
+        tier_column=tier_column,
+        statistics=measure_statistics(board.statistics, shared["charted"]),
+        others=comparable(user, board),
+    )
 
 
 def comparable(user: Visitor, board: Leaderboard) -> list[Leaderboard]:
-    """Other finished leaderboards that a person may see and that have a measure in common, newest first."""
+    """Other finished leaderboards that the user may see and that have a measure in common, newest first."""
     boards = leaderboards_for(user).filter(status=Leaderboard.Status.READY, measures__overlap=board.measures)
-    return list(boards.exclude(pk=board.pk).order_by("-pk")[:100])
+    return list(boards.exclude(pk=board.pk).order_by("-pk")[:MAX_COMPARABLE])
 
 
 def board_rows(user: Visitor, board: Leaderboard) -> list[BoardRow]:
-    """Rows by team and tag; equal values keep that order whatever the table is sorted by."""
+    """Rows by team and tag; rows with equal values keep that order in every sorting."""
     means, statistics, place = means_of(board), _statistics_of(board), _places(board)
     own = (
         set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
@@ -118,13 +135,13 @@ def board_rows(user: Visitor, board: Leaderboard) -> list[BoardRow]:
         else set()
     )
     sees_all = is_organizer(user) or board.release == Leaderboard.Release.PUBLIC
-    best = [shown(max((one[measure] for one in means.values()), default=0.0)) for measure in board.measures]
+    best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
     rows = []
     for evaluation in _evaluations(board):
-        at = place.get(evaluation.pk)
+        position = place.get(evaluation.pk)
         cells = [
-            _cell(means[evaluation.pk][measure], top, statistics[measure], at)
-            for measure, top in zip(board.measures, best, strict=True)
+            _cell(means[evaluation.pk][measure], highest, statistics[measure], position)
+            for measure, highest in zip(board.measures, best, strict=True)
         ]
         is_own = evaluation.run.team_id in own
         rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own))
@@ -132,18 +149,25 @@ def board_rows(user: Visitor, board: Leaderboard) -> list[BoardRow]:
 
 
 def _evaluations(board: Leaderboard) -> list[Evaluation]:
-    found = Evaluation.objects.filter(leaderboard=board).select_related("run__team").defer("run__report")
-    ordered = sorted(found, key=lambda one: (one.run.team.name, one.run.tag, one.pk))
+    evaluations = (
+        Evaluation.objects.filter(leaderboard=board).select_related("run__team").defer("run__report")
+    )
+    ordered = sorted(evaluations, key=name_order)
     for evaluation in ordered:
         evaluation.leaderboard = board
     return ordered
 
 
+def name_order(evaluation: Evaluation) -> tuple[str, str, int]:
+    """Sorts evaluations by team and tag."""
+    return evaluation.run.team.name, evaluation.run.tag, evaluation.pk
+
+
 def means_of(board: Leaderboard) -> dict[int, dict[str, float]]:
     """The mean of each measure, by evaluation."""
     means: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    found = Score.objects.filter(evaluation__leaderboard=board, topic=ALL)
-    for evaluation_id, measure, value in found.values_list("evaluation_id", "measure", "value"):
+    scores = Score.objects.filter(evaluation__leaderboard=board, topic=ALL)
+    for evaluation_id, measure, value in scores.values_list("evaluation_id", "measure", "value"):
         means[evaluation_id][measure] = value
     return means
 
@@ -153,34 +177,34 @@ def _statistics_of(board: Leaderboard) -> dict[str, MeasureStatistics | None]:
 
 
 def _places(board: Leaderboard) -> dict[int, int]:
-    """Where each evaluation stands in the stored statistics."""
-    return {pk: place for place, pk in enumerate(board.statistics.get("evaluations", []))}
+    """The position of each evaluation in the arrays of the stored statistics."""
+    return {pk: position for position, pk in enumerate(board.statistics.get("evaluations", []))}
 
 
-def _cell(value: float, best: str, statistics: MeasureStatistics | None, at: int | None) -> Cell:
+def _cell(value: float, best: str, statistics: MeasureStatistics | None, position: int | None) -> Cell:
     text = shown(value)
-    if statistics is None or at is None:
+    if statistics is None or position is None:
         return Cell(value, text, text == best, "", "", "")
-    low, high = shown(statistics.low[at]), shown(statistics.high[at])
-    return Cell(value, text, text == best, low, high, statistics.tier[at])
+    low, high = shown(statistics.low[position]), shown(statistics.high[position])
+    return Cell(value, text, text == best, low, high, statistics.tier[position])
 
 
-def _kept(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:
-    """The rows to show. Baselines stay among the primary runs: they are what a run is held against."""
+def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:
+    """The rows of a filter. Baselines stay among the primary runs, which are compared with them."""
     if show == "primary":
         return [row for row in rows if row.run.kind in {Run.Kind.PRIMARY, Run.Kind.BASELINE}]
     if show == "best":
         best: dict[int, BoardRow] = {}
         for row in rows:
-            held = best.get(row.run.team_id)
-            if held is None or row.cells[column].value > held.cells[column].value:
+            leader = best.get(row.run.team_id)
+            if leader is None or row.cells[column].value > leader.cells[column].value:
                 best[row.run.team_id] = row
         return [row for row in rows if best[row.run.team_id] is row]
     return rows
 
 
-def _sort_keys(board: Leaderboard) -> dict[str, Any]:
-    keys: dict[str, Any] = {
+def _sort_keys(board: Leaderboard) -> dict[str, Callable[[BoardRow], Any]]:
+    keys: dict[str, Callable[[BoardRow], Any]] = {
         "team": lambda row: row.run.team.name.casefold(),
         "run": lambda row: row.run.tag.casefold(),
         "kind": lambda row: row.run.kind,
@@ -189,42 +213,36 @@ def _sort_keys(board: Leaderboard) -> dict[str, Any]:
         "missing": lambda row: row.evaluation.n_missing,
     }
     for n, measure in enumerate(board.measures):
-        keys[measure] = lambda row, n=n: row.cells[n].value
+        keys[measure] = lambda row, n=n: row.cells[n].value  # type: ignore[misc]
     return keys
 
 
-def _columns_of(board: Leaderboard, key: str, sort: str) -> list[Column]:
-    """Team, run, kind, each measure, how much is judged, missing topics."""
-    labels = {"team": "Team", "run": "Run", "kind": "Kind"} | {one: one for one in board.measures}
-    labels |= {"unjudged": "Unjudged", "missing": "Missing"}
-    titles = {measure: parse_measure(measure).title for measure in board.measures} | {
-        "kind": "the kind of run; of a baseline, in brackets, as what it is pooled",
-        "judged": "share of the top 10 ranks that is judged",
-        "unjudged": "share of all documents returned for the qrels' topics that is not judged",
-        "missing": "topics of the qrels that the run has not",
-    }
+def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
+    """Team, run, kind, each measure, shares of judged documents, missing topics."""
+    labels = {"team": "Team", "run": "Run", "kind": "Kind"} | {name: name for name in board.measures}
     if "judged@10" not in board.measures:
-        labels = _with_judged(labels)
+        labels["judged"] = "judged@10"
+    labels |= {"unjudged": "Unjudged", "missing": "Missing"}
+    titles = {name: parse_measure(name).title for name in board.measures} | {
+        "kind": "the kind of run; for a baseline in parentheses, the kind as which it is pooled",
+        "judged": "share of the top 10 ranks that is judged",
+        "unjudged": "share of all documents returned for the topics of the qrels that is not judged",
+        "missing": "topics of the qrels that are missing from the run",
+    }
     columns = []
     for name, label in labels.items():
-        is_word = name in {"team", "run", "kind"}
+        is_number = name not in WORD_COLUMNS
         is_sorted, is_reversed = name == key, sort.startswith("-")
         link = f"-{name}" if is_sorted and not is_reversed else name
-        direction = ("ascending" if is_word != is_reversed else "descending") if is_sorted else ""
+        direction = ("descending" if is_number != is_reversed else "ascending") if is_sorted else ""
         columns.append(
-            Column(label, titles.get(name, ""), link, direction, not is_word, name in board.measures)
+            Column(label, titles.get(name, ""), link, direction, is_number, name in board.measures)
         )
     return columns
 
 
-def _with_judged(labels: dict[str, str]) -> dict[str, str]:
-    """The labels with that of the judged share before that of the unjudged."""
-    before = {name: label for name, label in labels.items() if name not in {"unjudged", "missing"}}
-    return before | {"judged": "judged@10"} | {name: labels[name] for name in ("unjudged", "missing")}
-
-
 def leaderboards_for(user: Visitor) -> QuerySet[Leaderboard]:
-    """Leaderboards that a person may see."""
+    """Leaderboards that the user may see."""
     boards = Leaderboard.objects.select_related(
         "track__protocol", "qrels", "job", "created_by", "released_by"
     )
@@ -238,5 +256,5 @@ def leaderboards_for(user: Visitor) -> QuerySet[Leaderboard]:
 
 
 def leaderboards_of(user: Visitor, track: Track) -> QuerySet[Leaderboard]:
-    """Leaderboards of a track that a person may see, newest first."""
+    """Leaderboards of a track that the user may see, newest first."""
     return leaderboards_for(user).filter(track=track)

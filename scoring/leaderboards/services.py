@@ -1,4 +1,4 @@
-"""What makes leaderboards: asking for one, scoring its runs in a job, releasing it."""
+"""Requests a leaderboard, scores its runs in a job, and releases it."""
 
 import secrets
 from collections.abc import Iterator
@@ -8,10 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from assay.evaluation.protocol_rules import measures_of
-from assay.evaluation.scores import score_rows
+from assay.evaluation.score_table import score_rows
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, measures_of, score_run
 from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average
 from assay.statistics.leaderboard import JudgedShares, judged_shares, leaderboard_statistics, mean_curves
@@ -28,12 +27,12 @@ CHUNK = 5_000
 
 @transaction.atomic
 def request(*, qrels: Qrels, by: User) -> Leaderboard:
-    """Record a leaderboard of the runs that stand when a worker takes it up, and queue the work.
+    """Create a leaderboard and queue its scoring. It includes the runs submitted when the job starts.
 
     Raises
     ------
     LeaderboardRefused
-        One is being scored for these qrels already, there is no run to score, or the protocol cannot be followed.
+        These qrels are being scored already, there are no runs to score, or the protocol needs a missing collection.
     """
     qrels = Qrels.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=qrels.pk)
     protocol = qrels.track.protocol.parsed
@@ -41,7 +40,7 @@ def request(*, qrels: Qrels, by: User) -> Leaderboard:
     if not qrels_selectors.runs_to_score(qrels.track).exists():
         kinds = ", ".join(protocol.runs.scored_kinds)
         raise LeaderboardRefused(
-            f"{qrels.track} has no run to score; the protocol scores runs of the kinds {kinds}."
+            f"{qrels.track} has no runs to score. The protocol scores runs of these kinds: {kinds}."
         )
     check_can_be_scored(qrels.track)
     measures = measures_of(protocol)
@@ -68,14 +67,14 @@ def request(*, qrels: Qrels, by: User) -> Leaderboard:
 def _refuse_while_scoring(qrels: Qrels) -> None:
     if qrels.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
         raise LeaderboardRefused(
-            f"Runs are being scored against {qrels} at this moment; wait until that is done."
+            f"Runs are already being scored against {qrels}. Wait until that has finished."
         )
 
 
 def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
-    """Score the runs against a new version of qrels, if the track's runs were scored before; old scores stay.
+    """Score the runs against a new version of the qrels if the track has a finished leaderboard.
 
-    None where nothing was scored before, or there is nothing to score now.
+    Older leaderboards stay unchanged. None if nothing was scored before, or there is nothing to score now.
     """
     if not Leaderboard.objects.filter(track=qrels.track_id, status=Leaderboard.Status.READY).exists():
         return None
@@ -97,7 +96,7 @@ def _scoring_retried(*, leaderboard_id: int) -> None:
     boards.update(status=Leaderboard.Status.SCORING)
 
 
-class _Scored(NamedTuple):
+class _ScoredRun(NamedTuple):
     run: Run
     scores: RunScores
     shares: JudgedShares
@@ -106,44 +105,43 @@ class _Scored(NamedTuple):
 
 @jobs.handler("scoring.score_runs", failed=_scoring_failed, retried=_scoring_retried)
 def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
-    """Score every standing run of a scored kind. Stored in one transaction: there is never a half leaderboard.
+    """Score every submitted run of a scored kind. One transaction stores all scores, so no leaderboard is partial.
 
     Raises
     ------
     LeaderboardRefused
         The stored columns of a run cannot be read.
     JobLost
-        Another worker has taken the job over.
+        Another worker has taken over the job.
     """
     board = Leaderboard.objects.select_related("track__protocol", "qrels").get(pk=leaderboard_id)
     judged = judged_documents(board.qrels)
     measures = parse_measures(board.measures)
     average = cast(Average, board.average)
-    scored = list(_scored(board.track, judged, measures, average, progress))
-    found = leaderboard_statistics(
-        [one.scores for one in scored],
+    scored = list(_score_runs(board.track, judged, measures, average, progress))
+    statistics = leaderboard_statistics(
+        [scored_run.scores for scored_run in scored],
         measures,
         average=average,
         seed=board.seed,
-        progress=lambda done, total: progress.update(done, total, f"telling runs apart by {measures[done]}"),
+        progress=lambda done, total: progress.update(done, total, f"testing differences in {measures[done]}"),
     )
     progress.update(1, 1, "storing")
     with progress.storing():
         board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard_id)
-        if (
-            board.status != Leaderboard.Status.READY
-        ):  # else an attempt stored it, and died before it could say so
-            _store(board, scored, judged, measures, found)
+        # READY if an earlier attempt stored it, but was killed before it could report that
+        if board.status != Leaderboard.Status.READY:
+            _store(board, scored, judged, measures, statistics)
     return {"leaderboard": board.pk, "runs": board.evaluations.count()}
 
 
-def _scored(
+def _score_runs(
     track: Track,
     judged: JudgedDocuments,
     measures: list[Measure],
     average: Average,
     progress: jobs.Progress,
-) -> Iterator[_Scored]:
+) -> Iterator[_ScoredRun]:
     runs, rules = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed.scoring
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
@@ -152,12 +150,14 @@ def _scored(
         curves = mean_curves(
             hits, judged, level=rules.relevant_from, judged_only=rules.judged_only, average=average
         )
-        yield _Scored(run, score_run(ranking, judged, measures), judged_shares(hits, judged, average), curves)
+        yield _ScoredRun(
+            run, score_run(ranking, judged, measures), judged_shares(hits, judged, average), curves
+        )
 
 
 def _store(
     board: Leaderboard,
-    scored: list[_Scored],
+    scored: list[_ScoredRun],
     judged: JudgedDocuments,
     measures: list[Measure],
     statistics: dict[str, Any],
@@ -166,49 +166,51 @@ def _store(
     evaluations = [
         Evaluation(
             leaderboard=board,
-            run=one.run,
-            run_sha256=one.run.sha256,
-            n_topics=int(one.scores.averaged(average).sum()),
-            n_missing=one.scores.n_missing,
-            judged_at_10=one.shares.judged_at_10,
-            unjudged=one.shares.unjudged,
-            curves=one.curves,
+            run=scored_run.run,
+            run_sha256=scored_run.run.sha256,
+            n_topics=int(scored_run.scores.averaged(average).sum()),
+            n_missing=scored_run.scores.n_missing,
+            judged_at_10=scored_run.shares.judged_at_10,
+            unjudged=scored_run.shares.unjudged,
+            curves=scored_run.curves,
         )
-        for one in scored
+        for scored_run in scored
     ]
     Evaluation.objects.bulk_create(evaluations)
     rows = (
         Score(evaluation=evaluation, topic=row.topic, measure=row.measure, value=row.value)
-        for evaluation, one in zip(evaluations, scored, strict=True)
-        for row in score_rows(one.run.tag, one.scores, judged, measures, average=average, per_topic=True)
+        for evaluation, scored_run in zip(evaluations, scored, strict=True)
+        for row in score_rows(
+            scored_run.run.tag, scored_run.scores, judged, measures, average=average, per_topic=True
+        )
     )
     Score.objects.bulk_create(rows, batch_size=CHUNK)
     board.status = Leaderboard.Status.READY
-    board.statistics = {**statistics, "evaluations": [one.pk for one in evaluations]}
+    board.statistics = {**statistics, "evaluations": [evaluation.pk for evaluation in evaluations]}
     board.save(update_fields=["status", "statistics"])
 
 
 @transaction.atomic
 def release(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
-    """Let a leaderboard be seen: by organizers only (which withdraws a release), by the track's teams, by everybody.
+    """Set who may see a leaderboard: organizers only (withdraws a release), the track's teams, or everybody.
 
-    Asking for the level that it has changes nothing.
+    Setting the current level again changes nothing.
 
     Raises
     ------
     LeaderboardRefused
-        It is not scored yet, or there is no such level.
+        It is not scored yet, or the level does not exist.
     """
     board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard.pk)
     if level not in Leaderboard.Release.values:
         raise LeaderboardRefused(
-            f"There is no release level {level!r}; use {', '.join(Leaderboard.Release.values)}."
+            f"There is no release level {level!r}. Use one of: {', '.join(Leaderboard.Release.values)}."
         )
     if level == board.release:
         return board
     if board.status != Leaderboard.Status.READY:
         raise LeaderboardRefused(
-            f"The leaderboard is {board.get_status_display()}; only a finished one is released."
+            f"The leaderboard is {board.get_status_display()}. You can release it when it is ready."
         )
     is_hidden = level == Leaderboard.Release.HIDDEN
     board.release = level

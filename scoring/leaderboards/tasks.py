@@ -1,3 +1,3 @@
-"""Loads the job handlers of leaderboards into every worker."""
+"""Registers the job handlers of leaderboards in every worker."""
 
 import scoring.leaderboards.services  # noqa: F401 - registers its handlers

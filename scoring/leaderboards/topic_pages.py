@@ -1,19 +1,22 @@
-"""The topics of a leaderboard: how hard each is, how far it parts the runs, and what of it is judged."""
+"""The topics of a leaderboard: how hard each is, how much it separates the runs, and which of its units are judged."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from django.http import Http404
+from numpy.typing import NDArray
 
 from accounts.access import Visitor, is_organizer
-from assay.evaluation.scores import shown
-from assay.protocols.measures import parse_measure
+from assay.evaluation.score_table import shown
 from pooling.models import Contribution
 from scoring.evaluations.selectors import topic_values
+from scoring.leaderboards.pages import LeaderboardPage, shared_fields
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard, QrelsEntry
-from scoring.qrels.selectors import CHUNK
+from scoring.qrels.selectors import CHUNK, grade_label
+from tracks.models import Topic
 
 
 class TopicSpread(NamedTuple):
@@ -32,47 +35,55 @@ class TopicSpread(NamedTuple):
 SORTS = {"topic": 0, "mean": 1, "median": 2, "lowest": 3, "best": 4, "spread": 5, "judged": 6, "relevant": 7}
 
 
-def topics_page(user: Visitor, board: Leaderboard, measure: str = "", sort: str = "") -> dict[str, Any]:
-    """All topics by how hard they are: the lowest mean first, unless another order is asked for."""
-    charted = measure if measure in board.measures else board.measures[0]
+@dataclass(frozen=True, kw_only=True)
+class TopicsPage(LeaderboardPage):
+    """All topics. `level` is the lowest relevant grade; `columns` are name, `sort` of the heading and direction."""
+
+    level: int
+    rows: list[TopicSpread]
+    sort: str
+    columns: list[tuple[str, str, str]]
+    n_runs: int
+
+
+def topics_page(user: Visitor, board: Leaderboard, measure: str = "", sort: str = "") -> TopicsPage:
+    """All topics of a leaderboard, by default the hardest first: the one with the lowest mean."""
+    shared = shared_fields(user, board, measure)
     level = board.track.protocol.parsed.scoring.relevant_from
     judged, relevant = _counts(board, level)
-    rows = []
-    for topic, of in topic_values(board, charted).items():
-        values = np.array(list(of.values()))
-        rows.append(
-            TopicSpread(
-                topic,
-                float(values.mean()),
-                float(np.median(values)),
-                float(values.min()),
-                float(values.max()),
-                float(values.std()),
-                judged[topic],
-                relevant[topic],
-            )
-        )
+    rows = [
+        _spread(topic, np.array(list(values.values())), judged[topic], relevant[topic])
+        for topic, values in topic_values(board, shared["charted"]).items()
+    ]
     key = sort.removeprefix("-")
     if key not in SORTS:
         key = sort = "mean"
     rows.sort(key=lambda row: row[SORTS[key]], reverse=sort.startswith("-"))
-    return {
-        "track": board.track,
-        "board": board,
-        "measures": [(name, parse_measure(name).title) for name in board.measures],
-        "charted": charted,
-        "level": level,
-        "rows": rows,
-        "sort": sort,
-        "columns": [_column(name, sort) for name in SORTS],
-        "n_runs": board.evaluations.count(),
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }
+    return TopicsPage(
+        **shared,
+        level=level,
+        rows=rows,
+        sort=sort,
+        columns=[_column(name, sort) for name in SORTS],
+        n_runs=board.evaluations.count(),
+    )
+
+
+def _spread(topic: str, values: NDArray[np.float64], n_judged: int, n_relevant: int) -> TopicSpread:
+    return TopicSpread(
+        topic,
+        mean=float(values.mean()),
+        median=float(np.median(values)),
+        lowest=float(values.min()),
+        best=float(values.max()),
+        deviation=float(values.std()),
+        n_judged=n_judged,
+        n_relevant=n_relevant,
+    )
 
 
 def _column(name: str, sort: str) -> tuple[str, str, str]:
-    """Name, what its heading asks for, and how the table is sorted by it."""
+    """The name of a column, the `sort` that its heading asks for, and the current direction."""
     if name != sort.removeprefix("-"):
         return name, name, ""
     return (name, name, "descending") if sort.startswith("-") else (name, f"-{name}", "ascending")
@@ -82,8 +93,8 @@ def _counts(board: Leaderboard, level: int) -> tuple[Counter[str], Counter[str]]
     """Judged and relevant units of each topic of the qrels."""
     judged: Counter[str] = Counter()
     relevant: Counter[str] = Counter()
-    found = QrelsEntry.objects.filter(qrels=board.qrels_id, grade__gte=0).values_list("topic", "grade")
-    for topic, grade in found.iterator(chunk_size=CHUNK):
+    entries = QrelsEntry.objects.filter(qrels=board.qrels_id, grade__gte=0).values_list("topic", "grade")
+    for topic, grade in entries.iterator(chunk_size=CHUNK):
         judged[topic] += 1
         relevant[topic] += grade >= level
     return judged, relevant
@@ -96,72 +107,79 @@ class RunOnTopic(NamedTuple):
     value: str
 
 
-def topic_page(user: Visitor, board: Leaderboard, code: str, measure: str = "") -> dict[str, Any]:
-    """A topic of a leaderboard: each run that a person may open, and for organizers what each team alone brought.
-
-    Raises
-    ------
-    Http404
-        The qrels have no such topic.
-    """
-    charted = measure if measure in board.measures else board.measures[0]
-    values = topic_values(board, charted).get(code)
-    if values is None:
-        raise Http404
-    rows = [row for row in board_rows(user, board) if row.may_open and row.evaluation.pk in values]
-    rows.sort(key=lambda row: -values[row.evaluation.pk])
-    of_all = np.array(list(values.values()))
-    grades = Counter(
-        QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code).values_list("grade", flat=True)
-    )
-    labels = {grade.value: grade.label for grade in board.track.protocol.parsed.judging.grades}
-    return {
-        "track": board.track,
-        "board": board,
-        "topic": board.track.topics.filter(code=code).first(),
-        "code": code,
-        "measures": [(name, parse_measure(name).title) for name in board.measures],
-        "charted": charted,
-        "rows": [RunOnTopic(row, shown(values[row.evaluation.pk])) for row in rows],
-        "mean": shown(float(of_all.mean())),
-        "median": shown(float(np.median(of_all))),
-        "lowest": shown(float(of_all.min())),
-        "best": shown(float(of_all.max())),
-        "n_runs": len(of_all),
-        "grades": [
-            (grade, labels.get(grade, "pooled, no grade" if grade < 0 else ""), n)
-            for grade, n in sorted(grades.items(), reverse=True)
-        ],
-        "unique": _unique(board, code) if is_organizer(user) else None,
-        "is_organizer": is_organizer(user),
-        "tab": "leaderboards",
-    }
-
-
-class Alone(NamedTuple):
-    """What only one team's runs brought to the pools of a topic."""
+class UniqueUnits(NamedTuple):
+    """Units of a topic that only one team's runs contributed to the pools."""
 
     team: str
     n_pooled: int
     n_relevant: int
 
 
-def _unique(board: Leaderboard, code: str) -> list[Alone]:
-    """Units that one team alone brought, by team; empty where the track has no pool of the topic."""
-    found = Contribution.objects.filter(entry__pool__track=board.track_id, entry__topic__code=code)
+@dataclass(frozen=True, kw_only=True)
+class TopicPage(LeaderboardPage):
+    """One topic. `topic` is None if only the qrels have it; `grades` are grade, label and number of units."""
+
+    topic: Topic | None
+    code: str
+    rows: list[RunOnTopic]
+    mean: str
+    median: str
+    lowest: str
+    best: str
+    n_runs: int
+    grades: list[tuple[int, str, int]]
+    unique: list[UniqueUnits] | None
+
+
+def topic_page(user: Visitor, board: Leaderboard, code: str, measure: str = "") -> TopicPage:
+    """A topic with each run that the user may open; for organizers also the units that only one team contributed.
+
+    Raises
+    ------
+    Http404
+        The qrels do not have the topic.
+    """
+    shared = shared_fields(user, board, measure)
+    values = topic_values(board, shared["charted"]).get(code)
+    if values is None:
+        raise Http404
+    rows = [row for row in board_rows(user, board) if row.may_open and row.evaluation.pk in values]
+    rows.sort(key=lambda row: -values[row.evaluation.pk])
+    all_values = np.array(list(values.values()))
+    return TopicPage(
+        **shared,
+        topic=board.track.topics.filter(code=code).first(),
+        code=code,
+        rows=[RunOnTopic(row, shown(values[row.evaluation.pk])) for row in rows],
+        mean=shown(float(all_values.mean())),
+        median=shown(float(np.median(all_values))),
+        lowest=shown(float(all_values.min())),
+        best=shown(float(all_values.max())),
+        n_runs=len(all_values),
+        grades=_grades(board, code),
+        unique=_unique(board, code) if is_organizer(user) else None,
+    )
+
+
+def _grades(board: Leaderboard, code: str) -> list[tuple[int, str, int]]:
+    """Each grade of a topic, highest first, with its label and its number of units."""
+    entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
+    counts = Counter(entries.values_list("grade", flat=True))
+    protocol = board.track.protocol.parsed
+    return [(grade, grade_label(protocol, grade), n) for grade, n in sorted(counts.items(), reverse=True)]
+
+
+def _unique(board: Leaderboard, code: str) -> list[UniqueUnits]:
+    """Units that only one team contributed, by team; empty if the track has no pool with the topic."""
+    contributions = Contribution.objects.filter(entry__pool__track=board.track_id, entry__topic__code=code)
     teams: dict[str, set[str]] = {}
-    for docno, team in found.values_list("entry__docno", "run__team__name").distinct():
+    for docno, team in contributions.values_list("entry__docno", "run__team__name").distinct():
         teams.setdefault(docno, set()).add(team)
     level = board.track.protocol.parsed.scoring.relevant_from
-    relevant = set(
-        QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code, grade__gte=level).values_list(
-            "docno", flat=True
-        )
-    )
-    alone = [(next(iter(of)), docno in relevant) for docno, of in teams.items() if len(of) == 1]
-    pooled, useful = (
-        Counter(team for team, _ in alone),
-        Counter(team for team, is_useful in alone if is_useful),
-    )
-    names = sorted({team for of in teams.values() for team in of})
-    return [Alone(name, pooled[name], useful[name]) for name in names]
+    relevant_entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code, grade__gte=level)
+    relevant = set(relevant_entries.values_list("docno", flat=True))
+    unique = [(next(iter(names)), docno in relevant) for docno, names in teams.items() if len(names) == 1]
+    n_pooled = Counter(team for team, _ in unique)
+    n_relevant = Counter(team for team, is_relevant in unique if is_relevant)
+    every_team = sorted({team for names in teams.values() for team in names})
+    return [UniqueUnits(team, n_pooled[team], n_relevant[team]) for team in every_team]

@@ -9,12 +9,12 @@ from scoring.models.leaderboards import Leaderboard
 
 
 class Analysis(models.Model):
-    """What a leaderboard's numbers rest on, found out by a job and kept with the seed."""
+    """A job's analysis of how reliable the numbers of a leaderboard are, with its seed."""
 
     class Kind(models.TextChoices):
-        REUSABILITY = "reusability", "a team left out, and shallower pools"
-        TOPICS = "topics", "fewer topics, and pairs told apart"
-        BESIDE = "beside", "the same runs by other qrels"
+        REUSABILITY = "reusability", "one team left out, and shallower pools"
+        TOPICS = "topics", "fewer topics, and significantly different pairs"
+        COMPARE = "compare", "the same runs with other qrels"
 
     class Status(models.TextChoices):
         COMPUTING = "computing", "being computed"
@@ -23,10 +23,10 @@ class Analysis(models.Model):
 
     leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="analyses")
     kind = models.CharField(max_length=20, choices=Kind)
-    seed = models.BigIntegerField(help_text="Of the lots that it draws.")
-    arguments = models.JSONField(default=dict, help_text="What it was asked besides, by name.")
+    seed = models.BigIntegerField(help_text="Seed of the random draws.")
+    arguments = models.JSONField(default=dict, help_text="Further arguments, by name.")
     status = models.CharField(max_length=10, choices=Status, default=Status.COMPUTING)
-    result = models.JSONField(default=dict, help_text="What was found, as plain values.")
+    result = models.JSONField(default=dict, help_text="The results, as plain values.")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="analysis")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -8,21 +8,21 @@ from scoring.models.leaderboards import Leaderboard
 
 
 class Evaluation(models.Model):
-    """One run scored for one leaderboard, with the bytes it had."""
+    """One run scored for one leaderboard, with the digest of its file."""
 
     leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="evaluations")
     run = models.ForeignKey(Run, models.PROTECT, related_name="evaluations")
     run_sha256 = models.CharField(max_length=64)
-    n_topics = models.PositiveIntegerField(help_text="Topics averaged over.")
-    n_missing = models.PositiveIntegerField(help_text="Of these, topics that the run has not.")
+    n_topics = models.PositiveIntegerField(help_text="Topics in the mean.")
+    n_missing = models.PositiveIntegerField(help_text="Topics of the qrels that are missing from the run.")
     judged_at_10 = models.FloatField(
-        null=True, help_text="Mean share of the top 10 ranks that is judged; empty where it was not counted."
+        null=True, help_text="Mean share of the top 10 ranks that is judged; empty if it was not counted."
     )
     unjudged = models.FloatField(
-        null=True, help_text="Share of all documents returned for the qrels' topics that is not judged."
+        null=True, help_text="Share of all documents returned for the topics of the qrels that is not judged."
     )
     curves = models.JSONField(
-        default=dict, help_text="Means over topics: precision at cutoffs, and precision at levels of recall."
+        default=dict, help_text="Means over topics: precision at cutoffs and at levels of recall."
     )
 
     class Meta:
@@ -36,7 +36,7 @@ class Evaluation(models.Model):
 
 
 class Score(models.Model):
-    """The value of a measure for one topic of an evaluation, or its mean where `topic` is `all`."""
+    """The value of a measure for one topic of an evaluation, or its mean if `topic` is `all`."""
 
     id = models.BigAutoField(primary_key=True)
     evaluation = models.ForeignKey(Evaluation, models.PROTECT, related_name="scores")

@@ -34,11 +34,11 @@ class Leaderboard(models.Model):
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.SCORING)
     seed = models.BigIntegerField(
-        default=0, help_text="Of the lots that intervals and tests of significance draw."
+        default=0, help_text="Seed of the confidence intervals and significance tests."
     )
     statistics = models.JSONField(
         default=dict,
-        help_text="By measure: confidence intervals, and the randomized Tukey HSD test of all pairs.",
+        help_text="Confidence intervals and the randomized Tukey HSD test of all pairs, by measure.",
     )
     release = models.CharField(max_length=20, choices=Release, default=Release.HIDDEN)
     released_at = models.DateTimeField(null=True, blank=True)

@@ -1,4 +1,4 @@
-"""Qrels in versions, the evaluation of each run against one of them, and the leaderboards that are released."""
+"""Versions of qrels, and their entries."""
 
 from django.db import models
 from django.urls import reverse
@@ -9,7 +9,7 @@ from tracks.models import StoredProtocol, Track
 
 
 class Qrels(models.Model):
-    """One frozen version of a track's relevance judgments. Never edited: a change is a new version."""
+    """One version of a track's qrels. It never changes: a change makes a new version."""
 
     class Source(models.TextChoices):
         FROZEN = "frozen", "frozen from judgments"
@@ -22,10 +22,10 @@ class Qrels(models.Model):
     pool = models.ForeignKey(Pool, models.PROTECT, null=True, blank=True, related_name="qrels")
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="+")
     protocol_digest = models.CharField(max_length=64)
-    sha256 = models.CharField(max_length=64, help_text="Of the exported TSV.")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of the exported TSV.")
     n_topics = models.PositiveIntegerField()
     n_judged = models.PositiveIntegerField()
-    report = models.JSONField(default=dict, help_text="What was left out, and why; the inputs.")
+    report = models.JSONField(default=dict, help_text="The inputs, and what was left out and why.")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -42,7 +42,7 @@ class Qrels(models.Model):
 
 
 class QrelsEntry(models.Model):
-    """One line of qrels. `topic` is the code: imported qrels may name topics that the track has not."""
+    """One line of qrels. `topic` is a code, because imported qrels may have topics that the track does not have."""
 
     id = models.BigAutoField(primary_key=True)
     qrels = models.ForeignKey(Qrels, models.PROTECT, related_name="entries")

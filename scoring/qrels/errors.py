@@ -1,9 +1,9 @@
-"""What the scoring room refuses, each in a whole sentence."""
+"""Refusals about qrels."""
 
 from assay.errors import Refused
 
 
 class QrelsRefused(Refused):
-    """Qrels that cannot be made."""
+    """The qrels cannot be created."""
 
-    title = "No qrels were made"
+    title = "No qrels were created"

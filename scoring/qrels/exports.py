@@ -1,4 +1,4 @@
-"""Qrels and the judgments behind them as files to hand on, each package with a README and checksums."""
+"""Qrels and their judgments as packages for others, each with a README and checksums."""
 
 import csv
 from io import StringIO
@@ -14,7 +14,7 @@ JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds"
 
 
 def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int | None) -> bytes:
-    """A zip of a version in a form; with a share of test topics, of its two parts.
+    """A zip of a version in a format, optionally split into train and test topics.
 
     Raises
     ------
@@ -27,12 +27,14 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
         f"sha256 of the version: {qrels.sha256}.",
     ]
     if test_share is None:
-        parts = [Part("qrels", "All judgments of the version.", columns)]
+        parts = [Part("qrels", "All entries of the version.", columns)]
     else:
         seed = DEFAULT_SEED if seed is None else seed
         train, test = split_at_random(columns, test_share, seed)
         parts = [Part("train", "Topics to train on.", train), Part("test", "Topics to test on.", test)]
-        notes.append(f"A share of {test_share:g} of the topics was drawn for the test (seed {seed}).")
+        notes.append(
+            f"A share of {test_share:g} of the topics was chosen at random for the test part (seed {seed})."
+        )
     return zipped(package(parts, to, title=title, notes=notes), file_stem(qrels))
 
 
@@ -43,7 +45,7 @@ def file_stem(qrels: Qrels) -> str:
 def judgments_package(qrels: Qrels) -> bytes:
     """A zip of the current judgments of the version's track, with assessors as A1, A2, ... and without comments.
 
-    Who is who follows from the version's number alone, so that a second export of it says the same of each.
+    The codes depend only on the assessors and the number of the version, so a second export has the same codes.
     """
     judgments = Judgment.objects.filter(track=qrels.track, is_current=True)
     fields = ("topic__code", "docno", "assessor__username", "batch__kind", "choice", "grade", "seconds")
@@ -57,10 +59,10 @@ def judgments_package(qrels: Qrels) -> bytes:
         [
             f"# Judgments of {qrels.track}",
             "",
-            f"{len(rows)} current judgments by {len(codes)} assessors, who are named by codes; comments are left out.",
+            f"{len(rows)} current judgments by {len(codes)} assessors. Codes replace names; there are no comments.",
             "",
-            "`judgments.csv` has a line for each: topic, docno, assessor, round (training, main, dual, adjudication),",
-            "choice, grade (empty for an answer that is none), seconds on the page.",
+            "`judgments.csv` has a line per judgment: topic, docno, assessor, round (training, main, dual or",
+            "adjudication), choice, grade (empty for a non-answer), seconds on the page.",
             "",
         ]
     )

@@ -1,4 +1,4 @@
-"""The forms of the scoring room: freezing and importing."""
+"""Forms that freeze, import and export qrels."""
 
 from typing import Any, cast
 
@@ -11,29 +11,31 @@ from pooling.models import Pool
 from tracks.models import Track
 from web.forms import style_fields
 
-MAX_MB = 16  # a million lines, which take about half a gigabyte while they are read
+MAX_MB = 16  # a million lines; reading them takes about half a gigabyte of memory
 MAX_BYTES = MAX_MB << 20
-COMPLAINTS_SHOWN = 20
+MAX_ERRORS = 20
 
 
 def _name() -> forms.CharField:
-    return forms.CharField(max_length=100, required=False, help_text="What this version is, in a few words.")
+    return forms.CharField(
+        max_length=100, required=False, help_text="A few words that describe this version."
+    )
 
 
 class FreezeForm(forms.Form):
-    """Which pool's judgments become qrels, and whether others than main ones and adjudications count."""
+    """The pool whose judgments become qrels, and the kinds of judgments that count."""
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
     name = _name()
     dual = forms.BooleanField(
         required=False,
-        label="Count dual judgments where nobody else has judged",
-        help_text="Usually not: they are there to measure agreement.",
+        label="Count dual judgments of units without other judgments",
+        help_text="Usually off: dual judgments measure agreement.",
     )
     training = forms.BooleanField(
         required=False,
-        label="Count training judgments where nobody else has judged",
-        help_text="Usually not: assessors were still learning.",
+        label="Count training judgments of units without other judgments",
+        help_text="Usually off: the assessors were still learning.",
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
@@ -44,29 +46,29 @@ class FreezeForm(forms.Form):
 
     @property
     def also(self) -> list[str]:
-        """Kinds of batch that count besides main and adjudication."""
+        """Kinds of batches that count in addition to main and adjudication."""
         return [kind for kind in ("dual", "training") if self.cleaned_data[kind]]
 
 
 class ExportForm(forms.Form):
-    """In which form a version is handed on, and whether it is split by topic."""
+    """The format of an export, and whether it is split by topic."""
 
     to = forms.ChoiceField(
-        choices=[(name, f"{name}: {form.words}") for name, form in FORMS.items()], label="Form"
+        choices=[(name, f"{name}: {form.words}") for name, form in FORMS.items()], label="Format"
     )
     test_share = forms.FloatField(
         required=False,
         min_value=0.01,
         max_value=0.99,
         label="Share of test topics",
-        help_text="Such as 0.3, for a train and a test part; empty: one file.",
+        help_text="For example 0.3, for a train part and a test part. Leave empty for one file.",
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
     seed = forms.IntegerField(
         required=False,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="By which test topics are drawn; 1 if left empty.",
+        help_text="Test topics are chosen at random with this seed. Default: 1.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -75,10 +77,10 @@ class ExportForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    """An official qrels file. Every complaint is shown with its line."""
+    """A qrels file. Every error is shown with its line number."""
 
     file = forms.FileField(
-        help_text=f"Topic, 0, docno, grade; or TSV or CSV under a header. UTF-8, at most {MAX_MB} MB."
+        help_text=f"Topic, 0, docno, grade; or TSV or CSV with a header. UTF-8, at most {MAX_MB} MB."
     )
     name = _name()
 
@@ -87,7 +89,7 @@ class ImportForm(forms.Form):
         style_fields(self)
 
     def clean_file(self) -> "UploadedFile[Any]":
-        """Read the file; what it holds is in `columns`."""
+        """Read the file into `columns`."""
         upload: UploadedFile[Any] = self.cleaned_data["file"]
         if (upload.size or 0) > MAX_BYTES:
             raise forms.ValidationError(
@@ -96,7 +98,15 @@ class ImportForm(forms.Form):
         try:
             self.columns: QrelsColumns = parse_qrels(upload.read())
         except QrelsError as error:
-            said = [str(complaint) for complaint in error.complaints[:COMPLAINTS_SHOWN]]
-            more = error.n_complaints - len(said)
-            raise forms.ValidationError([*said, f"and {more:,} more complaints"] if more else said) from None
+            lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]
+            n_more = error.n_complaints - len(lines)
+            raise forms.ValidationError(
+                [*lines, f"and {n_more:,} more errors"] if n_more else lines
+            ) from None
         return upload
+
+    @property
+    def contents(self) -> dict[str, Any]:
+        """What `services.import_file` needs of the form."""
+        name = self.cleaned_data["file"].name or ""
+        return {"columns": self.columns, "file_name": name, "name": self.cleaned_data["name"]}

@@ -1,4 +1,4 @@
-"""What makes qrels: freezing judgments, and taking over an official file. Both give a new version of the track's."""
+"""Freezes judgments into a new version of a track's qrels, or imports a version from a file."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -9,7 +9,7 @@ from django.db.models import Exists, F, Max, OuterRef, Q
 
 from accounts.models import User
 from assay.digests import sha256_of
-from assay.evaluation.scores import ALL
+from assay.evaluation.score_table import ALL
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.runs.rules import ABSENT
 from assay.protocols.schema import Protocol
@@ -32,6 +32,7 @@ from scoring.models import Qrels, QrelsEntry
 from scoring.qrels.errors import QrelsRefused
 from tracks.models import Assessor, Topic, Track
 from tracks.tracks import services as track_services
+from web.counting import counted
 
 CHUNK = 5_000
 CONFLICTS_NAMED = 20
@@ -40,29 +41,27 @@ DOCNOS_NAMED = 20
 
 @transaction.atomic
 def freeze_judgments(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = ()) -> Qrels:
-    """Make a version of a pool's units, and of those of the pools that it tops up, by the rule of its protocol.
+    """Freeze a version of the units of a pool, and of the pools that it tops up, by the rule of its protocol.
 
-    What was judged for another pool of the track counts as well: a judgment is of a document of a topic.
-    `also` names kinds of batch whose judgments count besides main ones and adjudications, where neither is there.
+    Judgments that were made for another pool of the track count too: they are about a document and a topic.
+    `also` names kinds of batches whose judgments count for units that have neither main judgment nor adjudication.
 
     Raises
     ------
     QrelsRefused
-        The pool is not ready, judgments contradict one another, no topic is left, or nothing has changed since
-        another version.
+        The pool is not ready, judgments conflict, no topic has enough judgments, or another version has the same
+        entries.
     """
     track = track_services.lock(pool.track_id)
     if pool.status != Pool.Status.READY:
-        raise QrelsRefused(
-            f"The pool “{pool}” is not ready; qrels are frozen from a pool that has been built."
-        )
+        raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
     protocol = pool.protocol.parsed
     votes = _votes(pool)
     try:
         frozen = _frozen(pool, protocol, votes, also)
         groups = _groups(pool, protocol, votes)
     except Undecided as undecided:
-        raise QrelsRefused(_said(undecided.conflicts)) from None
+        raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
         raise QrelsRefused(
             f"No topic of the pool “{pool}” has enough judgments yet: {len(frozen.report.get('dropped', ()))} topics "
@@ -80,20 +79,20 @@ def freeze_judgments(*, pool: Pool, by: User, name: str = "", also: Sequence[str
 
 
 def _groups(pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]]) -> dict[str, Frozen]:
-    """What each group of assessors judged, where the protocol wants that apart; groups without judgments left out."""
+    """The judgments of each group of assessors that has some, if the protocol exports groups."""
     if not protocol.qrels.export_groups:
         return {}
     units = _units(pool)
     members = Assessor.objects.filter(track=pool.track_id).values_list("group", "user__username")
-    found = {
-        group: freeze_group(units, votes, {name for one, name in members if one == group})
+    frozen = {
+        group: freeze_group(units, votes, {name for of, name in members if of == group})
         for group in protocol.judging.groups
     }
-    return {group: frozen for group, frozen in found.items() if frozen.rows}
+    return {group: rows for group, rows in frozen.items() if rows.rows}
 
 
 def _store_group(qrels: Qrels, group: str, alone: Frozen) -> None:
-    """A version of its own, behind the one with all judgments; none if a version says the same already."""
+    """Store a version of a group after the one with all judgments, unless a version has the same entries already."""
     columns = columns_from(alone.rows)
     sha256 = sha256_of(format_qrels(columns))
     if Qrels.objects.filter(track=qrels.track, sha256=sha256).exists():
@@ -112,12 +111,12 @@ def _store_group(qrels: Qrels, group: str, alone: Frozen) -> None:
 
 @transaction.atomic
 def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User, name: str = "") -> Qrels:
-    """Make a version from a file that was read, with a note of what in it is not the track's.
+    """Store the entries of a file as a version, and report what in it is not part of the track.
 
     Raises
     ------
     QrelsRefused
-        The track knows none of the topics, or another version has the same judgments.
+        None of the topics is in the track, or another version has the same entries.
     """
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
@@ -125,7 +124,7 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
     unknown = [code for code in columns.topics.tolist() if code not in codes]
     if len(unknown) == len(columns.topics):
         raise QrelsRefused(
-            f"None of the {len(unknown)} topics of the file is a topic of {track}: the first is {unknown[0]}."
+            f"None of the {len(unknown)} topics in the file is a topic of {track}. The first one is {unknown[0]}."
         )
     qrels = Qrels(
         track=track, source=Qrels.Source.IMPORTED, protocol=track.protocol, created_by=by, name=name
@@ -143,7 +142,7 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
 def _frozen(
     pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]], also: Sequence[str]
 ) -> Frozen:
-    """By the protocol's rule; where what is relevant was known from the start, nothing is judged."""
+    """Entries by the protocol's rule; those of a known-item task need no judgments."""
     if protocol.pool.strategy == "known-item":
         return known_items(_units(pool), max(grade.value for grade in protocol.judging.grades))
     return freeze(
@@ -162,7 +161,7 @@ def _units(pool: Pool) -> list[Unit]:
 
 
 def _members(pool: Pool) -> dict[Unit, Member]:
-    """Which unit each instance or near-duplicate of the pool, and of those that it tops up, belongs to."""
+    """The unit of each instance or near-duplicate in the pool and in the pools that it tops up."""
     members = PoolMember.objects.filter(entry__pool__in=chain(pool)).order_by()
     fields = ("entry__topic__code", "docno", "entry__docno", "position")
     rows = members.values_list(*fields).iterator(chunk_size=CHUNK)
@@ -172,9 +171,9 @@ def _members(pool: Pool) -> dict[Unit, Member]:
 
 
 def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
-    """Every current judgment of what the pool and those that it tops up hold, whichever pool it was made on.
+    """Every current judgment of a unit of the pool, or of a pool that it tops up, whichever pool it was made for.
 
-    Judgments by another protocol have other grades, and do not count. One query: what it sees is of one moment.
+    Judgments by another protocol have other grades and do not count. One query, so all rows are of the same moment.
     """
     pools = chain(pool)
     assigned = TopicAssignment.objects.filter(
@@ -192,29 +191,29 @@ def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
     return [(Unit(topic, docno), Vote(*vote)) for topic, docno, *vote in rows]
 
 
-def _said(conflicts: Sequence[Conflict]) -> str:
+def _conflict_message(conflicts: Sequence[Conflict]) -> str:
     named = "; ".join(map(str, conflicts[:CONFLICTS_NAMED]))
     more = f"; and {len(conflicts) - CONFLICTS_NAMED} more" if len(conflicts) > CONFLICTS_NAMED else ""
     return (
-        f"Judgments do not decide the grade of {len(conflicts)} units. Have them adjudicated first, or withdraw the "
-        f"topic from the assessor whose judgments are not to count: {named}{more}."
+        f"The judgments of {counted(len(conflicts), 'unit')} conflict. Have these units adjudicated first, or withdraw "
+        f"the topic from the assessor whose judgments must not count: {named}{more}."
     )
 
 
 def _inputs(pool: Pool) -> dict[str, Any]:
-    """What the qrels can be made again from."""
+    """The inputs from which the qrels can be rebuilt."""
     runs = pool.pool_runs.annotate(team=F("run__team__name"), tag=F("run__tag"))
     return {
         "pool": pool.name,
         "pool_sha256": pool.sha256,
         "seed": pool.seed,
         "runs": list(runs.order_by("team", "tag", "id").values("team", "tag", "sha256", "depth")),
-        "tops_up": [{"pool": one.name, "pool_sha256": one.sha256} for one in chain(pool)[1:]],
+        "tops_up": [{"pool": topped.name, "pool_sha256": topped.sha256} for topped in chain(pool)[1:]],
     }
 
 
 def _unknown_documents(track: Track, protocol: Protocol, columns: QrelsColumns) -> dict[str, Any] | None:
-    """How many units of the file the collection has not, and the first of them; None where it is not loaded."""
+    """Number and first units of the file that are missing from the collection; None if no collection is loaded."""
     lookup = unit_lookup(track, protocol)
     if lookup is None:
         return None
@@ -224,7 +223,7 @@ def _unknown_documents(track: Track, protocol: Protocol, columns: QrelsColumns) 
 
 
 def _other_grades(protocol: Protocol, columns: QrelsColumns) -> list[int]:
-    """Grades of the file that no judgment by the protocol can give; several judges may have been summed."""
+    """Grades of the file that are not possible in the protocol, which may sum the grades of several judges."""
     scale = {grade.value for grade in protocol.judging.grades}
     if protocol.qrels.aggregate == "sum":
         scale = set(range(protocol.judging.judges * max(scale) + 1))
@@ -232,16 +231,14 @@ def _other_grades(protocol: Protocol, columns: QrelsColumns) -> list[int]:
 
 
 def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
-    """Number and keep a version; the caller holds the track's lock."""
+    """Number and save a version. The caller holds the lock of the track."""
     if ALL in columns.topics.tolist():
-        raise QrelsRefused(f"A topic cannot be called “{ALL}”: that is how tables of scores name the mean.")
+        raise QrelsRefused(f"“{ALL}” cannot be the code of a topic: tables of scores use it for the mean.")
     versions = Qrels.objects.filter(track=qrels.track)
     qrels.sha256 = sha256_of(format_qrels(columns))
     same = versions.filter(sha256=qrels.sha256).first()
     if same is not None:
-        raise QrelsRefused(
-            f"These qrels are those of {same}, byte for byte; a new version would be no different."
-        )
+        raise QrelsRefused(f"These qrels are identical to {same}, so no new version was created.")
     qrels.version = (versions.aggregate(last=Max("version"))["last"] or 0) + 1
     qrels.protocol_digest = qrels.protocol.digest
     qrels.n_topics, qrels.n_judged = len(columns.topics), int((columns.grade >= 0).sum())
@@ -251,7 +248,7 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
 
 
 def _copy_entries(qrels_id: int, columns: QrelsColumns) -> None:
-    """Write the lines of a version, by COPY: a file has tens of thousands, and somebody waits for the page."""
+    """Write the entries with COPY: a file has tens of thousands of lines, and the user waits for the page."""
     codes = [_escaped(code.encode()) for code in columns.topics.tolist()]
     rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
     text = b"".join(
@@ -263,5 +260,5 @@ def _copy_entries(qrels_id: int, columns: QrelsColumns) -> None:
 
 
 def _escaped(word: bytes) -> bytes:
-    """A word as COPY reads it; words hold no white space, and a backslash is the one character that it takes amiss."""
+    """A word for COPY. Words contain no white space, so only a backslash needs escaping."""
     return word.replace(b"\\", b"\\\\")

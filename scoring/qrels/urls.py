@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from scoring.qrels import export_views, views
+from scoring.qrels import views
 
 urlpatterns = [
     path("tracks/<slug:slug>/qrels/", views.qrels_list, name="qrels_list"),
@@ -10,7 +10,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/qrels/import/", views.import_qrels, name="import_qrels"),
     path("qrels/<int:qrels_id>/", views.qrels, name="qrels"),
     path("qrels/<int:qrels_id>/qrels.tsv", views.qrels_file, name="qrels_file"),
-    path("qrels/<int:qrels_id>/export/", export_views.export, name="qrels_export"),
-    path("qrels/<int:qrels_id>/judgments.zip", export_views.judgments, name="qrels_judgments"),
+    path("qrels/<int:qrels_id>/export/", views.export, name="qrels_export"),
+    path("qrels/<int:qrels_id>/judgments.zip", views.judgments, name="qrels_judgments"),
     path("qrels/<int:qrels_id>/score/", views.score, name="score"),
 ]

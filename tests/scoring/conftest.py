@@ -1,4 +1,4 @@
-"""The scene of most tests of scoring: a track with a pool of three topics, two teams, people of every part."""
+"""The scene of most tests of scoring: a track with a pool of three topics, two teams, and users of every role."""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -28,7 +28,7 @@ QRELS = b"A.1 0 10 3\nA.1 0 9 0\nA.10 0 10 2\nA.10 0 9 1\nA.2 0 10 0\nA.2 0 \xc3
 
 @dataclass
 class Scene:
-    """`ours` has the good run and `theirs` the poor one; Ada and Bob judge; the stranger has no part."""
+    """`ours` has the good run and `theirs` the poor run. Ada and Bob judge. The stranger has no role."""
 
     track: Track
     topics: dict[str, Topic]
@@ -43,7 +43,7 @@ class Scene:
     stranger: User
 
     def submit(self, team: Team, tag: str, ranking: str, kind: str = "primary") -> Run:
-        """A run with one ranking for all topics; docnos parted by blanks."""
+        """A run with one ranking for all topics: docnos separated by spaces."""
         lines = [
             f"{code}\t{docno}\t{rank}\t{100 - rank}\t{tag}\n"
             for code in self.topics
@@ -67,14 +67,14 @@ class Scene:
         )
 
     def judge(self, batch: Batch, assessor: User, *choices: str) -> None:
-        """Submit these choices, one for each next task: topics by code, units in the order of `UNITS`."""
+        """Submit one choice per task, in order: topics by code, units as in `UNITS`."""
         for choice in choices:
             task = task_services.accept_next(batch=batch, assessor=assessor)
             assert task is not None
             judge(task, choice, comment="why")
 
     def judged(self, *choices: str) -> Batch:
-        """A main batch that Ada judges, all three topics."""
+        """A main batch in which Ada judges all three topics."""
         batch = self.batch({self.ada: list(self.topics)})
         self.judge(batch, self.ada, *choices)
         return batch
@@ -86,7 +86,7 @@ class Scene:
         )
 
     def leaderboard(self, qrels: Qrels | None = None, release: str = "") -> Leaderboard:
-        """Scored by a job that this process runs."""
+        """A leaderboard, scored by a job in this process."""
         board = leaderboard_services.request(qrels=qrels or self.qrels(), by=self.organizer)
         assert board.job is not None
         jobs.run(board.job.pk)
@@ -132,7 +132,7 @@ def build_scene(protocol: str = "arqmath-2020-task1") -> Scene:
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Path) -> None:
-    """Jobs are run by the tests, no worker is asked; files go into this test's own folder."""
+    """Tests run jobs themselves, without a worker. Each test has its own folder for files."""
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
     settings.MEDIA_ROOT = tmp_path / "files"
 

@@ -1,4 +1,4 @@
-"""The scoring pages in a real Chromium: readable, operable by keyboard, and no wider than a telephone."""
+"""The scoring pages in Chromium: accessible, usable with the keyboard, and not wider than a phone."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,14 +35,14 @@ def log_in(page: Page, base: str, username: str) -> None:
 
 
 def faults(page: Page) -> list[str]:
-    """What axe finds, and how far the page is wider than its window."""
-    found = [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(page).response["violations"]]
+    """Violations that axe reports, and the width by which the page exceeds the window."""
+    violations = [f"{row['id']}: {row['nodes'][0]['html']}" for row in Axe().run(page).response["violations"]]
     excess = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return found + ([f"{excess} px too wide"] if excess > 0 else [])
+    return violations + ([f"{excess} px too wide"] if excess > 0 else [])
 
 
 @pytest.mark.parametrize(
-    "screen", SCREENS, ids=lambda one: f"{one['viewport']['width']}-{one['color_scheme']}"
+    "screen", SCREENS, ids=lambda screen: f"{screen['viewport']['width']}-{screen['color_scheme']}"
 )
 def test_every_page_is_accessible_on_every_screen(
     scored: Scene, live_server: LiveServer, new_page: Callable[..., Page], screen: dict[str, Any]
@@ -61,8 +61,8 @@ def test_every_page_is_accessible_on_every_screen(
     pages = {
         "topics": [board.pk],
         "topic": [board.pk, "A.1"],
-        "beside": [board.pk, scored.track.leaderboards.get(qrels__name="students").pk],
-        "compare": [evaluation.pk, second.pk],
+        "compare_leaderboards": [board.pk, scored.track.leaderboards.get(qrels__name="students").pk],
+        "compare_runs": [evaluation.pk, second.pk],
     }
     track = "/tracks/arq"
     everybody = [f"{track}/leaderboards/", board.get_absolute_url(), evaluation.get_absolute_url()]
@@ -75,15 +75,15 @@ def test_every_page_is_accessible_on_every_screen(
     ]
     organizers += [f"{track}/qrels/freeze/", f"{track}/qrels/import/"]
 
-    found = {}
+    reports = {}
     for person, addresses in (("olga", everybody + organizers), ("mia", everybody)):
         page = new_page(**screen)
         log_in(page, live_server.url, person)
         for address in addresses:
             page.goto(live_server.url + address)
-            found[person, address] = faults(page)
+            reports[person, address] = faults(page)
 
-    assert {where: said for where, said in found.items() if said} == {}
+    assert {place: report for place, report in reports.items() if report} == {}
 
 
 def test_the_leaderboard_is_sorted_by_keyboard(

@@ -11,7 +11,14 @@ from pooling.models import Pool, Run
 from pooling.runs import services as runs
 from scoring.analyses import services as analysis_services
 from scoring.analyses.errors import AnalysisRefused
-from scoring.analyses.selectors import analyses_for, evaluated, label_page, newest, scores_of, versions_beside
+from scoring.analyses.selectors import (
+    analyses_for,
+    evaluated,
+    newest,
+    other_versions,
+    rankings_by_label,
+    scores_of,
+)
 from scoring.models import Analysis, Leaderboard, Qrels
 from tests.helpers.real_files import KNOWN, real_qrels
 from tests.scoring.conftest import QRELS, Scene
@@ -33,20 +40,20 @@ def test_a_team_is_left_out_of_the_tracks_own_pool(scored: Scene) -> None:
 
     analysis = computed(scored, board, Analysis.Kind.REUSABILITY)
 
-    found = analysis.result
+    result = analysis.result
     assert analysis.status == Analysis.Status.READY
-    assert [one["tag"] for one in found["runs"]] == ["good", "poor"]
-    teams = {one["team"]: one for one in found["teams"]}
+    assert [row["tag"] for row in result["runs"]] == ["good", "poor"]
+    teams = {row["team"]: row for row in result["teams"]}
     # good ranks 10 é 9, poor x 9 10: é is alone ours (judged in A.2), x alone theirs (judged in A.1)
     assert (teams["Ours"]["n_judged"], teams["Ours"]["n_relevant"]) == (1, 1)
     assert (teams["Theirs"]["n_judged"], teams["Theirs"]["n_relevant"]) == (1, 1)
     (change,) = teams["Theirs"]["changes"]
     assert change["run"] == 1
     assert change["after"][0] < change["before"][0]
-    assert found["units"]["judged"]["total"] == 7
-    assert len(found["depths"]) == 10
-    assert found["depths"][-1]["label"] == "primary 50, alternate 20"
-    assert found["depths"][-1]["n_judged"] == 7
+    assert result["units"]["judged"]["total"] == 7
+    assert len(result["depths"]) == 10
+    assert result["depths"][-1]["label"] == "primary 50, alternate 20"
+    assert result["depths"][-1]["n_judged"] == 7
 
 
 def test_pools_of_an_analysis_are_as_deep_as_those_that_were_judged(scored: Scene) -> None:
@@ -66,8 +73,8 @@ def test_pools_of_an_analysis_are_as_deep_as_those_that_were_judged(scored: Scen
 
     analysis = computed(scored, scored.leaderboard(qrels), Analysis.Kind.REUSABILITY)
 
-    assert [one["label"] for one in analysis.result["depths"]] == ["1", "2"]
-    teams = {one["team"]: one for one in analysis.result["teams"]}
+    assert [row["label"] for row in analysis.result["depths"]] == ["1", "2"]
+    teams = {row["team"]: row for row in analysis.result["teams"]}
     # good brings 10 and é to each of three topics, poor x and 9: deeper, each would bring all of the other but one
     assert (teams["Ours"]["n_pooled"], teams["Theirs"]["n_pooled"]) == (6, 6)
 
@@ -75,11 +82,11 @@ def test_pools_of_an_analysis_are_as_deep_as_those_that_were_judged(scored: Scen
 def test_the_pool_of_today_is_recorded_with_its_runs(scored: Scene) -> None:
     board = scored.leaderboard()
 
-    found = computed(scored, board, Analysis.Kind.REUSABILITY).result
+    result = computed(scored, board, Analysis.Kind.REUSABILITY).result
 
     standing = Run.objects.filter(track=scored.track)
-    assert {(one["run"], one["sha256"]) for one in found["pooled"]} == {
-        (one.pk, one.sha256) for one in standing
+    assert {(row["run"], row["sha256"]) for row in result["pooled"]} == {
+        (row.pk, row.sha256) for row in standing
     }
 
 
@@ -88,29 +95,29 @@ def test_runs_are_ranked_by_fewer_topics_with_the_seed_that_is_kept(scored: Scen
 
     analysis = computed(scored, board, Analysis.Kind.TOPICS)
 
-    found = analysis.result
-    assert found["n_topics"] == 3
-    assert set(found["measures"]) == set(board.measures)
-    assert [point["n_topics"] for point in found["measures"]["nDCG'"]["points"]] == [3]
-    assert found["measures"]["nDCG'"]["share_significant"] == 0
+    result = analysis.result
+    assert result["n_topics"] == 3
+    assert set(result["measures"]) == set(board.measures)
+    assert [point["n_topics"] for point in result["measures"]["nDCG'"]["points"]] == [3]
+    assert result["measures"]["nDCG'"]["share_significant"] == 0
     Analysis.objects.filter(pk=analysis.pk).update(status=Analysis.Status.COMPUTING, result={})
     job = Job.objects.get(pk=analysis.job_id)
     Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, attempt=0)
     jobs.run(job.pk)
     analysis.refresh_from_db()
-    assert analysis.result == found
+    assert analysis.result == result
 
 
 def test_the_same_runs_are_scored_by_other_versions(scored: Scene) -> None:
     first, second = scored.qrels(), scored.qrels(MORE, name="students")
     board = scored.leaderboard(first)
 
-    analysis = computed(scored, board, Analysis.Kind.BESIDE, beside=[second])
+    analysis = computed(scored, board, Analysis.Kind.COMPARE, versions=[second])
 
-    found = analysis.result
-    assert [one["name"] for one in found["qrels"]] == ["", "students"]
-    assert [one["judged"]["total"] for one in found["units"]] == [6, 7]
-    table = found["measures"]["nDCG'"]
+    result = analysis.result
+    assert [row["name"] for row in result["qrels"]] == ["", "students"]
+    assert [row["judged"]["total"] for row in result["units"]] == [6, 7]
+    table = result["measures"]["nDCG'"]
     assert table["n_topics"] == [3, 3]
     assert table["means"][0][1] < table["means"][1][1]  # poor found x
     stored = dict(
@@ -119,26 +126,28 @@ def test_the_same_runs_are_scored_by_other_versions(scored: Scene) -> None:
         )
     )
     assert table["means"][0] == pytest.approx([stored["good"], stored["poor"]])
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
 def test_other_versions_must_be_chosen_and_be_the_tracks(scored: Scene) -> None:
     board = scored.leaderboard()
 
     with pytest.raises(AnalysisRefused, match="at least one other version"):
-        analysis_services.request(leaderboard=board, kind="beside", by=scored.organizer)
+        analysis_services.request(leaderboard=board, kind="compare", by=scored.organizer)
     with pytest.raises(AnalysisRefused, match="at least one other version"):
-        analysis_services.request(leaderboard=board, kind="beside", by=scored.organizer, beside=[board.qrels])
-    assert list(versions_beside(board)) == []
+        analysis_services.request(
+            leaderboard=board, kind="compare", by=scored.organizer, versions=[board.qrels]
+        )
+    assert list(other_versions(board)) == []
 
 
 def test_a_leaderboard_is_analyzed_once_it_is_scored(scored: Scene) -> None:
     board = scored.leaderboard()
     Leaderboard.objects.filter(pk=board.pk).update(status=Leaderboard.Status.SCORING)
 
-    with pytest.raises(AnalysisRefused, match="only a finished one"):
+    with pytest.raises(AnalysisRefused, match="You can analyze it when it is ready"):
         analysis_services.request(leaderboard=board, kind="topics", by=scored.organizer)
-    with pytest.raises(AnalysisRefused, match="There is no analysis 'nope'; use reusability"):
+    with pytest.raises(AnalysisRefused, match=r"There is no analysis 'nope'\. Use one of: reusability"):
         analysis_services.request(leaderboard=board, kind="nope", by=scored.organizer)
 
 
@@ -146,7 +155,7 @@ def test_the_same_is_computed_once_at_a_time(scored: Scene) -> None:
     board = scored.leaderboard()
     waiting = analysis_services.request(leaderboard=board, kind="topics", by=scored.organizer)
 
-    with pytest.raises(AnalysisRefused, match="at this moment"):
+    with pytest.raises(AnalysisRefused, match="already being computed"):
         analysis_services.request(leaderboard=board, kind="topics", by=scored.organizer)
     analysis_services.request(leaderboard=board, kind="reusability", by=scored.organizer)
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -195,7 +204,7 @@ def test_a_failed_analysis_waits_while_another_one_is_computed(scored: Scene) ->
     analysis_services.request(leaderboard=board, kind="reusability", by=scored.organizer)
 
     assert failed.job is not None
-    with pytest.raises(AnalysisRefused, match="at this moment"):
+    with pytest.raises(AnalysisRefused, match="already being computed"):
         jobs.retry(job=failed.job)
 
     failed.job.refresh_from_db()
@@ -219,10 +228,8 @@ def test_rankings_by_label_need_no_job(scored: Scene) -> None:
         scored.topics[code].save()
     board = scored.leaderboard()
 
-    page = label_page(board, "nDCG'")
+    table = rankings_by_label(board, "nDCG'")["difficulty"]
 
-    assert [run.tag for run in page["runs"]] == ["good", "poor"]
-    table = page["labels"]["difficulty"]
     assert (table.names, table.n_topics) == (("all topics", "easy", "hard"), (3, 2, 1))
     assert scores_of(board, evaluated(board), "nDCG'").shape == (2, 3)
 
@@ -239,9 +246,9 @@ def test_the_real_runs_of_2020_are_analyzed(scene: Scene, data: Path) -> None:
             )
     board = scene.leaderboard(scene.qrels(real_qrels(data).read_bytes()))
 
-    found = computed(scene, board, "reusability").result
+    result = computed(scene, board, "reusability").result
 
-    teams = {one["team"]: one for one in found["teams"]}
+    teams = {row["team"]: row for row in result["teams"]}
     assert teams["Ours"]["n_judged"] == 3373  # as the command says of the same two runs
     assert teams["Ours"]["n_relevant"] == 167
-    assert found["depths"][-1]["n_judged"] == 11_124
+    assert result["depths"][-1]["n_judged"] == 11_124

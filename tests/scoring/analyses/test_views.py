@@ -22,8 +22,8 @@ def board(scored: Scene) -> Leaderboard:
     return scored.leaderboard()
 
 
-def analyzed(scene: Scene, board: Leaderboard, kind: str, *beside: Qrels) -> Analysis:
-    analysis = analysis_services.request(leaderboard=board, kind=kind, beside=beside, by=scene.organizer)
+def analyzed(scene: Scene, board: Leaderboard, kind: str, *versions: Qrels) -> Analysis:
+    analysis = analysis_services.request(leaderboard=board, kind=kind, versions=versions, by=scene.organizer)
     assert analysis.job_id is not None
     jobs.run(analysis.job_id)
     analysis.refresh_from_db()
@@ -37,35 +37,33 @@ def client_of(scene: Scene, part: str = "organizer") -> Client:
     return client
 
 
-def table_of(page: dict[str, object], name: str) -> list[list[str]]:
-    tables = page["tables"]
-    assert isinstance(tables, list)
-    (found,) = [table for table in tables if table.name == name]
-    return [[text for text, _ in row] for row in found.cells]
+def table_of(tables: list[report_pages.ShownTable], name: str) -> list[list[str]]:
+    (named,) = [table for table in tables if table.name == name]
+    return [[text for text, _ in row] for row in named.cells]
 
 
 def test_units_and_rankings_by_label_need_no_job(scored: Scene, board: Leaderboard) -> None:
     page = report_pages.reports_page(scored.organizer, board)
 
-    assert table_of(page, "units")[0][1:6] == ["3", "2", "2", "2.0000", "6"]
-    runs = [row[0] for row in table_of(page, "label_difficulty")]
+    assert table_of(page.tables, "units")[0][1:6] == ["3", "2", "2", "2.0000", "6"]
+    runs = [row[0] for row in table_of(page.tables, "label_difficulty")]
     assert runs == ["good", "middling", "poor", "mean gap between neighbors"]
-    assert ["easy", "hard"] in [row[:2] for row in table_of(page, "label_difficulty_tau")]
+    assert ["easy", "hard"] in [row[:2] for row in table_of(page.tables, "label_difficulty_tau")]
 
 
-def test_a_measure_of_ones_choice_is_compared(scored: Scene, board: Leaderboard) -> None:
+def test_chosen_measure_is_compared(scored: Scene, board: Leaderboard) -> None:
     page = report_pages.reports_page(scored.organizer, board, "AP(rel=2)'")
     junk = report_pages.reports_page(scored.organizer, board, "nonsense")
 
-    assert (page["charted"], junk["charted"]) == ("AP(rel=2)'", board.measures[0])
+    assert (page.charted, junk.charted) == ("AP(rel=2)'", board.measures[0])
 
 
-def test_without_labels_the_page_says_where_to_give_them(scored: Scene) -> None:
+def test_page_without_labels_names_where_to_import_them(scored: Scene) -> None:
     board = scored.leaderboard()
 
     page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
 
-    assert "Rankings by label stand here once topics have labels (category, difficulty, dependence)" in page
+    assert "No topic has a label yet (category, difficulty, dependence)" in page
 
 
 def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: Leaderboard) -> None:
@@ -81,19 +79,24 @@ def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: 
 
     assert asked["Location"] == address
     assert "Units that only one team contributed" not in waiting
-    for said in ("Units that only one team contributed", "Shallower pools", f"seed {analysis.seed}", "Compute again"):
-        assert said in page
+    for text in (
+        "Units that only one team contributed",
+        "Shallower pools",
+        f"seed {analysis.seed}",
+        "Repeat the analysis",
+    ):
+        assert text in page
 
 
-def test_what_a_team_alone_brought_and_what_it_cost_is_told_by_run_and_measure(
+def test_units_of_one_team_only_and_their_effect_are_shown_by_run_and_measure(
     scored: Scene, board: Leaderboard
 ) -> None:
     analyzed(scored, board, "reusability")
-    sections = report_pages.reports_page(scored.organizer, board)["sections"]
-    (section,) = [one for one in sections if one.kind == "reusability"]
+    sections = report_pages.reports_page(scored.organizer, board).sections
+    (section,) = [section for section in sections if section.kind == "reusability"]
 
-    teams = table_of({"tables": section.tables}, "teams")
-    changes = table_of({"tables": section.tables}, "left_out")
+    teams = table_of(section.tables, "teams")
+    changes = table_of(section.tables, "left_out")
     assert [row[:2] for row in teams] == [["Ours", "1"], ["Theirs", "2"]]
     assert len(changes) == 3 * len(board.measures)
     assert all(float(row[5]) == pytest.approx(float(row[4]) - float(row[3]), abs=2e-4) for row in changes)
@@ -109,27 +112,27 @@ def test_measures_head_columns_by_their_own_names(scored: Scene, board: Leaderbo
     assert "NDCG" not in page
 
 
-def test_other_qrels_stand_beside(scored: Scene, board: Leaderboard) -> None:
+def test_runs_are_scored_with_other_qrels_too(scored: Scene, board: Leaderboard) -> None:
     students = scored.qrels(QRELS.replace(b"A.1 0 10 3", b"A.1 0 10 1"), name="students")
     client = client_of(scored)
 
     client.post(
         reverse("scoring:analyze", args=[board.pk]),
-        {"kind": "beside", "beside": [str(students.pk), "junk", "99999"]},
+        {"kind": "compare", "versions": [str(students.pk), "junk", "99999"]},
     )
     analysis = Analysis.objects.get()
     assert analysis.job_id is not None
     jobs.run(analysis.job_id)
-    sections = report_pages.reports_page(scored.organizer, board)["sections"]
-    (section,) = [one for one in sections if one.kind == "beside"]
+    sections = report_pages.reports_page(scored.organizer, board).sections
+    (section,) = [section for section in sections if section.kind == "compare"]
 
-    assert [row[0] for row in table_of({"tables": section.tables}, "units")] == [
+    assert [row[0] for row in table_of(section.tables, "units")] == [
         "version 1",
         "version 2 (students)",
     ]
 
 
-def test_fewer_topics_and_pairs_told_apart(scored: Scene, board: Leaderboard) -> None:
+def test_fewer_topics_and_significantly_different_pairs(scored: Scene, board: Leaderboard) -> None:
     analyzed(scored, board, "topics")
     page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
 
@@ -137,7 +140,7 @@ def test_fewer_topics_and_pairs_told_apart(scored: Scene, board: Leaderboard) ->
     assert "Fewer topics" in page
 
 
-@pytest.mark.parametrize("asked", [{"kind": "nonsense"}, {}, {"kind": "beside"}])
+@pytest.mark.parametrize("asked", [{"kind": "nonsense"}, {}, {"kind": "compare"}])
 def test_what_cannot_be_computed_is_refused(scored: Scene, board: Leaderboard, asked: dict[str, str]) -> None:
     answer = client_of(scored).post(reverse("scoring:analyze", args=[board.pk]), asked)
 
@@ -159,9 +162,9 @@ def test_tables_are_files_too(scored: Scene, board: Leaderboard) -> None:
         "topics",
     ]
     assert text("analysis_table", analysis.pk, "teams", "csv").splitlines()[0].startswith("team,")
-    said = json.loads(text("analysis_json", analysis.pk))
-    assert (said["seed"], said["qrels"]["sha256"]) == (analysis.seed, board.qrels.sha256)
-    assert said["teams"] == analysis.result["teams"]
+    content = json.loads(text("analysis_json", analysis.pk))
+    assert (content["seed"], content["qrels"]["sha256"]) == (analysis.seed, board.qrels.sha256)
+    assert content["teams"] == analysis.result["teams"]
     for name, first in (("report_table", board.pk), ("analysis_table", analysis.pk)):
         assert client.get(reverse(f"scoring:{name}", args=[first, "nonsense", "tsv"])).status_code == 404
 

@@ -13,7 +13,7 @@ from tests.scoring.conftest import Scene
 
 
 def shown_runs(page: dict[str, object]) -> list[str]:
-    rows = page["rows"]
+    rows = page.rows
     assert isinstance(rows, list)
     return [row.run.tag for row in rows]
 
@@ -57,7 +57,7 @@ def test_the_leaderboard_is_sorted_by_any_column_either_way(
     page = leaderboard_selectors.leaderboard_page(many.organizer, many.leaderboard(), sort)
 
     assert shown_runs(page)[0] == first
-    assert [column.direction for column in page["columns"] if column.direction] == [direction]
+    assert [column.direction for column in page.columns if column.direction] == [direction]
 
 
 def test_a_heading_asks_for_the_reverse_of_what_is_shown(many: Scene) -> None:
@@ -66,7 +66,7 @@ def test_a_heading_asks_for_the_reverse_of_what_is_shown(many: Scene) -> None:
     links = {
         sort: {
             column.label: column.link
-            for column in leaderboard_selectors.leaderboard_page(many.organizer, board, sort)["columns"]
+            for column in leaderboard_selectors.leaderboard_page(many.organizer, board, sort).columns
         }
         for sort in ("run", "-run")
     }
@@ -76,7 +76,7 @@ def test_a_heading_asks_for_the_reverse_of_what_is_shown(many: Scene) -> None:
 
 
 def test_every_run_with_the_best_value_is_marked(many: Scene) -> None:
-    rows = leaderboard_selectors.leaderboard_page(many.organizer, many.leaderboard())["rows"]
+    rows = leaderboard_selectors.leaderboard_page(many.organizer, many.leaderboard()).rows
 
     assert [row.run.tag for row in rows if not row.cells[0].is_best] == ["poor"]
 
@@ -89,13 +89,13 @@ def test_a_leaderboard_takes_as_many_queries_for_many_runs_as_for_few(
     with django_assert_num_queries(4):
         page = leaderboard_selectors.leaderboard_page(many.organizer, board)
 
-    assert len(page["rows"]) == 12
+    assert len(page.rows) == 12
 
 
-def test_a_team_sees_its_own_rows_marked_and_opens_those_alone(scored: Scene) -> None:
-    rows = leaderboard_selectors.leaderboard_page(scored.member, scored.leaderboard(release="participants"))[
-        "rows"
-    ]
+def test_team_sees_its_own_rows_marked_and_opens_only_those(scored: Scene) -> None:
+    rows = leaderboard_selectors.leaderboard_page(
+        scored.member, scored.leaderboard(release="participants")
+    ).rows
 
     assert [(row.run.tag, row.is_own, row.may_open) for row in rows] == [
         ("good", True, True),
@@ -115,15 +115,15 @@ def test_members_of_a_team_of_another_track_are_strangers(scored: Scene) -> None
     assert not leaderboard_selectors.leaderboards_for(outsider).exists()
 
 
-def test_the_table_by_topic_is_in_the_order_of_runs_topics_and_measures(scored: Scene) -> None:
+def test_score_file_is_in_the_order_of_runs_topics_and_measures(scored: Scene) -> None:
     board = scored.leaderboard()
 
-    header, rows = qrels_selectors.topic_table(
-        evaluation_selectors.evaluations_for(scored.organizer).filter(leaderboard=board)
-    )
+    evaluations = evaluation_selectors.evaluations_for(scored.organizer).filter(leaderboard=board)
 
-    written = list(rows)
-    assert header == ("run", "topic", "measure", "value")
+    content = evaluation_selectors.score_file(evaluations, "tsv")
+
+    header, *written = [line.split("\t") for line in content.splitlines()]
+    assert header == ["run", "topic", "measure", "value"]
     assert [row[1] for row in written[:20:5]] == ["A.1", "A.10", "A.2", "all"]
     assert [row[2] for row in written[:5]] == board.measures
     assert [row[0] for row in written] == ["good"] * 20 + ["poor"] * 20
@@ -134,9 +134,9 @@ def test_a_qrels_page_counts_grades_by_topic(scored: Scene) -> None:
         scored.organizer, scored.qrels(b"A.1 0 a 3\nA.1 0 b 0\nA.1 0 c 0\nA.2 0 a -1\n")
     )
 
-    assert page["grades"] == [(3, "High"), (0, "Not relevant"), (-1, "pooled, no grade")]
-    assert [tuple(row) for row in page["rows"]] == [("A.1", 3, [1, 2, 0]), ("A.2", 1, [0, 0, 1])]
-    assert (page["n_units"], page["totals"]) == (4, [1, 2, 1])
+    assert page.grades == [(3, "High"), (0, "Not relevant"), (-1, "pooled, not judged")]
+    assert [tuple(row) for row in page.rows] == [("A.1", 3, [1, 2, 0]), ("A.2", 1, [0, 0, 1])]
+    assert (page.n_units, page.totals) == (4, [1, 2, 1])
 
 
 def test_the_file_of_an_imported_version_is_that_of_its_sha256(scored: Scene) -> None:

@@ -1,4 +1,4 @@
-"""A run among the others of its leaderboard: against median, best and one other; and the topics of a leaderboard."""
+"""Pages of a run on its leaderboard, of the comparison of two runs, and of topics."""
 
 import pytest
 from django.test import Client
@@ -13,7 +13,7 @@ from tests.scoring.conftest import Scene
 
 @pytest.fixture
 def board(scored: Scene) -> Leaderboard:
-    """Of the scene's topics, three runs: the good one, the poor one, and one between."""
+    """Three runs: a good one, a poor one, and one in the middle."""
     scored.submit(scored.theirs, "middling", "9 10 é")
     return scored.leaderboard()
 
@@ -28,25 +28,25 @@ def organizer(scene: Scene) -> Client:
     return client
 
 
-def test_a_run_stands_against_the_median_and_the_best_of_all_runs(scored: Scene, board: Leaderboard) -> None:
+def test_run_is_compared_with_the_median_and_the_best_of_all_runs(scored: Scene, board: Leaderboard) -> None:
     pages = {
         tag: evaluation_selectors.evaluation_page(scored.organizer, of(board, tag))
         for tag in ("good", "poor", "middling")
     }
 
-    values = sorted(float(page["rows"][0].values[0]) for page in pages.values())
+    values = sorted(float(page.rows[0].values[0]) for page in pages.values())
     for page in pages.values():
-        row = page["rows"][0]
+        row = page.rows[0]
         assert (float(row.median), float(row.best)) == (values[1], values[2])
         assert float(row.above) == pytest.approx(float(row.values[0]) - values[1], abs=1e-4)
 
 
 def test_topics_far_from_the_median_are_named(scored: Scene, board: Leaderboard) -> None:
-    wins, losses = evaluation_selectors.evaluation_page(scored.organizer, of(board, "good"))["extremes"]
+    wins, losses = evaluation_selectors.evaluation_page(scored.organizer, of(board, "good")).extremes
 
-    assert "A.1" in [one.topic for one in wins[1]]
-    assert all(float(one.above) > 0 for one in wins[1])
-    assert all(float(one.above) < 0 for one in losses[1])
+    assert "A.1" in [topic.topic for topic in wins[1]]
+    assert all(float(topic.above) > 0 for topic in wins[1])
+    assert all(float(topic.above) < 0 for topic in losses[1])
 
 
 def test_curves_are_those_of_the_protocol(scored: Scene, board: Leaderboard) -> None:
@@ -54,10 +54,11 @@ def test_curves_are_those_of_the_protocol(scored: Scene, board: Leaderboard) -> 
 
     page = evaluation_selectors.evaluation_page(scored.organizer, evaluation)
 
-    # relevant from 2: A.1 and A.10 have theirs first, A.2 its own second; all judged
+    # relevant from grade 2: first in A.1 and A.10, second in A.2; all documents are judged
     assert evaluation.curves["precision"][0] == pytest.approx((1 / 5 + 1 / 5 + 1 / 5) / 3)
     assert evaluation.curves["by_recall"][0] == pytest.approx((1 + 1 + 1 / 2) / 3)
-    assert page["curves"]["by_recall"][0] == ("0.0", "0.8333")
+    assert page.curves is not None
+    assert page.curves.by_recall[0] == ("0.0", "0.8333")
 
 
 def test_two_runs_are_compared_topic_by_topic(scored: Scene, board: Leaderboard) -> None:
@@ -66,11 +67,13 @@ def test_two_runs_are_compared_topic_by_topic(scored: Scene, board: Leaderboard)
     page = evaluation_selectors.compare_page(scored.organizer, first, second.pk)
     turned = evaluation_selectors.compare_page(scored.organizer, second, first.pk)
 
-    assert page["n_better"] + page["n_worse"] + page["n_equal"] == 3
-    assert (page["n_better"], page["n_worse"]) == (turned["n_worse"], turned["n_better"])
-    assert page["tests"]["randomization"] == turned["tests"]["randomization"]
-    assert page["tests"]["is_exact"]
-    assert 0 < float(page["overlap"]) < 1
+    assert page.tests is not None
+    assert turned.tests is not None
+    assert page.n_better + page.n_worse + page.n_equal == 3
+    assert (page.n_better, page.n_worse) == (turned.n_worse, turned.n_better)
+    assert page.tests.randomization == turned.tests.randomization
+    assert page.tests.is_exact
+    assert 0 < float(page.overlap) < 1
     assert (
         "Paired randomization"
         in organizer(scored).get(reverse("scoring:compare_runs", args=[first.pk, second.pk])).content.decode()
@@ -80,20 +83,21 @@ def test_two_runs_are_compared_topic_by_topic(scored: Scene, board: Leaderboard)
 def test_a_run_against_itself_differs_nowhere(scored: Scene, board: Leaderboard) -> None:
     page = evaluation_selectors.compare_page(scored.organizer, of(board, "good"), of(board, "good").pk)
 
-    assert (page["n_equal"], page["overlap"], page["tests"]["t"]) == (3, "1.0000", 1.0)
+    assert page.tests is not None
+    assert (page.n_equal, page.overlap, page.tests.t) == (3, "1.0000", 1.0)
 
 
-def test_a_run_whose_file_is_gone_is_compared_without_the_overlap(scored: Scene, board: Leaderboard) -> None:
+def test_run_without_a_file_is_compared_without_the_overlap(scored: Scene, board: Leaderboard) -> None:
     second = of(board, "poor")
     second.run.columns.storage.delete(second.run.columns.name)
 
     page = evaluation_selectors.compare_page(scored.organizer, of(board, "good"), second.pk)
 
-    assert page["overlap"] == ""
-    assert len(page["rows"]) == 3
+    assert page.overlap == ""
+    assert len(page.rows) == 3
 
 
-def test_a_team_compares_its_own_runs_alone(scored: Scene, board: Leaderboard) -> None:
+def test_team_compares_only_its_own_runs(scored: Scene, board: Leaderboard) -> None:
     scored.submit(scored.ours, "second", "9 é")
     released = scored.leaderboard(board.qrels, release="participants")
     client = Client()
@@ -109,19 +113,19 @@ def test_the_form_leads_to_the_comparison_and_junk_back(scored: Scene, board: Le
     first, second = of(board, "good"), of(board, "poor")
     address = reverse("scoring:choose_run", args=[first.pk])
 
-    found = organizer(scored).get(address, {"other": second.pk})
+    chosen = organizer(scored).get(address, {"other": second.pk})
     junk = organizer(scored).get(address, {"other": "-1"})
 
-    assert found["Location"] == reverse("scoring:compare_runs", args=[first.pk, second.pk])
+    assert chosen["Location"] == reverse("scoring:compare_runs", args=[first.pk, second.pk])
     assert junk["Location"] == first.get_absolute_url()
 
 
 # -- topics
 
 
-def test_the_hardest_topic_stands_first(scored: Scene, board: Leaderboard) -> None:
-    rows = topic_pages.topics_page(scored.organizer, board)["rows"]
-    easiest = topic_pages.topics_page(scored.organizer, board, sort="-mean")["rows"]
+def test_hardest_topic_is_first(scored: Scene, board: Leaderboard) -> None:
+    rows = topic_pages.topics_page(scored.organizer, board).rows
+    easiest = topic_pages.topics_page(scored.organizer, board, sort="-mean").rows
 
     assert [row.mean for row in rows] == sorted(row.mean for row in rows)
     assert [row.topic for row in easiest] == [row.topic for row in reversed(rows)]
@@ -135,13 +139,13 @@ def test_the_hardest_topic_stands_first(scored: Scene, board: Leaderboard) -> No
 def test_a_topic_shows_every_run_best_first_and_the_grades(scored: Scene, board: Leaderboard) -> None:
     page = topic_pages.topic_page(scored.organizer, board, "A.1")
 
-    values = [float(one.value) for one in page["rows"]]
+    values = [float(run.value) for run in page.rows]
     assert len(values) == 3
     assert values == sorted(values, reverse=True)
-    assert page["grades"] == [(3, "High", 1), (0, "Not relevant", 1)]
+    assert page.grades == [(3, "High", 1), (0, "Not relevant", 1)]
 
 
-def test_an_organizer_sees_what_one_team_alone_brought(scored: Scene, board: Leaderboard) -> None:
+def test_organizer_sees_units_that_only_one_team_contributed(scored: Scene, board: Leaderboard) -> None:
     entries = {entry.docno: entry for entry in scored.pool.entries.filter(topic=scored.topics["A.1"])}
     runs = {run.tag: run for run in scored.track.runs.all()}
     Contribution.objects.create(entry=entries["10"], run=runs["good"], rank=1)
@@ -150,7 +154,8 @@ def test_an_organizer_sees_what_one_team_alone_brought(scored: Scene, board: Lea
 
     page = topic_pages.topic_page(scored.organizer, board, "A.1")
 
-    assert [tuple(one) for one in page["unique"]] == [("Ours", 1, 1), ("Theirs", 0, 0)]
+    assert page.unique is not None
+    assert [tuple(units) for units in page.unique] == [("Ours", 1, 1), ("Theirs", 0, 0)]
 
 
 def test_a_team_sees_its_own_runs_on_a_topic_and_no_contributions(scored: Scene) -> None:
@@ -158,12 +163,12 @@ def test_a_team_sees_its_own_runs_on_a_topic_and_no_contributions(scored: Scene)
 
     page = topic_pages.topic_page(scored.member, board, "A.1")
 
-    assert [one.row.run.tag for one in page["rows"]] == ["good"]
-    assert page["unique"] is None
-    assert page["n_runs"] == 2
+    assert [run.row.run.tag for run in page.rows] == ["good"]
+    assert page.unique is None
+    assert page.n_runs == 2
 
 
-def test_a_topic_that_the_qrels_have_not_is_not_there(scored: Scene, board: Leaderboard) -> None:
+def test_topic_missing_from_the_qrels_is_not_found(scored: Scene, board: Leaderboard) -> None:
     assert (
         organizer(scored).get(reverse("scoring:topic", args=[board.pk, "no such/topic"])).status_code == 404
     )

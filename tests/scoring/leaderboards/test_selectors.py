@@ -1,4 +1,4 @@
-"""What stands on a leaderboard beside its means, what it is held against, and how it is written down."""
+"""Rows, tiers and intervals of a leaderboard, its files, and the comparison of two leaderboards."""
 
 import json
 import re
@@ -24,7 +24,7 @@ CODES = [f"T.{n:02}" for n in range(N_TOPICS)]
 
 @pytest.fixture
 def board(scene: Scene) -> Leaderboard:
-    """Twelve topics with one relevant document each: two runs put it first, ten put it third, all twelve have it."""
+    """Twelve topics with one relevant document each. Two runs retrieve it first, two retrieve it third."""
     text = "".join(f"{code} 0 hit 3\n{code} 0 miss 0\n{code} 0 junk 0\n" for code in CODES)
     for code in CODES:
         scene.topics[code] = scene.track.topics.create(code=code)
@@ -41,8 +41,7 @@ def row_of(scene: Scene, board: Leaderboard, tag: str) -> leaderboard_selectors.
 
 def tags(scene: Scene, board: Leaderboard, show: str, sort: str = "") -> list[str]:
     return [
-        row.run.tag
-        for row in leaderboard_selectors.leaderboard_page(scene.organizer, board, sort, show)["rows"]
+        row.run.tag for row in leaderboard_selectors.leaderboard_page(scene.organizer, board, sort, show).rows
     ]
 
 
@@ -53,25 +52,45 @@ def test_runs_that_differ_on_every_topic_are_in_tiers_of_their_own(scene: Scene,
     assert len({tiers["first"], tiers["third"], tiers["base"]}) == 3
 
 
-def test_an_interval_holds_its_mean_and_is_drawn_from_the_recorded_seed(
-    scene: Scene, board: Leaderboard
-) -> None:
+def test_interval_contains_its_mean(scene: Scene, board: Leaderboard) -> None:
     cell = row_of(scene, board, "third").cells[0]
-    again = scene.leaderboard(board.qrels)
 
     assert float(cell.low) <= float(cell.text) <= float(cell.high)
-    assert board.seed != again.seed
-    assert board.statistics["measures"].keys() == set(board.measures)
 
 
-def test_how_much_is_judged_stands_beside_the_scores(scene: Scene, board: Leaderboard) -> None:
+def test_statistics_depend_on_the_recorded_seed_alone(
+    scene: Scene, board: Leaderboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranks = {code: 1 + n % 7 for n, code in enumerate(CODES)}  # values that differ from topic to topic
+    lines = [
+        f"{code}\t{'hit' if rank == ranks[code] else f'other-{rank}'}\t{rank}\t{10 - rank}\tmixed\n"
+        for code in CODES
+        for rank in range(1, 8)
+    ]
+    scene.submit_lines(scene.ours, "mixed", lines)
+
+    def scored_with(seed: int) -> Leaderboard:
+        monkeypatch.setattr("scoring.leaderboards.services.secrets.randbelow", lambda n: seed)
+        return scene.leaderboard(board.qrels)
+
+    first, again, other = scored_with(7), scored_with(7), scored_with(8)
+
+    assert (first.seed, again.seed, other.seed) == (7, 7, 8)
+    assert first.statistics["measures"].keys() == set(first.measures)
+    assert first.statistics["measures"] == again.statistics["measures"]
+    assert first.statistics["measures"] != other.statistics["measures"]
+
+
+def test_shares_of_judged_documents_are_with_the_scores(scene: Scene, board: Leaderboard) -> None:
     first, third = row_of(scene, board, "first"), row_of(scene, board, "third")
 
     assert (first.judged_at_10, first.unjudged) == ("0.7500", "0.2500")
     assert (third.judged_at_10, third.unjudged) == ("1.0000", "0.0000")
 
 
-def test_a_baseline_is_marked_with_what_it_is_pooled_as_in_brackets(scene: Scene, board: Leaderboard) -> None:
+def test_a_baseline_is_marked_with_what_it_is_pooled_as_in_parentheses(
+    scene: Scene, board: Leaderboard
+) -> None:
     assert row_of(scene, board, "base").pooled_as == "(primary)"
     assert row_of(scene, board, "first").pooled_as == "primary"
 
@@ -124,15 +143,15 @@ def file_of(scene: Scene, board: Leaderboard, kind: str) -> str:
     return str(answer.content.decode())
 
 
-def test_every_file_has_the_figures_of_the_page(scene: Scene, board: Leaderboard) -> None:
+def test_every_file_has_the_values_of_the_page(scene: Scene, board: Leaderboard) -> None:
     shown = [
         cell.text for row in leaderboard_selectors.board_rows(scene.organizer, board) for cell in row.cells
     ]
 
-    said = json.loads(file_of(scene, board, "json"))
+    content = json.loads(file_of(scene, board, "json"))
     in_json = [
         f"{run['measures'][name]['value']:.4f}"
-        for run in sorted(said["runs"], key=lambda run: (run["team"], run["run"]))
+        for run in sorted(content["runs"], key=lambda run: (run["team"], run["run"]))
         for name in board.measures
     ]
     in_tex = re.findall(r"\d\.\d{4}", file_of(scene, board, "tex"))
@@ -141,11 +160,11 @@ def test_every_file_has_the_figures_of_the_page(scene: Scene, board: Leaderboard
     assert sorted(in_tex) == sorted(shown)
 
 
-def test_json_says_what_it_was_computed_from(scene: Scene, board: Leaderboard) -> None:
-    said = json.loads(file_of(scene, board, "json"))
+def test_json_has_the_inputs_of_the_leaderboard(scene: Scene, board: Leaderboard) -> None:
+    content = json.loads(file_of(scene, board, "json"))
 
-    assert said["qrels"] == {"version": 1, "sha256": board.qrels.sha256, "topics": N_TOPICS}
-    assert (said["seed"], said["protocol"]["sha256"]) == (board.seed, board.protocol_digest)
+    assert content["qrels"] == {"version": 1, "sha256": board.qrels.sha256, "topics": N_TOPICS}
+    assert (content["seed"], content["protocol"]["sha256"]) == (board.seed, board.protocol_digest)
 
 
 def test_latex_escapes_names_and_marks_primary_runs_and_baselines(scene: Scene, board: Leaderboard) -> None:
@@ -160,7 +179,7 @@ def test_latex_escapes_names_and_marks_primary_runs_and_baselines(scene: Scene, 
     assert r"nDCG$^\prime$" in written
 
 
-def test_latex_takes_no_name_for_the_option_of_the_row_before(scene: Scene, board: Leaderboard) -> None:
+def test_latex_reads_no_name_as_an_option_of_the_previous_row(scene: Scene, board: Leaderboard) -> None:
     for tag, name in (("m_2", "[9cm]"), ("m_3", "*")):
         team = team_services.create(track=scene.track, name=name)
         scene.submit(team, tag, "hit")
@@ -170,12 +189,12 @@ def test_latex_takes_no_name_for_the_option_of_the_row_before(scene: Scene, boar
     assert "{*} & m" in written
 
 
-# -- two of them
+# -- comparison
 
 
 @pytest.fixture
 def corrected(scene: Scene, board: Leaderboard) -> Leaderboard:
-    """The same runs after a correction: T.00's hit is nothing, its miss is the hit; T.11 is gone, one unit is new."""
+    """The same runs after a correction: hit and miss of T.00 change places, T.11 is removed, T.01 has a new unit."""
     text = format_qrels(
         parse_qrels(
             "".join(
@@ -194,17 +213,17 @@ def test_what_a_new_version_changed_is_counted_by_topic_and_grade(
 ) -> None:
     changes = comparison.qrels_changes(board.qrels, corrected.qrels)
 
-    assert (changes["n_added"], changes["n_removed"], changes["n_regraded"]) == (1, 3, 2)
-    assert (changes["topics_added"], changes["topics_removed"]) == ([], ["T.11"])
-    assert [tuple(one) for one in changes["by_topic"]] == [
+    assert (changes.n_added, changes.n_removed, changes.n_regraded) == (1, 3, 2)
+    assert (changes.topics_added, changes.topics_removed) == ([], ["T.11"])
+    assert [tuple(topic) for topic in changes.by_topic] == [
         ("T.00", 0, 0, 2),
         ("T.01", 1, 0, 0),
         ("T.11", 0, 3, 0),
     ]
-    assert dict(changes["steps"])[(0, 3)] == 1
+    assert dict(changes.grade_changes)[(0, 3)] == 1
 
 
-def test_two_leaderboards_stand_side_by_side_run_by_run(
+def test_two_leaderboards_are_compared_run_by_run(
     scene: Scene, board: Leaderboard, corrected: Leaderboard
 ) -> None:
     client = Client()
@@ -216,21 +235,21 @@ def test_two_leaderboards_stand_side_by_side_run_by_run(
     before, after = row_of(scene, board, "first").cells[0], row_of(scene, corrected, "first").cells[0]
     assert (row.pairs[0].left, row.pairs[0].right) == (before.text, after.text)
     assert float(row.pairs[0].difference) == pytest.approx(after.value - before.value, abs=1e-4)
-    assert "What changed in the qrels" in answer.content.decode()
+    assert "Changes of the qrels" in answer.content.decode()
 
 
-def test_a_run_of_one_leaderboard_alone_has_no_difference(scene: Scene, board: Leaderboard) -> None:
+def test_run_on_only_one_leaderboard_has_no_difference(scene: Scene, board: Leaderboard) -> None:
     scene.submit(scene.ours, "late", "hit")
     later = scene.leaderboard(board.qrels)
 
-    page = comparison.beside_page(scene.organizer, board, later.pk)
+    page = comparison.comparison_page(scene.organizer, board, later.pk)
 
-    assert (page["n_both"], len(page["rows"])) == (4, 5)
-    assert page["rows"][-1].pairs[0].difference == ""
-    assert page["changes"] is None
+    assert (page.n_both, len(page.rows)) == (4, 5)
+    assert page.rows[-1].pairs[0].difference == ""
+    assert page.changes is None
 
 
-def test_a_team_cannot_hold_its_leaderboard_against_a_hidden_one(
+def test_team_cannot_compare_its_leaderboard_with_a_hidden_one(
     scene: Scene, board: Leaderboard, corrected: Leaderboard
 ) -> None:
     Leaderboard.objects.filter(pk=board.pk).update(release="participants", released_at="2026-01-01T00:00Z")
@@ -254,19 +273,19 @@ def test_the_form_leads_to_the_page_of_both_the_older_first_and_junk_back(
     address = reverse("scoring:choose_leaderboard", args=[board.pk])
     from_newer = reverse("scoring:choose_leaderboard", args=[corrected.pk])
 
-    found = client.get(address, {"other": corrected.pk})
+    older = client.get(address, {"other": corrected.pk})
     turned = client.get(from_newer, {"other": board.pk})
     junk = client.get(address, {"other": "1 OR 1"})
 
-    assert found["Location"] == reverse("scoring:compare_leaderboards", args=[board.pk, corrected.pk])
-    assert turned["Location"] == found["Location"]
+    assert older["Location"] == reverse("scoring:compare_leaderboards", args=[board.pk, corrected.pk])
+    assert turned["Location"] == older["Location"]
     assert junk["Location"] == board.get_absolute_url()
 
 
-# -- a new version is scored by itself
+# -- a new version is scored automatically
 
 
-def test_a_new_version_is_scored_where_runs_were_scored_before_and_old_scores_stay(
+def test_new_version_is_scored_if_runs_were_scored_before_and_old_scores_stay(
     scene: Scene, board: Leaderboard
 ) -> None:
     before = list(board.evaluations.values_list("scores__topic", "scores__measure", "scores__value"))

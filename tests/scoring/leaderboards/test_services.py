@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from assay.evaluation.scores import ALL
+from assay.evaluation.score_table import ALL
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Run
@@ -17,7 +17,7 @@ from pooling.runs import services as runs
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.leaderboards.errors import LeaderboardRefused
-from scoring.leaderboards.files import board_file
+from scoring.leaderboards.files import leaderboard_file
 from scoring.leaderboards.selectors import board_rows
 from scoring.models import Evaluation, Leaderboard, Score
 from tests.helpers.real_files import KNOWN, real_qrels
@@ -27,14 +27,14 @@ MEASURES = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"]
 
 
 def means(board: Leaderboard) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_tag: dict[str, list[str]] = {}
     for evaluation in board.evaluations.select_related("run"):
         values = dict(evaluation.scores.filter(topic=ALL).values_list("measure", "value"))
-        found[evaluation.run.tag] = [f"{values[measure]:.4f}" for measure in board.measures]
-    return found
+        by_tag[evaluation.run.tag] = [f"{values[measure]:.4f}" for measure in board.measures]
+    return by_tag
 
 
-def test_every_standing_run_is_scored(scored: Scene) -> None:
+def test_every_submitted_run_is_scored(scored: Scene) -> None:
     withdrawn = scored.submit(scored.ours, "old", "9 10")
     runs.withdraw(run=withdrawn, by=scored.organizer)
 
@@ -46,7 +46,7 @@ def test_every_standing_run_is_scored(scored: Scene) -> None:
     assert means(board)["good"][2] == "0.1000"
 
 
-def test_an_evaluation_says_what_was_averaged_and_which_bytes_were_scored(scored: Scene) -> None:
+def test_evaluation_records_the_topics_of_its_means_and_the_digest_of_the_run(scored: Scene) -> None:
     part = scored.submit_lines(scored.ours, "part", ["A.1 10 1 5 part\n"])
 
     board = scored.leaderboard()
@@ -57,7 +57,7 @@ def test_an_evaluation_says_what_was_averaged_and_which_bytes_were_scored(scored
     assert evaluation.scores.get(measure="judged@10", topic=ALL).value == pytest.approx(1 / 3)
 
 
-def test_the_job_tells_how_far_it_is_and_what_it_did(scored: Scene) -> None:
+def test_job_reports_its_progress_and_result(scored: Scene) -> None:
     board = scored.leaderboard()
 
     assert board.job is not None
@@ -66,7 +66,7 @@ def test_the_job_tells_how_far_it_is_and_what_it_did(scored: Scene) -> None:
 
 
 def test_a_leaderboard_needs_a_run(scene: Scene) -> None:
-    with pytest.raises(LeaderboardRefused, match="ARQ has no run to score"):
+    with pytest.raises(LeaderboardRefused, match="ARQ has no runs to score"):
         leaderboard_services.request(qrels=scene.qrels(), by=scene.organizer)
 
 
@@ -74,7 +74,7 @@ def test_one_leaderboard_at_a_time_is_scored_for_a_version(scored: Scene) -> Non
     qrels = scored.qrels()
     leaderboard_services.request(qrels=qrels, by=scored.organizer)
 
-    with pytest.raises(LeaderboardRefused, match="are being scored against version 1 at this moment"):
+    with pytest.raises(LeaderboardRefused, match="are already being scored against version 1"):
         leaderboard_services.request(qrels=qrels, by=scored.organizer)
 
 
@@ -129,13 +129,13 @@ def test_a_failed_job_that_is_tried_again_makes_the_leaderboard(scored: Scene) -
     assert set(means(board)) == {"good", "poor"}
 
 
-def test_a_failed_job_waits_while_the_runs_are_scored_anew(scored: Scene) -> None:
+def test_a_failed_job_waits_while_the_runs_are_scored_again(scored: Scene) -> None:
     Run.objects.filter(tag="poor").update(columns="nowhere.npz")
     failed = scored.leaderboard()
     leaderboard_services.request(qrels=failed.qrels, by=scored.organizer)
     assert failed.job is not None
 
-    with pytest.raises(LeaderboardRefused, match="at this moment"):
+    with pytest.raises(LeaderboardRefused, match="already being scored"):
         jobs.retry(job=failed.job)
 
     failed.job.refresh_from_db()
@@ -198,12 +198,12 @@ def test_a_release_that_is_asked_for_twice_keeps_its_time(scored: Scene) -> None
 def test_an_unfinished_leaderboard_is_not_released(scored: Scene) -> None:
     board = leaderboard_services.request(qrels=scored.qrels(), by=scored.organizer)
 
-    with pytest.raises(LeaderboardRefused, match="only a finished one is released"):
+    with pytest.raises(LeaderboardRefused, match="You can release it when it is ready"):
         leaderboard_services.release(leaderboard=board, level="public", by=scored.organizer)
 
 
 def test_there_is_no_other_level(scored: Scene) -> None:
-    with pytest.raises(LeaderboardRefused, match="use hidden, participants, public"):
+    with pytest.raises(LeaderboardRefused, match="Use one of: hidden, participants, public"):
         leaderboard_services.release(leaderboard=scored.leaderboard(), level="press", by=scored.organizer)
 
 
@@ -216,12 +216,12 @@ def test_the_database_keeps_an_unfinished_leaderboard_hidden(scored: Scene) -> N
 
 def values_in_files(scene: Scene, board: Leaderboard) -> list[dict[str, tuple[str, ...]]]:
     """The first three values of each run, in the JSON file and in the TSV."""
-    said = json.loads(board_file(scene.organizer, board, "json"))
+    content = json.loads(leaderboard_file(scene.organizer, board, "json"))
     in_json = {
         run["run"]: tuple(f"{run['measures'][name]['value']:.4f}" for name in board.measures[:3])
-        for run in said["runs"]
+        for run in content["runs"]
     }
-    rows = list(csv.DictReader(StringIO(board_file(scene.organizer, board, "tsv")), delimiter="\t"))
+    rows = list(csv.DictReader(StringIO(leaderboard_file(scene.organizer, board, "tsv")), delimiter="\t"))
     in_tsv = {row["run"]: tuple(row[name] for name in board.measures[:3]) for row in rows}
     return [in_json, in_tsv]
 
@@ -256,6 +256,6 @@ def test_real_runs_have_their_published_values_through_the_database(scene: Scene
         "topic": [board.pk, "A.1"],
         "reports": [board.pk],
         "evaluation": [evaluation.pk],
-        "compare": [evaluation.pk, board.evaluations.get(run__tag=worst).pk],
+        "compare_runs": [evaluation.pk, board.evaluations.get(run__tag=worst).pk],
     }.items():
         assert client.get(reverse(f"scoring:{name}", args=arguments)).status_code == 200, name

@@ -71,15 +71,15 @@ def addresses(board: Leaderboard, tag: str) -> dict[str, list[str]]:
 def test_who_sees_what_at_each_level_of_release(
     scored: Scene, release: str, board_is_for: list[str], good_is_for: list[str]
 ) -> None:
-    found = addresses(scored.leaderboard(release=release), "good")
+    visited = addresses(scored.leaderboard(release=release), "good")
 
-    for address in found["board"]:
+    for address in visited["board"]:
         assert statuses(scored, address) == seen_by(*board_is_for), address
-    for address in found["evaluation"]:
+    for address in visited["evaluation"]:
         assert statuses(scored, address) == seen_by(*good_is_for), address
 
 
-def test_a_withdrawn_release_is_seen_by_organizers_alone(scored: Scene) -> None:
+def test_only_organizers_see_a_withdrawn_release(scored: Scene) -> None:
     board = scored.leaderboard(release="public")
     client_of(scored, "organizer").post(reverse("scoring:release", args=[board.pk]), {"level": "hidden"})
 
@@ -110,9 +110,9 @@ def test_lists_are_open_and_show_what_each_may_see(scored: Scene) -> None:
 
 @pytest.mark.parametrize("name", ["freeze", "import_qrels"])
 def test_forms_are_for_organizers(scene: Scene, name: str) -> None:
-    found = statuses(scene, reverse(f"scoring:{name}", args=["arq"]))
+    answers = statuses(scene, reverse(f"scoring:{name}", args=["arq"]))
 
-    assert found == {"organizer": 200, "visitor": 302} | dict.fromkeys(
+    assert answers == {"organizer": 200, "visitor": 302} | dict.fromkeys(
         ["ada", "member", "other", "stranger"], 403
     )
 
@@ -158,7 +158,7 @@ def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
         reverse("scoring:release", args=[board.pk]), {"level": "participants"}, follow=True
     )
 
-    assert "now seen by: the track" in released.content.decode()
+    assert "now visible to the track" in released.content.decode()
     assert "Your runs are marked" in text_of(client_of(scored, "member"), board.get_absolute_url())
 
 
@@ -171,7 +171,7 @@ def test_a_refusal_to_freeze_is_shown_on_the_form(scene: Scene) -> None:
     assert "has enough judgments yet" in response.content.decode()
 
 
-def test_a_pool_of_another_track_is_no_choice(scene: Scene) -> None:
+def test_pool_of_another_track_cannot_be_chosen(scene: Scene) -> None:
     scene.pool.track = Track.objects.create(slug="other", name="Other", protocol=scene.track.protocol)
     scene.pool.save()
 
@@ -179,7 +179,7 @@ def test_a_pool_of_another_track_is_no_choice(scene: Scene) -> None:
         reverse("scoring:freeze", args=["arq"]), {"pool": scene.pool.pk}
     )
 
-    assert "There is no pool that is ready" in response.content.decode()
+    assert "No pool is ready" in response.content.decode()
 
 
 def upload(scene: Scene, content: bytes, **data: str) -> str:
@@ -206,12 +206,12 @@ def test_an_official_file_is_imported(scene: Scene) -> None:
         ),
         (b"%PDF-1.7 \x00\xff", ["line 1: expected 4 columns"]),
         (b"\xff\xfeA\x00", ["the file is UTF-16"]),
-        (b"x\n" * 50, ["line 20: expected 4 columns", "and 30 more complaints"]),
-        (b"B.1 0 10 3\n", ["None of the 1 topics of the file is a topic of ARQ"]),
-        (b"A.1 0 <script>alert(1)</script> x\n", ["grade &#x27;x&#x27; is no whole number"]),
+        (b"x\n" * 50, ["line 20: expected 4 columns", "and 30 more errors"]),
+        (b"B.1 0 10 3\n", ["None of the 1 topics in the file is a topic of ARQ"]),
+        (b"A.1 0 <script>alert(1)</script> x\n", ["grade &#x27;x&#x27; is not a whole number"]),
     ],
 )
-def test_a_broken_file_is_an_answer_with_line_numbers(
+def test_broken_file_is_reported_with_line_numbers(
     scene: Scene, content: bytes, complaints: list[str]
 ) -> None:
     page = upload(scene, content)
@@ -238,7 +238,7 @@ def test_a_refusal_to_score_is_a_409_page(scene: Scene) -> None:
     response = client_of(scene, "organizer").post(reverse("scoring:score", args=[qrels.pk]))
 
     assert response.status_code == 409
-    assert "ARQ has no run to score" in response.content.decode()
+    assert "ARQ has no runs to score" in response.content.decode()
 
 
 def test_the_exported_qrels_are_the_recorded_bytes(scored: Scene) -> None:
@@ -303,30 +303,32 @@ def test_an_evaluation_shows_every_topic_and_a_chart_of_the_measure_asked_for(sc
     page = text_of(client_of(scored, "visitor"), evaluation.get_absolute_url() + "?measure=judged%4010")
 
     assert page.count("<rect ") == 3
-    assert "judged@10 of each topic, and their mean 0.6667" in page
+    assert "The dashed line is the mean, 0.6667" in page
     assert all(f">{code}</a></th>" in page for code in scored.topics)
 
 
-def test_pages_say_who_does_what_next_while_there_is_nothing(scene: Scene) -> None:
+def test_empty_pages_name_what_appears_and_the_next_step(scene: Scene) -> None:
     board_list, qrels_list = (
         reverse(f"scoring:{name}", args=["arq"]) for name in ("leaderboards", "qrels_list")
     )
 
-    assert "Freeze the judgments of a pool" in text_of(client_of(scene, "organizer"), qrels_list)
-    assert "The organizers release them" in text_of(client_of(scene, "member"), qrels_list)
-    assert "score the runs against a version" in text_of(client_of(scene, "organizer"), board_list)
-    assert "No leaderboard has been released yet" in text_of(client_of(scene, "member"), board_list)
-    assert "Members of a team log in" in text_of(client_of(scene, "visitor"), board_list)
+    assert "freeze its judgments" in text_of(client_of(scene, "organizer"), qrels_list)
+    assert "They appear here when the organizers release a leaderboard" in text_of(
+        client_of(scene, "member"), qrels_list
+    )
+    assert "score the runs" in text_of(client_of(scene, "organizer"), board_list)
+    assert "It appears here when the organizers release it" in text_of(client_of(scene, "member"), board_list)
+    assert "Log in to see leaderboards" in text_of(client_of(scene, "visitor"), board_list)
 
 
-def test_how_qrels_were_made_is_told_to_organizers_and_what_was_dropped_to_all(scored: Scene) -> None:
+def test_organizers_see_how_qrels_were_made_and_everybody_sees_dropped_topics(scored: Scene) -> None:
     scored.judged("high", "system-failure")
     client_of(scored, "organizer").post(reverse("scoring:freeze", args=["arq"]), {"pool": scored.pool.pk})
     board = scored.leaderboard(Qrels.objects.get(), release="public")
 
     for part, sees_all in (("organizer", True), ("visitor", False)):
         page = text_of(client_of(scored, part), board.qrels.get_absolute_url())
-        assert "Topics dropped" in page
+        assert "Dropped topics" in page
         assert ("System failure" in page) == sees_all
         assert ("Unjudged units by topic" in page) == sees_all
 
@@ -355,7 +357,7 @@ def test_hostile_names_are_text(scored: Scene) -> None:
 
 
 @pytest.mark.parametrize("model", ["qrels", "leaderboard", "evaluation"])
-def test_the_admin_is_to_look_at(scored: Scene, model: str) -> None:
+def test_admin_is_read_only(scored: Scene, model: str) -> None:
     board = scored.leaderboard()
     pk = {
         "qrels": board.qrels_id,

@@ -40,17 +40,17 @@ def test_the_sum_and_each_groups_own_grades_become_versions(judged: Scene) -> No
     }
 
 
-def test_the_page_of_a_groups_version_says_whose_it_is(judged: Scene, client: Client) -> None:
+def test_page_of_a_version_names_its_group(judged: Scene, client: Client) -> None:
     qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
     client.force_login(judged.organizer)
 
     page = client.get(Qrels.objects.get(name__startswith="graduate").get_absolute_url()).content.decode()
 
-    assert "of the group <em>graduate</em> alone" in page
-    assert "version 1 has what they make together" in page
+    assert "of the group <em>graduate</em> only" in page
+    assert "Version 1 has the judgments of all groups" in page
 
 
-def test_without_groups_there_is_the_sum_alone(judged: Scene) -> None:
+def test_without_groups_there_is_only_the_sum(judged: Scene) -> None:
     Assessor.objects.update(group="")
 
     qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)

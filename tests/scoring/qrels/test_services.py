@@ -101,7 +101,7 @@ def test_unjudged_units_are_counted_and_named(scene: Scene) -> None:
     assert qrels.report["unjudged"]["n"] == 7
     assert qrels.report["unjudged"]["topics"] == {"A.1": 1, "A.10": 3, "A.2": 3}
     assert qrels.report["unjudged"]["first"][0] == ["A.1", "é"]
-    assert [one["topic"] for one in qrels.report["dropped"]] == ["A.10", "A.2"]
+    assert [row["topic"] for row in qrels.report["dropped"]] == ["A.10", "A.2"]
 
 
 def test_topics_with_too_few_relevant_units_are_dropped_and_named(db: None) -> None:
@@ -140,7 +140,7 @@ def test_an_adjudication_counts_before_a_main_judgment(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("kind", [Batch.Kind.TRAINING, Batch.Kind.DUAL])
-def test_training_and_dual_judgments_count_only_if_asked_for(scene: Scene, kind: str) -> None:
+def test_training_and_dual_judgments_count_only_on_request(scene: Scene, kind: str) -> None:
     scene.judged("high")
     scene.judge(scene.batch({scene.bob: ["A.1"]}, kind), scene.bob, "low", "low", "low")
 
@@ -154,7 +154,9 @@ def test_training_and_dual_judgments_count_only_if_asked_for(scene: Scene, kind:
 
 def test_what_was_judged_before_a_topic_changed_hands_stays_judged(scene: Scene) -> None:
     batch = scene.judged("high")
-    assignment_services.reassign(batch=batch, topic=scene.topics["A.1"], from_assessor=scene.ada, to_assessor=scene.bob)
+    assignment_services.reassign(
+        batch=batch, topic=scene.topics["A.1"], from_assessor=scene.ada, to_assessor=scene.bob
+    )
     scene.judge(batch, scene.bob, "low", "low")
 
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
@@ -170,7 +172,7 @@ def test_assessors_who_contradict_one_another_are_refused_with_the_units(scene: 
     with pytest.raises(QrelsRefused) as refusal:
         qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
-    assert "do not decide the grade of 1 units" in refusal.value.message
+    assert "The judgments of 1 unit conflict" in refusal.value.message
     assert "10 of topic A.1 (ada: high, bob: low)" in refusal.value.message
     assert not Qrels.objects.exists()
 
@@ -205,7 +207,7 @@ def test_the_same_judgments_make_no_second_version(scene: Scene) -> None:
     scene.judged(*NINE)
     qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
-    with pytest.raises(QrelsRefused, match="are those of version 1, byte for byte"):
+    with pytest.raises(QrelsRefused, match="are identical to version 1"):
         qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert Qrels.objects.count() == 1
@@ -232,7 +234,7 @@ def test_the_database_keeps_versions_and_units_apart(scene: Scene) -> None:
             row.save(force_insert=True)
 
 
-def test_an_official_file_keeps_a_note_of_what_is_not_the_tracks(scene: Scene) -> None:
+def test_import_reports_what_is_not_part_of_the_track(scene: Scene) -> None:
     text = b"A.1 0 10 3\nA.1 0 x -1\nA.99 0 10 7\n"
 
     qrels = scene.qrels(text, name="official")
@@ -248,7 +250,7 @@ def test_an_official_file_keeps_a_note_of_what_is_not_the_tracks(scene: Scene) -
     assert (qrels.n_topics, qrels.n_judged) == (2, 2)
 
 
-def test_documents_that_the_collection_has_not_are_counted(db: None) -> None:
+def test_documents_missing_from_the_collection_are_counted(db: None) -> None:
     scene = build_scene()
     collection = make_collection("posts")
     question = make_document(collection, "1")
@@ -263,13 +265,13 @@ def test_documents_that_the_collection_has_not_are_counted(db: None) -> None:
 
 def test_a_file_of_another_track_is_refused(scene: Scene) -> None:
     with pytest.raises(
-        QrelsRefused, match=r"None of the 1 topics of the file is a topic of ARQ: the first is B\.1"
+        QrelsRefused, match=r"None of the 1 topics in the file is a topic of ARQ\. The first one is B\.1"
     ):
         scene.qrels(b"B.1 0 10 3\n")
 
 
-def test_a_topic_is_never_called_as_the_mean_is(scene: Scene) -> None:
-    with pytest.raises(QrelsRefused, match="cannot be called “all”"):
+def test_topic_cannot_have_the_name_of_the_mean(scene: Scene) -> None:
+    with pytest.raises(QrelsRefused, match="“all” cannot be the code of a topic"):
         scene.qrels(b"A.1 0 10 3\nall 0 10 3\n")
 
 
@@ -295,7 +297,7 @@ def test_grades_that_judges_can_only_give_together_are_on_the_scale_of_a_sum(sce
 
 
 @pytest.mark.django_db(transaction=True)
-def test_versions_made_at_one_moment_get_numbers_of_their_own() -> None:
+def test_versions_created_at_the_same_time_get_different_numbers() -> None:
     scene = build_scene()
     start = threading.Barrier(4)
 
@@ -351,14 +353,14 @@ def test_judgments_are_summed_where_the_protocol_says_so() -> None:
         ([vote(1), vote(2, kind="adjudication")], "adjudicated, but its grade is the sum of 2 judgments"),
     ],
 )
-def test_a_sum_that_cannot_be_told_is_refused(votes: list[tuple[Unit, Vote]], reason: str) -> None:
+def test_undecided_sum_is_refused(votes: list[tuple[Unit, Vote]], reason: str) -> None:
     with pytest.raises(Undecided) as refusal:
         freeze([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
 
     assert refusal.value.conflicts[0].reason == reason
 
 
-def test_two_of_one_mind_are_no_conflict() -> None:
+def test_two_equal_judgments_do_not_conflict() -> None:
     assert frozen_grade(QrelsRules(aggregate="single"), 1, vote(2), vote(2, assessor="bob")) == 2
 
 
@@ -368,7 +370,7 @@ def test_docnos_of_any_characters_are_kept_as_they_are(scene: Scene) -> None:
     assert qrels_tsv(scene.qrels(text)) == b"".join(sorted(text.splitlines(keepends=True)))
 
 
-def test_an_official_file_is_stored_whole(scene: Scene, data: Path) -> None:
+def test_all_entries_of_an_official_file_are_stored(scene: Scene, data: Path) -> None:
     make_topic(scene.track, "A.9")
     text = real_qrels(data).read_bytes()
 

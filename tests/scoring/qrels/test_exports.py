@@ -1,3 +1,5 @@
+"""Packages of qrels and judgments for others."""
+
 import csv
 import hashlib
 import io
@@ -21,11 +23,11 @@ def files(answer: HttpResponse) -> dict[str, bytes]:
     assert answer.status_code == 200
     assert answer["Content-Type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
-        found = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist()}
-    for line in found["SHA256SUMS"].decode().splitlines():
+        contents = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist()}
+    for line in contents["SHA256SUMS"].decode().splitlines():
         digest, name = line.split()
-        assert hashlib.sha256(found[name]).hexdigest() == digest
-    return found
+        assert hashlib.sha256(contents[name]).hexdigest() == digest
+    return contents
 
 
 @pytest.fixture
@@ -43,69 +45,69 @@ def export(client: Client, qrels: Qrels, **options: str) -> HttpResponse:
     ("form", "name"),
     [("trec", "qrels.txt"), ("arqmath", "qrels.tsv"), ("tsv", "qrels.tsv"), ("csv", "qrels.csv")],
 )
-def test_a_version_is_handed_on_in_every_form(scene: Scene, organizer: Client, form: str, name: str) -> None:
+def test_version_is_exported_in_every_format(scene: Scene, organizer: Client, form: str, name: str) -> None:
     qrels = scene.qrels()
 
-    found = files(export(organizer, qrels, to=form))
+    contents = files(export(organizer, qrels, to=form))
 
-    assert set(found) == {name, "README.md", "SHA256SUMS"}
-    assert format_qrels(parse_qrels(found[name])) == qrels_tsv(qrels)
-    assert qrels.sha256 in found["README.md"].decode()
+    assert set(contents) == {name, "README.md", "SHA256SUMS"}
+    assert format_qrels(parse_qrels(contents[name])) == qrels_tsv(qrels)
+    assert qrels.sha256 in contents["README.md"].decode()
 
 
 def test_a_version_is_split_by_topic(scene: Scene, organizer: Client) -> None:
     qrels = scene.qrels()
 
-    found = files(export(organizer, qrels, to="arqmath", test_share="0.34", seed="5"))
+    contents = files(export(organizer, qrels, to="arqmath", test_share="0.34", seed="5"))
 
-    assert set(found) == {"train.tsv", "test.tsv", "README.md", "SHA256SUMS"}
-    lines = sorted((found["train.tsv"] + found["test.tsv"]).splitlines())
+    assert set(contents) == {"train.tsv", "test.tsv", "README.md", "SHA256SUMS"}
+    lines = sorted((contents["train.tsv"] + contents["test.tsv"]).splitlines())
     assert lines == sorted(qrels_tsv(qrels).splitlines())
-    assert len(parse_qrels(found["test.tsv"]).topics) == 1
+    assert len(parse_qrels(contents["test.tsv"]).topics) == 1
 
 
 def test_the_same_choices_give_the_same_zip(scene: Scene, organizer: Client) -> None:
     qrels = scene.qrels()
 
-    one, other = (export(organizer, qrels, to="csv", test_share="0.5").content for _ in range(2))
+    first, second = (export(organizer, qrels, to="csv", test_share="0.5").content for _ in range(2))
 
-    assert one == other
+    assert first == second
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"to": "xml"}, "Select a valid choice"),
-        ({"to": "csv", "test_share": "0.01"}, "leave a part empty"),
+        ({"to": "csv", "test_share": "0.01"}, "one part is empty"),
         ({"to": "csv", "test_share": "7"}, "less than or equal to 0.99"),
         ({"to": "csv", "seed": "-1"}, "greater than or equal to 0"),
-        ({}, "What the zip holds"),
+        ({}, "Contents of the zip"),
     ],
 )
-def test_a_choice_that_cannot_be_shows_the_form_again(
-    scene: Scene, organizer: Client, options: dict[str, str], said: str
+def test_invalid_choice_shows_the_form_again(
+    scene: Scene, organizer: Client, options: dict[str, str], message: str
 ) -> None:
     answer = export(organizer, scene.qrels(), **options)
 
     assert answer.status_code == 200
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
 
 
-def test_judgments_are_handed_on_without_names(scene: Scene, organizer: Client) -> None:
+def test_judgments_are_exported_without_names(scene: Scene, organizer: Client) -> None:
     scene.judged("high", "not-relevant", "system-failure", "medium", "low", "high", "low", "low", "low")
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     answer = organizer.get(reverse("scoring:qrels_judgments", args=[qrels.pk]))
 
-    found = files(answer)  # type: ignore[arg-type]
-    rows = list(csv.DictReader(io.StringIO(found["judgments.csv"].decode())))
+    contents = files(answer)  # type: ignore[arg-type]
+    rows = list(csv.DictReader(io.StringIO(contents["judgments.csv"].decode())))
     assert len(rows) == 9
     assert {row["assessor"] for row in rows} == {"A1"}
     assert {row["grade"] for row in rows if row["choice"] == "system-failure"} == {""}
-    assert b"ada" not in b"".join(found.values())
+    assert b"ada" not in b"".join(contents.values())
 
 
-def test_the_page_of_a_version_offers_them(scene: Scene, organizer: Client) -> None:
+def test_page_of_a_version_offers_its_exports(scene: Scene, organizer: Client) -> None:
     scene.judged(*["high"] * 9)
     frozen, imported = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer), scene.qrels()
 

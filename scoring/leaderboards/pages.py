@@ -1,0 +1,52 @@
+"""What the pages of a leaderboard share: whose it is, its measures, and the measure that the page is about."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from accounts.access import Visitor, is_organizer
+from assay.protocols.measures import parse_measure
+from scoring.models import Leaderboard
+from tracks.models import Track
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardPage:
+    """`measures` are names with titles; `charted` is the one that the page is about."""
+
+    track: Track
+    board: Leaderboard
+    measures: list[tuple[str, str]]
+    charted: str
+    is_organizer: bool
+    tab: str = "leaderboards"
+
+
+class SharedFields(TypedDict):
+    """The fields of every `LeaderboardPage`."""
+
+    track: Track
+    board: Leaderboard
+    measures: list[tuple[str, str]]
+    charted: str
+    is_organizer: bool
+
+
+def shared_fields(user: Visitor, board: Leaderboard, measure: str = "") -> SharedFields:
+    """The shared part of a page; a measure that the leaderboard does not have becomes its first."""
+    return {
+        "track": board.track,
+        "board": board,
+        "measures": titled(board.measures),
+        "charted": charted_measure(board, measure),
+        "is_organizer": is_organizer(user),
+    }
+
+
+def titled(measures: list[str]) -> list[tuple[str, str]]:
+    """Each measure with its title."""
+    return [(name, parse_measure(name).title) for name in measures]
+
+
+def charted_measure(board: Leaderboard, measure: str) -> str:
+    """The measure asked for, or the first of the leaderboard if it does not have that one."""
+    return measure if measure in board.measures else str(board.measures[0])
