@@ -14,8 +14,7 @@ from assay.cli.options import add_formulas, add_manifest, add_protocol, add_quie
 from assay.errors import InputError
 from assay.formats.formulas.files import read_index
 from assay.formats.manifest import ManifestRun
-from assay.formats.report_text import print_report
-from assay.formats.reports import Report
+from assay.formats.reports import Report, print_report
 from assay.formats.runs.formulas import FormulaLookup
 from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes

@@ -1,8 +1,8 @@
 """The report on a run: each distinct complaint, how often and where it occurs, and what is accepted instead."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TextIO
 
 FIRST_LINES = 5  # lines that a complaint shows
 DISTINCT = 25  # complaints of one code; further ones are counted together
@@ -184,3 +184,23 @@ class _Group:
         return Complaint(
             self.code, self.severity, self.message, self.accepted, self.n, lines, self.is_repairable
         )
+
+
+def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
+    """Print a report, by default on standard output."""
+    verdict = "accepted" if report.is_acceptable else "refused"
+    counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
+    form_and_tag = "".join(f"{word}, " for word in (report.form, report.tag and f"tag {report.tag}") if word)
+    lines = [
+        f"{path}: {verdict}, {counts} ({form_and_tag}{report.n_lines:,} lines, {report.n_topics} topics)"
+    ]
+    for complaint in (*report.errors, *report.warnings):
+        lines += [f"  {complaint.severity}: {complaint}", f"      accepted: {complaint.accepted}"]
+        for line in complaint.lines:
+            note = f"   [{line.note}]" if line.note else ""
+            lines.append(f"      {line.number:>8} | {line.text}{note}")
+    print("\n".join(lines), file=file)
+
+
+def _counted(complaints: Sequence[Complaint], noun: str) -> str:
+    return f"{len(complaints)} {noun}{'' if len(complaints) == 1 else 's'}"

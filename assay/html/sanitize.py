@@ -1,7 +1,7 @@
 """Sanitizes the HTML of a collection when it is imported, so that pages can show it as it is stored.
 
     clean_body(html)      the body of a post, a topic or any HTML document
-    clean_comment(text)   a comment: the site's small Markdown, or HTML
+    clean_comment(text)   a comment: the Markdown of Stack Exchange comments, or HTML
     clean_title(text)     a title: text in which only formulas are marked up
     clean_text(text)      a document of plain text; empty lines separate paragraphs
     plain(html)           cleaned HTML as plain text on one line: for <title>, search and lists
@@ -20,8 +20,8 @@ The result contains only elements of `TAGS`, with no attributes but these:
     <a data-host="..." data-post="..." data-thread="...">   a link without an address: see `assay.html.links`
     <ol start> <li value> <td|th colspan rowspan>           small numbers
 
-The id of a formula becomes `data-formula-id`, because two posts on a page may contain the same formula. Headings of
-posts begin at the fourth level, below those of the page.
+The id of a formula becomes `data-formula-id`: two posts on a page may contain the same formula, but an `id` must be
+unique. Headings of posts begin at the fourth level, below those of the page.
 
 The steps: marked formulas are cut out first, because `a<b` in them is not a tag. nh3, an HTML5 parser, cleans the rest.
 Then delimiters are looked for as MathJax does on the page: in the text between two tags, never in `<code>` or `<pre>`.

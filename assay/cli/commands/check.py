@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.cli.options import RUN_FILE, add_format, add_formulas, add_protocol, add_topics, input_path
 from assay.cli.pooling import formula_lookup, read_formulas, read_protocol_and_topics
-from assay.formats.report_text import print_report
+from assay.formats.reports import print_report
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import check_seconds
 

@@ -4,7 +4,6 @@ The same seed gives the same bytes. Exit status: 0 success, 1 a run has errors, 
 """
 
 import argparse
-import hashlib
 import json
 import sys
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add_output, add_seed, depth
+from assay.cli.options import add_depth, add_order, add_output, add_seed
 from assay.cli.pooling import (
     RunsRefused,
     add_pooling_options,
@@ -21,6 +20,7 @@ from assay.cli.pooling import (
     read_formulas,
     read_protocol_and_topics,
 )
+from assay.digests import sha256_of, sha256_of_file
 from assay.formats.documents.sources import files_of
 from assay.formats.manifest import read_manifest
 from assay.pools.files import (
@@ -40,15 +40,8 @@ EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pooling_options(parser)
     add_seed(parser, is_required=True)
-    parser.add_argument(
-        "--depth",
-        type=depth,
-        action="append",
-        default=[],
-        metavar="KIND=K",
-        help="depth for a kind of run instead of the protocol's, such as primary=30; repeat it for each kind",
-    )
-    parser.add_argument("--order", choices=sorted(ORDERS), help="order of judging instead of the protocol's")
+    add_depth(parser)
+    add_order(parser, ORDERS)
     parser.add_argument(
         "--known-items",
         type=Path,
@@ -109,7 +102,7 @@ def _build(arguments: argparse.Namespace) -> None:
         {"file": run.file.name, "sha256": report.sha256} for run, report in zip(runs, reports, strict=True)
     ]
     data = pool_tsv(pool)
-    sha256 = hashlib.sha256(data).hexdigest()
+    sha256 = sha256_of(data)
     description = record(
         pool,
         inputs,
@@ -137,7 +130,7 @@ def _other_sources(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _file_record(path: Path) -> dict[str, str]:
     with path.open("rb") as file:
-        return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        return {"file": path.name, "sha256": sha256_of_file(file)}
 
 
 def _write(

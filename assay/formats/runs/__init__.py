@@ -1,0 +1,12 @@
+"""Reads runs: from the bytes of a file to columns and a report.
+
+reader    the entry point, `check_run`; its docstring lists the steps
+forms     the forms of runs, by the names that protocols give them
+text      reads runs in lines, with the fast and the slow path of `rows`
+xml       reads runs in XML, with the elements classes of `ntcir` and `bolt`
+words     what counts as a name, a rank and a score
+rules     checks a run as a whole; `formulas` checks formula ids
+columns   the sorted arrays of a run, and the file that stores them
+timing    the file of seconds per topic
+examples  describes the accepted runs for the submission page
+"""

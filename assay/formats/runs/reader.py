@@ -4,7 +4,8 @@ The steps, in the order of `_Check.run`:
 
 1. `compression` unpacks the file. Its first bytes decide between lines (`text`) and XML (`xml`).
 2. The reader turns the text into rows, in file order, and notes each wrong line in the tally.
-3. `rules` checks the rows against the protocol, the topics and the collection; `formulas` checks formula ids.
+3. `formulas` checks formula ids and drops formulas of comments. `rules` checks the rows against the protocol, the
+   topics and the collection.
 4. `columns` sorts the rows: the score alone decides the order.
 5. The tally becomes the report.
 """

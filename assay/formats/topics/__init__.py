@@ -1,0 +1,1 @@
+"""Reads topic files and label files; `codes` reads only the codes of topics."""
