@@ -1,6 +1,7 @@
 """The options that several subcommands share. Each has the same name, meaning and help text in all of them."""
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Never
 
@@ -105,6 +106,21 @@ def add_seed(parser: argparse.ArgumentParser, *, is_required: bool = False) -> N
         metavar="N",
         help=f"seed of all random choices; the same seed gives the same output{default}",
     )
+
+
+def add_depth(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--depth",
+        type=depth,
+        action="append",
+        default=[],
+        metavar="KIND=K",
+        help="depth for a kind of run instead of the protocol's, such as primary=30; repeat it for each kind",
+    )
+
+
+def add_order(parser: argparse.ArgumentParser, orders: Iterable[str]) -> None:
+    parser.add_argument("--order", choices=sorted(orders), help="order of judging instead of the protocol's")
 
 
 def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py prepare`: bring the database, the protocols and the collected static files up to date. Repeat at will."""
+"""`manage.py prepare`: bring the database, the protocols and the static files up to date. Repeating it is harmless."""
 
 import hashlib
 from argparse import ArgumentParser
@@ -13,12 +13,17 @@ from django.core.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    help = "Migrate, load the shipped protocols, collect static files if any changed, and make the demo if asked for."
+    help = (
+        "Migrate the database, load the shipped protocols and collect static files that changed. With --demo, also "
+        "create the demo campaign."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--demo", action="store_true", help="also make the demo campaign")
+        parser.add_argument("--demo", action="store_true", help="also create the demo campaign")
         parser.add_argument(
-            "--no-static", action="store_true", help="the static files were collected elsewhere"
+            "--no-static",
+            action="store_true",
+            help="do not collect static files, because they are collected elsewhere",
         )
 
     def handle(self, *args: Any, demo: bool, no_static: bool, **options: Any) -> None:
@@ -31,7 +36,7 @@ class Command(BaseCommand):
 
 
 def collect_changed() -> None:
-    """Collect the static files unless they are the ones that were collected last."""
+    """Collect the static files unless none has changed since they were last collected."""
     root = Path(settings.STATIC_ROOT)
     stamp = root.with_name(f"{root.name}.sha256")
     now = fingerprint()

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
-from assay.cli.options import depth, seed
+from assay.cli.options import add_depth, add_order, add_seed
 from assay.errors import Refused
 from corpus.management.commands.import_collection import follow
 from jobs.models import Job
@@ -22,15 +22,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
-        parser.add_argument("--name", required=True, help="name of the pool, new in the track")
-        parser.add_argument("--seed", required=True, type=seed)
-        parser.add_argument("--by", required=True, help="username of the organizer")
-        parser.add_argument("--depth", type=depth, action="append", default=[], metavar="KIND=K")
         parser.add_argument(
-            "--order", choices=Pool.Order.values, help="order of judging; default: that of the protocol"
+            "--name", required=True, help="name of the pool; no other pool of the track may have it"
         )
+        parser.add_argument("--by", required=True, metavar="USER", help="username of the organizer")
+        add_seed(parser, is_required=True)
+        add_depth(parser)
+        add_order(parser, Pool.Order.values)
         parser.add_argument(
-            "--top-up", metavar="NAME", help="an earlier pool: pool only units that it does not contain"
+            "--top-up", metavar="NAME", help="earlier pool of the track: leave out the units that it contains"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -22,24 +22,33 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
         parser.add_argument("team", help="name of the team")
-        parser.add_argument("file", type=Path, help="the run: plain text, gz, xz, or a zip of one file")
-        parser.add_argument("--by", required=True, help="username of the submitter")
+        parser.add_argument("file", type=Path, help="run file: plain, gz, xz or zip")
+        parser.add_argument("--by", required=True, metavar="USER", help="username of the submitter")
         parser.add_argument(
-            "--kind", required=True, help="primary, alternate, baseline, ..., as the protocol allows"
+            "--kind", required=True, help="kind of run that the protocol allows, such as primary or baseline"
         )
-        parser.add_argument("--tag", default="", help="tag of the run; default: the tag in the file")
+        parser.add_argument("--tag", default="", help="tag of the run (default: the tag in the file)")
         parser.add_argument(
-            "--pooled-as", default="", choices=["", "primary", "alternate"], help="for baselines only"
+            "--pooled-as",
+            default="",
+            choices=["", "primary", "alternate"],
+            help="kind that a baseline is pooled like (default: as the protocol says)",
         )
         parser.add_argument(
             "--manual", action="store_true", help="a person changed queries, results or their order"
         )
-        parser.add_argument("--uses", default="both", choices=Run.Uses.values)
-        parser.add_argument("--description", default="")
+        parser.add_argument(
+            "--uses",
+            default="both",
+            choices=Run.Uses.values,
+            help="whether the run uses text, math or both (default: both)",
+        )
+        parser.add_argument("--description", default="", help="description of the system, for the organizers")
         parser.add_argument(
             "--seconds",
             type=Path,
-            help="file with topic and seconds on each line, if the protocol limits them",
+            metavar="FILE",
+            help="file of topic and seconds, for a protocol that limits the time",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("track", help="slug of the track")
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, help="topics: XML or lines of JSON; labels: CSV or JSON")
         parser.add_argument(
             "--replace", action="store_true", help="remove topics that are missing from the file"
         )
