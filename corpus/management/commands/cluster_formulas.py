@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from assay.errors import Refused
 from corpus.clusterings.selectors import unfinished_clustering
 from corpus.clusterings.services import start_clustering
-from corpus.management.commands.import_collection import bar_of, follow
 from corpus.models import Collection
+from jobs.console import follow, progress_bar
 from jobs.models import Job
 
 
@@ -33,10 +33,8 @@ class Command(BaseCommand):
             job = self._job(options["slug"], is_anew=options["anew"])
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
-        with bar_of(job, " parts"):
+        with progress_bar(job, " parts"):
             follow(job)
-        if job.state == Job.State.FAILED:
-            raise CommandError(job.error)
         for line in summary_of(job.result):
             self.stdout.write(line)
 

@@ -1,16 +1,11 @@
 """Import files into a collection from the command line, with the same job as in the browser."""
 
 import argparse
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, transaction
-from tqdm import tqdm
+from django.db import transaction
 
 from assay.errors import Refused
 from assay.formats.formulas import indexes
@@ -18,10 +13,8 @@ from corpus.collections.counts import in_words
 from corpus.imports import services as import_services
 from corpus.imports.selectors import interrupted_import, skipped_rows
 from corpus.models import Collection
-from jobs import services as jobs
+from jobs.console import follow, progress_bar
 from jobs.models import Job
-
-POLL_SECONDS = 0.5
 
 
 class Command(BaseCommand):
@@ -62,10 +55,8 @@ class Command(BaseCommand):
             job = self._job(options)
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
-        with bar_of(job):
+        with progress_bar(job):
             follow(job)
-        if job.state == Job.State.FAILED:
-            raise CommandError(job.error)
         self._report(job)
 
     @transaction.atomic
@@ -92,37 +83,3 @@ class Command(BaseCommand):
 
 def _describe(counts: dict[str, int]) -> str:
     return ", ".join(in_words(counts))
-
-
-def follow(job: Job) -> None:
-    """Run a job in this process. If a worker was faster, wait for it, and take over if that worker is lost."""
-    while True:
-        jobs.run(job.pk)
-        job.refresh_from_db()
-        if job.is_finished:
-            return
-        time.sleep(POLL_SECONDS)
-
-
-@contextmanager
-def bar_of(job: Job, unit: str = "B") -> Iterator[None]:
-    """Show a progress bar for a job, which any process may run."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_draw, args=[job.pk, stop, unit], daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _draw(job_id: int, stop: threading.Event, unit: str) -> None:
-    with tqdm(unit=unit, unit_scale=True, leave=False) as bar:
-        while not stop.wait(POLL_SECONDS):
-            current = Job.objects.filter(pk=job_id).first()
-            if current is not None:
-                bar.total = current.total
-                bar.set_description(current.message, refresh=False)
-                bar.update(current.done - bar.n)
-        connection.close()
