@@ -8,8 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.models import User
 from assay.cli.options import add_depth, add_order, add_seed
 from assay.errors import Refused
-from corpus.management.commands.import_collection import follow
-from jobs.models import Job
+from jobs.console import follow
 from pooling.models import Pool
 from pooling.pools import services as pool_services
 from tracks.models import Track
@@ -60,6 +59,4 @@ class Command(BaseCommand):
         assert pool.job is not None
         follow(pool.job)
         pool.refresh_from_db()
-        if pool.job.state == Job.State.FAILED:
-            raise CommandError(pool.job.error)
         self.stdout.write(f"{pool.name}: {pool.statistics['n']:,} units, sha256 {pool.sha256}")
