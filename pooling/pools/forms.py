@@ -76,7 +76,7 @@ class PreviewForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
     budget = forms.FloatField(
-        label="Available hours of judging",
+        label="Hours of judging",
         required=False,
         min_value=0,
         max_value=1e7,
