@@ -162,9 +162,8 @@ def _usual(key: Ids, value: Ids, wanted: Ids) -> Ids:
         return result
     pairs, first, n = np.unique(k * len(values) + v, return_index=True, return_counts=True)
     order = np.lexsort((first, -n, pairs // len(values)))
-    _, best = np.unique(
-        pairs[order] // len(values), return_index=True
-    )  # one pair per key, in the order of `keys`
+    # One pair per key, in the order of `keys`.
+    _, best = np.unique(pairs[order] // len(values), return_index=True)
     usual = values[pairs[order][best] % len(values)]
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     is_known = (keys[at] == wanted) & (wanted != b"")

@@ -21,9 +21,8 @@ ASIDE = "\ufdd3"  # marks finished HTML that is not a formula
 MARK = re.compile(f"[{CUT}{BARE}](\\d+){END}")
 START = rf"\\?[(\[]|begin\{{(?:{_ENVIRONMENT})\*?\}}"  # after a backslash
 
-_MAX_TRIES = (
-    8  # closing delimiters that are tried for balanced braces; then the first one counts, as in MathJax
-)
+# Closing delimiters that are tried for balanced braces; then the first one counts, as in MathJax.
+_MAX_TRIES = 8
 _MARKED = re.compile(
     r"""<span\b(?P<attributes>[^<>]*\bmath-container\b[^<>]*)>
         (?P<source>(?:[^<]++|<(?!/?span\b)|<span\b[^<>]*>(?:[^<]++|<(?!/?span\b))*+</span\s*>)*+)

@@ -201,9 +201,9 @@ def _parsed(html: str) -> str:
     clean = _CLEANER.clean(html)
     if "&nbsp;" in clean:
         clean = clean.replace("&nbsp;", "\u00a0")
-    return (
-        clean.replace("<pre>\n", "<pre>\n\n") if "<pre>\n" in clean else clean
-    )  # parsers drop the first line end
+    if "<pre>\n" in clean:  # parsers drop the first line end
+        clean = clean.replace("<pre>\n", "<pre>\n\n")
+    return clean
 
 
 def _is_too_complex(html: str) -> bool:

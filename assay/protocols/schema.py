@@ -64,15 +64,13 @@ class PoolRules:
     strategy: PoolStrategy
     # By kind of run, in ranks or units, as the strategy counts; a kind that is missing is not pooled.
     depth: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    depth_is_default: bool = (
-        False  # True: the publication leaves the depth open, and organizers may change it
-    )
+    # True: the publication leaves the depth open, and organizers may change it.
+    depth_is_default: bool = False
     baseline_as: PooledAs = "primary"  # the kind for a baseline that `baselines` does not list
     baselines: Mapping[str, PooledAs] = field(default_factory=lambda: MappingProxyType({}))  # tag -> kind
     target: int | None = None  # units per topic, for round-robin-until
-    near_duplicate_overlap: float | None = (
-        None  # share of word bigrams, above 0 and at most 1, of both passages
-    )
+    # Share of word bigrams, above 0 and at most 1, of both passages.
+    near_duplicate_overlap: float | None = None
     order: JudgingOrder = "random"
 
     def depth_of(self, kind: str, tag: str = "", pooled_as: str = "") -> int:
@@ -91,9 +89,8 @@ class PoolRules:
 class InstanceRules:
     """How formulas are clustered, and which instances of a visually distinct formula are judged."""
 
-    clustering: Clustering = (
-        "none"  # the formulas that are compared: none, the submitted, or the whole collection
-    )
+    # The formulas that are compared: none, the submitted, or the whole collection.
+    clustering: Clustering = "none"
     strategy: InstanceStrategy | None = None  # how instances are selected; None: all are judged
     limit: int | None = None  # instances per formula, at most
 
@@ -158,9 +155,8 @@ class JudgingRules:
 class QrelsRules:
     """How judgments become qrels."""
 
-    aggregate: Aggregate = (
-        "single"  # the judgment, the highest grade of the instances, or the sum over the judges
-    )
+    # The judgment, the highest grade of the instances, or the sum over the judges.
+    aggregate: Aggregate = "single"
     min_relevant: int = 0  # a topic with fewer units from `relevant_from` on is dropped
     relevant_from: int = 1  # the grade from which a unit counts for `min_relevant`
     export_groups: bool = False  # True: each group of assessors also has a qrels version
@@ -173,12 +169,10 @@ class ScoringRules:
     measures: tuple[str, ...]  # in the notation of `assay.protocols.measures`
     judged_only: bool = False  # for curves and reports: remove unjudged documents first
     relevant_from: int = 1  # for curves and reports: the grade from which a document is relevant
-    average: Average = (
-        "judged"  # the topics of a mean: all of the qrels, or those that run and qrels have in common
-    )
-    collapse_instances: bool = (
-        False  # True: an instance counts as its distinct formula; only the first one stays
-    )
+    # The topics of a mean: all of the qrels, or those that run and qrels have in common.
+    average: Average = "judged"
+    # True: an instance counts as its distinct formula; only the first one stays.
+    collapse_instances: bool = False
     duplicates_are_false_alarms: bool = False  # True: a repeated near-duplicate is not relevant
     topic_classes: tuple[str, ...] = ()  # labels by which averages are also reported
 

@@ -25,9 +25,8 @@ from assay.formats.formulas.indexes import Index
 from assay.formulas.columns import PLACES, Formulas
 
 BLOCK = 4_000_000  # bytes
-UNKNOWN = (
-    255  # a place that no file gives; it counts as an answer, because only comments have a rule of their own
-)
+# A place that no file gives. It counts as an answer, because only comments have a rule of their own.
+UNKNOWN = 255
 _ALIASES = {"formula_id": "id", "post": "post_id", "thread": "thread_id", "place": "type"}
 _PLACES = {place.encode(): number for number, place in enumerate(PLACES)}
 

@@ -289,10 +289,10 @@ def test_json_document_of_plain_text_is_escaped() -> None:
     ],
 )
 def test_unusable_json_document_is_skipped_with_its_reason(values: dict[str, Any], reason: str) -> None:
-    batch = jsonl.convert(line(docno="before") + line(**values) + line(docno="behind"))
+    batch = jsonl.convert(line(docno="before") + line(**values) + line(docno="after"))
 
     assert dict(batch.skipped) == {reason: 1}
-    assert [fields[0] for fields in rows_of(batch, "document")] == ["before", "behind"]
+    assert [fields[0] for fields in rows_of(batch, "document")] == ["before", "after"]
 
 
 @pytest.mark.parametrize(

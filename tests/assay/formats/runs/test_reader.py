@@ -585,7 +585,7 @@ def test_real_runs_are_accepted(data: Path, name: str, n_lines: int, n_topics: i
 
 @pytest.mark.parametrize("n", [1, 40_000])
 def test_a_document_repeated_far_away_is_found_in_long_runs(n: int, tmp_path: Path) -> None:
-    """Rows are looked through part by part; no part cuts a topic, and topics that are taken up again are no parts."""
+    """Rows are searched part by part. A part never ends inside a topic; rows of alternating topics are one part."""
     lines = [
         f"A.{topic}\t{doc}\t{doc + 1}\t{-doc}\tr\n" for topic in range(n // 1000 + 1) for doc in range(1000)
     ]
