@@ -1,11 +1,18 @@
-"""The page that imports topics and labels."""
+"""The pages of topics, and the page that imports topics and labels."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from tests.helpers.factories import make_assessor, make_organizer, make_track, make_user
+from tests.helpers.factories import (
+    make_assessor,
+    make_collection,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -73,3 +80,40 @@ def test_only_organizers_import_topics(client: Client) -> None:
 
     assert statuses == [403] * 4
     assert not track.topics.exists()
+
+
+def test_topics_are_in_the_order_of_their_bytes(client: Client) -> None:
+    track = make_track()
+    for code in ("A.2", "A.10", "A.1"):
+        make_topic(track, code)
+
+    page = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
+
+    positions = [page.index(f">{code}</a>") for code in ("A.1", "A.10", "A.2")]
+    assert positions == sorted(positions)
+
+
+def test_topic_may_have_a_slash_in_its_code(client: Client) -> None:
+    track = make_track()
+    make_topic(track, "2026/1")
+
+    listed = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
+
+    assert client.get(reverse("tracks:topic", args=[track.slug, "2026/1"])).status_code == 200
+    assert f"/tracks/{track.slug}/topics/2026/1/" in listed
+
+
+def test_thread_of_a_topic_is_linked_for_those_who_may_read_it(client: Client) -> None:
+    own = make_collection()
+    track = make_track(topic_collection=own)
+    make_topic(track, "A.1", thread="77")
+    address = reverse("tracks:topic", args=[track.slug, "A.1"])
+    thread = reverse("corpus:thread", args=[own.slug, "77"])
+
+    client.force_login(make_user())
+    for_stranger = client.get(address).content.decode()
+    client.force_login(make_assessor(track))
+    for_assessor = client.get(address).content.decode()
+
+    assert thread not in for_stranger
+    assert thread in for_assessor

@@ -4,13 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import escape
 
-from assay.protocols.description import facts
-from assay.protocols.loader import load_protocol, shipped_slugs
 from tests.helpers.factories import (
     make_assessor,
-    make_collection,
     make_organizer,
     make_topic,
     make_track,
@@ -93,43 +89,6 @@ def test_program_gets_a_refusal_as_json(client: Client) -> None:
     assert answer.json()["detail"] == f"{track} has no topics yet. Import its topic file first."
 
 
-def test_topics_are_in_the_order_of_their_bytes(client: Client) -> None:
-    track = make_track()
-    for code in ("A.2", "A.10", "A.1"):
-        make_topic(track, code)
-
-    page = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
-
-    positions = [page.index(f">{code}</a>") for code in ("A.1", "A.10", "A.2")]
-    assert positions == sorted(positions)
-
-
-def test_topic_may_have_a_slash_in_its_code(client: Client) -> None:
-    track = make_track()
-    make_topic(track, "2026/1")
-
-    listed = client.get(reverse("tracks:topics", args=[track.slug])).content.decode()
-
-    assert client.get(reverse("tracks:topic", args=[track.slug, "2026/1"])).status_code == 200
-    assert f"/tracks/{track.slug}/topics/2026/1/" in listed
-
-
-def test_thread_of_a_topic_is_linked_for_those_who_may_read_it(client: Client) -> None:
-    own = make_collection()
-    track = make_track(topic_collection=own)
-    make_topic(track, "A.1", thread="77")
-    address = reverse("tracks:topic", args=[track.slug, "A.1"])
-    thread = reverse("corpus:thread", args=[own.slug, "77"])
-
-    client.force_login(make_user())
-    for_stranger = client.get(address).content.decode()
-    client.force_login(make_assessor(track))
-    for_assessor = client.get(address).content.decode()
-
-    assert thread not in for_stranger
-    assert thread in for_assessor
-
-
 def test_front_page_without_tracks_says_what_to_do(client: Client) -> None:
     as_visitor = client.get("/").content.decode()
     client.force_login(make_organizer())
@@ -144,24 +103,3 @@ def test_unknown_url_gets_a_page(client: Client) -> None:
 
     assert answer.status_code == 404
     assert "Page not found" in answer.content.decode()
-
-
-@pytest.mark.parametrize("slug", shipped_slugs())
-def test_protocol_is_described_on_its_page_and_its_tracks(client: Client, slug: str) -> None:
-    track = make_track(protocol=slug)
-
-    for address in (reverse("tracks:protocol", args=[slug]), reverse("tracks:track", args=[track.slug])):
-        page = client.get(address).content.decode()
-
-        for heading, words in facts(load_protocol(slug)):
-            assert f"<dt>{heading}</dt><dd>{escape(words)}</dd>" in page
-
-
-def test_protocol_is_shown_and_downloaded(client: Client) -> None:
-    track = make_track()
-    address = reverse("tracks:protocol", args=[track.protocol.slug])
-
-    page, toml = client.get(address), client.get(address, {"format": "toml"})
-
-    assert track.protocol.digest in page.content.decode()
-    assert toml.content.decode() == track.protocol.text

@@ -1,0 +1,68 @@
+"""Assessors, in the admin of their track."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from pooling.models import Team
+from tests.helpers.factories import make_organizer, make_track, make_user
+from tests.tracks.tracks.test_admin import track_form
+from tracks.assessors.admin import AssessorForm
+from tracks.models import Assessor
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(client: Client) -> User:
+    user = make_organizer()
+    client.force_login(user)
+    return user
+
+
+def test_organizer_gives_an_assessor_a_group_of_the_protocol(client: Client, organizer: User) -> None:
+    track, judge = make_track(protocol="ntcir-12-wikipedia"), make_user("ada")
+    form = track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": judge.pk})
+    address = reverse("admin:tracks_track_change", args=[track.pk])
+
+    refused = client.post(address, form | {"assessors-0-group": "students"}).content.decode()
+    client.post(address, form | {"assessors-0-group": "graduate"})
+
+    assert "use graduate, undergraduate" in refused
+    assert Assessor.objects.get().group == "graduate"
+
+
+def test_member_of_a_team_cannot_become_an_assessor(client: Client, organizer: User) -> None:
+    track, member = make_track(), make_user("pat")
+    Team.objects.create(track=track, name="Abacus").members.add(member)
+    form = track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": member.pk})
+
+    answer = client.post(reverse("admin:tracks_track_change", args=[track.pk]), form)
+
+    assert (
+        f"{member} is a member of a team of {track}, so {member} cannot judge for it."
+        in answer.content.decode()
+    )
+    assert not Assessor.objects.filter(user=member).exists()
+
+
+def test_user_who_joins_a_team_while_the_form_is_checked_is_refused(
+    client: Client, organizer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    track, member = make_track(), make_user("pat")
+    form = track_form(name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": member.pk})
+    clean = AssessorForm.clean
+
+    def clean_and_join(self: AssessorForm) -> dict[str, Any]:
+        data = clean(self)
+        Team.objects.create(track=track, name="Abacus").members.add(member)
+        return data
+
+    monkeypatch.setattr(AssessorForm, "clean", clean_and_join)
+    answer = client.post(reverse("admin:tracks_track_change", args=[track.pk]), form, follow=True)
+
+    assert "cannot judge for it" in answer.content.decode()
+    assert not Assessor.objects.filter(user=member).exists()

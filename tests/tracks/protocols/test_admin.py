@@ -1,0 +1,73 @@
+"""Protocols in the admin: organizers add them, and nobody changes them."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from assay.protocols.loader import shipped_text
+from tests.helpers.factories import make_organizer, make_protocol
+from tracks.models import StoredProtocol
+
+pytestmark = pytest.mark.django_db
+
+OURS = shipped_text("trec-adhoc").replace('slug = "trec-adhoc"', 'slug = "our-lab-2026"')
+
+
+@pytest.fixture
+def organizer(client: Client) -> User:
+    user = make_organizer()
+    client.force_login(user)
+    return user
+
+
+def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
+    answer = client.post(reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("\n", "\r\n")})
+
+    assert answer.status_code == 302
+    stored = StoredProtocol.objects.get(slug="our-lab-2026")
+    assert (stored.text, stored.created_by, stored.is_shipped) == (OURS, organizer, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "max_ranks = 1000",
+            "max_rank = 1000",
+            "runs.max_rank: unknown key; allowed here: forbidden_fields",
+        ),
+        ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
+        ('"AP"', '"Mean"', "there is no measure"),
+    ],
+)
+def test_broken_protocol_is_refused_with_key_and_allowed_values(
+    client: Client, organizer: User, old: str, new: str, message: str
+) -> None:
+    answer = client.post(reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace(old, new)})
+
+    assert answer.status_code == 200
+    assert message in answer.content.decode()
+    assert not StoredProtocol.objects.filter(slug="our-lab-2026").exists()
+
+
+def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) -> None:
+    make_protocol("trec-adhoc")
+
+    answer = client.post(
+        reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")}
+    )
+
+    assert "there is a protocol trec-adhoc already" in answer.content.decode()
+
+
+def test_stored_protocol_is_shown_and_never_edited_or_deleted(client: Client, organizer: User) -> None:
+    stored = make_protocol("trec-adhoc")
+
+    shown = client.get(reverse("admin:tracks_storedprotocol_change", args=[stored.pk]))
+    changed = client.post(reverse("admin:tracks_storedprotocol_change", args=[stored.pk]), {"text": OURS})
+    deleted = client.post(reverse("admin:tracks_storedprotocol_delete", args=[stored.pk]), {"post": "yes"})
+
+    assert (shown.status_code, changed.status_code, deleted.status_code) == (200, 403, 403)
+    stored.refresh_from_db()
+    assert stored.slug == "trec-adhoc"
