@@ -1,15 +1,15 @@
-"""How many rows of a formula index a second go from file to table, with how much memory, beside a plain import.
+"""Rows per second from a formula index into the table, and the memory for it, compared with a plain import.
 
     python benchmarks/formula_import_speed.py [--rows 1000000] [--peer-rows 50000]
 
-It makes an index of version 2 in LaTeX and one in Presentation MathML (rows as long as ARQMath's, visual ids as often
-repeated, a quoted field now and then), starts a durable PostgreSQL of its own in a temporary folder (or uses
-DATABASE_URL), and runs the job that `manage.py import_collection` runs: reading, checking, COPY, commit with a
-checkpoint every 4 MB, counting at the end. A quarter goes in first, so that the growth of memory with the size of the
-file shows; then LaTeX; then MathML of the same formulas, which joins it; then LaTeX again, all of which is there.
-The peer reads with Python's csv, and stores by `bulk_create`. Peak memory is that of the importing process and of its
-largest helper; CPU is that of both, and beside it that of the PostgreSQL of its own: the figures to compare on a
-machine that is busy.
+The script makes an index of version 2 in LaTeX and one in Presentation MathML, with rows as long and visual ids as
+frequent as in ARQMath, and some quoted fields. It starts a durable PostgreSQL in a temporary folder, or uses
+DATABASE_URL. Then it runs the job of `manage.py import_collection`: reading, checking, COPY, a commit with a checkpoint
+every 4 MB, counting at the end. It imports a quarter first, to show how memory grows with the size of the file; then
+LaTeX; then MathML of the same formulas, which updates the rows; then the same LaTeX again.
+The comparison reads with Python's csv, and stores with `bulk_create`. Peak memory is that of the importing process, and
+of its largest worker process. CPU is that of both; the CPU of the started PostgreSQL is printed separately. Compare CPU
+on a machine that has other work.
 """
 
 import argparse
@@ -37,8 +37,8 @@ MATHML = (
 
 
 def make_index(path: Path, n_rows: int, *, is_mathml: bool) -> None:
-    """An index whose visual ids are as frequent as words: some stand everywhere, two fifths only once."""
-    # Two, so that MathML has the visual ids that LaTeX has: a chosen formula takes nothing from what chooses ids.
+    """An index whose visual ids are as frequent as words: some are very frequent, two fifths occur once."""
+    # Two generators, so that MathML and LaTeX have the same visual ids.
     rng, formulas = random.Random(7), random.Random(8)
     with path.open("w", newline="") as file:
         file.write(HEADER)
@@ -59,7 +59,7 @@ def formula(rng: random.Random, visual: int, *, is_mathml: bool) -> str:
 
 
 def assay(slug: str) -> Callable[[Path], int]:
-    """The import as the worker does it. Returns the number of rows."""
+    """Import like the worker. Returns the number of rows."""
 
     def run(path: Path) -> int:
         from corpus.imports import services as import_services
@@ -70,7 +70,7 @@ def assay(slug: str) -> Callable[[Path], int]:
         collection = Collection.objects.filter(slug=slug).first()
         collection = collection or import_services.create_collection(slug=slug)
         sources = [import_services.Source(str(path), path.name)]
-        # The message to a worker is left out: the job runs here.
+        # No message to a worker: the job runs in this process.
         nudge, jobs.nudge = jobs.nudge, lambda _job_id: None
         job = import_services.start_import(collection=collection, sources=sources, by=None)
         jobs.nudge = nudge
@@ -84,7 +84,7 @@ def assay(slug: str) -> Callable[[Path], int]:
 
 
 def peer(path: Path) -> int:
-    """What one would write first: csv and `bulk_create`, a thousand at a time."""
+    """A simple import: csv and `bulk_create`, a thousand rows at a time."""
     from corpus.models import Collection, Formula
 
     collection = Collection.objects.create(slug=f"peer-{time.monotonic_ns()}", name="peer")
@@ -112,13 +112,13 @@ def peer(path: Path) -> int:
 
 
 def server_cpu(folder: Path) -> float:
-    """CPU seconds of the PostgreSQL in the folder, with its ended processes; 0 where there is none, or no /proc."""
+    """CPU seconds of the PostgreSQL in the folder and of its processes; 0 if there is none, or no /proc."""
     file = folder / "postgres" / "postmaster.pid"
     if not file.exists() or not Path("/proc/self/stat").exists():
         return 0.0
     postmaster, ticks = file.read_text().split()[0], 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # the process has ended
             fields = stat.read_text().rpartition(")")[2].split()
             if stat.parent.name == postmaster:
                 ticks += sum(map(int, fields[11:15]))
@@ -129,12 +129,12 @@ def server_cpu(folder: Path) -> float:
 
 def report(name: str, path: Path, work: Callable[[Path], int]) -> float:
     before = server_cpu(path.parent)
-    n, seconds, cpu, own, helper = measured(work, path)
+    n, seconds, cpu, own, worker = measured(work, path)
     server = server_cpu(path.parent) - before
     print(
         f"{name:<34} {n:>9,} rows {path.stat().st_size / 1e6:>6.0f} MB {seconds:>7.2f} s {n / seconds:>9,.0f} rows/s   "
-        f"CPU {cpu / n * 1e6:>5.1f} µs a row, PostgreSQL {server / n * 1e6:>5.1f}   "
-        f"peak {own:>4.0f} MB, helper {helper:>4.0f} MB",
+        f"CPU {cpu / n * 1e6:>5.1f} µs per row, PostgreSQL {server / n * 1e6:>5.1f}   "
+        f"peak {own:>4.0f} MB, worker {worker:>4.0f} MB",
         flush=True,
     )
     return n / seconds
@@ -145,10 +145,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--peer-rows", type=int, default=50_000)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         folder.chmod(0o755)
-        latex, quarter, mathml, few = (folder / f"{one}.tsv" for one in ("latex", "quarter", "slt", "few"))
+        latex, quarter, mathml, few = (folder / f"{name}.tsv" for name in ("latex", "quarter", "slt", "few"))
         make_index(latex, options.rows, is_mathml=False)
         make_index(quarter, options.rows // 4, is_mathml=False)
         make_index(mathml, options.rows, is_mathml=True)
@@ -159,7 +159,7 @@ def main() -> None:
             connections.close_all()
             report("Assay, a quarter", quarter, assay("quarter"))
             ours = report("Assay, LaTeX", latex, assay("whole"))
-            report("Assay, MathML that joins it", mathml, assay("whole"))
+            report("Assay, MathML of the same formulas", mathml, assay("whole"))
             report("Assay, the same LaTeX again", latex, assay("whole"))
             report("Assay, MathML alone", mathml, assay("alone"))
             theirs = report("csv and bulk_create", few, peer)

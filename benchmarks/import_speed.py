@@ -1,14 +1,14 @@
-"""How many posts a second go from a dump file into the table, with how much memory, beside a plain Django import.
+"""Posts per second from a dump file into the table, and the memory for it, compared with a plain Django import.
 
     python benchmarks/import_speed.py [--posts 300000] [--peer-posts 20000] [--file Posts.xml]
 
-It makes a dump of posts of about 1 kB, with eight formulas in a thousand characters as on the site (or takes one),
-starts a durable PostgreSQL of its own in a temporary folder (or uses DATABASE_URL), and runs the job that
-`manage.py import_collection` runs: reading, parsing, sanitizing, COPY, upsert, commit with a checkpoint every 1.5 MB,
-accepted answers. A tenth of the posts goes in first, so that the growth of memory with the size of the file shows.
-The peer does the same sanitizing in one process, row by row, and stores by `bulk_create`. Peak memory is that of the
-importing process and of its largest helper; CPU is that of both, without PostgreSQL's, and is the figure to compare
-on a machine that is busy with other things.
+The script makes a dump of posts of about 1 kB with eight formulas per thousand characters, as on the site, or uses
+`--file`. It starts a durable PostgreSQL in a temporary folder, or uses DATABASE_URL. Then it runs the job of
+`manage.py import_collection`: reading, parsing, sanitizing, COPY, upsert, a commit with a checkpoint every 1.5 MB,
+accepted answers. It imports a tenth of the posts first, to show how memory grows with the size of the file.
+The comparison sanitizes the same posts in one process, row by row, and stores them with `bulk_create`. Peak memory is
+that of the importing process, and of its largest worker process. CPU is that of both, without PostgreSQL: compare it on
+a machine that has other work.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def paragraph(rng: random.Random) -> str:
 
 
 def post(number: int, rng: random.Random) -> str:
-    """A row of a dump: each third post is a question, the next two answer it."""
+    """A row of a dump: every third post is a question, and the next two are its answers."""
     body = escape("\n\n".join(paragraph(rng) for _ in range(rng.randint(2, 6)))).replace("\n", "&#xA;")
     question = number - (number - 1) % 3
     if number == question:
@@ -71,7 +71,7 @@ def make_dump(path: Path, n_posts: int) -> None:
 
 @contextmanager
 def database(folder: Path) -> Iterator[None]:
-    """The server that DATABASE_URL names, or a durable one in the folder, with Assay's tables."""
+    """The server of DATABASE_URL, or a durable server in the folder, with the tables of Assay."""
     from server import embedded, paths
 
     os.environ.setdefault("ASSAY_VAR", str(folder))
@@ -98,14 +98,14 @@ def database(folder: Path) -> Iterator[None]:
 
 
 def assay(path: Path) -> int:
-    """The import as the worker does it. Returns the number of posts."""
+    """Import like the worker. Returns the number of posts."""
     from corpus.imports import services as import_services
     from jobs import services as jobs
     from jobs.models import Job
 
     collection = import_services.create_collection(slug=f"import-{time.monotonic_ns()}")
     sources = [import_services.Source(str(path), path.name)]
-    # The message to a worker is left out: the job runs here.
+    # No message to a worker: the job runs in this process.
     nudge, jobs.nudge = jobs.nudge, lambda _job_id: None
     job = import_services.start_import(collection=collection, sources=sources, by=None)
     jobs.nudge = nudge
@@ -117,7 +117,7 @@ def assay(path: Path) -> int:
 
 
 def peer(path: Path) -> int:
-    """What one would write first: parse, sanitize, `bulk_create` a thousand at a time."""
+    """A simple import: parse, sanitize, and `bulk_create` a thousand posts at a time."""
     from datetime import UTC, datetime
 
     from lxml import etree
@@ -162,7 +162,9 @@ def measured(work: Callable[[Path], int], path: Path) -> tuple[int, float, float
         start = time.perf_counter()
         n = work(path)
         seconds = time.perf_counter() - start
-        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        used = [
+            resource.getrusage(processes) for processes in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        ]
         cpu = sum(usage.ru_utime + usage.ru_stime for usage in used)
         send.send((n, seconds, cpu, *(usage.ru_maxrss / 1024 for usage in used)))
 
@@ -171,17 +173,17 @@ def measured(work: Callable[[Path], int], path: Path) -> tuple[int, float, float
     process.start()
     send.close()
     process.join()
-    found: tuple[int, float, float, float, float] = receive.recv()
-    return found
+    figures: tuple[int, float, float, float, float] = receive.recv()
+    return figures
 
 
 def report(name: str, path: Path, work: Callable[[Path], int]) -> float:
-    n, seconds, cpu, own, helper = measured(work, path)
+    n, seconds, cpu, own, worker = measured(work, path)
     size = path.stat().st_size / 1e6
     print(
         f"{name:<28} {n:>8,} posts {size:>7.1f} MB {seconds:>7.2f} s {n / seconds:>9,.0f} posts/s   "
-        f"CPU {cpu / n * 1e6:>4.0f} µs a post   "
-        f"peak {own:>4.0f} MB, helper {helper:>4.0f} MB",
+        f"CPU {cpu / n * 1e6:>4.0f} µs per post   "
+        f"peak {own:>4.0f} MB, worker {worker:>4.0f} MB",
         flush=True,
     )
     return n / seconds
@@ -191,7 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--posts", type=int, default=300_000)
     parser.add_argument("--peer-posts", type=int, default=20_000)
-    parser.add_argument("--file", type=Path, help="a Posts.xml of one's own")
+    parser.add_argument("--file", type=Path, help="a Posts.xml to import instead")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

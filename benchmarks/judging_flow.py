@@ -1,4 +1,4 @@
-"""What an assessor of Assay does, for a closed-loop load that offers a `Flow` to build on (see judging_speed.py)."""
+"""The requests of an assessor of Assay, for the load generator of judging_speed.py, which has the class `Flow`."""
 
 import html
 import re
@@ -10,7 +10,7 @@ CHOICES = ("high", "medium", "low", "not-relevant")
 
 
 class Assay(Flow):
-    """Log in, start, then submit and read the next task's page. The submission takes the next task as well."""
+    """Log in, start, then submit and read the page of the next task. The submission also takes the next task."""
 
     def fields(self, page):
         return {name: html.unescape(value) for name, value in FIELD.findall(page)}

@@ -1,11 +1,11 @@
-"""Judgments a second: Assay under gunicorn and an embedded PostgreSQL of its own, assessors without think time.
+"""Judgments per second: Assay with gunicorn and an embedded PostgreSQL, assessors without think time.
 
     python benchmarks/judging_speed.py [--load PATH/judging_load.py] [--workers 1 8] [--seconds 30] [--open 4000]
 
-The load generator is not part of Assay: it is found in `bench/` of the folder that ASSAY_SHARED names, or of
-`../shared`. Beside our figures stand those published for Turkle on a machine of two cores: gunicorn with two
-workers, a batch of 2,000 tasks of 15.5 kB, medians of three runs of 30 s. Ours run in the shape of the first line
-of that table; run it on a machine that does nothing else.
+The load generator is not part of Assay. The script looks for it in `bench/` of the folder that ASSAY_SHARED names, or
+of `../shared`. It also prints the published numbers of Turkle on a machine of two cores: gunicorn with two workers, a
+batch of 2,000 tasks of 15.5 kB, medians of three runs of 30 s. Assay runs like the first line of that table. Run the
+script on a machine without other work.
 """
 
 import argparse
@@ -64,12 +64,12 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--open", type=int, default=4000, help="entries of the batch")
     arguments = parser.parse_args()
     if not arguments.load.is_file():
-        parser.error(f"no load generator at {arguments.load}; name it with --load")
+        parser.error(f"there is no load generator at {arguments.load}; name it with --load")
     return arguments
 
 
 def prepare(var: Path) -> None:
-    """Settings, tables, static files."""
+    """Set the environment, create the tables, and collect static files."""
     os.environ |= {
         "ASSAY_VAR": str(var),
         "DATABASE_URL": paths.database_url(var / "postgres"),
@@ -86,14 +86,14 @@ def prepare(var: Path) -> None:
 
 
 def make_batch(n: int, n_people: int = PEOPLE) -> int:
-    """A batch of n entries, shared by some assessors, each with a topic of their own; documents of 15.5 kB."""
+    """A batch of n entries with documents of 15.5 kB; each assessor has one topic."""
     from assessment.assignments import services as assignment_services
     from assessment.batches import services as batch_services
     from corpus.models import Collection, Document
     from pooling.models import PoolEntry
 
     pool, people, topics = make_pool(n_people)
-    text = "<p>" + "An answer of many words, none of which is short of the point. " * 250 + "</p>"
+    text = "<p>" + "An answer with many words, all of which are to the point. " * 250 + "</p>"
     collection = Collection.objects.get(pk=pool.track.collection_id)
     documents = [
         Document(
@@ -125,7 +125,7 @@ def make_batch(n: int, n_people: int = PEOPLE) -> int:
 
 
 def make_pool(n_people: int):  # type: ignore[no-untyped-def]
-    """A track of its own with so many assessors and topics."""
+    """A new track with that many assessors and topics."""
     from accounts.models import User
     from assay.protocols.loader import load_protocol, shipped_text
     from corpus.models import Collection
@@ -174,7 +174,7 @@ def measure_pages(arguments: argparse.Namespace, var: Path) -> None:
         "-m",
         "gunicorn",
         "-c",
-        "config/gunicorn.py",
+        "server/gunicorn.py",
         "-b",
         f"127.0.0.1:{port}",
         "config.wsgi",
@@ -201,12 +201,12 @@ def wait_for(address: str) -> None:
 
 
 def cpu_seconds(group: int) -> float:
-    """Processor time that the processes of a group have used so far: what a busy machine does not stretch much."""
+    """CPU time of the processes of a group, which other work of the machine changes little."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # ended meanwhile
+        except OSError:  # the process has ended
             continue
         if int(fields[2]) == group:
             ticks += int(fields[11]) + int(fields[12])
@@ -229,12 +229,12 @@ def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int
     print(
         f"  {workers} assessors: {load['per_second']:.1f} judgments/s   submit and accept {ms['submit']}   "
         f"page {ms['task_page']}   cycle {ms['cycle']}   errors {load['errors'] or 'none'}   "
-        f"processor time of the web processes {1e3 * used / max(1, load['judgments']):.0f} ms a judgment"
+        f"CPU time of the web processes {1e3 * used / max(1, load['judgments']):.0f} ms per judgment"
     )
 
 
 def measure_accept() -> None:
-    """The service alone, in this process: 200 tasks accepted and submitted in batches of three sizes."""
+    """Call the services in this process: accept and submit 200 tasks in batches of three sizes."""
     from accounts.models import User
     from assessment.judgments import services as judgment_services
     from assessment.models import Batch
@@ -254,7 +254,7 @@ def measure_accept() -> None:
             judgment_services.submit(task=task, choice="high", request_id=uuid4())
             submits.append(time.perf_counter() - start)
         print(
-            f"  the services alone, {n:6,} open: accept p50 {1e3 * statistics.median(accepts):.1f} ms, "
+            f"  services only, {n:6,} open: accept p50 {1e3 * statistics.median(accepts):.1f} ms, "
             f"submit p50 {1e3 * statistics.median(submits):.1f} ms"
         )
 

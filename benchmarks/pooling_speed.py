@@ -1,9 +1,11 @@
-"""How fast runs are read and pooled: `python benchmarks/pooling_speed.py [--runs 36] [--directory DIR]`.
+"""Speed of checking and pooling runs, compared with trectools.
 
-Makes runs of 100 topics x 1000 documents (every third one full of ties), or takes the 5-column files of a folder.
-Prints medians of several repeats. With trectools installed, its pool maker gets the same runs in the same process,
-and must find the same pools. With `--scale 36,100,200` each number of runs is pooled from stored columns in a process
-of its own, and its time and peak memory are printed.
+    python benchmarks/pooling_speed.py [--runs 36] [--directory DIR]
+
+The script makes runs of 100 topics x 1000 documents (every third run has many ties), or uses the 5-column files of a
+folder. It prints medians of several repeats. If trectools is installed, it pools the same runs in the same process, and
+the number of common units is printed. With `--scale 36,100,200`, each number of runs is pooled from stored columns in a
+separate process, and its time and peak memory are printed.
 """
 
 import argparse
@@ -37,7 +39,7 @@ TOPICS, DEPTH, PRIMARY = 100, 1000, 45
 
 
 def write_runs(directory: Path, n: int) -> None:
-    """Runs whose documents overlap as those of a campaign do: a shared core, and a tail of one's own."""
+    """Runs whose documents overlap like those of a campaign: a common core, and other documents."""
     for number in range(n):
         rng = np.random.default_rng(number)
         with (directory / f"run{number:02d}.tsv").open("w") as file:
@@ -51,7 +53,7 @@ def write_runs(directory: Path, n: int) -> None:
 
 
 def make_stored(number: int) -> bytes:
-    """The columns of such a run, without its text."""
+    """The stored columns of such a run."""
     rng = np.random.default_rng(number)
     cores = [np.random.default_rng([topic]).choice(2_000_000, 3000, replace=False) for topic in range(TOPICS)]
     documents = np.concatenate([rng.permutation(core)[:DEPTH] for core in cores])
@@ -66,7 +68,7 @@ def make_stored(number: int) -> bytes:
 
 
 def measure_one(n_runs: int) -> None:
-    """In a process of its own: seconds to pool, and peak memory beyond what lay there before, in MB."""
+    """Print seconds to pool, and the growth of peak memory in MB, of this process."""
     stored = [make_stored(number) for number in range(n_runs)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
@@ -76,13 +78,13 @@ def measure_one(n_runs: int) -> None:
 
 
 def measure_scale(numbers: list[int]) -> None:
-    print("runs     seconds   a run    peak memory   a run")
+    print("runs     seconds  per run   peak memory per run")
     for number in numbers:
-        one = [sys.executable, __file__, "--one", str(number)]
-        found = subprocess.run(one, capture_output=True, text=True, check=True).stdout
-        seconds, memory = map(float, found.split())
-        by_run = f"{seconds / number * 1000:5.1f} ms  {memory:8.0f} MB  {memory / number:5.1f} MB"
-        print(f"{number:4}  {seconds:8.3f} s  {by_run}")
+        command = [sys.executable, __file__, "--one", str(number)]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        seconds, memory = map(float, output.split())
+        per_run = f"{seconds / number * 1000:5.1f} ms  {memory:8.0f} MB  {memory / number:5.1f} MB"
+        print(f"{number:4}  {seconds:8.3f} s  {per_run}")
 
 
 def timed(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -96,7 +98,7 @@ def timed(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 
 def pool_stored(stored: list[bytes]) -> BuiltPool:
-    """From the stored columns, as the worker does it."""
+    """Pool from stored columns, like the worker."""
     inputs = [
         PoolInput(columns.load(io.BytesIO(data)), "team", str(i), "primary") for i, data in enumerate(stored)
     ]
@@ -104,24 +106,25 @@ def pool_stored(stored: list[bytes]) -> BuiltPool:
 
 
 def pool_files(files: list[Path]) -> BuiltPool:
-    """From the text files, as the command does it."""
-    found = [check_run(file, protocol=PROTOCOL, name=file.name).columns for file in files]
-    inputs = [PoolInput(run, "team", str(i), "primary") for i, run in enumerate(found) if run is not None]
+    """Pool from text files, like the command."""
+    runs = [check_run(file, protocol=PROTOCOL, name=file.name).columns for file in files]
+    inputs = [PoolInput(run, "team", str(i), "primary") for i, run in enumerate(runs) if run is not None]
     return build_pool(inputs, protocol=PROTOCOL, seed=1, depth={"primary": PRIMARY})
 
 
 def pool_trectools(files: list[Path]) -> dict[str, set[str]]:
-    """The same pool by trectools, from the same runs in TREC's form."""
+    """The same pool by trectools, from the same runs in the TREC format."""
     runs = [TrecRun(str(file)) for file in files]
     return dict(TrecPoolMaker().make_pool(runs, strategy="topX", topX=PRIMARY).pool)
 
 
 def units(pool: BuiltPool) -> dict[str, set[str]]:
+    """Docnos by topic."""
     codes = pool.units.topics.tolist()
-    found: dict[str, set[str]] = {}
+    by_topic: dict[str, set[str]] = {}
     for topic, docno in zip(pool.units.topic_index.tolist(), pool.units.docno.tolist(), strict=True):
-        found.setdefault(codes[topic], set()).add(docno.decode())
-    return found
+        by_topic.setdefault(codes[topic], set()).add(docno.decode())
+    return by_topic
 
 
 def as_trec(files: list[Path], directory: Path) -> list[Path]:
@@ -138,9 +141,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=36)
-    parser.add_argument("--directory", type=Path, help="5-column runs to take instead of making some")
+    parser.add_argument("--directory", type=Path, help="5-column runs to use instead of generated ones")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--scale", metavar="N,N,...", help="numbers of runs to pool, each in its own process")
+    parser.add_argument(
+        "--scale", metavar="N,N,...", help="numbers of runs to pool, each in a separate process"
+    )
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -151,24 +156,24 @@ def main() -> None:
         compare(options.directory, options.runs, options.repeats)
 
 
-def compare(given: Path | None, n: int, repeats: int) -> None:
-    """Time the files of a folder, or runs that are made now."""
-    with tempfile.TemporaryDirectory() as made:
-        directory = given or Path(made)
-        if given is None:
-            write_runs(directory, n)
-        measure(sorted(directory.glob("*.tsv"))[:n], repeats, Path(made) / "trec")
+def compare(directory: Path | None, n: int, repeats: int) -> None:
+    """Measure with the files of a folder, or with generated runs."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = directory or Path(temporary)
+        if directory is None:
+            write_runs(folder, n)
+        measure(sorted(folder.glob("*.tsv"))[:n], repeats, Path(temporary) / "trec")
 
 
 def measure(files: list[Path], repeats: int, scratch: Path) -> None:
-    one, checked = timed(lambda: check_run(files[0], protocol=PROTOCOL, name="run"), repeats)
-    print(f"check one run of {checked.report.n_lines:,} lines        {one:8.3f} s")
+    seconds, checked = timed(lambda: check_run(files[0], protocol=PROTOCOL, name="run"), repeats)
+    print(f"check one run of {checked.report.n_lines:,} lines        {seconds:8.3f} s")
     stored = []
     for file in files:
-        found = check_run(file, protocol=PROTOCOL, name=file.name).columns
-        if found is None:
-            raise SystemExit(f"{file} has errors; assay check tells which")
-        stored.append(columns.save(found))
+        run = check_run(file, protocol=PROTOCOL, name=file.name).columns
+        if run is None:
+            raise SystemExit(f"{file} has errors; assay check lists them")
+        stored.append(columns.save(run))
     seconds, pool = timed(lambda: pool_stored(stored), repeats)
     print(f"pool {len(files)} runs from stored columns       {seconds:8.3f} s   {len(pool.units):,} units")
     from_text, pool = timed(lambda: pool_files(files), max(1, repeats // 2))
@@ -177,13 +182,13 @@ def measure(files: list[Path], repeats: int, scratch: Path) -> None:
         print("trectools is not installed: no comparison")
         return
     trec = as_trec(files, scratch)
-    theirs, found_by_them = timed(lambda: pool_trectools(trec), 1)
-    mine, pool = timed(lambda: pool_files(trec), max(1, repeats // 2))
-    shared = sum(len(found & found_by_them[topic]) for topic, found in units(pool).items())
+    theirs, their_units = timed(lambda: pool_trectools(trec), 1)
+    ours, pool = timed(lambda: pool_files(trec), max(1, repeats // 2))
+    shared = sum(len(docnos & their_units[topic]) for topic, docnos in units(pool).items())
     print(
-        f"the same in TREC's form: ours {mine:.3f} s, trectools {theirs:.3f} s: {theirs / mine:.1f} times as long"
+        f"the same in the TREC format: Assay {ours:.3f} s, trectools {theirs:.3f} s: {theirs / ours:.1f} times as long"
     )
-    print(f"units that both have: {shared:,} of {len(pool.units):,} (the rest ties at the depth in some run)")
+    print(f"common units: {shared:,} of {len(pool.units):,} (the others tie at the depth in a run)")
 
 
 if __name__ == "__main__":

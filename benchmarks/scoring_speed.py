@@ -1,16 +1,17 @@
-"""How fast runs are scored: 36 runs of 100 topics x 1000 documents, beside pytrec_eval-terrier in the same session.
+"""Speed of scoring 36 runs of 100 topics x 1000 documents, compared with pytrec_eval-terrier in the same session.
 
-    python benchmarks/scoring_speed.py QRELS RUN...            runs in ARQMath's five columns or TREC's six
+    python benchmarks/scoring_speed.py QRELS RUN...            runs with the five columns of ARQMath or the six of TREC
     python benchmarks/scoring_speed.py --shared FOLDER         makes the 36 runs with FOLDER/bench/make_runs.py
     ASSAY_SHARED=FOLDER python benchmarks/scoring_speed.py     the same
 
-Four measures, per topic: nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2). Medians of `--repeats` on the clock.
+Four measures, per topic: nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2). Seconds are medians of `--repeats`.
 
-Whole processes, from the start of Python to the last line printed: `assay evaluate` of all runs, by as many
-processes as there are processors, and of one run; beside it a process that reads the files by the quickest loop that
-there is, without any check, into the dictionaries that pytrec_eval wants, and evaluates them.
-In one warm process, as a worker is: from stored columns, and from arrays; beside it pytrec_eval from dictionaries that
-are there already. And `--many` stored runs, with the memory that the process had at its most, after 36 and after all.
+Whole processes, from the start of Python to the last line of output: `assay evaluate` of all runs, with one process per
+processor, and of one run. The comparison is a process that reads the files with the fastest loop in plain Python,
+without checks, into the dictionaries of pytrec_eval, and evaluates them.
+In one warm process, like a worker: from stored columns, and from arrays. The comparison is pytrec_eval with
+dictionaries that are already in memory. Finally `--many` stored runs, with the peak memory after 36 runs and after
+all.
 """
 
 import argparse
@@ -41,21 +42,20 @@ from assay.measures.scores import score_run
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import parse_measures
 
-MEASURES = parse_measures(["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"])
+MEASURE_NAMES = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"]
+MEASURES = parse_measures(MEASURE_NAMES)
 THEIRS = {"ndcg", "map", "P.10", "bpref"}
 NAMES = ["ndcg", "map", "P_10", "bpref"]
 Nested = dict[str, dict[str, float]]
 
-
-# A module that is compiled again at each start takes longer to compile than to run.
+# Without cached bytecode, compiling the modules would take longer than running them.
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-NAMED = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)"]
 PROTOCOL = "arqmath-2021-task1"
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def read_runs(paths: Sequence[Path]) -> list[RunColumns]:
-    """Runs as an upload reads them: every line checked."""
+    """Read runs like an upload: every line is checked."""
     protocol = load_protocol(PROTOCOL)
     runs = []
     for path in paths:
@@ -67,20 +67,21 @@ def read_runs(paths: Sequence[Path]) -> list[RunColumns]:
 
 
 def command(qrels: Path, paths: Sequence[Path]) -> None:
-    """Our whole process."""
+    """The whole process of Assay."""
     line = [sys.executable, "-m", "assay", "evaluate", "--protocol", PROTOCOL, "--qrels", str(qrels)]
-    line += ["--per-topic", "--quiet", *map(str, paths), "--measure", *NAMED]
+    line += ["--per-topic", "--quiet", *map(str, paths)]
+    line += [f"--measure={name}" for name in MEASURE_NAMES]
     subprocess.run(line, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=COMPILED)
 
 
 def theirs_command(qrels: Path, paths: Sequence[Path]) -> None:
-    """Theirs: this script, told to do nothing else."""
+    """The whole process of pytrec_eval: this script with `--theirs`."""
     line = [sys.executable, str(Path(__file__).resolve()), "--theirs", str(qrels), *map(str, paths)]
     subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
 
 
 def score_stored(judged: JudgedDocuments, stored: Sequence[Path]) -> list[np.ndarray]:
-    return [score_run(columns.load_ranking(one), judged, MEASURES).values for one in stored]
+    return [score_run(columns.load_ranking(path), judged, MEASURES).values for path in stored]
 
 
 def score_arrays(judged: JudgedDocuments, runs: Sequence[RunColumns]) -> list[np.ndarray]:
@@ -113,45 +114,45 @@ def evaluator(
 def theirs_nested(
     grades: dict[str, dict[str, int]], runs: Sequence[Nested]
 ) -> list[dict[str, dict[str, float]]]:
-    one = evaluator(grades, 2, THEIRS)
-    return [one.evaluate(run) for run in runs]
+    relevance = evaluator(grades, 2, THEIRS)
+    return [relevance.evaluate(run) for run in runs]
 
 
 def theirs_files(qrels: Path, paths: Sequence[Path]) -> list[dict[str, dict[str, float]]]:
-    one = evaluator(read_grades(qrels), 2, THEIRS)
-    return [one.evaluate(read_nested(path)) for path in paths]
+    relevance = evaluator(read_grades(qrels), 2, THEIRS)
+    return [relevance.evaluate(read_nested(path)) for path in paths]
 
 
 def check_same(
     judged: JudgedDocuments, ours: Sequence[np.ndarray], theirs: Sequence[dict[str, dict[str, float]]]
 ) -> float:
-    """The largest difference over all topics of all runs; trec_eval 9 cuts scores to 32 bits, which ties some."""
+    """The largest difference over all topics of all runs. trec_eval 9 cuts scores to 32 bits, so some tie."""
     differences = [
-        abs(float(values[row, n]) - found[topic][name])
-        for values, found in zip(ours, theirs, strict=True)
+        abs(float(values[row, n]) - of_run[topic][name])
+        for values, of_run in zip(ours, theirs, strict=True)
         for row, topic in enumerate(judged.topics.tolist())
-        if topic in found
+        if topic in of_run
         for n, name in enumerate(NAMES)
     ]
     return max(differences)
 
 
-def median_seconds(what: str, work: Callable[[], object], repeats: int) -> float:
-    taken = []
-    for _ in tqdm(range(repeats), desc=what, leave=False, disable=None):
+def median_seconds(label: str, work: Callable[[], object], repeats: int) -> float:
+    seconds = []
+    for _ in tqdm(range(repeats), desc=label, leave=False, disable=None):
         start = time.perf_counter()
         work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
-def most_memory() -> float:
-    """MB that this process had at its most."""
+def peak_memory() -> float:
+    """Peak memory of this process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
 
 
 def made_runs(shared: Path, folder: Path) -> tuple[Path, list[Path]]:
-    """The 36 runs that the shared folder's script makes, always the same."""
+    """The qrels, and the 36 runs that the script of the shared folder makes; they are always the same."""
     script, qrels = (
         shared / "bench" / "make_runs.py",
         shared / "data/arqmath/qrels/qrels.arqmath-2021-task1-official.txt",
@@ -164,7 +165,7 @@ def made_runs(shared: Path, folder: Path) -> tuple[Path, list[Path]]:
 
 
 class Session:
-    """Everything is timed beside its peer, one after the other."""
+    """Measures Assay and pytrec_eval one after the other."""
 
     def __init__(self, qrels: Path, paths: Sequence[Path], folder: Path, repeats: int) -> None:
         self.qrels, self.paths, self.folder, self.repeats = qrels, paths, folder, repeats
@@ -174,51 +175,53 @@ class Session:
             f"Python {platform.python_version()}, NumPy {np.__version__}, medians of {repeats}"
         )
 
-    def beside(self, what: str, ours: Callable[[], object], theirs: Callable[[], object]) -> None:
-        ours(), theirs()  # warm: files are in the system's cache, modules compiled
-        mine, other = median_seconds(what, ours, self.repeats), median_seconds(what, theirs, self.repeats)
-        print(f"{what:36} {mine:8.3f} s   pytrec_eval {other:8.3f} s   ratio {other / mine:5.1f}")
+    def compare(self, label: str, ours: Callable[[], object], theirs: Callable[[], object]) -> None:
+        ours(), theirs()  # warm up: files are in the cache of the system, modules are compiled
+        mine, other = median_seconds(label, ours, self.repeats), median_seconds(label, theirs, self.repeats)
+        print(f"{label:36} {mine:8.3f} s   pytrec_eval {other:8.3f} s   ratio {other / mine:5.1f}")
 
     def many(self, n: int) -> None:
-        """`n` stored runs in one warm process, and its memory; before anything else fills it."""
+        """Score `n` stored runs in this process, and print its memory. Call it first, while memory is unused."""
         stored = self.stored(n)
         score_stored(self.judged, stored[: len(self.paths)])
-        before = most_memory()
+        before = peak_memory()
         start = time.perf_counter()
-        for one in stored:
-            score_run(columns.load_ranking(one), self.judged, MEASURES)
-        taken, after = time.perf_counter() - start, most_memory()
-        memory = f"at most {before:.0f} MB after {len(self.paths)}, {after:.0f} MB after all"
-        print(f"{f'{n} stored runs, warm':36} {taken:8.3f} s   {memory}")
+        for path in stored:
+            score_run(columns.load_ranking(path), self.judged, MEASURES)
+        seconds, after = time.perf_counter() - start, peak_memory()
+        memory = f"peak {before:.0f} MB after {len(self.paths)} runs, {after:.0f} MB after all"
+        print(f"{f'{n} stored runs, warm':36} {seconds:8.3f} s   {memory}")
 
     def stored(self, n: int) -> list[Path]:
-        """Columns files of the runs, as often as it takes; each a file of its own."""
-        found = []
+        """`n` files with the stored columns of the runs, repeated as needed."""
+        stored: list[Path] = []
         for place in tqdm(range(n), desc="storing", leave=False, disable=None):
             path = self.folder / f"{place}.npz"
             if place < len(self.paths):
                 path.write_bytes(columns.save(read_runs([self.paths[place]])[0]))
             else:
-                path.write_bytes(found[place % len(self.paths)].read_bytes())
-            found.append(path)
-        return found
+                path.write_bytes(stored[place % len(self.paths)].read_bytes())
+            stored.append(path)
+        return stored
 
     def all(self) -> None:
         paths, n = self.paths, len(self.paths)
-        self.beside(
+        self.compare(
             f"{n} files, whole process",
             lambda: command(self.qrels, paths),
             lambda: theirs_command(self.qrels, paths),
         )
-        one = paths[:1]
-        self.beside(
-            "1 file, whole process", lambda: command(self.qrels, one), lambda: theirs_command(self.qrels, one)
+        first = paths[:1]
+        self.compare(
+            "1 file, whole process",
+            lambda: command(self.qrels, first),
+            lambda: theirs_command(self.qrels, first),
         )
         stored, runs, nested = self.stored(n), read_runs(paths), [read_nested(path) for path in paths]
         grades = read_grades(self.qrels)
         theirs = lambda: theirs_nested(grades, nested)  # noqa: E731
-        self.beside(f"{n} stored runs, warm", lambda: score_stored(self.judged, stored), theirs)
-        self.beside(f"{n} runs as arrays, warm", lambda: score_arrays(self.judged, runs), theirs)
+        self.compare(f"{n} stored runs, warm", lambda: score_stored(self.judged, stored), theirs)
+        self.compare(f"{n} runs as arrays, warm", lambda: score_arrays(self.judged, runs), theirs)
         difference = check_same(self.judged, score_arrays(self.judged, runs), theirs())
         print(f"largest difference from pytrec_eval over all topics of all runs: {difference:.1e}")
 
@@ -238,7 +241,9 @@ def main() -> None:
     parser.add_argument("runs", nargs="*", type=Path)
     parser.add_argument("--shared", type=Path, default=os.environ.get("ASSAY_SHARED"))
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--many", type=int, default=500, help="stored runs that are scored for their memory")
+    parser.add_argument(
+        "--many", type=int, default=500, help="number of stored runs to score for their memory (default: 500)"
+    )
     parser.add_argument("--theirs", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.theirs:

@@ -1,13 +1,13 @@
-"""How fast runs are told apart: 36 runs of 100 topics, every pair, beside SciPy.
+"""Speed of significance tests of all pairs of 36 runs on 100 topics, compared with SciPy.
 
     python benchmarks/significance_speed.py
     python benchmarks/significance_speed.py --runs 500 --topics 50
 
-Scores are drawn: topics that differ much, runs that differ little. SciPy's `permutation_test` tests one pair at a
-time; a few pairs are timed, and the time for all of them is worked out. Its `tukey_hsd`, which ranx uses as well, is
-**another test**: one-way, it takes the differences between topics for noise; it stands here for what it does not find.
-Each figure is the median of `--repeats`, on the clock and of the processor's time, of one thread; ratios are of the
-latter, which a busy machine disturbs less.
+Scores are random: topics differ much, runs differ little. SciPy's `permutation_test` tests one pair at a time; some
+pairs are measured, and the time for all pairs is calculated. Its `tukey_hsd`, which ranx uses too, is **another test**:
+it is one-way and treats the differences between topics as noise; the output shows how many pairs it misses.
+Each number is the median of `--repeats`, of elapsed time and of CPU time, with one thread. Ratios are of CPU time,
+which other work of the machine changes less.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: one core each
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is imported: one core
 
 import numpy as np
 import scipy
@@ -38,7 +38,7 @@ PAIRS_OF_SCIPY = 5
 
 
 def made_scores(n_runs: int, n_topics: int) -> np.ndarray:
-    """Like average precision: most topics hard, runs alike but for a little."""
+    """Scores like average precision: most topics are hard, runs differ little."""
     rng = np.random.default_rng(1)
     topic = rng.beta(1.0, 2.5, n_topics)
     noise = rng.normal(0.0, 0.1, (n_runs, n_topics))
@@ -57,15 +57,15 @@ def scipys_pairs(scores: np.ndarray) -> None:
         )
 
 
-def median_seconds(what: str, work: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Seconds on the clock, and seconds of the processor."""
-    clock, processor = [], []
-    for _ in tqdm(range(repeats), desc=what, leave=False, disable=None):
-        start, start_processor = time.perf_counter(), time.process_time()
+def median_seconds(label: str, work: Callable[[], object], repeats: int) -> tuple[float, float]:
+    """Seconds of elapsed time, and of CPU time."""
+    elapsed, cpu = [], []
+    for _ in tqdm(range(repeats), desc=label, leave=False, disable=None):
+        start, start_cpu = time.perf_counter(), time.process_time()
         work()
-        clock.append(time.perf_counter() - start)
-        processor.append(time.process_time() - start_processor)
-    return statistics.median(clock), statistics.median(processor)
+        elapsed.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - start_cpu)
+    return statistics.median(elapsed), statistics.median(cpu)
 
 
 def measure(n_runs: int, n_topics: int, repeats: int) -> None:
@@ -82,20 +82,23 @@ def measure(n_runs: int, n_topics: int, repeats: int) -> None:
         "bootstrap intervals, all runs": lambda: bootstrap(scores, n_resamples=N, seed=1),
         "stability by topics, 1,000 samples": lambda: topic_stability(scores, seed=1),
     }
-    print(f"{'Assay':36} {'clock':>9}   {'processor':>9}")
-    seconds = {what: median_seconds(what, work, repeats) for what, work in ours.items()}
-    for what, (clock, processor) in seconds.items():
-        print(f"{what:36} {clock:9.3f} s {processor:9.3f} s")
+    print(f"{'Assay':36} {'elapsed':>9}   {'CPU':>9}")
+    seconds = {label: median_seconds(label, work, repeats) for label, work in ours.items()}
+    for label, (elapsed, cpu) in seconds.items():
+        print(f"{label:36} {elapsed:9.3f} s {cpu:9.3f} s")
     _, some = median_seconds("scipy", lambda: scipys_pairs(scores), repeats)
-    by_pair = some / PAIRS_OF_SCIPY
-    print(f"SciPy's permutation_test: {by_pair:.3f} s a pair, so {by_pair * n_pairs:.1f} s for all pairs")
+    per_pair = some / PAIRS_OF_SCIPY
+    print(f"SciPy's permutation_test: {per_pair:.3f} s per pair, so {per_pair * n_pairs:.1f} s for all pairs")
     mine = seconds["paired randomization, all pairs"][1]
-    print(f"Assay's paired randomization is {by_pair * n_pairs / mine:.0f} times as fast")
+    print(f"Assay's paired randomization is {per_pair * n_pairs / mine:.0f} times as fast")
     _, one_way = median_seconds("one-way", lambda: stats.tukey_hsd(*scores), 1)
-    found = tukey_hsd(scores, n_permutations=N, seed=1).is_significant()[np.triu_indices(n_runs, 1)].sum()
-    theirs = (stats.tukey_hsd(*scores).pvalue <= 0.05)[np.triu_indices(n_runs, 1)].sum()
+    ours_significant = (
+        tukey_hsd(scores, n_permutations=N, seed=1).is_significant()[np.triu_indices(n_runs, 1)].sum()
+    )
+    theirs_significant = (stats.tukey_hsd(*scores).pvalue <= 0.05)[np.triu_indices(n_runs, 1)].sum()
     print(
-        f"told apart at 0.05: {found:,} of {n_pairs:,} pairs by the randomized test; {theirs:,} by SciPy's tukey_hsd, "
+        f"significant at 0.05: {ours_significant:,} of {n_pairs:,} pairs by the randomized test; "
+        f"{theirs_significant:,} by SciPy's tukey_hsd, "
         f"a one-way test that ignores topics ({one_way:.3f} s)"
     )
 

@@ -1,12 +1,12 @@
-"""How fast `assay trec_eval -m all_trec -q` is, beside pytrec_eval-terrier with all its measures.
+"""Speed of `assay trec_eval -m all_trec -q`, compared with pytrec_eval-terrier with all its measures.
 
-    python benchmarks/trec_eval_speed.py QRELS RUN             a run in TREC's six columns, plain or gzip
+    python benchmarks/trec_eval_speed.py QRELS RUN             a run with the six columns of TREC, plain or gzip
     ASSAY_SHARED=FOLDER python benchmarks/trec_eval_speed.py   a real run of the shared folder
 
-Both as whole processes, from the files to the values of every topic, and within a process that has loaded everything.
-pytrec_eval is given the quickest reader of lines that there is in plain Python, which checks nothing. Third, the four
-measures of ARQMath (nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2)) in a process of its own. Each figure is the least of
-`--repeats`, which a busy machine disturbs least.
+Both run as whole processes, from the files to the values of every topic, and in a process that has imported everything.
+pytrec_eval gets the fastest reader in plain Python, without checks. The last line is for the four measures of ARQMath
+(nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2)) as a whole process. Each number is the minimum of `--repeats`, which
+other work of the machine changes least.
 """
 
 import argparse
@@ -31,13 +31,20 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 ALL = ["-q", "-m", "all_trec"]
 FOUR = ["-q", "-J", "-l2", "-m", "ndcg", "-m", "map", "-m", "P.10", "-m", "bpref"]
-NOT_COMPARED = ("iprec_at_recall", "11pt_avg", "utility", "gm_", "rbp", "unj")  # other in 9, or not there
+NOT_COMPARED = (
+    "iprec_at_recall",
+    "11pt_avg",
+    "utility",
+    "gm_",
+    "rbp",
+    "unj",
+)  # different in trec_eval 9, or missing
 
 Values = dict[tuple[str, str], float]
 
 
 def theirs(qrels: Path, run: Path) -> Values:
-    """All measures of pytrec_eval, of each topic."""
+    """All measures of pytrec_eval, by topic."""
     grades: dict[str, dict[str, int]] = defaultdict(dict)
     for line in qrels.read_text().splitlines():
         topic, _, docno, grade = line.split()
@@ -52,8 +59,8 @@ def theirs(qrels: Path, run: Path) -> Values:
 
 
 def ours(qrels: Path, run: Path) -> Values:
-    """What `-q -m all_trec` prints."""
-    from assay.trec_eval.command import main  # here, for the process that computes theirs has no use for it
+    """The values that `-q -m all_trec` prints."""
+    from assay.trec_eval.command import main  # here, because the process of pytrec_eval does not need it
 
     printed = io.TextIOWrapper(io.BytesIO())
     with contextlib.redirect_stdout(printed):
@@ -64,14 +71,14 @@ def ours(qrels: Path, run: Path) -> Values:
 
 
 def largest_difference(mine: Values, other: Values) -> tuple[float, int]:
-    """Over all values that both mean alike; trec_eval 9 cuts scores to 32 bits, which ties some."""
+    """Over all values with the same definition. trec_eval 9 cuts scores to 32 bits, so some tie."""
     shared = [key for key in mine if key in other and not key[0].startswith(NOT_COMPARED)]
     return max(abs(mine[key] - other[key]) for key in shared), len(shared)
 
 
-def least_seconds(what: str, work: Callable[[], object], repeats: int) -> float:
+def least_seconds(label: str, work: Callable[[], object], repeats: int) -> float:
     seconds = []
-    for _ in tqdm(range(repeats), desc=what, leave=False, disable=None):
+    for _ in tqdm(range(repeats), desc=label, leave=False, disable=None):
         start = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - start)
@@ -95,7 +102,7 @@ def measure(qrels: Path, run: Path, repeats: int) -> None:
     n_lines = run.read_bytes().count(b"\n")
     print(
         f"{run.name}: {n_lines:,} lines; {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}, least of {repeats}"
+        f"NumPy {np.__version__}, minimum of {repeats}"
     )
     difference, n_values = largest_difference(ours(qrels, run), theirs(qrels, run))
     print(
@@ -109,9 +116,9 @@ def measure(qrels: Path, run: Path, repeats: int) -> None:
         "pytrec_eval, all measures, loaded": lambda: theirs(qrels, run),
         "Assay, four measures, process": process(["-m", "assay", "trec_eval", *FOUR, *files]),
     }
-    seconds = {what: least_seconds(what, work, repeats) for what, work in ways.items()}
-    for what, least in seconds.items():
-        print(f"{what:36} {least:7.3f} s")
+    seconds = {label: least_seconds(label, work, repeats) for label, work in ways.items()}
+    for label, least in seconds.items():
+        print(f"{label:36} {least:7.3f} s")
     for how in ("process", "loaded"):
         ratio = seconds[f"pytrec_eval, all measures, {how}"] / seconds[f"Assay, all measures, {how}"]
         print(f"all measures, {how}: Assay is {ratio:.1f} times as fast as pytrec_eval")
