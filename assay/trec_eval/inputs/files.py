@@ -1,23 +1,18 @@
 """Read the files of an evaluation into arrays: runs, qrels, qrels of several groups, preferences, Z scores."""
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Collection
-from io import BytesIO
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.compression import Limits, Unreadable, is_packed, unpack
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import RunColumns, byte_keys, trec_order
 from assay.trec_eval.errors import NOT_COMPUTED, FileError
-from assay.trec_eval.inputs.lines import LineError, Lines
+from assay.trec_eval.inputs.lines import Lines
 
-STDIN = "-"
 # Topics are text in which each character is one byte, so that sorting them sorts by bytes.
 BYTES = "latin-1"
 GRADE = rb"([+-]?\d{1,9})(\.0*)?"
@@ -41,36 +36,14 @@ class Preference(NamedTuple):
     level: float
 
 
-def read_file(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`, unpacked if they are packed."""
-    try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(path, error.strerror or str(error)) from None
-    if is_packed(data):
-        data = _unpacked(path, data)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
-    if b"\0" in data:
-        raise FileError(path, "the file contains NUL bytes; text is accepted")
-    return data
-
-
-def _unpacked(path: str, data: bytes) -> bytes:
-    try:
-        return b"".join(unpack(BytesIO(data), Limits()))
-    except Unreadable as error:
-        raise FileError(path, f"cannot be unpacked: {error.reason}") from None
-
-
 def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
     """Read a run: topic, Q0, docno, rank, score, tag. The order of lines and the rank column are ignored.
 
     A document that is repeated in a judged topic is an error; topics that are not judged are not checked.
     """
-    lines = _lines(path, 6, "topic, Q0, docno, rank, score, tag", allows_more=True)
+    lines = Lines.read(path, 6, "topic, Q0, docno, rank, score, tag", allows_more=True)
     codes, topic = _topics(lines.column(0))
-    docno, score = lines.column(2), _numbers(path, lines, 4, "score")
+    docno, score = lines.column(2), lines.numbers(4, "score")
     for row in repeated_rows(topic, docno).tolist():
         if codes[topic[row]] in judged_topics:
             raise FileError(path, _repeated_document(lines, row), status=NOT_COMPUTED)
@@ -85,28 +58,26 @@ def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
 
 def read_qrels(path: str) -> QrelsColumns:
     """Read qrels: topic, 0, docno, grade."""
-    lines = _lines(path, 4, "topic, 0, docno, grade")
-    return _qrels(path, lines, np.arange(len(lines.number)))
+    lines = Lines.read(path, 4, "topic, 0, docno, grade")
+    return _qrels(lines, np.arange(len(lines.number)))
 
 
 def read_grouped_qrels(path: str) -> dict[bytes, QrelsColumns]:
     """Read the qrels of several groups of assessors, by the name in the second column, sorted."""
-    lines = _lines(path, 4, "topic, group, docno, grade")
+    lines = Lines.read(path, 4, "topic, group, docno, grade")
     names, group = np.unique(lines.column(1), return_inverse=True)
-    return {
-        name: _qrels(path, lines, np.flatnonzero(group == index)) for index, name in enumerate(names.tolist())
-    }
+    return {name: _qrels(lines, np.flatnonzero(group == index)) for index, name in enumerate(names.tolist())}
 
 
-def _qrels(path: str, lines: Lines, row: NDArray[np.intp]) -> QrelsColumns:
+def _qrels(lines: Lines, row: NDArray[np.intp]) -> QrelsColumns:
     codes, topic = _topics(lines.column(0)[row])
     order = np.argsort(topic, kind="stable")
     row, topic = row[order], topic[order]
     docno = lines.column(2)[row]
     repeated = repeated_rows(topic, docno)
     if len(repeated):
-        raise FileError(path, _repeated_document(lines, row[repeated[0]]), status=NOT_COMPUTED)
-    return QrelsColumns(codes, topic, docno, _grades(path, lines)[row])
+        raise FileError(lines.path, _repeated_document(lines, row[repeated[0]]), status=NOT_COMPUTED)
+    return QrelsColumns(codes, topic, docno, _grades(lines)[row])
 
 
 def _repeated_document(lines: Lines, row: int) -> str:
@@ -114,7 +85,7 @@ def _repeated_document(lines: Lines, row: int) -> str:
     return f"line {lines.number[row]}: document {docno} of topic {topic} is repeated"
 
 
-def _grades(path: str, lines: Lines) -> NDArray[np.int32]:
+def _grades(lines: Lines) -> NDArray[np.int32]:
     plain = lines.whole_numbers(3)
     if plain is not None:
         return plain
@@ -124,27 +95,27 @@ def _grades(path: str, lines: Lines) -> NDArray[np.int32]:
         match = re.fullmatch(GRADE, word)
         if match is None:
             number, shown = lines.number[np.argmax(word_of_row == index)], word.decode(errors="replace")
-            raise FileError(path, f"line {number}: grade {shown!r} is not a whole number")
+            raise FileError(lines.path, f"line {number}: grade {shown!r} is not a whole number")
         grades[index] = int(match[1])
     return grades[word_of_row]
 
 
 def read_preferences(path: str) -> dict[bytes, list[Preference]]:
     """Read preferences, by topic: topic, group, part, docno, level."""
-    lines = _lines(path, 5, "topic, group, part of the group, docno, level")
-    return _preferences(path, lines, groups=1, parts=2, docno=3)
+    lines = Lines.read(path, 5, "topic, group, part of the group, docno, level")
+    return _preferences(lines, groups=1, parts=2, docno=3)
 
 
 def read_qrels_as_preferences(path: str) -> dict[bytes, list[Preference]]:
     """Read qrels as preferences, by topic: a group (the second column) prefers a higher grade to a lower one."""
-    lines = _lines(path, 4, "topic, group, docno, grade")
-    return _preferences(path, lines, groups=1, parts=None, docno=2)
+    lines = Lines.read(path, 4, "topic, group, docno, grade")
+    return _preferences(lines, groups=1, parts=None, docno=2)
 
 
 def _preferences(
-    path: str, lines: Lines, *, groups: int, parts: int | None, docno: int
+    lines: Lines, *, groups: int, parts: int | None, docno: int
 ) -> dict[bytes, list[Preference]]:
-    level = _numbers(path, lines, docno + 1, "level").tolist()
+    level = lines.numbers(docno + 1, "level").tolist()
     part = lines.column(parts).tolist() if parts is not None else [b"0"] * len(lines.number)
     by_topic: dict[bytes, list[Preference]] = defaultdict(list)
     rows = zip(
@@ -162,20 +133,10 @@ def _preferences(
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Read mean and standard deviation, by topic and measure: topic, measure, mean, deviation."""
-    lines = _lines(path, 4, "topic, measure, mean, standard deviation")
+    lines = Lines.read(path, 4, "topic, measure, mean, standard deviation")
     topics, measures = ([word.decode(BYTES) for word in lines.column(n).tolist()] for n in (0, 1))
-    numbers = zip(*(_numbers(path, lines, n, "number").tolist() for n in (2, 3)), strict=True)
+    numbers = zip(*(lines.numbers(n, "number").tolist() for n in (2, 3)), strict=True)
     return dict(zip(zip(topics, measures, strict=True), numbers, strict=True))
-
-
-def _lines(path: str, n_columns: int, header: str, *, allows_more: bool = False) -> Lines:
-    try:
-        lines = Lines.of(read_file(path), n_columns=n_columns, header=header, allows_more=allows_more)
-    except LineError as error:
-        raise FileError(path, str(error)) from None
-    if not len(lines.number):
-        raise FileError(path, f"the file contains no lines; expected {header}")
-    return lines
 
 
 def _topics(column: NDArray[np.bytes_]) -> tuple[NDArray[np.str_], NDArray[np.int32]]:
@@ -184,13 +145,6 @@ def _topics(column: NDArray[np.bytes_]) -> tuple[NDArray[np.str_], NDArray[np.in
     codes, index = np.unique(column[is_new], return_inverse=True)
     topic = index.astype(np.int32)[np.cumsum(is_new) - 1]
     return np.array([code.decode(BYTES) for code in codes.tolist()], dtype=np.str_), topic
-
-
-def _numbers(path: str, lines: Lines, n: int, column: str) -> NDArray[np.float64]:
-    try:
-        return lines.numbers(n, column)
-    except LineError as error:
-        raise FileError(path, str(error)) from None
 
 
 def repeated_rows(topic: NDArray[np.int32], docno: NDArray[np.bytes_]) -> NDArray[np.intp]:

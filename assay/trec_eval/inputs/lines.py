@@ -1,68 +1,73 @@
-"""Split the lines of a file into columns like trec_eval, with array operations.
+"""Read a file and split its lines into columns like trec_eval, with array operations.
 
 ASCII white space separates columns; LF separates lines (CR in a file without any LF). A byte order mark, CRLF, leading
 spaces, empty lines and a last line without LF are accepted; a line that begins with # is a comment. Nothing is quoted;
 ids are bytes.
 """
 
+import sys
+from io import BytesIO
+from pathlib import Path
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.formats.compression import Limits, Unreadable, is_packed, unpack
 from assay.formats.tokens import Places, Text, as_bytes, decimals, spans, whole_numbers
+from assay.trec_eval.errors import FileError
 
+STDIN = "-"
 HASH, NEWLINE, RETURN = 35, 10, 13
 # White space as in C's isspace; other control characters are parts of words.
 IS_WORD = np.ones(256, dtype=np.bool_)
 IS_WORD[[9, 10, 11, 12, 13, 32]] = False
 
 
-class LineError(ValueError):
-    """A line has the wrong form: its number in the file, from 1, and what is wrong."""
-
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(f"line {line}: {message}")
-
-
 class Lines(NamedTuple):
     """The words of each line, without comments and empty lines.
 
+    path : name of the file, for messages.
     start, length : (lines, columns) positions and lengths of the words in the text.
     number : (lines,) number of each line in the file, from 1.
     """
 
+    path: str
     text: Text
     start: Places
     length: Places
     number: Places
 
     @classmethod
-    def of(cls, data: bytes, *, n_columns: int, header: str, allows_more: bool = False) -> Self:
-        """Split every line into words.
+    def read(cls, path: str, n_columns: int, header: str, *, allows_more: bool = False) -> Self:
+        """Read a file and split every line into words.
 
         Parameters
         ----------
+        path : of a file, which may be packed; `-` is standard input.
         n_columns : number of words in a line; further words are ignored if `allows_more`.
         header : names of the columns, for the message.
 
         Raises
         ------
-        LineError
-            A line has the wrong number of columns.
+        FileError
+            The file cannot be read, has no lines, or a line has the wrong number of columns.
         """
+        data = read_file(path)
         text = Text(_plain(data))
         word_spans = spans(text.codes, n_columns)
         if word_spans is not None and not (text.codes[word_spans[0][:, 0]] == HASH).any():
-            return cls(text, *word_spans, np.arange(1, len(word_spans[0]) + 1))
+            return cls(path, text, *word_spans, np.arange(1, len(word_spans[0]) + 1))
         start, end = _words(text.codes)
         first, n_words, number = _lines(text.codes, start)
         wrong = np.flatnonzero((n_words < n_columns) | (n_words > n_columns) & (not allows_more))
         if len(wrong):
-            message = f"expected {n_columns} columns ({header}), got {n_words[wrong[0]]}"
-            raise LineError(int(number[wrong[0]]), message)
+            line, n_found = number[wrong[0]], n_words[wrong[0]]
+            raise FileError(path, f"line {line}: expected {n_columns} columns ({header}), got {n_found}")
+        if not len(number):
+            raise FileError(path, f"the file contains no lines; expected {header}")
         place = first[:, None] + np.arange(n_columns)
-        return cls(text, start[place], end[place] - start[place], number)
+        return cls(path, text, start[place], end[place] - start[place], number)
 
     def column(self, n: int) -> NDArray[np.bytes_]:
         """Word n of each line, from 0."""
@@ -73,7 +78,7 @@ class Lines(NamedTuple):
 
         Raises
         ------
-        LineError
+        FileError
             A word is not a finite number.
         """
         start, length = np.ascontiguousarray(self.start[:, n]), np.ascontiguousarray(self.length[:, n])
@@ -85,7 +90,7 @@ class Lines(NamedTuple):
                 is_right = decimals(self.text, start[low:middle], length[low:middle]) is not None
                 low, high = (middle, high) if is_right else (low, middle)
             shown = self.word(low, n)[:40].decode(errors="replace")
-            raise LineError(int(self.number[low]), f"{column} {shown!r} is not a finite number")
+            raise FileError(self.path, f"line {self.number[low]}: {column} {shown!r} is not a finite number")
         return numbers
 
     def whole_numbers(self, n: int) -> NDArray[np.int32] | None:
@@ -97,6 +102,28 @@ class Lines(NamedTuple):
         """Word n of a row."""
         start = int(self.start[row, n])
         return self.text.bytes[start : start + int(self.length[row, n])]
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`, unpacked if they are packed."""
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(path, error.strerror or str(error)) from None
+    if is_packed(data):
+        data = _unpacked(path, data)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
+    if b"\0" in data:
+        raise FileError(path, "the file contains NUL bytes; text is accepted")
+    return data
+
+
+def _unpacked(path: str, data: bytes) -> bytes:
+    try:
+        return b"".join(unpack(BytesIO(data), Limits()))
+    except Unreadable as error:
+        raise FileError(path, f"cannot be unpacked: {error.reason}") from None
 
 
 def _plain(data: bytes) -> bytes:
