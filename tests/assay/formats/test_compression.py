@@ -1,4 +1,4 @@
-"""Files are unpacked with one set of limits, whoever reads them."""
+"""All readers unpack files with the same limits."""
 
 import gzip
 import io
