@@ -1,8 +1,8 @@
-"""The steps of the demo, each through the service that the pages use, and each done once.
+"""The steps of the demo. Each calls the service that the pages use, and each is done once.
 
-A step looks whether its result is there before it makes it, so that a demo that was killed goes on where it ended. The
-judgments of the year in progress come last, and judgments are never taken away: once they are all there, the demo is
-complete, and whatever people then do with it is left as they want it.
+A step first checks whether its result exists, so that a demo that was killed continues where it stopped. The judgments
+of the current year are the last step, and nobody can delete judgments. When all of them exist, the demo is complete,
+and the command leaves later changes alone.
 """
 
 import time
@@ -41,28 +41,31 @@ from tracks.protocols import services as protocol_services
 from tracks.topics.services import import_labels, import_topics
 from tracks.tracks import services as track_services
 
-COLLECTION = "maths"
+COLLECTION = "math"
 PROTOCOL = "arqmath-2021-task1"
 POOL = "Main pool"
 BATCH = "Main round"
 DUAL_BATCH = "Second opinion"
-LICENSE = "Written for Assay; under its terms"
+LICENSE = "Written for Assay, under its license"
 WAIT_SECONDS = 120
-LOCK = 0x44454D4F  # any number, if every demo takes the same
+LOCK = 0x44454D4F  # any number that every demo uses
 
-Say = Callable[[str, bool], None]  # a step, and whether it must be read
+Say = Callable[[str, bool], None]  # a message, and whether the user must read it
 
 
 class DemoRefused(Refused):
-    """A step of the demo that did not end well."""
+    """A step of the demo failed."""
 
-    title = "The demo could not be made"
+    title = "The demo was not completed"
 
 
 @dataclass(frozen=True)
 class Year:
-    """One track. `given` says who judges what, `given_twice` what they judge of another's afterwards; `judged` how much
-    of a topic is judged, where that is not all of it."""
+    """One track.
+
+    `given` are the topics of each assessor, `given_twice` the topics of others that they judge afterwards. `judged` is
+    the judged share of a topic that is not complete.
+    """
 
     year: int
     description: str
@@ -79,7 +82,7 @@ class Year:
 
 LAST = Year(
     year=2025,
-    description="The demo's first year is over: all is judged, the qrels are frozen, the leaderboard is public.",
+    description="The first year of the demo: the pool is judged, the qrels are frozen, the leaderboard is public.",
     seed=2025,
     given={"ada": ("A.101", "A.104"), "emmy": ("A.102", "A.105"), "sofia": ("A.103", "A.106")},
     judged={},
@@ -88,7 +91,7 @@ LAST = Year(
 )
 THIS = Year(
     year=2026,
-    description="The demo's second year is under way: runs are taken, and half of the pool is judged.",
+    description="The second year of the demo: the track is open for runs, and half of the pool is judged.",
     seed=2026,
     given={"ada": ("A.201", "A.204", "A.207"), "emmy": ("A.202", "A.205"), "sofia": ("A.203", "A.206")},
     judged={"A.204": 0, "A.205": 0.5, "A.206": 0, "A.207": 0},
@@ -98,39 +101,39 @@ THIS = Year(
 
 
 def make(*, password: str, say: Say) -> bool:
-    """Make what is missing of the demo; False if nothing was. Two that are started at once work one after the other.
+    """Create what is missing in the demo; False if nothing is missing. Two concurrent calls run one after the other.
 
     Raises
     ------
     NameTaken
-        One of the logins belongs to somebody else.
+        One of the logins belongs to another user.
     DemoRefused
-        A job failed, or a worker has held it for too long.
+        A job failed, or a worker took too long for it.
     """
     with _alone():
         if is_complete():
             return False
         cast, is_new = people.make_people(password)
-        if is_new:  # at once, because nothing else keeps a password that was drawn
-            say(f"made the logins, with the password {password}", password != people.PASSWORD)
+        if is_new:  # first, because a random password is stored nowhere else
+            say(f"created the logins with the password {password}", password != people.PASSWORD)
         protocol_services.load_shipped()
         say("importing the collection", False)
         collection = _collection(COLLECTION, content.HOST, content.collection(), cast)
         for year in (LAST, THIS):
-            say(f"making the track {year.slug}", False)
+            say(f"creating the track {year.slug}", False)
             _make_year(year, collection, cast)
     return True
 
 
 def is_complete() -> bool:
-    """Whether the last step was done, ever."""
+    """Whether the last step was ever done."""
     batch = Batch.objects.filter(pool__track__slug=THIS.slug, name=BATCH).first()
     return batch is not None and judging.is_done(batch, THIS.given, THIS.judged)
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """A lock that PostgreSQL takes back when the process dies."""
+    """Hold a lock, which PostgreSQL releases if the process dies."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
     try:
@@ -152,7 +155,7 @@ def _make_year(year: Year, collection: Collection, cast: people.People) -> None:
 
 
 def finish(job: Job) -> None:
-    """Do a job here, or wait for the worker that has it."""
+    """Run a job in this process, or wait for the worker that runs it."""
     deadline = time.monotonic() + WAIT_SECONDS
     jobs.run(job.pk)
     job.refresh_from_db()
@@ -161,14 +164,14 @@ def finish(job: Job) -> None:
         jobs.run(job.pk)
         job.refresh_from_db()
     if not job.is_finished:
-        raise DemoRefused(f"“{job.title}” has not ended within {WAIT_SECONDS} seconds. Is its worker alive?")
+        raise DemoRefused(f"“{job.title}” did not finish within {WAIT_SECONDS} seconds. Check its worker.")
     if job.state == Job.State.FAILED:
         raise DemoRefused(f"“{job.title}” failed. {job.error}")
 
 
 def _collection(slug: str, name: str, posts: list[content.Post], cast: people.People) -> Collection:
-    found = Collection.objects.filter(slug=slug).first()
-    collection = found or import_services.create_collection(
+    existing = Collection.objects.filter(slug=slug).first()
+    collection = existing or import_services.create_collection(
         slug=slug, name=name, hosts=[content.HOST], license=LICENSE
     )
     if collection.status == Collection.Status.READY:
@@ -180,7 +183,7 @@ def _collection(slug: str, name: str, posts: list[content.Post], cast: people.Pe
 
 
 def _start_import(collection: Collection, posts: list[content.Post], cast: people.People) -> Job:
-    """By way of the storage, so that a worker on any machine can read the files."""
+    """Import the files from the storage, so that a worker on any machine can read them."""
     with TemporaryDirectory() as folder:
         files = content.write_dump(posts, Path(folder))
         sources = [import_services.Source(_upload(path, collection.slug), path.name) for path in files]
@@ -189,7 +192,7 @@ def _start_import(collection: Collection, posts: list[content.Post], cast: peopl
 
 def _upload(path: Path, slug: str) -> str:
     name = f"imports/{slug}/{path.name}"
-    default_storage.delete(name)  # of a demo that was killed before it asked for the import
+    default_storage.delete(name)  # left by a demo that was killed before it started the import
     with path.open("rb") as file:
         return import_files.UPLOAD + default_storage.save(name, File(file))
 
@@ -246,8 +249,10 @@ def _runs(year: Year, track: Track, cast: people.People) -> None:
 
 
 def _pool(year: Year, track: Track, cast: people.People) -> Pool:
-    found = Pool.objects.filter(track=track, name=POOL).first()
-    pool = found or pool_services.request(track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer)
+    existing = Pool.objects.filter(track=track, name=POOL).first()
+    pool = existing or pool_services.request(
+        track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer
+    )
     if pool.status != Pool.Status.READY and pool.job is not None:
         finish(pool.job)
         pool.refresh_from_db()
@@ -255,12 +260,12 @@ def _pool(year: Year, track: Track, cast: people.People) -> Pool:
 
 
 def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.People) -> Batch:
-    found = Batch.objects.filter(pool=pool, name=name).first()
-    batch = found or batch_services.create(pool=pool, name=name, kind=kind, by=cast.organizer)
+    existing = Batch.objects.filter(pool=pool, name=name).first()
+    batch = existing or batch_services.create(pool=pool, name=name, kind=kind, by=cast.organizer)
     if batch.status == Batch.Status.DRAFT:
-        has = set(batch.topic_assignments.values_list("topic__code", flat=True))
+        assigned = set(batch.topic_assignments.values_list("topic__code", flat=True))
         for assessor in cast.assessors:
-            codes = set(given.get(assessor.username, ())) - has
+            codes = set(given.get(assessor.username, ())) - assigned
             topics = Topic.objects.filter(track=pool.track, code__in=codes)
             assignment_services.assign(batch=batch, assessor=assessor, topics=topics)
         batch = batch_services.open_for_judging(batch=batch)
@@ -268,7 +273,7 @@ def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.
 
 
 def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
-    """The second round, the end of the judging, the qrels, the scores."""
+    """Judge the dual batch, close everything, freeze the qrels, score and release."""
     dual = _batch(pool, DUAL_BATCH, Batch.Kind.DUAL, year.given_twice, cast)
     if dual.status == Batch.Status.OPEN:
         judging.judge(dual, year.given_twice, {})

@@ -1,9 +1,8 @@
-"""The threads of maths.example.org, and the files of a lab made from them. No Django in here.
+"""The threads of math.example.org, and the files that a lab would make from them. It does not use Django.
 
-The content stands in TOML files in this folder, because that can be read and changed by hand; `README.md` describes
-their form. `write_dump` turns threads into the six XML files of a Stack Exchange dump, in the site's own form, and
-`topic_file` into an ARQMath topic file, so that the demo enters by the same door as real data.
-The same content gives the same bytes.
+The content is in TOML files in this folder, which people can read and change; `README.md` describes their format.
+`write_dump` turns threads into the six XML files of a Stack Exchange dump, and `topic_file` into an ARQMath topic file,
+so that the demo uses the same imports as real data. The same content gives the same bytes.
 """
 
 import csv
@@ -20,7 +19,7 @@ from typing import Any
 from lxml import etree
 
 FOLDER = Path(__file__).resolve().parent
-HOST = "maths.example.org"
+HOST = "math.example.org"
 LINK_TYPES = {"related": "1", "duplicate": "3"}
 ACCEPTED, UP, DOWN = "1", "2", "3"  # VoteTypeId
 
@@ -37,7 +36,7 @@ _BLOCK = re.compile(
 class Comment:
     user: int
     score: int
-    text: str  # the site's small Markdown
+    text: str  # the limited Markdown of the site
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,9 @@ class Post:
     id: int
     date: datetime
     score: int
-    body: str  # HTML as on the site, formulas between dollars, a blank line between paragraphs
+    body: str  # HTML as on the site, with formulas between dollar signs and a blank line between paragraphs
     user: int | None = None
-    name: str = ""  # of an author whose account is gone
+    name: str = ""  # of an author whose account is deleted
     parent: int | None = None
     title: str = ""
     tags: tuple[str, ...] = ()
@@ -72,7 +71,7 @@ def collection() -> list[Post]:
 
 
 def topic_threads(year: int) -> list[Post]:
-    """The topics' own questions of a year, with the answers that they got later."""
+    """The questions of the topics of a year, with the answers that they got later."""
     return _posts([FOLDER / "topics" / f"{year}.toml"])
 
 
@@ -83,7 +82,7 @@ def truth() -> dict[tuple[str, str], int]:
 
 
 def users() -> list[tuple[int, str, int]]:
-    """Id, name and reputation of everybody on the site."""
+    """Id, name and reputation of each user of the site."""
     with (FOLDER / "users.toml").open("rb") as file:
         return [tuple(row) for row in tomllib.load(file)["names"]]
 
@@ -112,12 +111,12 @@ def _post(fields: dict[str, Any]) -> Post:
 
 
 def html_of(body: str, ids: Iterator[int] | None = None) -> str:
-    """A body as the site would send it: paragraphs marked up, formulas in their containers, numbered from `ids`."""
+    """A body in the HTML of the site: with paragraphs, and formulas in containers that get their ids from `ids`."""
     return "\n\n".join(_paragraph(block, ids) for block in _blocks(body)) + "\n"
 
 
 def _blocks(body: str) -> Iterator[str]:
-    """Cut at blank lines, except inside code."""
+    """Split at blank lines, except inside code."""
     for part in _CODE.split(body):
         if part.startswith("<pre"):
             yield part
@@ -133,17 +132,17 @@ def _paragraph(block: str, ids: Iterator[int] | None) -> str:
 
 
 def mark_formulas(text: str, ids: Iterator[int] | None = None) -> str:
-    """HTML with each formula in a `math-container` span, with a running id where `ids` gives one."""
+    """HTML with each formula in a `math-container` span, which gets the next of the ids if there are any."""
 
-    def span(found: re.Match[str]) -> str:
+    def span(formula: re.Match[str]) -> str:
         number = f' id="q_{next(ids)}"' if ids is not None else ""
-        return f'<span class="math-container"{number}>{escape(found[0], quote=False)}</span>'
+        return f'<span class="math-container"{number}>{escape(formula[0], quote=False)}</span>'
 
     return _FORMULA.sub(span, text)
 
 
 def write_dump(posts: list[Post], folder: Path) -> list[Path]:
-    """Write the six files of a dump into a folder, which is made if need be."""
+    """Write the six files of a dump into a folder, and create the folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "Users": _user_rows(),
@@ -238,7 +237,7 @@ def _tag_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
 
 
 def topic_file(posts: Iterable[Post]) -> bytes:
-    """The questions that became topics, as an ARQMath topic file that names each one's own thread."""
+    """The questions that became topics, as an ARQMath topic file with the thread of each topic."""
     root = etree.Element("Topics")
     ids = iter(range(1, 1_000_000))
     for post in _topics(posts):
@@ -250,7 +249,7 @@ def topic_file(posts: Iterable[Post]) -> bytes:
 
 
 def label_file(posts: Iterable[Post]) -> bytes:
-    """The topics' labels, as the CSV file that goes with a topic file."""
+    """The labels of the topics, as the CSV file that belongs to a topic file."""
     topics = list(_topics(posts))
     names = sorted({name for post in topics for name in post.labels})
     lines = [["topic", *names], *([post.topic, *(post.labels[name] for name in names)] for post in topics)]

@@ -1,4 +1,4 @@
-"""What the demo's assessors choose: the grades of the truth table, now and then a slip, and a few remarks."""
+"""The choices of the demo's assessors: the grades of the truth table, some mistakes, and a few comments."""
 
 import zlib
 from collections.abc import Iterator, Mapping
@@ -17,41 +17,43 @@ from demo import content
 from pooling.models import PoolEntry
 
 Given = Mapping[str, tuple[str, ...]]  # assessor -> codes of topics
-Judged = Mapping[str, float]  # code of a topic -> how much of it is judged, where that is not all
+Judged = Mapping[str, float]  # code of a topic -> the judged share of it, if it is not complete
 
-REMARKS = {  # (topic, docno) -> choice, or "" for the grade of the table; comment
+REMARKS = {  # (topic, docno) -> choice ("" for the grade of the table) and comment
     ("A.101", "1011"): ("", "Complete, with the limit at the end justified. Exactly what was asked for."),
     ("A.101", "1014"): ("", "The right idea, but the estimate for the exchange is left out."),
     ("A.102", "1073"): (
         "system-failure",
-        "An image that is not there, and a formula in red: this post looks broken.",
+        "A missing image, and a formula in red. This post looks broken.",
     ),
     ("A.104", "1102"): ("", "The table even has the number for HHH."),
     ("A.105", "1122"): ("do-not-know", "I know nothing about martingales."),
-    ("A.202", "1183"): ("", "Uses only what pupils know."),
+    ("A.202", "1183"): ("", "Uses only school mathematics."),
 }
-OPINIONS = {  # (assessor, topic, docno) -> a grade that is not the table's, because people differ
+OPINIONS = {  # (assessor, topic, docno) -> a grade that differs from the table
     ("ada", "A.103", "1072"): 1,
     ("ada", "A.103", "1082"): 2,
     ("ada", "A.103", "1091"): 0,
 }
-SLIPS = 40  # of so many answers that are not relevant, one is taken for Low
+MISTAKES = 40  # one in this number of answers without relevance is judged Low
 
 
 def is_done(batch: Batch, given: Given, judged: Judged) -> bool:
-    """Whether every assessor has judged their share."""
+    """Whether every assessor has submitted their share."""
     done = _done(batch)
     return all(done.get(name, 0) >= n for name, n in _shares(batch, given, judged).items())
 
 
 def judge(batch: Batch, given: Given, judged: Judged) -> None:
-    """Judge as the assessors, task by task, until each has done their share. Tasks come by topic and position."""
+    """Judge for each assessor until their share is done. Tasks come by topic and position."""
     rules = judging_rules(batch.pool.protocol)
     grades = content.truth()
     done = _done(batch)
     for name, n in _shares(batch, given, judged).items():
         assessor = User.objects.get(username=name)
-        with transaction.atomic():  # one commit for hundreds of judgments: a disk takes its time for each
+        with (
+            transaction.atomic()
+        ):  # one commit for hundreds of judgments, because each commit takes time on disk
             for task in _tasks(batch, assessor, n - done.get(name, 0)):
                 _submit(task, rules, grades)
 
@@ -71,7 +73,7 @@ def _done(batch: Batch) -> dict[str, int]:
 
 
 def _shares(batch: Batch, given: Given, judged: Judged) -> dict[str, int]:
-    """Number of tasks that each assessor shall have submitted."""
+    """The number of tasks that each assessor submits."""
     entries = PoolEntry.objects.filter(pool=batch.pool_id)
     sizes = dict(entries.values_list("topic__code").annotate(n=Count("pk")).order_by())
     return {
@@ -82,12 +84,12 @@ def _shares(batch: Batch, given: Given, judged: Judged) -> dict[str, int]:
 def _submit(task: Task, rules: JudgingRules, grades: Mapping[tuple[str, str], int]) -> None:
     name, topic, docno = task.assessor.username, task.entry.topic.code, task.entry.docno
     chance = zlib.crc32(f"{name} {topic} {docno}".encode())
-    by_table = grades.get((topic, docno), 1 if chance % SLIPS == 0 else 0)
+    by_table = grades.get((topic, docno), 1 if chance % MISTAKES == 0 else 0)
     grade = OPINIONS.get((name, topic, docno), by_table)
     choice, comment = REMARKS.get((topic, docno), ("", ""))
     judgment_services.submit(
         task=task,
-        choice=choice or next(known.key for known in rules.grades if known.value == grade),
+        choice=choice or next(level.key for level in rules.grades if level.value == grade),
         comment=comment,
         request_id=uuid5(NAMESPACE_URL, f"{content.HOST}/{task.pk}"),
         seconds=15 + 20 * grade + chance % 60,

@@ -1,9 +1,9 @@
 """Makes the run files under `runs/` from the truth table: `python -m demo.make_runs`.
 
-A run ranks the answers by their grade, blurred by noise: the less noise, the better the team. Answers of a thread that
-holds something relevant are drawn upwards as well, and some others lure every system, as in real runs: so runs overlap,
-and a pool has near misses in it.
-The files are committed, because an organizer wants files to try the upload with; a test holds them to this script.
+A run ranks the answers by their grade plus noise; less noise makes a better team. Other answers in a thread with a
+relevant answer rank higher too, and some answers mislead every system. As with real runs, the runs overlap and the pool
+contains near misses. The files are committed, so that organizers can try the upload with them. A test compares them
+with the output of this script.
 """
 
 import random
@@ -20,7 +20,7 @@ YEARS = (2025, 2026)
 
 @dataclass(frozen=True)
 class System:
-    """What a run is submitted as, and how well it ranks: the spread of the noise against grades from 0 to 3."""
+    """How a run is submitted, and how well it ranks: `noise` is the spread of the noise; grades are 0 to 3."""
 
     team: str
     tag: str
@@ -29,7 +29,7 @@ class System:
     description: str
     noise: float
     depth: int
-    digits: int = 4  # of the scores; few digits give ties
+    digits: int = 4  # of the scores; with few digits, scores are tied
     is_manual: bool = False
     misses: tuple[str, ...] = ()  # topics without an answer
 
@@ -91,7 +91,7 @@ def path_of(system: System, year: int) -> Path:
 
 
 def main() -> None:
-    """Write every run file anew."""
+    """Write all run files."""
     for year in YEARS:
         for system in SYSTEMS:
             path = path_of(system, year)

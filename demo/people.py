@@ -12,7 +12,7 @@ from assay.errors import Refused
 from demo.content import HOST
 from server import environment
 
-PASSWORD = "assay-demo"  # noqa: S105  known to everybody, and so only for a database that nobody else reaches
+PASSWORD = "assay-demo"  # noqa: S105  public, so only for a database that nobody else can reach
 ORGANIZER = "organizer"
 ASSESSORS = ("ada", "emmy", "sofia")
 MEMBERS: Mapping[str, str] = {"pat": "Abacus", "lee": "Lemma"}  # participant -> team
@@ -20,9 +20,9 @@ USERNAMES = (ORGANIZER, *ASSESSORS, *MEMBERS)
 
 
 class NameTaken(Refused):
-    """A demo login's name belongs to somebody else."""
+    """The name of a demo login belongs to another user."""
 
-    title = "The demo cannot be made here"
+    title = "The demo was not created"
 
 
 class People(NamedTuple):
@@ -32,36 +32,36 @@ class People(NamedTuple):
 
 
 def password_for_new() -> str:
-    """The well-known password with the embedded database; anywhere else a random one, because others may log in."""
+    """The public password for the embedded database; a random one for any other database, where others may log in."""
     return secrets.token_urlsafe(12) if environment.text("DATABASE_URL") else PASSWORD
 
 
 def lines() -> list[str]:
-    """What a person who wants to log in has to know."""
+    """The logins, for a person who wants to log in."""
     members = ", ".join(f"{username} (team {team})" for username, team in MEMBERS.items())
-    password = "as said when the logins were made" if environment.text("DATABASE_URL") else PASSWORD
+    password = "printed when the logins were created" if environment.text("DATABASE_URL") else PASSWORD
     return [
         f"  organizer     {ORGANIZER}",
         f"  assessors     {', '.join(ASSESSORS)}",
         f"  participants  {members}",
-        f"  password      {password} (unless somebody has changed it)",
+        f"  password      {password} (unless it was changed)",
     ]
 
 
 @transaction.atomic
 def make_people(password: str) -> tuple[People, bool]:
-    """All of the logins, and whether they were made now. None is changed that is there.
+    """All logins, and whether they were created now. Existing logins stay unchanged.
 
     Raises
     ------
     NameTaken
-        Somebody who is not of the demo has one of the names.
+        A user who does not belong to the demo has one of the names.
     """
-    hashed = make_password(password)  # once: it is slow on purpose
-    made = [_make(username, hashed) for username in USERNAMES]
-    users = [user for user, _ in made]
+    hashed = make_password(password)  # once, because hashing is slow on purpose
+    logins = [_make(username, hashed) for username in USERNAMES]
+    users = [user for user, _ in logins]
     n = len(ASSESSORS)
-    return People(users[0], users[1 : n + 1], users[n + 1 :]), all(is_new for _, is_new in made)
+    return People(users[0], users[1 : n + 1], users[n + 1 :]), all(is_new for _, is_new in logins)
 
 
 def _make(username: str, hashed: str) -> tuple[User, bool]:
@@ -71,7 +71,7 @@ def _make(username: str, hashed: str) -> tuple[User, bool]:
     )
     if not is_new and user.email != _email(username):
         raise NameTaken(
-            f"There is a user {username} who is not of the demo. Make the demo in a database of its own."
+            f"The user {username} does not belong to the demo. Create the demo in a separate database."
         )
     return user, is_new
 

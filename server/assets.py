@@ -1,7 +1,7 @@
 """Copies the front-end files that pages load from `node_modules/` into `static/vendor/`: `python -m server.assets`.
 
-A page that needs another file of a package adds its pattern here. Standard library only: set-up runs this before
-anything is installed into Python.
+If a page needs another file of a package, add its pattern here. It uses only the standard library, because `make setup`
+runs it before anything is installed.
 """
 
 import shutil
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "node_modules"
 VENDOR = ROOT / "static" / "vendor"
 
-# Which files of node_modules, and the folder of static/vendor that they go to.
+# Patterns of files in node_modules, and the folder in static/vendor for each.
 FILES = [
     ("bootstrap/dist/css/bootstrap.min.css", "bootstrap"),
     ("bootstrap/dist/css/bootstrap.min.css.map", "bootstrap"),
@@ -31,21 +31,21 @@ FILES = [
 
 
 def copy_all(packages: Path = PACKAGES, vendor: Path = VENDOR) -> int:
-    """Copy every listed file and return how many; a pattern that finds nothing stops it, naming the pattern."""
+    """Copy every listed file and return their number; FileNotFoundError names a pattern without files."""
     shutil.rmtree(vendor, ignore_errors=True)
     return sum(_copy(packages, pattern, vendor / folder) for pattern, folder in FILES)
 
 
 def _copy(packages: Path, pattern: str, folder: Path) -> int:
-    found = sorted(packages.glob(pattern))
-    if not found:
+    files = sorted(packages.glob(pattern))
+    if not files:
         raise FileNotFoundError(
             f"no file {pattern} in {packages}; `make setup` installs the front-end packages"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for file in found:
+    for file in files:
         shutil.copyfile(file, folder / file.name)
-    return len(found)
+    return len(files)
 
 
 if __name__ == "__main__":

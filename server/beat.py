@@ -1,4 +1,4 @@
-"""The beat's clock. It keeps no file of what it did: every task of ours may come too often, and soon comes again."""
+"""The scheduler of the Celery beat. It stores no history, because every task is frequent and safe to repeat."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 class WatchedScheduler(Scheduler):
-    """Touches a file at every round, for the health check."""
+    """Touches a file in every round, for the health check."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         file = Path(settings.BEAT_FILE)

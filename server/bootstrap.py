@@ -1,7 +1,7 @@
 """`make setup`: the virtual environment, Python and front-end packages, and on request a browser for the tests.
 
-Runs on any Python >= 3.11 before anything is installed, so: standard library only. Each step remembers the hash of
-what it was made from, and is skipped when nothing of that has changed.
+It runs on any Python >= 3.11 before anything is installed, so it uses only the standard library. Each step remembers
+the hash of its inputs, and is skipped while they stay the same.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import assets  # type: ignore[import-not-found]  # beside this script, which is never imported as a module
+import assets  # type: ignore[import-not-found]  # next to this script, which is never imported as a module
 import browser  # type: ignore[import-not-found]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,7 +49,7 @@ PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
 
 
 class SetupError(Exception):
-    """A step that failed, with what to do."""
+    """A failed step, with what to do."""
 
 
 def say(text: str) -> None:
@@ -58,7 +58,7 @@ def say(text: str) -> None:
 
 
 def run(command: Sequence[object], *, hint: str, environment: dict[str, str] | None = None) -> None:
-    """Run a command quietly; when it fails, show its last lines and the hint."""
+    """Run a command without showing its output. If it fails, show its last lines and the hint."""
     try:
         done = subprocess.run(
             [str(word) for word in command],
@@ -70,7 +70,7 @@ def run(command: Sequence[object], *, hint: str, environment: dict[str, str] | N
             stderr=subprocess.STDOUT,
         )
     except OSError as error:
-        raise SetupError(f"{command[0]} cannot be run: {error}. {hint}") from error
+        raise SetupError(f"Cannot run {command[0]}: {error}. {hint}") from error
     if done.returncode:
         last = "\n".join(done.stdout.decode(errors="replace").strip().splitlines()[-15:])
         raise SetupError(f"`{' '.join(str(word) for word in command[:6])}` failed:\n{last}\n{hint}")
@@ -105,7 +105,7 @@ def remember(step: str, value: str) -> None:
 
 
 def once(step: str, value: str, work: Callable[[], None], *, done: bool) -> None:
-    """Do a step unless it was done with the same input and its result is still there."""
+    """Do a step unless it was done with the same inputs and its result still exists."""
     if done and remembered().get(step) == value:
         return
     work()
@@ -113,7 +113,7 @@ def once(step: str, value: str, work: Callable[[], None], *, done: bool) -> None
 
 
 def make_environment() -> None:
-    """A virtual environment whose pip works. One that was copied, moved or half made is made anew."""
+    """Make a virtual environment with a working pip. One that was copied, moved or interrupted is made again."""
     place = remembered().get("place", str(ROOT))
     if place == str(ROOT) and works([PYTHON, "-m", "pip", "--version"]):
         if "place" not in remembered():
@@ -124,34 +124,34 @@ def make_environment() -> None:
     if VENV.exists():
         shutil.rmtree(VENV)
     if works([interpreter, "-c", "import ensurepip, venv"]):
-        run([interpreter, "-m", "venv", VENV], hint="Is the disk full, or the folder not yours?")
-    else:  # Debian and Ubuntu keep this part of Python in a package of its own
+        run([interpreter, "-m", "venv", VENV], hint="Check the free disk space and the owner of the folder.")
+    else:  # Debian and Ubuntu package this part of Python separately
         run(
             [interpreter, "-m", "venv", "--without-pip", VENV],
-            hint="Install python3-venv, then call make again.",
+            hint="Install python3-venv, then run make again.",
         )
         install_pip()
     remember("place", str(ROOT))
 
 
 def install_pip() -> None:
-    """pip's own wheel installs itself; its hash is checked first."""
+    """Install pip from its wheel, after a check of its hash."""
     try:
         with urllib.request.urlopen(PIP_URL, timeout=60) as answer:
             content = answer.read()
     except urllib.error.URLError as error:
         raise SetupError(
-            f"pip cannot be fetched ({error.reason}). Install python3-venv, then call make again."
+            f"Cannot download pip ({error.reason}). Install python3-venv, then run make again."
         ) from error
     if hashlib.sha256(content).hexdigest() != PIP_SHA256:
         raise SetupError(
-            f"{PIP_URL} is not the file that it was. Install python3-venv, then call make again."
+            f"{PIP_URL} does not have the expected hash. Install python3-venv, then run make again."
         )
     wheel = VENV / PIP_URL.rpartition("/")[2]
     wheel.write_bytes(content)
     run(
         [PYTHON, wheel / "pip", "install", "--no-index", wheel],
-        hint="Install python3-venv, then call make again.",
+        hint="Install python3-venv, then run make again.",
     )
     wheel.unlink()
 
@@ -160,23 +160,29 @@ def pip_install(name: str) -> None:
     command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-r", name]
     if (ROOT / "constraints.txt").exists():
         command += ["-c", "constraints.txt"]
-    run(command, hint=f"Is the network up? Nothing is lost: call make again to go on with {name}.")
+    run(command, hint=f"Check the network, then run make again. It continues with {name}.")
 
 
 def install_python_packages() -> None:
     say("installing Python packages (a minute or two the first time)")
     pip_install("requirements-dev.txt")
-    editable = ["--no-deps", "--no-build-isolation", "--config-settings", "editable_mode=compat", "--editable"]
+    editable = [
+        "--no-deps",
+        "--no-build-isolation",
+        "--config-settings",
+        "editable_mode=compat",
+        "--editable",
+    ]
     run(
         [PYTHON, "-m", "pip", "install", "--quiet", *editable, "."],
-        hint="The command `assay` could not be installed.",
+        hint="The command `assay` is not installed.",
     )
 
 
 def node_environment() -> dict[str, str]:
-    """The PATH on which node and npm are: the machine's own, or those of PyPI's wheel in .venv."""
+    """The environment in which node and npm run: those of the machine, or else of the PyPI wheel in .venv."""
     own = {"PATH": os.pathsep.join([str(VENV / "bin"), os.environ.get("PATH", "")])}
-    if CERTIFICATES.exists():  # the wheel's node knows none of those that the machine was told to trust
+    if CERTIFICATES.exists():  # the wheel's node does not know the certificates that the machine trusts
         own |= {"NODE_EXTRA_CA_CERTS": os.environ.get("NODE_EXTRA_CA_CERTS", str(CERTIFICATES))}
     if works(["node", "--version"]) and works(["npm", "--version"]):
         return {}
@@ -198,7 +204,7 @@ def npm(arguments: Sequence[str], *, hint: str) -> None:
 
 def install_front_end() -> None:
     say("installing front-end packages")
-    npm(["ci", "--ignore-scripts"], hint="Is the network up? Call make again.")
+    npm(["ci", "--ignore-scripts"], hint="Check the network, then run make again.")
     assets.copy_all()
 
 
@@ -212,12 +218,12 @@ def build_documentation() -> None:
 
 
 def compile_modules() -> None:
-    """Bytecode, so that a command starts at once even where Python is told not to write any by itself."""
+    """Compile to bytecode, so that commands start fast even if Python may not write bytecode itself."""
     works([PYTHON, "-m", "compileall", "-q", *(ROOT / name for name in PACKAGES)])
 
 
 def install_browser() -> None:
-    """Whatever works first: the distribution's package, Playwright's download, a build from npm."""
+    """Install a Chromium from the first source that works: apt, Playwright, npm."""
     say("installing a Chromium for the browser tests")
     complaints = []
     for attempt in (_browser_of_apt, _browser_of_playwright, _browser_of_npm):
@@ -229,15 +235,15 @@ def install_browser() -> None:
             return
     raise SetupError(
         "\n".join(complaints)
-        + "\nThere is no Chromium for the browser tests. Install one (Debian: apt-get install chromium), or name one "
-        "with CHROMIUM=/path/to/chromium."
+        + "\nNo Chromium for the browser tests. Install one (Debian: apt-get install chromium), or set "
+        "CHROMIUM=/path/to/chromium."
     )
 
 
 def _browser_of_apt() -> None:
     root = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if not shutil.which("apt-get") or (root and not works([*root, "true"])):
-        raise SetupError("apt-get may not be used here.")
+        raise SetupError("You may not use apt-get on this machine.")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     run([*root, "apt-get", "update", "-qq"], hint="", environment=quiet)
     run(
@@ -253,7 +259,7 @@ def _browser_of_playwright() -> None:
 
 
 def _browser_of_npm() -> None:
-    """A Chromium with its libraries, made for machines where nothing can be installed."""
+    """A Chromium that includes its libraries, for machines on which nothing can be installed."""
     folder = browser.BROWSERS / "npm"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -292,7 +298,7 @@ def main() -> int:
     parser.add_argument("--browser", action="store_true", help="also a Chromium for the tests")
     wants_browser = parser.parse_args().browser
     with (ROOT / ".setup.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two terminals: the second waits, and finds the work done
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second terminal waits until the first has finished
         try:
             set_up(wants_browser=wants_browser)
         except SetupError as error:
@@ -315,9 +321,9 @@ def set_up(*, wants_browser: bool) -> None:
     front_end = digest("package-lock.json", "package.json", "server/assets.py")
     once("front end", front_end, install_front_end, done=(assets.VENDOR / "bootstrap").is_dir())
     compile_modules()
-    made = {"_build", "library"}  # folders that the build itself writes
+    generated = {"_build", "library"}  # folders that the build itself writes
     pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")]
-    names = sorted(str(page) for page in pages if not made & set(page.parts))
+    names = sorted(str(page) for page in pages if not generated & set(page.parts))
     is_built = (ROOT / "docs" / "_build" / "html" / "index.html").is_file()
     once("documentation", digest("docs/conf.py", *names), build_documentation, done=is_built)
     if wants_browser and not browser.find():

@@ -1,4 +1,4 @@
-"""Finds a Chromium for the browser tests. Standard library only: set-up asks it too."""
+"""Finds a Chromium for the browser tests. It uses only the standard library, because `make setup` needs it."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ BROWSERS = Path(__file__).resolve().parent.parent / ".venv" / "browsers"
 
 
 def find() -> str | None:
-    """A Chromium that starts: named by CHROMIUM, of the machine, or put into the virtual environment by set-up."""
+    """The path of a Chromium that starts: CHROMIUM, one of the machine, or the one that `make setup` installed."""
     named = [os.environ[name] for name in ("CHROMIUM",) if os.environ.get(name)]
     installed = [path for name in NAMES if (path := shutil.which(name))]
     ours = [
@@ -21,7 +21,7 @@ def find() -> str | None:
 
 
 def starts(path: str) -> bool:
-    """A browser whose libraries are missing, or Ubuntu's package that only points to a snap, does not."""
+    """Whether a browser starts. It does not if libraries are missing, or if Ubuntu's package only points to a snap."""
     try:
         done = subprocess.run([path, "--version"], check=False, capture_output=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

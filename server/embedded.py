@@ -1,7 +1,7 @@
-"""The real PostgreSQL and Redis of the one-command start, run from PyPI wheels in folders of their own.
+"""Runs PostgreSQL and Redis from PyPI wheels, each in its own folder, for `make run` and the tests.
 
-Whoever needs the servers holds them (`with embedded.servers(var)`): a shared file lock that the kernel drops with the
-process, so that the last holder stops them and a killed one leaves no trace. The wheel's own starter is not used: as
+A process that needs a server holds it (`with embedded.postgres(var)`) by a shared file lock. The last holder stops the
+server. The kernel releases the lock of a killed process. The starter of the PostgreSQL wheel is not used, because for
 root it opens every folder above the data to everybody.
 """
 
@@ -61,7 +61,7 @@ def answers(path: Path) -> bool:
 
 @dataclass
 class Postgres:
-    """One PostgreSQL server, known by the folder of its data."""
+    """A PostgreSQL server, identified by the folder of its data."""
 
     data: Path
     options: Mapping[str, str] = field(default_factory=lambda: DURABLE)
@@ -77,7 +77,7 @@ class Postgres:
         return answers(self.sockets / ".s.PGSQL.5432")
 
     def start(self) -> None:
-        """Start it unless it runs; make its data first if there are none."""
+        """Start the server unless it runs. Create its data if there are none."""
         if self.is_running:
             return
         if not (self.data / "PG_VERSION").exists():
@@ -99,12 +99,12 @@ class Postgres:
         self._ensure_database()
 
     def stop(self) -> None:
-        """Stop it, cutting off whoever is connected."""
+        """Stop the server and close its connections."""
         if self.is_running:
             self._run("pg_ctl", "stop", "-w", "-m", "fast")
 
     def _create(self) -> None:
-        """Made beside its place and moved there when whole, so that a kill leaves nothing that looks finished."""
+        """Create the data next to their place, then move them there: a killed start leaves no partial data."""
         half = self.data.with_name(self.data.name + ".new")
         shutil.rmtree(half, ignore_errors=True)
         private_folder(half, self.account)
@@ -114,23 +114,23 @@ class Postgres:
         # fmt: on
         self._run("initdb", *arguments, folder=half)
         if self.data.exists():
-            self.data.rmdir()  # refuses a folder that holds something else
+            self.data.rmdir()  # fails if the folder is not empty
         half.rename(self.data)
 
     def _arguments(self) -> str:
-        given = {
+        options = {
             "listen_addresses": "",
             "unix_socket_directories": str(self.sockets),
             "port": "5432",
             **self.options,
         }
-        return " ".join(f"-c {name}='{value}'" for name, value in given.items())
+        return " ".join(f"-c {name}='{value}'" for name, value in options.items())
 
     def _forget_stale_pids(self) -> None:
-        """Locks from before a crash may name a process of another kind that got the number since, or a zombie.
+        """After a crash, a lock file may name a process id that another program has now, or a zombie.
 
-        The number alone is replaced, by one that is surely dead: what else the file says lets PostgreSQL see
-        whether some process of the old server still writes.
+        Only the id is replaced, by that of a dead process. PostgreSQL uses the rest of the file to find out whether
+        a process of the old server still writes.
         """
         for file in (self.data / "postmaster.pid", self.sockets / ".s.PGSQL.5432.lock"):
             number, _, rest = file.read_text().partition("\n") if file.exists() else ("", "", "")
@@ -145,7 +145,7 @@ class Postgres:
     def _run(self, program: str, *arguments: str, folder: Path | None = None) -> None:
         command = [str(self.binaries / program), "-D", str(folder or self.data), *arguments]
         environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
-        # pg_ctl's child keeps the output open: a pipe would never end
+        # the child of pg_ctl keeps the output open, so a pipe would never end
         output = subprocess.DEVNULL if program == "pg_ctl" else subprocess.PIPE
         done = subprocess.run(  # type: ignore[call-overload]
             command,
@@ -155,7 +155,7 @@ class Postgres:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for us: we stop the server when the others are gone
+            start_new_session=True,  # Ctrl-C must not reach it: it stops after the processes that use it
             **self.account.options,
         )
         if done.returncode:
@@ -168,7 +168,7 @@ class Postgres:
         return "\n".join(text.strip().splitlines()[-12:])
 
     def _ensure_database(self) -> None:
-        """An ordinary role that owns its database: whoever breaks into the web may not become the server."""
+        """Create an ordinary role that owns the database, so that the web process has no rights on the server."""
         connection = psycopg2.connect(host=str(self.sockets), user=ADMINISTRATOR, dbname="postgres")
         connection.autocommit = True
         name = sql.Identifier(paths.DATABASE)
@@ -184,7 +184,7 @@ class Postgres:
 
 @dataclass
 class Redis:
-    """One Redis server, known by its folder. It keeps nothing: the rows of jobs in the database are the truth."""
+    """A Redis server, identified by its folder. It stores nothing: the state of jobs is in the database."""
 
     folder: Path
 
@@ -198,7 +198,7 @@ class Redis:
         return answers(self.socket)
 
     def start(self) -> None:
-        """Start it unless it runs. Without any Redis to run, Celery's queue in a folder serves."""
+        """Start the server unless it runs. If no Redis is installed, Celery uses its queue in a folder."""
         private_folder(self.folder)
         if self.binary is None or self.is_running:
             return
@@ -223,7 +223,7 @@ class Redis:
         )
 
     def stop(self) -> None:
-        """Ask it to end, and wait until it has."""
+        """Stop the server and wait until it has ended."""
         if not self.is_running:
             return
         with socket.socket(socket.AF_UNIX) as client:
@@ -236,7 +236,7 @@ class Redis:
 
 @contextmanager
 def held(server: Postgres | Redis, locks: Path, *, start: bool = True) -> Iterator[None]:
-    """Hold a server: started if nobody has, stopped if nobody else holds it any more."""
+    """Hold a server. The first holder starts it, the last holder stops it."""
     with locked(locks.with_suffix(".users"), shared=True) as users:
         try:
             if start:
@@ -251,7 +251,7 @@ def held(server: Postgres | Redis, locks: Path, *, start: bool = True) -> Iterat
 
 @contextmanager
 def postgres(var: Path, *, start: bool = True) -> Iterator[None]:
-    """Hold the embedded PostgreSQL, unless DATABASE_URL names another."""
+    """Hold the embedded PostgreSQL, unless DATABASE_URL names another server."""
     if os.environ.get("DATABASE_URL"):
         yield
         return
@@ -263,7 +263,7 @@ def postgres(var: Path, *, start: bool = True) -> Iterator[None]:
 
 @contextmanager
 def redis(var: Path, *, start: bool = True) -> Iterator[None]:
-    """Hold the embedded Redis, unless REDIS_URL names another."""
+    """Hold the embedded Redis, unless REDIS_URL names another server."""
     if os.environ.get("REDIS_URL"):
         yield
         return
@@ -273,9 +273,9 @@ def redis(var: Path, *, start: bool = True) -> Iterator[None]:
 
 
 def _place_data(var: Path) -> None:
-    """Under root, make `var/postgres` a link to a folder that the account can enter.
+    """For root, make `var/postgres` a link to a folder that the account can enter.
 
-    Whoever removed `var/` wants to begin anew: data that an earlier link of this checkout left outside are set aside.
+    If `var/` was removed, the outside data of an earlier link of this checkout are moved to `postgres.old`.
     """
     link = var / "postgres"
     if os.geteuid() != 0 or (link.is_dir() and not link.is_symlink()):
@@ -293,18 +293,18 @@ def _place_data(var: Path) -> None:
 
 
 def _check_owner(link: Path) -> None:
-    """A copied checkout would share the data of the one that it was copied from; a moved one takes its data along."""
+    """Reject a copied checkout, which would share the data of the original. A moved checkout keeps its data."""
     note = link.resolve().parent / "checkout"
     if not note.exists():
         raise ServerError(
-            f"The data that {link} points to ({link.resolve()}) are gone. Remove {link.parent} to begin anew."
+            f"{link} points to data that no longer exist ({link.resolve()}). Remove {link.parent} to start again."
         )
     first = Path(note.read_text())
     if first == link:
         return
     if first.is_symlink() and first.resolve() == link.resolve():
         raise ServerError(
-            f"{link.parent} is a copy: its database is that of {first.parent}. Remove {link.parent} to begin anew."
+            f"{link.parent} is a copy that uses the database of {first.parent}. Remove {link.parent} to start again."
         )
     note.write_text(str(link))
 

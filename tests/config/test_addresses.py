@@ -1,4 +1,4 @@
-"""Addresses that no view should have to think of."""
+"""Addresses that are rejected before any view."""
 
 import pytest
 from django.test import Client

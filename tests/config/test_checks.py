@@ -1,4 +1,4 @@
-"""The system checks of our own settings, each with its id."""
+"""The system checks of the settings."""
 
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ from django.conf import settings as project
 from config import checks
 
 
-def ids(found: list[Any]) -> list[str]:
-    return [message.id for message in found]
+def ids(messages: list[Any]) -> list[str]:
+    return [message.id for message in messages]
 
 
 def test_the_settings_of_the_tests_pass() -> None:
@@ -31,7 +31,7 @@ def test_a_folder_that_cannot_be_written_is_an_error(monkeypatch: pytest.MonkeyP
     assert ids(checks.folders()) == ["assay.E002", "assay.E002"]
 
 
-def test_a_job_lost_between_two_heartbeats_is_an_error(settings: Any) -> None:
+def test_job_lost_between_two_heartbeats_is_an_error(settings: Any) -> None:
     settings.JOB_HEARTBEAT_SECONDS = 5
     settings.JOB_LOST_AFTER_SECONDS = 10
 
@@ -63,7 +63,7 @@ def test_a_deployment_without_https_is_a_warning(settings: Any) -> None:
     assert checks.https() == []
 
 
-def test_the_policy_holds_no_other_host() -> None:
+def test_policy_contains_no_other_host() -> None:
     values = [value for values in project.CONTENT_SECURITY_POLICY["DIRECTIVES"].values() for value in values]
 
     assert set(values) <= {"'self'", "'none'", "data:"}

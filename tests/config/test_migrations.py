@@ -1,4 +1,4 @@
-"""The migrations say what the models say."""
+"""The migrations match the models."""
 
 from io import StringIO
 
@@ -8,10 +8,8 @@ from django.core.management import call_command
 
 @pytest.mark.django_db
 def test_no_model_changed_without_a_migration() -> None:
-    said = StringIO()
+    output = StringIO()
 
-    call_command(
-        "makemigrations", check=True, dry_run=True, stdout=said
-    )  # ends the process if there are some
+    call_command("makemigrations", check=True, dry_run=True, stdout=output)  # exits if there are changes
 
-    assert said.getvalue().strip() == "No changes detected"
+    assert output.getvalue().strip() == "No changes detected"

@@ -1,4 +1,4 @@
-"""Bodies that are too large are refused before anything reads them."""
+"""Bodies that are too large are rejected before anything reads them."""
 
 from io import BytesIO
 from typing import Any
@@ -13,20 +13,20 @@ pytestmark = pytest.mark.django_db
 
 
 def post(client: Client, size: int) -> Any:
-    """A request that declares a size; its body would be read only by whoever takes it."""
+    """A request that declares a size. Its body is shorter, and is only read if the request is accepted."""
     return client.generic(
         "POST", "/login/", b"", CONTENT_LENGTH=str(size), **{"wsgi.input": BytesIO(b"x" * 100)}
     )
 
 
-def test_a_stranger_may_send_a_form_but_no_file(client: Client) -> None:
+def test_visitor_may_send_a_form_but_no_file(client: Client) -> None:
     response = post(client, 2 * 1024 * 1024)
 
     assert response.status_code == 413
     assert "larger than 1 MB" in response.content.decode()
 
 
-def test_whoever_has_logged_in_may_send_up_to_the_limit(client: Client, settings: Any) -> None:
+def test_user_may_send_up_to_the_limit(client: Client, settings: Any) -> None:
     client.force_login(User.objects.create(username="pat"))
     settings.UPLOAD_MAX_BYTES = 3 * 1024 * 1024
 
@@ -34,14 +34,14 @@ def test_whoever_has_logged_in_may_send_up_to_the_limit(client: Client, settings
     assert post(client, 4 * 1024 * 1024).status_code == 413
 
 
-def test_a_length_that_is_no_number_counts_as_none(client: Client) -> None:
+def test_length_that_is_not_a_number_counts_as_zero(client: Client) -> None:
     response = client.generic("POST", "/login/", b"", CONTENT_LENGTH="many")
 
     assert response.status_code != 413
 
 
 @pytest.mark.parametrize("size", [10, 3 * 1024 * 1024], ids=["in memory", "in a temporary file"])
-def test_a_file_of_a_very_long_name_is_taken(client: Client, size: int) -> None:
+def test_file_with_a_very_long_name_is_accepted(client: Client, size: int) -> None:
     client.force_login(User.objects.create(username="pat"))
     named = SimpleUploadedFile("run." + "é" * 250, b"x" * size)
 

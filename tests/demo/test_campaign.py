@@ -25,7 +25,7 @@ from scoring.models import Leaderboard, Qrels, Score
 from tests.conftest import start_process, wait_until
 from tracks.models import Topic, Track
 
-SECOND_START_QUERIES = 60  # a campaign made anew takes thousands
+SECOND_START_QUERIES = 60  # creating a campaign takes thousands
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def judged_by_topic(slug: str) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_demo_makes_one_track_that_is_over_and_one_under_way(transactional_db: None) -> None:
+def test_demo_creates_one_finished_track_and_one_in_progress(transactional_db: None) -> None:
     demo(password="for-this-test")
 
     assert all(log_in(username, "for-this-test") for username in people.USERNAMES)
@@ -149,7 +149,7 @@ def test_remarks_and_opinions_are_of_pooled_answers(transactional_db: None) -> N
     assert named <= ranked
 
 
-def test_second_demo_changes_nothing_and_asks_little_whatever_people_did_meanwhile(
+def test_second_demo_changes_nothing_and_needs_few_queries_whatever_users_changed(
     transactional_db: None,
 ) -> None:
     demo()
@@ -163,10 +163,10 @@ def test_second_demo_changes_nothing_and_asks_little_whatever_people_did_meanwhi
     before = all_rows()
 
     with CaptureQueriesContext(connection) as asked:
-        said = demo()
+        output = demo()
 
     assert len(asked) < SECOND_START_QUERIES
-    assert "nothing was changed" in said
+    assert "nothing was changed" in output
     assert all_rows() == before
 
 
@@ -181,7 +181,7 @@ def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
 
     for moment, is_reached in moments.items():
         running = start_process(["manage.py", "demo"], process_environment, tmp_path / f"{moment}.log")
-        wait_until(is_reached, what=running.output)
+        wait_until(is_reached, reason=running.output)
         running.kill()
         assert not campaign.is_complete(), moment
     last = start_process(["manage.py", "demo"], process_environment, tmp_path / "last.log")
@@ -199,14 +199,14 @@ def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
 def test_logins_of_other_people_are_not_taken_over(db: None) -> None:
     User.objects.create_user("ada", email="ada@university.example", password="hers")
 
-    with pytest.raises(CommandError, match="user ada who is not of the demo"):
+    with pytest.raises(CommandError, match="user ada does not belong to the demo"):
         demo()
 
     assert log_in("ada", "hers")
     assert User.objects.count() == 1
 
 
-def test_password_is_well_known_only_with_the_embedded_database(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_is_public_only_with_the_embedded_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://db.example/assay")
     assert people.password_for_new() != people.password_for_new()
     assert people.PASSWORD not in " ".join(people.lines())
@@ -223,12 +223,12 @@ def test_failed_job_ends_the_demo_with_its_reason(transactional_db: None) -> Non
         campaign.finish(job)
 
 
-def test_job_that_a_worker_holds_is_not_waited_for_without_end(
+def test_demo_does_not_wait_endlessly_for_a_job_of_a_worker(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None)
     jobs._claim(job.pk)
     monkeypatch.setattr(campaign, "WAIT_SECONDS", 0.3)
 
-    with pytest.raises(campaign.DemoRefused, match="has not ended within"):
+    with pytest.raises(campaign.DemoRefused, match="did not finish within"):
         campaign.finish(job)

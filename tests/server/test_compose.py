@@ -57,12 +57,12 @@ def environment(service: str) -> dict[str, str]:
 
 def pins(file: str) -> dict[str, str]:
     lines = (paths.ROOT / file).read_text().splitlines()
-    found = (re.match(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)", line) for line in lines)
-    return {match[1].lower(): match[2] for match in found if match}
+    matches = (re.match(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)", line) for line in lines)
+    return {match[1].lower(): match[2] for match in matches if match}
 
 
 def read_by_the_project() -> set[str]:
-    """Every variable that our code reads."""
+    """Every variable that the settings read."""
     sources = "".join(path.read_text() for path in (paths.ROOT / "config").glob("*.py"))
     return set(re.findall(r'(?:environment\.\w+|environ\.get)\(\s*"([A-Z_]+)"', sources))
 
@@ -71,21 +71,21 @@ class TestFiles:
     def test_the_services_are_those_of_a_lab(self) -> None:
         assert set(SERVICES) == {*OURS, "postgres", "redis"}
 
-    def test_every_service_that_stays_has_a_health_check(self) -> None:
+    def test_every_permanent_service_has_a_health_check(self) -> None:
         assert [name for name in SERVICES if "healthcheck" not in SERVICES[name]] == ["migrate"]
 
     @pytest.mark.parametrize("service", OURS)
-    def test_every_variable_given_is_one_that_is_read(self, service: str) -> None:
+    def test_every_variable_of_a_service_is_read(self, service: str) -> None:
         assert set(SERVICES[service]["environment"]) <= read_by_the_project()
 
     @pytest.mark.parametrize("name", ["SECRET_KEY", "ALLOWED_HOSTS", "POSTGRES_PASSWORD"])
-    def test_what_must_be_set_stops_the_start(self, name: str) -> None:
+    def test_missing_required_variable_stops_the_start(self, name: str) -> None:
         everything = (paths.ROOT / "docker-compose.yml").read_text()
 
         with pytest.raises(LookupError, match=name):
             filled(everything, {key: value for key, value in GIVEN.items() if key != name})
 
-    def test_no_secret_stands_in_the_files(self) -> None:
+    def test_files_contain_no_secret(self) -> None:
         example = (paths.ROOT / ".env.example").read_text()
 
         for name in ("SECRET_KEY", "POSTGRES_PASSWORD"):
@@ -113,12 +113,12 @@ class TestFiles:
         assert (address.hostname, address.username) == ("postgres", given["POSTGRES_USER"])
         assert address.path == f"/{given['POSTGRES_DB']}"
 
-    def test_redis_is_one_that_the_client_knows(self) -> None:
+    def test_client_supports_the_version_of_redis(self) -> None:
         client = pins("constraints.txt")["redis"]
 
         assert SERVICES["redis"]["image"] == f"redis:{client.split('.')[0]}"
 
-    def test_the_image_has_a_python_that_the_project_takes(self) -> None:
+    def test_image_has_a_supported_python(self) -> None:
         version = re.search(r"FROM python:([\d.]+)", DOCKERFILE)
         least = tomllib.loads((paths.ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
 
@@ -267,10 +267,10 @@ def test_the_processes_of_the_compose_file_serve_the_demo(lab: Lab) -> None:
     for service in ("web", "worker", "beat"):
         lab.start(service)
     visitor = Visitor(lab.port)
-    wait_until(lambda: _answers(visitor), what=lambda: f"pages; {lab.running['web'].output()}")
+    wait_until(lambda: _answers(visitor), reason=lambda: f"pages; {lab.running['web'].output()}")
 
-    wait_until(lambda: lab.is_healthy("beat"), what=lab.running["beat"].output)
-    wait_until(lambda: lab.is_healthy("worker"), what=lab.running["worker"].output)
+    wait_until(lambda: lab.is_healthy("beat"), reason=lab.running["beat"].output)
+    wait_until(lambda: lab.is_healthy("worker"), reason=lab.running["worker"].output)
     assert visitor.log_in("organizer", "a-password-of-the-lab") == 302
     status, home, headers = visitor.ask("/")
 
@@ -292,7 +292,7 @@ def _answers(visitor: Visitor) -> bool:
         return False
 
 
-def test_plain_http_is_sent_on_to_https(lab: Lab) -> None:
+def test_plain_http_is_redirected_to_https(lab: Lab) -> None:
     lab.run("web", "python", "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
     lab.start("web")
     visitor = Visitor(lab.port)

@@ -36,12 +36,12 @@ def answer(var: Path, query: str) -> object:
     connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute(query)
-        found = cursor.fetchone() if cursor.description else None
+        row = cursor.fetchone() if cursor.description else None
     connection.close()
-    return found[0] if found else None
+    return row[0] if row else None
 
 
-def test_the_application_is_no_superuser_of_its_database(var: Path) -> None:
+def test_application_is_not_a_superuser(var: Path) -> None:
     with embedded.postgres(var):
         assert answer(var, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user") is False
         assert (
@@ -49,7 +49,7 @@ def test_the_application_is_no_superuser_of_its_database(var: Path) -> None:
         )
 
 
-def test_the_last_holder_stops_the_servers_and_the_data_stay(var: Path) -> None:
+def test_last_holder_stops_the_servers_and_the_data_remain(var: Path) -> None:
     with embedded.postgres(var):
         answer(var, "CREATE TABLE kept AS SELECT 42 AS n")
         with embedded.postgres(var):
@@ -62,7 +62,7 @@ def test_the_last_holder_stops_the_servers_and_the_data_stay(var: Path) -> None:
         assert answer(var, "SELECT n FROM kept") == 42
 
 
-def test_a_half_made_database_is_made_anew(var: Path) -> None:
+def test_partial_database_is_created_again(var: Path) -> None:
     with embedded.postgres(var, start=False):
         data = paths.data(var)
     half = data.with_name("postgres.new")
@@ -74,7 +74,7 @@ def test_a_half_made_database_is_made_anew(var: Path) -> None:
     assert not half.exists()
 
 
-def test_a_pid_file_that_names_another_process_is_no_obstacle(var: Path) -> None:
+def test_pid_file_that_names_another_process_does_not_prevent_the_start(var: Path) -> None:
     with embedded.postgres(var):
         pass
     (paths.data(var) / "postmaster.pid").write_text(f"{os.getpid()}\n{paths.data(var)}\n0\n5432\n\n\n\n\n")
@@ -104,7 +104,7 @@ def test_servers_that_a_killed_holder_left_are_taken_over(var: Path) -> None:
     assert not embedded.Redis(var / "redis").is_running
 
 
-def test_postgres_after_its_own_sudden_death_comes_back(var: Path) -> None:
+def test_postgres_starts_again_after_a_crash(var: Path) -> None:
     with embedded.postgres(var):
         answer(var, "CREATE TABLE kept AS SELECT 7 AS n")
         os.kill(postmaster(var), signal.SIGKILL)
@@ -126,7 +126,7 @@ def test_a_server_named_by_the_environment_is_left_alone(var: Path, monkeypatch:
     monkeypatch.delenv("REDIS_URL")
 
 
-def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_of_another_user_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "target"
     target.mkdir()
     (tmp_path / "link").symlink_to(target)
@@ -142,7 +142,7 @@ def test_a_missing_wheel_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatc
         embedded.Postgres(tmp_path / "postgres")
 
 
-def test_what_initdb_complains_of_is_shown(var: Path) -> None:
+def test_message_of_initdb_is_shown(var: Path) -> None:
     with embedded.postgres(var, start=False):
         server = embedded.Postgres(paths.data(var))
 
@@ -157,7 +157,7 @@ def test_without_redis_nothing_is_started(var: Path, monkeypatch: pytest.MonkeyP
         assert not embedded.Redis(var / "redis").is_running
 
 
-def test_redis_that_cannot_start_says_why(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_that_cannot_start_gives_the_reason(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = var / "redis-server"
     broken.write_text("#!/bin/sh\necho out of memory >&2\nexit 1\n")
     broken.chmod(0o755)
@@ -169,7 +169,7 @@ def test_redis_that_cannot_start_says_why(var: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps the data outside the checkout")
 class TestUnderRoot:
-    def test_the_data_lie_where_the_account_can_enter(self, var: Path) -> None:
+    def test_data_are_in_a_folder_that_the_account_can_enter(self, var: Path) -> None:
         with embedded.postgres(var):
             assert (var / "postgres").is_symlink()
             assert paths.data(var).stat().st_uid != 0
@@ -185,7 +185,7 @@ class TestUnderRoot:
 
         assert list(os_account.OUTSIDE.glob("postgresql-*"))
 
-    def test_removing_var_begins_anew_and_sets_the_old_data_aside(self, var: Path) -> None:
+    def test_removing_var_starts_again_and_keeps_the_old_data(self, var: Path) -> None:
         with embedded.postgres(var):
             answer(var, "CREATE TABLE old AS SELECT 1 AS n")
         (var / "postgres").unlink()
@@ -203,7 +203,7 @@ class TestUnderRoot:
         with pytest.raises(os_account.ServerError, match="is a copy"), embedded.postgres(tmp_path):
             pass
 
-    def test_a_moved_checkout_takes_its_data_along(self, var: Path, tmp_path: Path) -> None:
+    def test_moved_checkout_keeps_its_data(self, var: Path, tmp_path: Path) -> None:
         with embedded.postgres(var):
             answer(var, "CREATE TABLE kept AS SELECT 5 AS n")
         (tmp_path / "postgres").symlink_to(paths.data(var))
@@ -212,10 +212,10 @@ class TestUnderRoot:
         with embedded.postgres(tmp_path):
             assert answer(tmp_path, "SELECT n FROM kept") == 5
 
-    def test_data_that_are_gone_are_named(self, var: Path) -> None:
+    def test_missing_data_are_named(self, var: Path) -> None:
         (var / "postgres").symlink_to("/nowhere/postgres")
 
-        with pytest.raises(os_account.ServerError, match="are gone"), embedded.postgres(var):
+        with pytest.raises(os_account.ServerError, match="no longer exist"), embedded.postgres(var):
             pass
 
         (var / "postgres").unlink()

@@ -1,4 +1,4 @@
-"""Settings come from the environment; what cannot be used is named."""
+"""Settings come from the environment; a message names a bad variable and its value."""
 
 import stat
 from pathlib import Path
@@ -18,7 +18,7 @@ def test_a_boolean_is_read(monkeypatch: pytest.MonkeyPatch, given: str, expected
     assert environment.boolean("HTTPS") is expected
 
 
-def test_a_misspelled_boolean_is_not_taken_for_false(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelled_boolean_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS", "ture")
 
     with pytest.raises(ImproperlyConfigured, match="HTTPS is 'ture'; use true or false"):
@@ -30,7 +30,7 @@ def test_a_number_out_of_range_is_named(monkeypatch: pytest.MonkeyPatch, given: 
     monkeypatch.setenv("JOB_HEARTBEAT_SECONDS", given)
 
     with pytest.raises(
-        ImproperlyConfigured, match=f"JOB_HEARTBEAT_SECONDS is '{given}'; use a number from 0.1 up"
+        ImproperlyConfigured, match=f"JOB_HEARTBEAT_SECONDS is '{given}'; use a number of at least 0.1"
     ):
         environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1)
 
@@ -41,7 +41,7 @@ def test_a_number_unset_is_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment.number("JOB_HEARTBEAT_SECONDS", 5) == 5
 
 
-def test_words_lie_between_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", " assay.example.org, ,www.example.org ")
 
     assert environment.words("ALLOWED_HOSTS") == ["assay.example.org", "www.example.org"]
@@ -50,11 +50,11 @@ def test_words_lie_between_commas(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_origin_without_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://a.example.org,b.example.org")
 
-    with pytest.raises(ImproperlyConfigured, match=r"CSRF_TRUSTED_ORIGINS holds 'b\.example\.org'"):
+    with pytest.raises(ImproperlyConfigured, match=r"CSRF_TRUSTED_ORIGINS contains 'b\.example\.org'"):
         environment.origins("CSRF_TRUSTED_ORIGINS")
 
 
-def test_an_unknown_level_is_named_with_those_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_level_is_named_with_the_allowed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "LOUD")
 
     with pytest.raises(ImproperlyConfigured, match="LOG_LEVEL is 'LOUD'; use one of INFO, ERROR"):
@@ -72,10 +72,10 @@ def test_another_database_than_postgresql_is_refused_without_its_password(
     assert "hush" not in str(refusal.value)
 
 
-def test_a_database_address_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_database_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://assay@db:port/assay")
 
-    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not an address"):
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not a valid address"):
         environment.database("DATABASE_URL", "")
 
 
@@ -86,7 +86,9 @@ def test_another_broker_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         environment.broker("REDIS_URL", "")
 
 
-def test_a_secret_is_made_once_for_the_owner_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_secret_is_created_once_and_only_its_owner_reads_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("SECRET_KEY", raising=False)
     file = tmp_path / "var" / "secret_key"
 
@@ -105,11 +107,13 @@ def test_a_secret_of_the_environment_comes_first(monkeypatch: pytest.MonkeyPatch
     assert not (tmp_path / "key").exists()
 
 
-def test_a_secret_that_cannot_be_kept_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_secret_that_cannot_be_stored_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SECRET_KEY", raising=False)
     (tmp_path / "var").write_text("a file where a folder should be")
 
-    with pytest.raises(ImproperlyConfigured, match=r"SECRET_KEY is not set, and .* cannot be used"):
+    with pytest.raises(
+        ImproperlyConfigured, match=r"SECRET_KEY is not set, and .* cannot be read or created"
+    ):
         environment.secret("SECRET_KEY", tmp_path / "var" / "secret_key")
 
 

@@ -9,12 +9,12 @@ import pytest
 from server import health
 
 
-def test_pages_that_answer_are_healthy(live_server: Any) -> None:
+def test_pages_that_respond_are_healthy(live_server: Any) -> None:
     assert health.web(port=live_server.thread.port) == ""
 
 
-def test_pages_that_do_not_answer_are_not(unused_port: int) -> None:
-    assert "do not answer" in health.web(port=unused_port)
+def test_pages_that_do_not_respond_are_unhealthy(unused_port: int) -> None:
+    assert "does not respond" in health.web(port=unused_port)
 
 
 @pytest.fixture
@@ -26,10 +26,10 @@ def unused_port() -> int:
         return int(server.getsockname()[1])
 
 
-def test_a_beat_is_healthy_while_its_clock_goes(tmp_path: Path) -> None:
+def test_beat_is_healthy_while_it_touches_its_file(tmp_path: Path) -> None:
     file = tmp_path / "beat"
 
-    assert health.beat(file, 0) == "the beat has not begun"
+    assert health.beat(file, 0) == "the beat has not started"
 
     file.touch()
     os.utime(file, (1000, 1000))

@@ -7,12 +7,12 @@ import pytest
 from server import paths
 
 
-def test_a_socket_lies_beside_the_data() -> None:
+def test_socket_is_next_to_the_data() -> None:
     assert paths.sockets(Path("/srv/assay/var/postgres")) == Path("/srv/assay/var/postgres")
 
 
 @pytest.mark.parametrize("folder", ["/" + "x" * 100, "/srv/my assay/var", "/srv/a,b", "/srv/it's"])
-def test_a_long_or_odd_path_gets_a_short_plain_one_of_its_own(folder: str) -> None:
+def test_long_or_unusual_path_gets_a_short_plain_socket_folder(folder: str) -> None:
     short = paths.sockets(Path(folder))
 
     assert short != paths.sockets(Path(folder + "2"))
@@ -20,7 +20,7 @@ def test_a_long_or_odd_path_gets_a_short_plain_one_of_its_own(folder: str) -> No
     assert len(str(short)) < 40
 
 
-def test_var_is_in_the_checkout_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_var_is_in_the_checkout_unless_the_environment_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_VAR", "")
 
     assert paths.var() == paths.ROOT / "var"
@@ -47,7 +47,7 @@ def test_the_redis_of_the_machine_comes_before_the_wheel(
     assert paths.redis_binary() == own
 
 
-def test_a_missing_wheel_is_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_wheel_has_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "BINARY_FOLDERS", ())
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(paths.importlib.util, "find_spec", lambda name: None)

@@ -48,21 +48,21 @@ def start(var: Path, tmp_path: Path) -> Iterator[Start]:
 
 
 def ready(running: Running) -> str:
-    """Its address, once it says that all of it answers."""
+    """The address, when all processes are ready."""
 
     def address() -> str:
         assert running.process.poll() is None, running.output()
-        found = re.search(r"Assay runs at (\S+)", running.output())
-        return found[1] if found else ""
+        match = re.search(r"Assay runs at (\S+)", running.output())
+        return match[1] if match else ""
 
-    return str(wait_until(address, what=running.output))
+    return str(wait_until(address, reason=running.output))
 
 
 def ended(running: Running) -> int:
     return int(running.process.wait(timeout=120))
 
 
-def test_it_starts_serves_says_so_once_and_stops_whole(start: Start, var: Path) -> None:
+def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, var: Path) -> None:
     first = start()
     address = ready(first)
     second = start()
@@ -70,7 +70,7 @@ def test_it_starts_serves_says_so_once_and_stops_whole(start: Start, var: Path) 
     with urllib.request.urlopen(address) as page:
         assert page.status == 200
     assert ended(second) == 1
-    assert f"Assay runs already: {address}" in second.output()
+    assert f"Assay is already running: {address}" in second.output()
 
     first.process.send_signal(signal.SIGINT)
 
@@ -92,18 +92,18 @@ def test_after_a_kill_it_starts_again(start: Start) -> None:
     assert ended(again) == 0
 
 
-def test_when_a_part_dies_all_of_it_stops_and_says_which(start: Start, var: Path) -> None:
+def test_when_a_process_ends_all_stop_and_its_name_is_printed(start: Start, var: Path) -> None:
     running = start()
     ready(running)
 
     os.kill(int(paths.worker_file(var).read_text()), signal.SIGKILL)
 
     assert ended(running) == 1
-    assert "worker ended by itself (exit code -9)" in running.output()
+    assert "worker ended unexpectedly (exit code -9)" in running.output()
     assert not embedded.Postgres(paths.data(var)).is_running
 
 
-def test_a_killed_first_start_leaves_nothing_that_stops_the_next(start: Start, var: Path) -> None:
+def test_next_start_succeeds_after_a_killed_first_start(start: Start, var: Path) -> None:
     first = start()
     wait_until(
         lambda: (var / "postgres").is_symlink() or (var / "postgres.new").exists() or (var / "run").exists()
@@ -123,23 +123,23 @@ def busy_port() -> Iterator[int]:
         yield int(server.getsockname()[1])
 
 
-def test_a_busy_port_that_was_asked_for_is_named_with_what_to_do(start: Start, busy_port: int) -> None:
+def test_chosen_port_in_use_is_named_with_what_to_do(start: Start, busy_port: int) -> None:
     running = start(PORT=str(busy_port))
 
     assert ended(running) == 1
-    assert f"Port {busy_port} is busy." in running.output()
+    assert f"Port {busy_port} is in use." in running.output()
     assert f"make run PORT={busy_port + 1}" in running.output()
 
 
 @pytest.mark.parametrize("port", ["http", "0", "70000"])
-def test_a_port_that_is_none_is_named(start: Start, port: str) -> None:
+def test_invalid_port_is_named(start: Start, port: str) -> None:
     running = start(PORT=port)
 
     assert ended(running) == 1
     assert f"PORT is '{port}'; use a number from 1 to 65535." in running.output()
 
 
-def test_a_setting_that_cannot_be_used_is_named(start: Start) -> None:
+def test_invalid_setting_is_named(start: Start) -> None:
     running = start(HTTPS="perhaps")
 
     assert ended(running) == 1
@@ -147,15 +147,15 @@ def test_a_setting_that_cannot_be_used_is_named(start: Start) -> None:
     assert "Traceback" not in running.output()
 
 
-def test_jobs_are_done_where_there_is_no_redis(start: Start, var: Path) -> None:
+def test_jobs_run_without_redis(start: Start, var: Path) -> None:
     running = start(REDIS_URL="filesystem://")
     ready(running)
-    script = "from corpus.models import Job; j = Job.objects.create(kind='no.such', title='x'); print(j.pk)"
-    state = "from corpus.models import Job; print(Job.objects.get().state)"
+    script = "from jobs.models import Job; j = Job.objects.create(kind='no.such', title='x'); print(j.pk)"
+    state = "from jobs.models import Job; print(Job.objects.get().state)"
 
     manage(var, script)
 
-    assert wait_until(lambda: "failed" in manage(var, state), what=running.output)
+    assert wait_until(lambda: "failed" in manage(var, state), reason=running.output)
 
 
 def manage(var: Path, script: str) -> str:

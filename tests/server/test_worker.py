@@ -24,7 +24,7 @@ def test_silent_connections_hold_no_thread(tmp_path: Path) -> None:
     wanted += ["--keep-alive", "600", "--bind", f"127.0.0.1:{port}", "tests.server.test_worker:answer"]
     running = start_process(wanted, dict(os.environ), tmp_path / "gunicorn.log")
     try:
-        wait_until(lambda: "Listening" in running.output(), what=running.output)
+        wait_until(lambda: "Listening" in running.output(), reason=running.output)
         with ExitStack() as silent:
             for _ in range(40):
                 silent.enter_context(socket.create_connection(("127.0.0.1", port)))

@@ -12,7 +12,7 @@ from demo import campaign, people
 class Command(BaseCommand):
     help = (
         "Create the demo campaign: one finished track, one in progress, and six users with one password. Repeating it "
-        "changes nothing. With the embedded database the password is well known; with any other database, a random "
+        "changes nothing. With the embedded database the password is public; with any other database, a random "
         "one is printed."
     )
 
