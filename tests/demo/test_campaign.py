@@ -23,6 +23,7 @@ from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels, Score
 from tests.conftest import start_process, wait_until
+from tests.helpers.factories import make_track
 from tracks.models import Topic, Track
 
 SECOND_START_QUERIES = 60  # creating a campaign takes thousands
@@ -217,7 +218,7 @@ def test_password_is_public_only_with_the_embedded_database(monkeypatch: pytest.
 
 
 def test_failed_job_ends_the_demo_with_its_reason(transactional_db: None) -> None:
-    job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None)
+    job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None, subject=make_track("try"))
 
     with pytest.raises(campaign.DemoRefused, match=r"Try.* failed\. It is a Friday\."):
         campaign.finish(job)
@@ -226,7 +227,7 @@ def test_failed_job_ends_the_demo_with_its_reason(transactional_db: None) -> Non
 def test_demo_does_not_wait_endlessly_for_a_job_of_a_worker(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None)
+    job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None, subject=make_track("try"))
     jobs._claim(job.pk)
     monkeypatch.setattr(campaign, "WAIT_SECONDS", 0.3)
 

@@ -62,8 +62,9 @@ def pins(file: str) -> dict[str, str]:
 
 
 def read_by_the_project() -> set[str]:
-    """Every variable that the settings read."""
-    sources = "".join(path.read_text() for path in (paths.ROOT / "config").glob("*.py"))
+    """Every variable that settings and servers read."""
+    folders = (paths.ROOT / "config", paths.ROOT / "server")
+    sources = "".join(path.read_text() for folder in folders for path in folder.glob("*.py"))
     return set(re.findall(r'(?:environment\.\w+|environ\.get)\(\s*"([A-Z_]+)"', sources))
 
 

@@ -85,8 +85,8 @@ def test_pid_file_that_names_another_process_does_not_prevent_the_start(var: Pat
 
 def test_servers_that_a_killed_holder_left_are_taken_over(var: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from config import accounts, embedded\n"
-        f"accounts.OUTSIDE = Path({str(os_account.OUTSIDE)!r}); var = Path({str(var)!r})\n"
+        "import sys, time; from pathlib import Path; from server import embedded, os_account\n"
+        f"os_account.OUTSIDE = Path({str(os_account.OUTSIDE)!r}); var = Path({str(var)!r})\n"
         "with embedded.postgres(var), embedded.redis(var): print('up', flush=True); time.sleep(60)\n"
     )
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=paths.ROOT)
@@ -131,14 +131,14 @@ def test_folder_of_another_user_is_rejected(tmp_path: Path, monkeypatch: pytest.
     target.mkdir()
     (tmp_path / "link").symlink_to(target)
 
-    with pytest.raises(os_account.ServerError, match="Remove it, or run as that user"):
+    with pytest.raises(os_account.ServerError, match="Remove it, or run Assay as that user"):
         os_account.private_folder(tmp_path / "link")
 
 
 def test_a_missing_wheel_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(paths, "postgres_binaries", lambda: None)
 
-    with pytest.raises(os_account.ServerError, match=r"run `make setup`, or set DATABASE_URL"):
+    with pytest.raises(os_account.ServerError, match=r"Run `make setup`, or set DATABASE_URL"):
         embedded.Postgres(tmp_path / "postgres")
 
 
