@@ -88,7 +88,8 @@ def map_forked(
     children: list[tuple[int, int]] = []
     outcomes: list[Outcome[Result]] = []
     try:
-        children += (_fork(work, items, queue, refusals) for _ in range(processes - 1))
+        with _interrupts_delayed():
+            children += (_fork(work, items, queue, refusals) for _ in range(processes - 1))
         outcomes += _take_items(work, items, queue, refusals, started)
         while children:
             outcomes += _collect(*children.pop())
@@ -128,6 +129,16 @@ def _take_items(
     return outcomes
 
 
+@contextmanager
+def _interrupts_delayed() -> Iterator[None]:
+    """Deliver Ctrl-C only at the end, so that no copy is started that `_end` does not know."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
 def _fork(
     work: Callable[[Item], Result], items: Sequence[Item], queue: int, refusals: Refusals
 ) -> tuple[int, int]:
@@ -141,6 +152,7 @@ def _fork(
         os.close(sink)
         return child, source
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the copy without a traceback
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     status = 1
     try:
         outcomes = _take_items(work, items, queue, refusals, is_needed=lambda: os.getppid() == parent)

@@ -257,3 +257,40 @@ def _opened_by_the_command(pipe: Path) -> int:
         except OSError:
             time.sleep(0.05)
     raise TimeoutError(pipe)
+
+
+IMPORTS = """\
+import sys
+from assay.cli.main import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+
+
+def imported_by(*words: str) -> set[str]:
+    """The modules that a command imports."""
+    line = [sys.executable, "-c", IMPORTS, *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, capture_output=True, text=True, check=True, env=environment)
+    return set(done.stderr.split())
+
+
+def test_evaluate_imports_only_what_it_needs(samples: Path) -> None:
+    modules = imported_by("evaluate", *QRELS, "runs/abacus.tsv", "--quiet")
+
+    assert "assay.measures.scores" in modules
+    slow = {"tqdm", "lxml", "nh3", "numpy.ma", "numpy.random", "multiprocessing", "assay.html", "assay.pools"}
+    assert not modules & {*slow, "assay.statistics", "assay.formats.documents", "django"}
+
+
+def test_listing_protocols_does_not_import_numpy() -> None:
+    assert not imported_by("protocol", "list") & {"numpy", "lxml", "tqdm"}
+
+
+def test_help_imports_no_command() -> None:
+    modules = imported_by("--help")
+
+    assert not {module for module in modules if module.startswith("assay.cli.commands")}
+    assert "numpy" not in modules
