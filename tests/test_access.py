@@ -5,6 +5,7 @@ only takes forms; L: redirected to the login; R: redirected to another page. A n
 """
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
@@ -12,6 +13,7 @@ from django.contrib.admin import site
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from config import documentation
 from corpus.models import Formula
 from jobs import services as jobs
 from jobs.models import Job
@@ -63,6 +65,7 @@ corpus:start_clustering                 5555555
 corpus:start_import                     L333330
 corpus:thread                           L000000
 corpus:thread, of topics                L444000
+documentation                           0000000
 health                                  0000000
 home                                    0000000
 jobs:job                                L444440
@@ -171,8 +174,10 @@ scoring:topics_file                     0000000
 
 
 @pytest.fixture
-def scene(db: None, settings: LazySettings, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def scene(db: None, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     settings.MEDIA_ROOT = tmp_path
+    (tmp_path / "index.html").write_text("The documentation")
+    monkeypatch.setattr(documentation, "folder", lambda: tmp_path)
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
     return build_scene()
 
@@ -221,6 +226,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     scene.track.save()
     track = [scene.track.slug]
     arguments: dict[str, list[object]] = {
+        "page": ["index.html"],
         "docno": [searched.slug, document.docno],
         "slug code": [*track, "A.1"],
         "job_id": [job.pk],
