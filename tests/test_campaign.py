@@ -194,7 +194,7 @@ def build_pool(organizer: Person) -> None:
     organizer.go("/tracks/answers-2020/pools/new/")
     page.get_by_label("Name").fill("main pool")
     page.get_by_label("Seed").fill("2020")
-    organizer.press("Build")
+    organizer.press("Build pool")
     expect(page.get_by_text("ready").first).to_be_visible(timeout=60_000)
     organizer.shot("pool")
 
@@ -212,7 +212,7 @@ def assign_topics(organizer: Person) -> None:
     ).last.click()
     organizer.go("/tracks/answers-2020/judging/")
     page.get_by_role("link", name="Round one").first.click()
-    organizer.press("Open")
+    organizer.press("Open batch")
     expect(page.get_by_text("open").first).to_be_visible()
     organizer.shot("batch")
 
@@ -246,10 +246,10 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
 def freeze_and_score(organizer: Person) -> None:
     page = organizer.page
     organizer.go("/tracks/answers-2020/qrels/freeze/")
-    organizer.press("Freeze")
+    organizer.press("Freeze qrels")
     expect(page.get_by_role("heading", name="version 1")).to_be_visible()
     organizer.shot("qrels")
-    page.get_by_role("button", name="Score").click()
+    page.get_by_role("button", name="Score the runs").click()
     expect(page.get_by_role("button", name="Release to the teams")).to_be_visible(timeout=60_000)
     organizer.shot("leaderboard-hidden")
 
