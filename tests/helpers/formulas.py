@@ -30,20 +30,20 @@ def add_formulas(collection: Collection, formulas: Iterable[One]) -> None:
     Formula.objects.bulk_create(
         Formula(
             collection=collection,
-            code=one.code,
-            post=f"p{one.code}",
+            code=formula.code,
+            post=f"p{formula.code}",
             thread="t",
             place=Formula.Place.ANSWER,
-            visual=one.visual,
-            is_visual_given=bool(one.visual),
-            latex=one.latex,
+            visual=formula.visual,
+            is_visual_given=bool(formula.visual),
+            latex=formula.latex,
         )
-        for one in formulas
+        for formula in formulas
     )
     FormulaMathML.objects.bulk_create(
-        FormulaMathML(collection=collection, form="slt", code=one.code, content=one.mathml)
-        for one in formulas
-        if one.mathml is not None
+        FormulaMathML(collection=collection, form="slt", code=formula.code, content=formula.mathml)
+        for formula in formulas
+        if formula.mathml is not None
     )
 
 
