@@ -148,7 +148,7 @@ def test_invalid_setting_is_named(start: Start) -> None:
 
 
 def test_jobs_run_without_redis(start: Start, var: Path) -> None:
-    running = start(REDIS_URL="filesystem://")
+    running = start(REDIS_URL="filesystem://", JOB_HEARTBEAT_SECONDS="0.3", JOB_LOST_AFTER_SECONDS="2")
     ready(running)
     script = "from jobs.models import Job; j = Job.objects.create(kind='no.such', title='x'); print(j.pk)"
     state = "from jobs.models import Job; print(Job.objects.get().state)"
