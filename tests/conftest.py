@@ -75,6 +75,13 @@ def _unseen_jobs_have_no_heartbeat(request: pytest.FixtureRequest) -> Iterator[N
     settings.JOB_HEARTBEAT_SECONDS = usual
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need the real files: `-m "not real_files"` runs all others."""
+    for item in items:
+        if "data" in getattr(item, "fixturenames", ()):
+            item.add_marker("real_files")
+
+
 def shared_data() -> Path:
     """The folder of real files: `../shared/data`, or `data` under the folder that `ASSAY_SHARED` names."""
     root = Path(os.environ.get("ASSAY_SHARED", Path(__file__).resolve().parents[2] / "shared"))
