@@ -1,0 +1,1 @@
+"""The command `assay`: `main` finds the subcommand, and each subcommand is a module of `commands`."""

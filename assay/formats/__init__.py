@@ -1,8 +1,10 @@
 """Reads and writes files.
 
-compression  unpacks files, with one set of limits
+compression  decompresses files, with one set of limits
 lines        turns blocks of a text into chunks of complete lines
 tokens       reads words and numbers of a text as arrays
 reports      the report on a checked file
+manifest     the CSV file that names runs with their team, tag and kind
+spreadsheet  cells that are safe to open in a spreadsheet
 runs, qrels, topics, documents, formulas: the formats of each
 """

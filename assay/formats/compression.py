@@ -1,4 +1,4 @@
-"""Unpacking: the text of a file that is plain, or packed with gz, xz or zip.
+"""Decompression: the text of a file that is plain, or compressed with gz, xz or zip.
 
 The first bytes decide how a file is packed, not its name. Everything streams, and every limit is checked while it
 streams, so that no file can fill the memory or keep a process busy for hours. Runs, qrels, imports and trec_eval all
@@ -45,7 +45,7 @@ MAGIC = (
 )
 GZIP, XZ, ZIP, EMPTY_ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PK\x05\x06"
 ARCHIVES = ((GZIP, "gz"), (XZ, "xz"), (ZIP, "zip"), (EMPTY_ZIP, "zip"))
-TEXT = "A plain text file in UTF-8, or one such file packed with gz, xz or zip."
+TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz or zip."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Qrels from judgments: `freezing` decides which judgments of a unit count."""

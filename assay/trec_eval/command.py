@@ -28,8 +28,8 @@ options:
   -h, -v                   print this help, or the version
 
 QRELS has a topic, 0, docno and grade per line. RUN has a topic, Q0, docno, rank, score and tag per line. Documents are
-ordered by score, then by docno, both descending. A file may be packed with gz, xz or zip, or be - for standard input.
-A line that begins with # is a comment.
+ordered by score, then by docno, both descending. A file may be compressed with gz, xz or zip, or be - for standard
+input. A line that begins with # is a comment.
 
 example:
   assay trec_eval -q -m map -m ndcg_cut.5 qrels.txt runs/abacus-trec.txt

@@ -1,0 +1,1 @@
+"""The subcommands of `assay`, one module each, with `add_arguments`, `run` and `EXAMPLE`."""

@@ -1,7 +1,7 @@
 """Reads the files of a collection and turns them into lines for COPY into PostgreSQL.
 
 sources        detects what a file contains
-dump           cuts a file into chunks of complete rows, and names the place where a broken file breaks
+dump           cuts a file into chunks of complete rows, and locates the error in a broken file
 stackexchange  converts chunks of Stack Exchange dumps
 jsonl          converts chunks of JSON lines, the form for any other collection
 batch          what a chunk becomes: lines for COPY, and counts of rows taken and skipped

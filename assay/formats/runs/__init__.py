@@ -3,7 +3,7 @@
 reader    the entry point, `check_run`; its docstring lists the steps
 forms     the forms of runs, by the names that protocols give them
 text      reads runs in lines, with the fast and the slow path of `rows`
-xml       reads runs in XML, with the elements classes of `ntcir` and `bolt`
+xml       reads runs in XML; `ntcir` and `bolt` turn their elements into rows, on the base class of `elements`
 words     what counts as a name, a rank and a score
 rules     checks a run as a whole; `formulas` checks formula ids
 columns   the sorted arrays of a run, and the file that stores them

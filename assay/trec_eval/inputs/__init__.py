@@ -1,0 +1,1 @@
+"""Reads the files of trec_eval: runs, qrels, groups and preferences."""
