@@ -49,7 +49,7 @@ def _batch(batch_id: int) -> Batch:
 def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Let assessors take tasks. Organizers only."""
     batch = services.open_for_judging(batch=_batch(batch_id))
-    messages.success(request, f"The batch “{batch}” is open. Its assessors see it on their desk.")
+    messages.success(request, f"The batch “{batch}” is open. Its assessors now see it under Judge.")
     return redirect(batch)
 
 

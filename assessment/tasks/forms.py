@@ -21,7 +21,7 @@ class JudgmentForm(forms.Form):
     """A choice with its comment. `request_id` identifies the submission, `shown` the judgment that the page showed."""
 
     choice = forms.CharField(
-        max_length=50, error_messages={"required": "Choose a grade, or one of the other answers."}
+        max_length=50, error_messages={"required": "Choose a grade, or one of the other choices."}
     )
     comment = forms.CharField(max_length=10_000, required=False)
     request_id = forms.UUIDField()
@@ -58,7 +58,7 @@ class MembersForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.rules, self.members = rules, members
         for place, member in enumerate(members, 1):
-            missing = f"Choose a grade for instance {place}, or one of the other answers."
+            missing = f"Choose a grade for instance {place}, or one of the other choices."
             self.fields[f"choice-{member.pk}"] = forms.CharField(
                 max_length=50, error_messages={"required": missing}
             )

@@ -21,7 +21,7 @@ class ImportRefused(Refused):
 
 @contextmanager
 def open_file(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO]]:
-    """The unpacked content of a file, and the file itself.
+    """The decompressed content of a file, and the file itself.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class ImportForm(forms.Form):
         required=False,
         label="File",
         help_text="Posts.xml or another file of a dump, documents as lines of JSON, or a formula index. The file may "
-        "be packed with gz, xz or zip.",
+        "be compressed with gz, xz or zip.",
         widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(

@@ -62,7 +62,9 @@ def create_collection(
     }
     collection, is_new = Collection.objects.get_or_create(slug=slug, defaults=fields)
     if not is_new:
-        raise ImportRefused(f"There is a collection {slug} already. Import into it, or choose another slug.")
+        raise ImportRefused(
+            f"There is already a collection {slug}. Import into it, or choose another short name."
+        )
     return collection
 
 

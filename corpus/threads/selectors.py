@@ -239,7 +239,7 @@ def _neighbor(collection: Collection, other: Document, is_outgoing: bool) -> Nei
 
 
 class ThreadList(NamedTuple):
-    """Some threads of a collection, in the order of the bytes of their docnos.
+    """Some threads of a collection, in the byte order of their docnos.
 
     `next_after` is the docno after which the next page begins; empty on the last page.
     """

@@ -22,7 +22,7 @@ class RunForm(forms.Form):
     """Submits a run for a team. `Check only` and `Submit` send the same form."""
 
     team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
-    file = forms.FileField(help_text="Plain text, or compressed as gz, xz or zip (of one file).")
+    file = forms.FileField(help_text="Plain text, or compressed with gz, xz or zip (of one file).")
     seconds = forms.FileField(
         required=False,
         label="Seconds",
@@ -83,7 +83,7 @@ def bytes_of(upload: "UploadedFile[Any]") -> BinaryIO:
 class AdminRunForm(forms.ModelForm[Run]):
     """Submits a run for a team in the admin. The errors of its report become errors of the form."""
 
-    file = forms.FileField(help_text="Plain text, or compressed as gz, xz or zip (of one file).")
+    file = forms.FileField(help_text="Plain text, or compressed with gz, xz or zip (of one file).")
 
     class Meta:
         model = Run

@@ -61,7 +61,7 @@ class ExportForm(forms.Form):
         min_value=0.01,
         max_value=0.99,
         label="Share of test topics",
-        help_text="For example 0.3, for a train part and a test part. Leave empty for one file.",
+        help_text="For example 0.3, for a training part and a test part. Leave empty for one file.",
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
     seed = forms.IntegerField(

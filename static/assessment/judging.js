@@ -191,7 +191,7 @@
       return [
         hasInstances
           ? `Choose for instance ${answers.indexOf(open) + 1}: all are submitted at once.`
-          : "Choose a grade, or one of the other answers.",
+          : "Choose a grade, or one of the other choices.",
         open.radios[0],
       ];
     const silent = answers.find(lacksComment);

@@ -36,7 +36,7 @@ class ProtocolForm(forms.ModelForm[StoredProtocol]):
             raise forms.ValidationError(str(error)) from error
         if StoredProtocol.objects.filter(slug=protocol.slug).exists():
             raise forms.ValidationError(
-                f"slug: there is a protocol {protocol.slug} already; choose another slug."
+                f"slug: there is already a protocol {protocol.slug}; choose another slug."
             )
         return text
 

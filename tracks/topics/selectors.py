@@ -48,7 +48,7 @@ class TopicPage:
 
 
 def topics_of(track: Track) -> QuerySet[Topic]:
-    """The topics of a track, in the order of the bytes of their codes."""
+    """The topics of a track, in the byte order of their codes."""
     return track.topics.all()
 
 

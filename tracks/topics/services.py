@@ -108,9 +108,7 @@ def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
     if wrong:
         problem = "has no formula" if is_formula else "is a formula"
         needed = (
-            "a formula in each topic"
-            if is_formula
-            else f"topics in words, because it judges {protocol.unit}s"
+            "a formula in each topic" if is_formula else f"topics as text, because it judges {protocol.unit}s"
         )
         raise TopicsRefused(f"{name}: topic {wrong[0].code} {problem}; {protocol.slug} needs {needed}.")
     complaints = [

@@ -21,7 +21,7 @@ class Command(BaseCommand):
     help = (
         "Import files into a collection, which is created if it does not exist: the files of a Stack Exchange dump "
         "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON, or formula indexes (TSV in "
-        "LaTeX, SLT or OPT). A folder means all files in it. Files may be packed with gz, xz or zip. Repeat the "
+        "LaTeX, SLT or OPT). A folder means all files in it. Files may be compressed with gz, xz or zip. Repeat the "
         "command to continue an interrupted import."
     )
 

@@ -270,7 +270,7 @@ def test_an_unreadable_time_is_ignored(scene: Scene, seconds: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"choice": ""}, "Choose a grade, or one of the other answers."),
+        ({"choice": ""}, "Choose a grade, or one of the other choices."),
         ({"choice": "excellent"}, "is not a choice of this protocol; use high, medium"),
         ({"choice": "do-not-know", "comment": "  "}, "“Do not know” needs a comment that says why."),
         ({"request_id": "x"}, "Enter a valid UUID"),
