@@ -1,4 +1,4 @@
-"""Addresses of the scoring app."""
+"""URLs of the scoring app."""
 
 from django.urls import include, path
 

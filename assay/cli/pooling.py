@@ -37,7 +37,7 @@ def add_pooling_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-unknown",
         action="store_true",
-        help="skip formulas that are missing from the --formulas files, instead of rejecting the run",
+        help="skip formulas that are missing from the --formulas files, instead of refusing the run",
     )
     parser.add_argument(
         "--top-up", type=Path, metavar="POOL", help="earlier pool: leave out the units that it contains"

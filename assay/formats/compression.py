@@ -1,6 +1,6 @@
 """Decompression: the text of a file that is plain, or compressed with gz, xz or zip.
 
-The first bytes decide how a file is packed, not its name. Everything streams, and every limit is checked while it
+The first bytes decide how a file is compressed, not its name. Everything streams, and every limit is checked while it
 streams, so that no file can fill the memory or keep a process busy for hours. Runs, qrels, imports and trec_eval all
 use this module, with the same limits on packing; only the allowed size differs.
 """
@@ -50,11 +50,11 @@ TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz or z
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a file may be, packed and unpacked, in bytes, and how many lines are accepted."""
+    """How large a file may be, compressed and decompressed, in bytes, and how many lines are accepted."""
 
     max_file: float = 256 << 20
     max_text: float = 512 << 20
-    max_ratio: int = 100  # of unpacked to packed bytes; the densest real dumps reach about 12
+    max_ratio: int = 100  # of decompressed to compressed bytes; the densest real dumps reach about 12
     max_line: int = 4096
     max_lines: int = 5_000_000
 
@@ -101,7 +101,7 @@ def is_packed(data: bytes) -> bool:
 
 
 def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[bytes]:
-    """The text of a seekable file in blocks, from its start, unpacked if it is packed.
+    """The text of a seekable file in blocks, from its start, decompressed if it is compressed.
 
     Raises
     ------
@@ -170,14 +170,14 @@ def _plain(source: BinaryIO) -> Iterator[bytes]:
 
 
 def _limited(blocks: Iterator[bytes], packed: BinaryIO | None, limits: Limits) -> Iterator[bytes]:
-    """Pass the blocks on until a limit is exceeded. `packed` is the file that they are unpacked from."""
+    """Pass the blocks on until a limit is exceeded. `packed` is the compressed file that they come from."""
     total = 0
     for block in blocks:
         total += len(block)
         if total > limits.max_text:
             raise Unreadable(
                 "text-too-large",
-                f"Unpacked, the file has more than {_megabytes(limits.max_text)}.",
+                f"Decompressed, the file has more than {_megabytes(limits.max_text)}.",
                 f"At most {_megabytes(limits.max_text)} of text.",
             )
         if packed is not None and total > RATIO_FROM:
@@ -185,8 +185,8 @@ def _limited(blocks: Iterator[bytes], packed: BinaryIO | None, limits: Limits) -
             if total > limits.max_ratio * n_read:
                 raise Unreadable(
                     "ratio",
-                    f"The file unpacks to more than {limits.max_ratio} times its size, as no real data does.",
-                    "The file packed once, or the plain text file.",
+                    f"The file decompresses to more than {limits.max_ratio} times its size, as no real data does.",
+                    "The file compressed once, or the plain text file.",
                 )
         yield block
 
@@ -259,7 +259,7 @@ def _gz(source: BinaryIO) -> Iterator[bytes]:
 def _next_member(packing: str, members: int) -> int:
     if members >= MEMBERS:
         reason = f"The {packing} file has more than {MEMBERS:,} members."
-        raise Unreadable("members", reason, "The file packed once, as a whole.")
+        raise Unreadable("members", reason, "The file compressed once, as a whole.")
     return members + 1
 
 

@@ -2,7 +2,7 @@
 
 A map is TSV with a header: `formula_id` (or `id`), a column whose name begins with `visual`, and optionally `post`,
 `thread` and `type` (or `post_id`, `thread_id`, `place`). Other columns are ignored. A file of two columns without a
-header is also a map. Files may be packed; a folder represents the files in it.
+header is also a map. Files may be compressed; a folder represents the files in it.
 
 If several files contain a formula, the last value counts, column by column. So a map can add visual ids to an index
 that has none.

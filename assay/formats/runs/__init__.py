@@ -1,7 +1,7 @@
 """Reads runs: from the bytes of a file to columns and a report.
 
 reader    the entry point, `check_run`; its docstring lists the steps
-forms     the forms of runs, by the names that protocols give them
+forms     the formats of runs, by the names that protocols give them
 text      reads runs in lines, with the fast and the slow path of `rows`
 xml       reads runs in XML; `ntcir` and `bolt` turn their elements into rows, on the base class of `elements`
 words     what counts as a name, a rank and a score

@@ -102,7 +102,7 @@ class Elements(ABC):
         self.tally.error(
             "attribute",
             f"{element}: the attribute {key} {problem}",
-            f'<{element} {key}="…">, as in the form of the run.',
+            f'<{element} {key}="…">, as in the format of the run.',
             number,
         )
         return None

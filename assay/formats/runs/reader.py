@@ -2,7 +2,7 @@
 
 The steps, in the order of `_Check.run`:
 
-1. `compression` unpacks the file. Its first bytes decide between lines (`text`) and XML (`xml`).
+1. `compression` decompresses the file. Its first bytes decide between lines (`text`) and XML (`xml`).
 2. The reader turns the text into rows, in file order, and notes each wrong line in the tally.
 3. `formulas` checks formula ids and drops formulas of comments. `rules` checks the rows against the protocol, the
    topics and the collection.

@@ -178,7 +178,7 @@ def _has_width(
     expected = " or ".join(str(width) for width in widths)
     if got in widths:
         message = f"expected {form.width} columns as in most of the file, got {got}"
-        tally.error("mixed", message, "One form in one file.", number)
+        tally.error("mixed", message, "One format in one file.", number)
     else:
         message = f"expected {expected} columns, got {got}{_hint(line, got)}"
         tally.error(

@@ -104,13 +104,13 @@ def check_rows(rows: RunRows, expected: Expected, tally: Tally) -> None:
 
 _TREC = (
     "form",
-    "the second column is the same in all lines, as in the form of TREC",
+    "the second column is the same in all lines, as in the format of TREC",
     "Query_Id Formula_Id Post_Id Rank Score Run_Number.",
 )
 
 
 def _is_trec(rows: RunRows) -> bool:
-    """Whether lines of formulas are in TREC's form, which has six columns too, the second one always the same."""
+    """Whether lines of formulas are in TREC's format, which has six columns too, the second one always the same."""
     is_repeated = rows.post is not None and len(rows.docno) > len(rows.topics)
     return is_repeated and bool((rows.docno == rows.docno[0]).all())
 

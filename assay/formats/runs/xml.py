@@ -51,7 +51,7 @@ class XmlReader:
         Raises
         ------
         Unreadable
-            The file cannot be unpacked to its end.
+            The file cannot be decompressed to its end.
         """
         try:
             self._parse(blocks)

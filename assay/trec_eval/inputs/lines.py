@@ -44,7 +44,7 @@ class Lines(NamedTuple):
 
         Parameters
         ----------
-        path : of a file, which may be packed; `-` is standard input.
+        path : of a file, which may be compressed; `-` is standard input.
         n_columns : number of words in a line; further words are ignored if `allows_more`.
         header : names of the columns, for the message.
 
@@ -105,7 +105,7 @@ class Lines(NamedTuple):
 
 
 def read_file(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`, unpacked if they are packed."""
+    """The bytes of a file, or of standard input for `-`, decompressed if they are compressed."""
     try:
         data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     except OSError as error:
@@ -123,7 +123,7 @@ def _unpacked(path: str, data: bytes) -> bytes:
     try:
         return b"".join(unpack(BytesIO(data), Limits()))
     except Unreadable as error:
-        raise FileError(path, f"cannot be unpacked: {error.reason}") from None
+        raise FileError(path, f"cannot be decompressed: {error.reason}") from None
 
 
 def _plain(data: bytes) -> bytes:

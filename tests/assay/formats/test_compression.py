@@ -123,7 +123,7 @@ def test_trec_eval_refuses_the_same_files_in_its_own_words(name: str, tmp_path: 
     path = tmp_path / "run.gz"
     path.write_bytes(BROKEN[name][0]())
 
-    with pytest.raises(FileError, match=r"run\.gz: cannot be unpacked: The "):
+    with pytest.raises(FileError, match=r"run\.gz: cannot be decompressed: The "):
         read_file(str(path))
 
 

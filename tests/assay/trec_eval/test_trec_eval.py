@@ -330,8 +330,8 @@ def test_version_is_printed(files: Files) -> None:
         ("", "1 Q0 a 1 1 r\n", "", 2, "qrels: the file contains no lines"),
         ("1 0 a 1\n", "# nothing\n", "", 2, "run: the file contains no lines"),
         ("1 0 a 1\n", "1 Q0 a 1 1 r\n".encode("utf-16"), "", 2, "UTF-16"),
-        ("1 0 a 1\n", gzip.compress(b"1 Q0 a 1 1 r\n")[:-9], "", 2, "cannot be unpacked"),
-        ("1 0 a 1\n", b"\x1f\x8bnothing", "", 2, "cannot be unpacked"),
+        ("1 0 a 1\n", gzip.compress(b"1 Q0 a 1 1 r\n")[:-9], "", 2, "cannot be decompressed"),
+        ("1 0 a 1\n", b"\x1f\x8bnothing", "", 2, "cannot be decompressed"),
         ("1 0 a 1\n", "1 Q0 a\0 1 1 r\n", "", 2, "run: the file contains NUL bytes"),
         (
             "1 0 a 1\n",

@@ -92,7 +92,7 @@ def test_lines_of_trec_are_distinguished_from_lines_of_formulas() -> None:
     (error,) = check(run_bytes(lines), FORMULAS).report.errors
 
     assert (error.code, error.n) == ("form", 4)
-    assert error.message == "the second column is the same in all lines, as in the form of TREC"
+    assert error.message == "the second column is the same in all lines, as in the format of TREC"
 
 
 def test_a_run_may_have_one_formula_per_topic() -> None:
