@@ -58,7 +58,7 @@ def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) ->
         reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")}
     )
 
-    assert "there is a protocol trec-adhoc already" in answer.content.decode()
+    assert "there is already a protocol trec-adhoc" in answer.content.decode()
 
 
 def test_stored_protocol_is_shown_and_never_edited_or_deleted(client: Client, organizer: User) -> None:
