@@ -127,7 +127,12 @@ def comparable(user: Visitor, board: Leaderboard) -> list[Leaderboard]:
 
 
 def board_rows(user: Visitor, board: Leaderboard) -> list[BoardRow]:
-    """Rows by team and tag; rows with equal values keep that order in every sorting."""
+    """Rows by team and tag; rows with equal values keep that order in every sorting.
+
+    There are none until the leaderboard is ready: a job may be storing scores between the queries of a page.
+    """
+    if board.status != Leaderboard.Status.READY:
+        return []
     means, statistics, place = means_of(board), _statistics_of(board), _places(board)
     own = (
         set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))

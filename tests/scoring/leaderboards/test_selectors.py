@@ -223,6 +223,14 @@ def test_what_a_new_version_changed_is_counted_by_topic_and_grade(
     assert dict(changes.grade_changes)[(0, 3)] == 1
 
 
+def test_page_read_while_scores_are_stored_has_no_rows(scene: Scene, board: Leaderboard) -> None:
+    board.status, board.statistics = Leaderboard.Status.SCORING, {}  # as read just before the job stored them
+
+    page = leaderboard_selectors.leaderboard_page(scene.organizer, board)
+
+    assert page.rows == []
+
+
 def test_two_leaderboards_are_compared_run_by_run(
     scene: Scene, board: Leaderboard, corrected: Leaderboard
 ) -> None:
