@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from config import documentation
 from tests.helpers.factories import make_organizer, make_track, make_user
+from tests.helpers.paths import ROOT
 
 
 @pytest.mark.django_db
@@ -113,3 +114,15 @@ def test_stranger_without_tracks_waits_for_the_organizers(client: Client) -> Non
 
     assert "No tracks yet" in text
     assert "Create a track" not in text
+
+
+def test_comments_of_templates_end_on_their_line() -> None:
+    """Django prints a comment of several lines between `{#` and `#}` on the page."""
+    unfinished = [
+        f"{path}: {line}"
+        for path in sorted((ROOT / "templates").rglob("*.html"))
+        for line in path.read_text().splitlines()
+        if line.count("{#") != line.count("#}")
+    ]
+
+    assert unfinished == []
