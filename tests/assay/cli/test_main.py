@@ -238,12 +238,22 @@ def test_ctrl_c_ends_a_command_without_a_traceback(processes: str, samples: Path
     words = ["evaluate", *QRELS, *runs, "--quiet", "--processes", processes]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a background process inherits "ignore"
     with subprocess.Popen(
-        [sys.executable, "-m", "assay", *words], stderr=subprocess.PIPE, env=environment, process_group=0
+        [sys.executable, "-m", "assay", *words],
+        stderr=subprocess.PIPE,
+        env=environment,
+        process_group=0,
     ) as process:
+        signal.signal(signal.SIGINT, before)
         pipe = _opened_by_the_command(Path(runs[0]))
         os.killpg(process.pid, signal.SIGINT)
-        _, error = process.communicate(timeout=30)
+        try:
+            _, error = process.communicate(timeout=30)
+        finally:
+            process.kill()  # or a failure would wait for it without end
 
     os.close(pipe)
     assert (process.returncode, error) == (130, b"")
