@@ -41,8 +41,8 @@ def organizer_required(view: UserView[P]) -> View[P]:
     return login_required(guarded)
 
 
-Visitor = User | AnonymousUser
+AnyUser = User | AnonymousUser
 
 
-def is_organizer(user: Visitor) -> bool:
+def is_organizer(user: AnyUser) -> bool:
     return isinstance(user, User) and user.is_organizer

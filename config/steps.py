@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Q
 from django.urls import reverse
 
+from accounts.access import AnyUser
 from accounts.models import User
 from assessment.models import Batch, Task, TopicAssignment
 from pooling.models import Pool, Run
@@ -31,7 +31,7 @@ class Steps:
     steps: list[Step] = field(default_factory=list)
 
 
-def steps_for(user: User | AnonymousUser, track: Track) -> Steps:
+def steps_for(user: AnyUser, track: Track) -> Steps:
     """The steps of the user's role in a track."""
     if not isinstance(user, User):
         return Steps()

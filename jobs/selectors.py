@@ -1,13 +1,13 @@
 """Jobs, and who may see them."""
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
+from accounts.access import AnyUser
 from accounts.models import User
 from jobs.models import Job
 
 
-def jobs_for(user: User | AnonymousUser) -> QuerySet[Job]:
+def jobs_for(user: AnyUser) -> QuerySet[Job]:
     """Jobs that a user may see, newest first: organizers see all, others see those that they requested."""
     if not isinstance(user, User):
         return Job.objects.none()

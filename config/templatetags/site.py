@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django import template
-from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
+from accounts.access import AnyUser
 from accounts.models import User
 from config.steps import steps_for
 from tracks.assessors.selectors import is_assessor
@@ -41,7 +41,7 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     return {"tabs": tabs}
 
 
-def _pages(user: User | AnonymousUser, track: Track) -> list[tuple[str, str]]:
+def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
     """Label and URL name of each page of a track that the user needs."""
     is_organizer = isinstance(user, User) and user.is_organizer
     judges = is_assessor(user, track)

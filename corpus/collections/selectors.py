@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
+from accounts.access import AnyUser
 from accounts.models import User
 from corpus.collections.counts import in_words
 from corpus.formulas.selectors import counts_in_words
@@ -31,7 +31,7 @@ class CollectionPage:
     missing_formula: str
 
 
-def collections_for(user: User | AnonymousUser) -> QuerySet[Collection]:
+def collections_for(user: AnyUser) -> QuerySet[Collection]:
     """The collections that a user may read.
 
     - Organizers read all collections.

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import F, Func, IntegerField, QuerySet
 from django.utils import timezone
 
+from accounts.access import AnyUser
 from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
@@ -41,7 +41,7 @@ class RunsPage:
     why_closed: str
 
 
-def runs_page(user: User | AnonymousUser, track: Track) -> RunsPage:
+def runs_page(user: AnyUser, track: Track) -> RunsPage:
     """What the runs page of a track shows to a user."""
     return RunsPage(
         track=track,
@@ -80,7 +80,7 @@ def submit_page(track: Track) -> SubmitPage:
     )
 
 
-def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
+def runs_for(user: AnyUser) -> QuerySet[Run]:
     """The runs that a user may see: organizers see all, others the submitted runs of their own teams."""
     if not isinstance(user, User):
         return Run.objects.none()
@@ -91,7 +91,7 @@ def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
     return own.distinct()
 
 
-def runs_of(user: User | AnonymousUser, track: Track) -> QuerySet[Run]:
+def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
     runs = runs_for(user).filter(track=track).annotate(n_warnings=n_warnings)

@@ -1,14 +1,14 @@
 """Teams of a track and of a user."""
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
+from accounts.access import AnyUser
 from accounts.models import User
 from pooling.models import Team
 from tracks.models import Track
 
 
-def teams_of(user: User | AnonymousUser, track: Track) -> QuerySet[Team]:
+def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
     """The teams for which a user may submit to a track: organizers all, others their own."""
     if not isinstance(user, User):
         return Team.objects.none()

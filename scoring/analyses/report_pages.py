@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from accounts.access import Visitor
+from accounts.access import AnyUser
 from assay.charts import CurveChart, curve_chart
 from assay.evaluation.score_table import as_csv, as_tsv, shown
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
@@ -59,7 +59,7 @@ class ReportsPage(LeaderboardPage):
     versions: list[Qrels]
 
 
-def reports_page(user: Visitor, board: Leaderboard, measure: str = "") -> ReportsPage:
+def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> ReportsPage:
     """Units per topic, rankings by the labels of topics, and the newest analysis of each kind."""
     shared = shared_fields(user, board, measure)
     charted = shared["charted"]

@@ -6,14 +6,14 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import AnyUser, is_organizer
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label
 from scoring.evaluations.selectors import topic_values
 from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 
 
-def analyses_for(user: Visitor) -> QuerySet[Analysis]:
+def analyses_for(user: AnyUser) -> QuerySet[Analysis]:
     """Analyses of the leaderboards that the user may see. Organizers see all of them, others the finished ones."""
     analyses = Analysis.objects.select_related(
         "leaderboard__track", "leaderboard__qrels", "job", "created_by"
@@ -22,7 +22,7 @@ def analyses_for(user: Visitor) -> QuerySet[Analysis]:
     return visible if is_organizer(user) else visible.filter(status=Analysis.Status.READY)
 
 
-def newest(user: Visitor, board: Leaderboard) -> dict[str, Analysis]:
+def newest(user: AnyUser, board: Leaderboard) -> dict[str, Analysis]:
     """The latest analysis of each kind that the user may see, by kind."""
     latest = analyses_for(user).filter(leaderboard=board).order_by("kind", "-pk").distinct("kind")
     return {analysis.kind: analysis for analysis in latest}

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 from numpy.typing import NDArray
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.charts import BarChart, CurveChart, DifferenceChart, curve_chart, difference_chart, topic_chart
 from assay.evaluation.score_table import ALL, HEADER, ScoreRow, as_csv, as_tsv, one_word, shown
@@ -30,7 +30,7 @@ CHUNK = 5_000
 ByTopic = dict[str, dict[int, float]]  # topic -> evaluation -> value
 
 
-def evaluations_for(user: Visitor) -> QuerySet[Evaluation]:
+def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
     """Evaluations whose values by topic the user may see."""
     evaluations = Evaluation.objects.select_related(
         "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
@@ -118,7 +118,7 @@ class EvaluationPage(LeaderboardPage):
     others: list[Evaluation]
 
 
-def evaluation_page(user: Visitor, evaluation: Evaluation, measure: str = "") -> EvaluationPage:
+def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") -> EvaluationPage:
     """The values of a run by topic, with the median and the best of all runs of its leaderboard."""
     board = evaluation.leaderboard
     shared = shared_fields(user, board, measure)
@@ -167,7 +167,7 @@ def _extremes(gaps: list[tuple[float, Extreme]]) -> list[tuple[str, list[Extreme
     return [("Farthest above the median", above), ("Farthest below the median", below)]
 
 
-def _other_runs(user: Visitor, evaluation: Evaluation) -> list[Evaluation]:
+def _other_runs(user: AnyUser, evaluation: Evaluation) -> list[Evaluation]:
     """Other runs of the leaderboard that the user may open."""
     same_board = evaluations_for(user).filter(leaderboard=evaluation.leaderboard_id)
     return sorted(same_board.exclude(pk=evaluation.pk), key=name_order)
@@ -226,7 +226,7 @@ class RunComparisonPage(LeaderboardPage):
     tests: PairTests | None
 
 
-def compare_page(user: Visitor, first: Evaluation, second_id: int, measure: str = "") -> RunComparisonPage:
+def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str = "") -> RunComparisonPage:
     """Two runs of one leaderboard by topic, and whether they differ significantly.
 
     Raises

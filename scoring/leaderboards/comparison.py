@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from django.shortcuts import get_object_or_404
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.evaluation.score_table import shown
 from assay.statistics.rank_correlation import kendall_tau, ranks
@@ -98,7 +98,7 @@ class ComparisonPage:
     tab: str = "leaderboards"
 
 
-def comparison_page(user: Visitor, left: Leaderboard, other_id: int) -> ComparisonPage:
+def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> ComparisonPage:
     """The runs of two leaderboards, those on both first, by the first measure that both have.
 
     Raises
@@ -123,12 +123,12 @@ def comparison_page(user: Visitor, left: Leaderboard, other_id: int) -> Comparis
     )
 
 
-def _may_compare_qrels(user: Visitor, left: Leaderboard, right: Leaderboard) -> bool:
+def _may_compare_qrels(user: AnyUser, left: Leaderboard, right: Leaderboard) -> bool:
     """Two versions of one track; a user who sees its leaderboards sees its qrels too."""
     return left.track_id == right.track_id and left.qrels_id != right.qrels_id and isinstance(user, User)
 
 
-def _rows(user: Visitor, left: Leaderboard, right: Leaderboard, measures: list[str]) -> list[ComparedRun]:
+def _rows(user: AnyUser, left: Leaderboard, right: Leaderboard, measures: list[str]) -> list[ComparedRun]:
     sides = [{_name(row): row for row in board_rows(user, board)} for board in (left, right)]
     columns = [[board.measures.index(name) for name in measures] for board in (left, right)]
     places = [_places(side, indices) for side, indices in zip(sides, columns, strict=True)]

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from accounts.access import Visitor
+from accounts.access import AnyUser
 from assay.evaluation.score_table import as_csv, as_tsv, one_word
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page
 from scoring.models import Leaderboard
@@ -28,7 +28,7 @@ LATEX = str.maketrans(
 )
 
 
-def leaderboard_file(user: Visitor, board: Leaderboard, kind: str) -> str:
+def leaderboard_file(user: AnyUser, board: Leaderboard, kind: str) -> str:
     """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`."""
     rows = leaderboard_page(user, board).rows
     if kind == "json":

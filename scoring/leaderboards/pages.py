@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypedDict
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import AnyUser, is_organizer
 from assay.protocols.measures import parse_measure
 from scoring.models import Leaderboard
 from tracks.models import Track
@@ -31,7 +31,7 @@ class SharedFields(TypedDict):
     is_organizer: bool
 
 
-def shared_fields(user: Visitor, board: Leaderboard, measure: str = "") -> SharedFields:
+def shared_fields(user: AnyUser, board: Leaderboard, measure: str = "") -> SharedFields:
     """The shared part of a page; a measure that the leaderboard does not have becomes its first."""
     return {
         "track": board.track,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.evaluation.score_table import ALL, shown
 from assay.protocols.measures import parse_measure
@@ -95,7 +95,7 @@ class RankingPage(LeaderboardPage):
     others: list[Leaderboard]
 
 
-def leaderboard_page(user: Visitor, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
+def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
     """The rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
     rows, keys = board_rows(user, board), _sort_keys(board)
     key = sort.removeprefix("-")
@@ -120,13 +120,13 @@ def leaderboard_page(user: Visitor, board: Leaderboard, sort: str = "", show: st
     )
 
 
-def comparable(user: Visitor, board: Leaderboard) -> list[Leaderboard]:
+def comparable(user: AnyUser, board: Leaderboard) -> list[Leaderboard]:
     """Other finished leaderboards that the user may see and that have a measure in common, newest first."""
     boards = leaderboards_for(user).filter(status=Leaderboard.Status.READY, measures__overlap=board.measures)
     return list(boards.exclude(pk=board.pk).order_by("-pk")[:MAX_COMPARABLE])
 
 
-def board_rows(user: Visitor, board: Leaderboard) -> list[BoardRow]:
+def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
     """Rows by team and tag; rows with equal values keep that order in every sorting.
 
     There are none until the leaderboard is ready: a job may be storing scores between the queries of a page.
@@ -246,7 +246,7 @@ def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
     return columns
 
 
-def leaderboards_for(user: Visitor) -> QuerySet[Leaderboard]:
+def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
     """Leaderboards that the user may see."""
     boards = Leaderboard.objects.select_related(
         "track__protocol", "qrels", "job", "created_by", "released_by"
@@ -260,6 +260,6 @@ def leaderboards_for(user: Visitor) -> QuerySet[Leaderboard]:
     return boards.filter(may_see, track__in=tracks_for(user))
 
 
-def leaderboards_of(user: Visitor, track: Track) -> QuerySet[Leaderboard]:
+def leaderboards_of(user: AnyUser, track: Track) -> QuerySet[Leaderboard]:
     """Leaderboards of a track that the user may see, newest first."""
     return leaderboards_for(user).filter(track=track)

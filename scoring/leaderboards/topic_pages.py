@@ -8,7 +8,7 @@ import numpy as np
 from django.http import Http404
 from numpy.typing import NDArray
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import AnyUser, is_organizer
 from assay.evaluation.score_table import shown
 from pooling.models import Contribution
 from scoring.evaluations.selectors import topic_values
@@ -46,7 +46,7 @@ class TopicsPage(LeaderboardPage):
     n_runs: int
 
 
-def topics_page(user: Visitor, board: Leaderboard, measure: str = "", sort: str = "") -> TopicsPage:
+def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str = "") -> TopicsPage:
     """All topics of a leaderboard, by default the hardest first: the one with the lowest mean."""
     shared = shared_fields(user, board, measure)
     level = board.track.protocol.parsed.scoring.relevant_from
@@ -131,7 +131,7 @@ class TopicPage(LeaderboardPage):
     unique: list[UniqueUnits] | None
 
 
-def topic_page(user: Visitor, board: Leaderboard, code: str, measure: str = "") -> TopicPage:
+def topic_page(user: AnyUser, board: Leaderboard, code: str, measure: str = "") -> TopicPage:
     """A topic with each run that the user may open; for organizers also the units that only one team contributed.
 
     Raises

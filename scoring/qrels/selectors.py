@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from accounts.access import Visitor, is_organizer
+from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.schema import Protocol
 from pooling.models import Run
@@ -22,7 +22,7 @@ from tracks.models import Track
 CHUNK = 5_000
 
 
-def qrels_for(user: Visitor) -> QuerySet[Qrels]:
+def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
     """Versions of qrels that the user may see."""
     versions = Qrels.objects.select_related("track__protocol", "protocol", "pool", "created_by")
     if is_organizer(user):
@@ -30,7 +30,7 @@ def qrels_for(user: Visitor) -> QuerySet[Qrels]:
     return versions.filter(pk__in=leaderboards_for(user).order_by().values("qrels"))
 
 
-def qrels_of(user: Visitor, track: Track) -> QuerySet[Qrels]:
+def qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
     """Versions of a track's qrels that the user may see, newest first."""
     return qrels_for(user).filter(track=track)
 
@@ -81,7 +81,7 @@ class QrelsPage:
     tab: str = "qrels_list"
 
 
-def qrels_page(user: Visitor, qrels: Qrels) -> QrelsPage:
+def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     """Counts by topic and grade, and the report on how the version was made."""
     pairs = QrelsEntry.objects.filter(qrels=qrels).order_by().values_list("topic", "grade")
     n_by_pair = Counter(pairs.iterator(chunk_size=CHUNK))
@@ -113,7 +113,7 @@ def grade_label(protocol: Protocol, grade: int) -> str:
     return labels.get(grade, "pooled, not judged" if grade < 0 else "")
 
 
-def _report_for(user: Visitor, qrels: Qrels) -> dict[str, Any]:
+def _report_for(user: AnyUser, qrels: Qrels) -> dict[str, Any]:
     """How a version was made. Organizers see all of it; others see which topics were dropped."""
     if not is_organizer(user):
         return {

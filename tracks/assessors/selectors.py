@@ -1,18 +1,18 @@
 """Assessors of tracks."""
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
+from accounts.access import AnyUser
 from accounts.models import User
 from tracks.models import Track
 
 
-def is_assessor(user: User | AnonymousUser, track: Track) -> bool:
+def is_assessor(user: AnyUser, track: Track) -> bool:
     """Whether the user judges for the track. One query."""
     return isinstance(user, User) and user.is_active and track.assessors.filter(user=user).exists()
 
 
-def judges_anywhere(user: User | AnonymousUser) -> bool:
+def judges_anywhere(user: AnyUser) -> bool:
     """Whether the user judges for any track. One query."""
     return isinstance(user, User) and user.is_active and user.assessor_of.exists()
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 
+from accounts.access import AnyUser
 from accounts.models import User
 from assay.html.highlight import mark
 from corpus.collections.selectors import collections_for
@@ -52,7 +52,7 @@ def topics_of(track: Track) -> QuerySet[Topic]:
     return track.topics.all()
 
 
-def hide_fields(user: User | AnonymousUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
+def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
     """Topics without the fields that a user may not see.
 
     Organizers and assessors see all fields, others those that the protocol lists. Hidden fields are emptied in the
@@ -69,7 +69,7 @@ def hide_fields(user: User | AnonymousUser, track: Track, topics: Iterable[Topic
     return rows
 
 
-def topics_page(user: User | AnonymousUser, track: Track) -> TopicsPage:
+def topics_page(user: AnyUser, track: Track) -> TopicsPage:
     topics = hide_fields(user, track, topics_of(track))
     return TopicsPage(
         track=track,
@@ -79,7 +79,7 @@ def topics_page(user: User | AnonymousUser, track: Track) -> TopicsPage:
     )
 
 
-def topic_page(user: User | AnonymousUser, track: Track, topic: Topic) -> TopicPage:
+def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
     readable = list(collections_for(user).filter(Q(tracks=track) | Q(topic_tracks=track)))
     searched = next((collection for collection in readable if collection.pk == track.collection_id), None)
     threads = next(

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
+from accounts.access import AnyUser
 from accounts.models import User
 from assay.protocols.schema import Protocol
 from tracks.models import Track
@@ -21,7 +21,7 @@ class TrackPage:
     n_topics: int
 
 
-def tracks_for(user: User | AnonymousUser) -> QuerySet[Track]:
+def tracks_for(user: AnyUser) -> QuerySet[Track]:
     """The tracks that a user may see: organizers see all, others all but drafts."""
     tracks = Track.objects.select_related("protocol", "collection")
     if isinstance(user, User) and user.is_organizer:
