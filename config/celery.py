@@ -17,6 +17,7 @@ app = Celery("assay")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(
     [
+        "accounts",
         "jobs",
         "corpus.imports",
         "corpus.clusterings",

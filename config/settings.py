@@ -146,6 +146,7 @@ JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=
 CELERY_BEAT_SCHEDULE = {
     "relaunch-lost-jobs": {"task": "jobs.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
     "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
+    "clear-expired": {"task": "accounts.tasks.clear_expired", "schedule": 3600.0},
 }
 
 CONTENT_SECURITY_POLICY = {

@@ -128,6 +128,11 @@ def _judged_by_predecessors(batch: Batch, assignments: list[TopicAssignment]) ->
     return counts
 
 
+def is_active_assessor_of(task_id: int, user_id: int) -> bool:
+    """Whether a user has taken a task, and may log in."""
+    return Task.objects.filter(pk=task_id, assessor=user_id, assessor__is_active=True).exists()
+
+
 def tasks_of(user: User) -> QuerySet[Task]:
     """The tasks that a user has taken, with what the judging page needs."""
     return Task.objects.filter(assessor=user).select_related(

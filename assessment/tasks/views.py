@@ -20,14 +20,9 @@ from assessment.judgments import services as judgment_services
 from assessment.judgments.errors import JudgedElsewhere
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.models import Batch, Judgment, Task
-from assessment.tasks import members, selectors, services
+from assessment.tasks import members, selectors, services, unsent
 from assessment.tasks.forms import JudgmentForm, MembersForm
 from web.pages import context_of
-
-UNSENT = "assessment_unsent"
-KEPT_FIELDS = ("choice", "comment")
-MAX_KEPT = 10_000  # characters of a field
-MAX_FIELDS = 50  # that a session keeps, whatever is sent
 
 
 @require_safe
@@ -77,17 +72,10 @@ def keeping_answers(view: TaskView) -> Callable[[HttpRequest, int], HttpResponse
             }
             return JsonResponse(problem, status=401)
         if request.method == "POST":
-            kept = dict(list(_entered(request).items())[:MAX_FIELDS])
-            request.session[UNSENT] = kept | {"task": task_id}
+            unsent.keep(request, task_id)
         return redirect_to_login(request.path)
 
     return guarded
-
-
-def _entered(request: HttpRequest) -> dict[str, str]:
-    """The submitted choices and comments."""
-    names = [name for name in request.POST if name.partition("-")[0] in KEPT_FIELDS]
-    return {name: request.POST.get(name, "")[:MAX_KEPT] for name in names}
 
 
 def _wants_json(request: HttpRequest) -> bool:
@@ -101,7 +89,7 @@ def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     if request.method == "POST":
         return _submit(request, task, _form(request, task))
-    return _task_page(request, task, _take_kept(request, task))
+    return _task_page(request, task, unsent.take(request, task))
 
 
 def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersForm:
@@ -110,16 +98,6 @@ def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersFo
     if not has_members(rules):
         return JudgmentForm(request.POST, rules=rules)
     return MembersForm(request.POST, rules=rules, members=members.members_to_judge(task))
-
-
-def _take_kept(request: AuthenticatedRequest, task: Task) -> dict[str, Any]:
-    """What the assessor submitted while logged out; the session forgets it."""
-    kept = request.session.get(UNSENT, {})
-    if kept.get("task") != task.pk:
-        return {}
-    del request.session[UNSENT]
-    messages.info(request, "You were logged out before this was saved. Check your choice, and submit it.")
-    return {name: value for name, value in kept.items() if name != "task"}
 
 
 def _submit(request: AuthenticatedRequest, task: Task, form: JudgmentForm | MembersForm) -> HttpResponse:
@@ -164,7 +142,7 @@ def _not_saved(
 ) -> HttpResponse:
     """State what is wrong: as JSON for the page's script, or on the page with what was entered."""
     if not _wants_json(request):
-        return _task_page(request, task, _entered(request), form=form, status=status)
+        return _task_page(request, task, unsent.entered(request), form=form, status=status)
     problem: dict[str, Any] = {
         "title": refusal.title if refusal else "Not saved",
         "detail": " ".join(str(message) for errors in form.errors.values() for message in errors),
@@ -191,7 +169,8 @@ def _task_page(
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
     page = selectors.task_page(task, request.user, entered=entered)
     template = "assessment/tasks/members.html" if page.members else "assessment/tasks/task.html"
-    return render(request, template, context_of(page) | {"form": form}, status=status)
+    context = context_of(page) | {"form": form, "proof": unsent.proof_of(task)}
+    return render(request, template, context, status=status)
 
 
 @require_safe

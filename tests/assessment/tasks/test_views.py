@@ -1,5 +1,6 @@
 """The pages of assessors: what each shows, who may use it, and what a refused submission keeps."""
 
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -389,10 +390,17 @@ def test_script_without_a_login_gets_the_login_address(scene: Scene) -> None:
     assert problem.json()["login"] == f"/login/?next={reverse('assessment:back')}"
 
 
+def proof(task: Task) -> str:
+    """What the judging page sends back to show for which task and assessor it was made."""
+    page = as_user(task.assessor).get(task.get_absolute_url()).content.decode()
+    return str(re.findall(r'name="proof" value="([^"]+)"', page)[0])
+
+
 def test_plain_form_without_a_login_shows_its_answer_again_after_the_login(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     client = Client()
-    sent = client.post(task.get_absolute_url(), answer(choice="low", comment="half a proof"))
+    fields = answer(choice="low", comment="half a proof", proof=proof(task))
+    sent = client.post(task.get_absolute_url(), fields)
 
     page = client.post(sent.url, {"username": "ada", "password": PASSWORD}, follow=True)
     again = client.get(task.get_absolute_url())
@@ -406,11 +414,29 @@ def test_plain_form_without_a_login_shows_its_answer_again_after_the_login(scene
 def test_kept_answer_is_not_shown_to_another_user(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     client = Client()
-    sent = client.post(task.get_absolute_url(), answer(comment="mine"))
+    sent = client.post(task.get_absolute_url(), answer(comment="mine", proof=proof(task)))
 
     page = client.post(sent.url, {"username": "bob", "password": PASSWORD}, follow=True)
 
     assert page.status_code == 404
+
+
+@pytest.mark.parametrize("case", ["no task", "no proof", "forged", "of another task", "inactive assessor"])
+def test_submission_of_a_visitor_without_a_page_of_the_task_stores_nothing(scene: Scene, case: str) -> None:
+    task = accept(scene.batch, scene.ada)
+    judge(task)
+    signed = {"forged": f"{proof(task)[:-1]}x", "of another task": proof(accept(scene.batch, scene.ada))}
+    if case == "inactive assessor":
+        signed[case] = proof(task)
+        User.objects.filter(pk=scene.ada.pk).update(is_active=False)
+    Session.objects.all().delete()
+    address = f"/judge/tasks/{task.pk + 1000}/" if case == "no task" else task.get_absolute_url()
+    large = {f"comment-{i}": "x" * 8000 for i in range(50)}
+
+    sent = Client().post(address, answer(**large, proof=signed.get(case, "")))
+
+    assert sent.url == f"/login/?next={address}"
+    assert not Session.objects.exists()
 
 
 def test_visit_without_a_submission_stores_no_session(scene: Scene) -> None:
