@@ -54,6 +54,11 @@ def collections_for(user: AnyUser) -> QuerySet[Collection]:
     return readable.exclude(pk__in=as_participant).distinct()
 
 
+def collection_named(slug: str) -> Collection | None:
+    """The collection with a slug, whoever asks: for commands, which organizers run."""
+    return Collection.objects.filter(slug=slug).first()
+
+
 def collection_page(
     collection: Collection, user: User, *, after: str = "", missing_docno: str = "", missing_formula: str = ""
 ) -> CollectionPage:

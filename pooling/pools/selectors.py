@@ -19,6 +19,10 @@ Statistics = dict[str, Any]
 RunStatistics = dict[str, Any]
 
 
+def pool_named(track: Track, name: str) -> Pool | None:
+    return track.pools.filter(name=name).first()
+
+
 def pools_of(track: Track) -> QuerySet[Pool]:
     """The pools of a track, newest first."""
     return track.pools.select_related("job", "created_by", "protocol", "tops_up")

@@ -16,6 +16,11 @@ def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
     return teams if user.is_organizer else teams.filter(members=user)
 
 
+def team_named(track: Track, name: str) -> Team | None:
+    """The team of a track with a name, in upper or lower case."""
+    return track.teams.filter(name__iexact=name).first()
+
+
 def teams_with(user: User) -> QuerySet[Team]:
     """The teams of a user in all tracks, each with its track."""
     return user.teams.select_related("track")

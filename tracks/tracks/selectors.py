@@ -29,6 +29,11 @@ def tracks_for(user: AnyUser) -> QuerySet[Track]:
     return tracks.exclude(status=Track.Status.DRAFT)
 
 
+def track_named(slug: str) -> Track | None:
+    """The track with a slug, whoever asks: for commands, which organizers run."""
+    return Track.objects.select_related("protocol", "collection").filter(slug=slug).first()
+
+
 def track_page(track: Track) -> TrackPage:
     """The overview of a track. One query."""
     page = protocol_page(track.protocol)

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from assay.errors import Refused
 from corpus.clusterings.selectors import unfinished_clustering
 from corpus.clusterings.services import start_clustering
-from corpus.models import Collection
+from corpus.collections.selectors import collection_named
 from jobs.console import follow, progress_bar
 from jobs.models import Job
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _job(self, slug: str, *, is_anew: bool) -> Job:
-        collection = Collection.objects.filter(slug=slug).first()
+        collection = collection_named(slug)
         if collection is None:
             raise CommandError(f"There is no collection {slug}.")
         interrupted = unfinished_clustering(collection)

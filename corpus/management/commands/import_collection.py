@@ -10,9 +10,9 @@ from django.db import transaction
 from assay.errors import Refused
 from assay.formats.formulas import indexes
 from corpus.collections.counts import in_words
+from corpus.collections.selectors import collection_named
 from corpus.imports import services as import_services
 from corpus.imports.selectors import interrupted_import, skipped_rows
-from corpus.models import Collection
 from jobs.console import follow, progress_bar
 from jobs.models import Job
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
     @transaction.atomic
     def _job(self, options: dict[str, Any]) -> Job:
         sources = import_services.sources_of(options["paths"])
-        collection = Collection.objects.filter(slug=options["slug"]).first()
+        collection = collection_named(options["slug"])
         if collection is None:
             keys = {key: options[key] for key in ("slug", "name", "license")}
             collection = import_services.create_collection(**keys, hosts=options["host"])

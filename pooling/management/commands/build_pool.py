@@ -5,13 +5,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.models import User
+from accounts.selectors import organizer_named
 from assay.cli.options import add_depth, add_order, add_seed
 from assay.errors import Refused
 from jobs.console import follow
 from pooling.models import Pool
 from pooling.pools import services as pool_services
-from tracks.models import Track
+from pooling.pools.selectors import pool_named
+from tracks.tracks.selectors import track_named
 
 
 class Command(BaseCommand):
@@ -33,12 +34,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        track = Track.objects.filter(slug=options["track"]).first()
-        user = User.objects.filter(username=options["by"], is_staff=True).first()
+        track, user = track_named(options["track"]), organizer_named(options["by"])
         if track is None or user is None:
             missing = f"track {options['track']}" if track is None else f"organizer {options['by']}"
             raise CommandError(f"There is no {missing}.")
-        earlier = track.pools.filter(name=options["top_up"]).first()
+        earlier = pool_named(track, options["top_up"] or "")
         if options["top_up"] and earlier is None:
             raise CommandError(f"{track} has no pool named {options['top_up']}.")
         try:

@@ -8,12 +8,15 @@ from typing import Any, BinaryIO
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
+from accounts.selectors import user_named
 from assay.errors import Refused
 from pooling.models import Run, Team
 from pooling.runs import services as run_services
 from pooling.runs.errors import RunRefused
 from pooling.runs.services import Declaration
+from pooling.teams.selectors import team_named
 from tracks.models import Track
+from tracks.tracks.selectors import track_named
 
 
 class Command(BaseCommand):
@@ -52,11 +55,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        track = Track.objects.filter(slug=options["track"]).first()
+        track = track_named(options["track"])
         if track is None:
             raise CommandError(f"There is no track {options['track']}.")
-        team = Team.objects.filter(track=track, name__iexact=options["team"]).first()
-        user = User.objects.filter(username=options["by"]).first()
+        team, user = team_named(track, options["team"]), user_named(options["by"])
         if team is None or user is None:
             missing = f"team {options['team']}" if team is None else f"user {options['by']}"
             raise CommandError(f"There is no {missing}.")

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from assay.errors import Refused
-from tracks.models import Track
 from tracks.topics.services import import_labels, import_topics
+from tracks.tracks.selectors import track_named
 
 
 class Command(BaseCommand):
@@ -27,8 +27,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         file: Path = options["file"]
+        track = track_named(options["track"])
+        if track is None:
+            raise CommandError(f"There is no track {options['track']}.")
         try:
-            track = Track.objects.get(slug=options["track"])
             source: dict[str, Any] = {"track": track, "data": file.read_bytes(), "name": file.name}
             report = (
                 import_labels(**source)
@@ -36,8 +38,6 @@ class Command(BaseCommand):
                 else import_topics(**source, replace=options["replace"])
             )
             self.stdout.write(str(report))
-        except Track.DoesNotExist:
-            raise CommandError(f"There is no track {options['track']}.") from None
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         except Refused as refusal:
