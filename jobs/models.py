@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.urls import get_script_prefix, reverse
 
 from accounts.models import User
@@ -36,7 +37,7 @@ class Job(models.Model):
         default=0, help_text="How many workers were lost during this job."
     )
     heartbeat_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")

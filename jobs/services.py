@@ -3,7 +3,8 @@
 The row of a job holds its state; a Celery message only wakes a worker. A handler computes outside transactions and
 stores inside `progress.storing()`, which locks the row and checks that this attempt still owns the job. A killed worker
 leaves a stale heartbeat. `relaunch_lost` then gives the job to another worker under the next attempt number, and the
-first attempt can no longer store anything.
+first attempt can no longer store anything. All times are those of the database's clock, so that a host whose clock is
+wrong neither takes a job from a worker nor keeps one that it lost.
 """
 
 import logging
@@ -12,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,13 +20,14 @@ from celery import current_app
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
+from django.db.models.functions import Coalesce, Now
 from django.urls import get_script_prefix
-from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from accounts.models import User
 from assay.errors import Refused
 from jobs.models import Job
+from jobs.selectors import lost_before
 
 logger = logging.getLogger(__name__)
 
@@ -132,13 +133,15 @@ class Progress:
         if now < self._next_report:
             return
         self._next_report = now + PROGRESS_SECONDS
-        fields = {"done": done, "total": total, "message": message, "heartbeat_at": timezone.now()}
+        fields = {"done": done, "total": total, "message": message, "heartbeat_at": Now()}
         if not Job.objects.filter(self._own_row()).update(**fields):
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
 
     @contextmanager
     def storing(self) -> Iterator[Job]:
         """A transaction in which this attempt owns the job. No other worker can take it over before the commit.
+
+        The row's lock stops the heartbeat, so the transaction renews it at its end.
 
         Raises
         ------
@@ -149,13 +152,16 @@ class Progress:
             job = Job.objects.select_for_update().filter(self._own_row()).first()
             if job is None:
                 raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
+            begun = time.monotonic()
             yield job
+            if time.monotonic() - begun > settings.JOB_HEARTBEAT_SECONDS:
+                Job.objects.filter(pk=self.job_id).update(heartbeat_at=Now())
 
     def beat(self, stop: threading.Event) -> None:
         """Renew the heartbeat, in a separate thread, until `stop` is set or the job is lost."""
         while not stop.wait(settings.JOB_HEARTBEAT_SECONDS) and not self._lost.is_set():
             try:
-                if not Job.objects.filter(self._own_row()).update(heartbeat_at=timezone.now()):
+                if not Job.objects.filter(self._own_row()).update(heartbeat_at=Now()):
                     self._lost.set()
             except (OperationalError, InterfaceError):
                 logger.warning("job %s: no heartbeat because the database does not answer", self.job_id)
@@ -165,27 +171,19 @@ class Progress:
 
 def _claim(job_id: int) -> Job | None:
     """Claim a job that is queued, or whose worker is lost; None if it is neither."""
+    is_free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING) & (
+        Q(heartbeat_at=None) | Q(heartbeat_at__lt=lost_before())
+    )
     with transaction.atomic():
-        job = Job.objects.select_for_update(skip_locked=True).filter(pk=job_id).first()
-        if job is None or not _is_free(job):
+        job = Job.objects.select_for_update(skip_locked=True).filter(is_free, pk=job_id).first()
+        if job is None:
             return None
         job.losses += job.state == Job.State.RUNNING
         job.state = Job.State.RUNNING
         job.attempt += 1
-        job.heartbeat_at = timezone.now()
-        job.started_at = job.started_at or job.heartbeat_at
-        job.save()
+        job.save(update_fields=["losses", "state", "attempt"])
+        Job.objects.filter(pk=job_id).update(heartbeat_at=Now(), started_at=Coalesce("started_at", Now()))
         return job
-
-
-def _is_free(job: Job) -> bool:
-    if job.state == Job.State.QUEUED:
-        return True
-    return job.state == Job.State.RUNNING and (job.heartbeat_at is None or job.heartbeat_at < _lost_before())
-
-
-def _lost_before() -> Any:
-    return timezone.now() - timedelta(seconds=settings.JOB_LOST_AFTER_SECONDS)
 
 
 @contextmanager
@@ -236,7 +234,7 @@ def _finish(progress: Progress, result: dict[str, Any]) -> None:
         job.result = result
         job.done = job.total = job.total if job.total is not None else job.done
         job.message = ""
-        job.finished_at = timezone.now()
+        job.finished_at = Now()
         job.save()
 
 
@@ -253,7 +251,7 @@ def _finish_failed(progress: Progress, registered: RegisteredHandler | None, job
 def _mark_failed(job: Job, registered: RegisteredHandler | None, reason: str) -> None:
     job.state = Job.State.FAILED
     job.error = reason
-    job.finished_at = timezone.now()
+    job.finished_at = Now()
     job.save()
     if registered is not None and registered.failed is not None:
         registered.failed(**job.arguments)
@@ -264,12 +262,12 @@ def relaunch_lost() -> int:
 
     A job that lost `MAX_LOSSES` workers fails with that reason, so that a job that kills workers does not run forever.
     """
-    silent = Q(heartbeat_at__lt=_lost_before()) | Q(heartbeat_at=None, created_at__lt=_lost_before())
+    silent = Q(heartbeat_at__lt=lost_before()) | Q(heartbeat_at=None, created_at__lt=lost_before())
     _fail_after_max_losses(Q(state=Job.State.RUNNING) & silent)
     waiting = Job.objects.filter(silent, state__in=Job.UNFINISHED)
     ids = list(waiting.order_by("id").values_list("pk", flat=True))
     # The heartbeat of a queued job is the time of its last message, so that a busy worker gets few messages.
-    Job.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=timezone.now())
+    Job.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=Now())
     for job_id in ids:
         nudge(job_id)
     return len(ids)

@@ -12,14 +12,11 @@ They depend on the keys only, so storing them twice changes nothing.
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 from django.db import connection
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
 
 from assay.errors import Refused
 from assay.formulas.visual_ids import Ids, Keys, Report, report, visual_ids
@@ -28,6 +25,7 @@ from corpus.formulas.selectors import formula_counts
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement
 from jobs import services as jobs
 from jobs.models import Job
+from jobs.selectors import lost_before
 
 KIND = "corpus.cluster_formulas"
 HELP = "corpus.help_clustering"
@@ -114,12 +112,11 @@ def _make_keys(progress: jobs.Progress, clustering: Clustering) -> int:
 
 def _claim(progress: jobs.Progress, clustering: Clustering) -> ClusteringPart | None:
     """Claim a free part for this job; None if there is none, or if the leader has ended."""
-    lost = timezone.now() - timedelta(seconds=settings.JOB_LOST_AFTER_SECONDS)
     is_free = (
         Q(holder=None)
         | ~Q(holder__state=Job.State.RUNNING)
         | ~Q(holder__attempt=F("holder_attempt"))
-        | Q(holder__heartbeat_at__lt=lost)
+        | Q(holder__heartbeat_at__lt=lost_before())
     )
     with progress.storing():
         if clustering.job_id != progress.job_id and not _is_led(clustering):

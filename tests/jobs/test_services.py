@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -206,6 +207,65 @@ def test_job_that_kills_its_workers_fails_after_five_losses(kind: Any, nudged: l
     job.refresh_from_db()
     assert (job.state, nudged, failures) == ("failed", [], [3])
     assert "lost 5 times" in job.error
+
+
+SKEWS = [timedelta(hours=-3), timedelta(hours=3)]
+
+
+@contextmanager
+def wrong_clock(skew: timedelta) -> Iterator[None]:
+    """The clock of this process is wrong, that of the database is right."""
+    right = timezone.now
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: right() + skew)
+        yield
+
+
+@pytest.mark.parametrize("skew", SKEWS)
+def test_host_with_a_wrong_clock_takes_no_job_from_its_worker(
+    kind: Any, nudged: list[int], skew: timedelta
+) -> None:
+    job = kind(lambda progress, *, n: {})
+    Job.objects.create(kind="tests.work", title="Waiting")
+    jobs._claim(job.pk)
+
+    with wrong_clock(skew):
+        jobs.run(job.pk)
+        n_relaunched = jobs.relaunch_lost()
+
+    job.refresh_from_db()
+    assert (job.state, job.attempt, n_relaunched, nudged) == ("running", 1, 0, [])
+
+
+@pytest.mark.parametrize("skew", SKEWS)
+def test_host_with_a_wrong_clock_holds_its_job_as_long_as_any_other(
+    kind: Any, nudged: list[int], settings: Any, skew: timedelta
+) -> None:
+    job = kind(lambda progress, *, n: {})
+    with wrong_clock(skew):
+        waiting = Job.objects.create(kind="tests.work", title="Waiting")
+        held = jobs._claim(job.pk)
+        assert held is not None
+        Progress(held.pk, held.attempt).update(1, 3)
+
+    assert jobs.relaunch_lost() == 0, "its worker is alive"
+
+    settings.JOB_LOST_AFTER_SECONDS = 0
+    assert jobs.relaunch_lost() == 2, "now it has been silent for too long"
+    assert nudged == [job.pk, waiting.pk]
+
+
+def test_worker_that_stores_for_long_does_not_lose_its_job_at_the_commit(kind: Any, settings: Any) -> None:
+    """The lock of the row stops the heartbeat meanwhile."""
+    settings.JOB_HEARTBEAT_SECONDS = 0
+    job = kind(lambda progress, *, n: {})
+    held = jobs._claim(job.pk)
+    assert held is not None
+
+    with Progress(held.pk, held.attempt).storing():
+        Job.objects.filter(pk=job.pk).update(heartbeat_at=long_ago())
+
+    assert jobs._claim(job.pk) is None
 
 
 def test_failed_job_can_be_retried(kind: Any) -> None:
