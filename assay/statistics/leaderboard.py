@@ -1,9 +1,9 @@
 """Statistics of a leaderboard: confidence intervals, tiers of runs, judged shares and mean curves.
 
-The site stores them with the leaderboard as plain values, with the seed, so that every number can be computed again.
+The site stores them with the leaderboard and its seed, so that every number can be computed again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -79,21 +79,32 @@ class MeasureStatistics:
     Attributes
     ----------
     low, high : (runs,) ends of the confidence interval of each mean.
-    level : confidence level of the intervals.
-    tier : (runs,) letters; runs that share a letter do not differ significantly.
-    critical : larger differences of means are significant at 0.05; None if there is no test.
-    n_topics : number of topics that the means of all runs have in common; the test is over these.
-    n_permutations, n_resamples : random draws of the test, and of the intervals.
+    tier : (runs,) letters; runs that share a letter do not differ significantly. Empty if there is no test.
+    test : Tukey's test of all pairs of runs; None if the runs have no topic in common.
     """
 
     low: list[float]
     high: list[float]
-    level: float
     tier: list[str]
-    critical: float | None
+    test: PairTest | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardStatistics:
+    """Statistics of several measures of the same runs.
+
+    Attributes
+    ----------
+    n_topics : number of topics that the means of all runs have in common; the tests are over these.
+    level : confidence level of the intervals.
+    n_resamples : random draws of the intervals.
+    measures : by the name of the measure.
+    """
+
     n_topics: int
-    n_permutations: int
+    level: float
     n_resamples: int
+    measures: dict[str, MeasureStatistics]
 
 
 def leaderboard_statistics(
@@ -103,8 +114,8 @@ def leaderboard_statistics(
     average: Average,
     seed: int,
     progress: Progress = silent,
-) -> dict[str, Any]:
-    """Intervals and Tukey's test of every measure, as plain values by the name of the measure.
+) -> LeaderboardStatistics | None:
+    """Intervals and Tukey's test of every measure.
 
     With the average "judged", all topics of the qrels count, a missing one with 0. With "common", the interval of a run
     is over its own topics, and the test is over the topics that all runs have. Measures that are not summarized by
@@ -118,64 +129,41 @@ def leaderboard_statistics(
 
     Returns
     -------
-    `measure_statistics` reads it. Empty for no runs or no topics.
+    None for no runs or no topics.
     """
     is_shared = (
         np.all([scores.averaged(average) for scores in scored], axis=0) if scored else np.zeros(0, np.bool_)
     )
     if not len(is_shared):
-        return {}
-    by_measure: dict[str, Any] = {}
+        return None
+    by_measure: dict[str, MeasureStatistics] = {}
     for column, measure in enumerate(measures):
         progress(column, len(measures))
         if FAMILIES[measure.family].summary != "mean":  # the interval of a mean does not apply
             continue
         shared = np.array([scores.values[is_shared, column] for scores in scored])
         has_all = bool(is_shared.all())
-        by_measure[str(measure)] = {
-            **(_intervals(shared, seed) if has_all else _own_intervals(scored, column, average, seed)),
-            "tukey": tukey_hsd(shared, seed=seed).as_json() if is_shared.any() else None,
-        }
-    return {
-        "n_topics": int(is_shared.sum()),
-        "level": LEVEL,
-        "n_resamples": N_RESAMPLES,
-        "measures": by_measure,
-    }
+        low, high = _intervals(shared, seed) if has_all else _own_intervals(scored, column, average, seed)
+        test = tukey_hsd(shared, seed=seed) if is_shared.any() else None
+        tier = letters(tiers(test), len(scored)) if test else [""] * len(scored)
+        by_measure[str(measure)] = MeasureStatistics(low, high, tier, test)
+    return LeaderboardStatistics(int(is_shared.sum()), LEVEL, N_RESAMPLES, by_measure)
 
 
-def _intervals(scores: NDArray[np.float64], seed: int) -> dict[str, list[float]]:
+Ends = tuple[list[float], list[float]]
+
+
+def _intervals(scores: NDArray[np.float64], seed: int) -> Ends:
     intervals = bootstrap(scores, seed=seed)
-    return {"low": intervals.low.tolist(), "high": intervals.high.tolist()}
+    return intervals.low.tolist(), intervals.high.tolist()
 
 
-def _own_intervals(
-    scored: Sequence[RunScores], column: int, average: Average, seed: int
-) -> dict[str, list[float]]:
+def _own_intervals(scored: Sequence[RunScores], column: int, average: Average, seed: int) -> Ends:
     """Each run's interval over its own topics; from 0 to 0 for a run without topics."""
-    ends: dict[str, list[float]] = {"low": [], "high": []}
+    lows, highs = [], []
     for scores in scored:
         values = scores.values[scores.averaged(average), column]
-        interval = _intervals(values[None, :], seed) if len(values) else {"low": [0.0], "high": [0.0]}
-        ends["low"] += interval["low"]
-        ends["high"] += interval["high"]
-    return ends
-
-
-def measure_statistics(stored: Mapping[str, Any], measure: str) -> MeasureStatistics | None:
-    """The statistics of one measure from the output of `leaderboard_statistics`; None if the measure is not there."""
-    values = stored.get("measures", {}).get(measure)
-    if values is None:
-        return None
-    n_runs = len(values["low"])
-    test = PairTest.from_json(values["tukey"]) if values["tukey"] else None
-    return MeasureStatistics(
-        low=values["low"],
-        high=values["high"],
-        level=stored["level"],
-        tier=letters(tiers(test), n_runs) if test else [""] * n_runs,
-        critical=test.critical if test else None,
-        n_topics=stored["n_topics"],
-        n_permutations=test.n_permutations if test else 0,
-        n_resamples=stored["n_resamples"],
-    )
+        low, high = _intervals(values[None, :], seed) if len(values) else ([0.0], [0.0])
+        lows += low
+        highs += high
+    return lows, highs

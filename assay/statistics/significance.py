@@ -11,6 +11,7 @@ than any measure. So the order of adding does not matter, and values that are eq
 """
 
 import math
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -100,6 +101,29 @@ class PairTest:
         p = _symmetric(stored["p"])
         adjusted = p if stored["adjusted"] is None else _symmetric(stored["adjusted"])
         return cls(stored["test"], means, p, adjusted, **plain)
+
+
+def packed_pairs(matrix: NDArray[np.float64]) -> bytes:
+    """The values above the diagonal of a symmetric array, in a few bytes: row by row, little-endian, compressed."""
+    return zlib.compress(matrix[np.triu_indices(len(matrix), 1)].astype("<f8").tobytes())
+
+
+def unpacked_pairs(packed: bytes, n_runs: int) -> NDArray[np.float64]:
+    """The symmetric array from the output of `packed_pairs`; 1 on the diagonal.
+
+    Raises
+    ------
+    ValueError
+        The values are those of another number of runs.
+    """
+    values = np.frombuffer(zlib.decompress(packed), dtype="<f8")
+    n_pairs = n_runs * (n_runs - 1) // 2
+    if len(values) != n_pairs:
+        raise ValueError(f"got the values of {len(values)} pairs; {n_runs} runs have {n_pairs}")
+    matrix = np.eye(n_runs)
+    rows, columns = np.triu_indices(n_runs, 1)
+    matrix[rows, columns] = matrix[columns, rows] = values
+    return matrix
 
 
 def _upper(matrix: NDArray[np.float64]) -> list[list[float]]:

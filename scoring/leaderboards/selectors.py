@@ -11,10 +11,9 @@ from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.evaluation.score_table import ALL, shown
 from assay.protocols.measures import parse_measure
-from assay.statistics.leaderboard import MeasureStatistics, measure_statistics
 from pooling.models import Run, Team
 from scoring.leaderboards.pages import LeaderboardPage, shared_fields
-from scoring.models import Evaluation, Leaderboard, Score
+from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Score
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
@@ -115,7 +114,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         show=show,
         filters=FILTERS,
         tier_column=tier_column,
-        statistics=measure_statistics(board.statistics, shared["charted"]),
+        statistics=statistics_of(board).get(shared["charted"]),
         others=comparable(user, board),
     )
 
@@ -133,7 +132,7 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
     """
     if board.status != Leaderboard.Status.READY:
         return []
-    means, statistics, place = means_of(board), _statistics_of(board), _places(board)
+    means, statistics, place = means_of(board), statistics_of(board), places_of(board)
     own = (
         set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
         if isinstance(user, User)
@@ -145,7 +144,7 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
     for evaluation in _evaluations(board):
         position = place.get(evaluation.pk)
         cells = [
-            _cell(means[evaluation.pk][measure], highest, statistics[measure], position)
+            _cell(means[evaluation.pk][measure], highest, statistics.get(measure), position)
             for measure, highest in zip(board.measures, best, strict=True)
         ]
         is_own = evaluation.run.team_id in own
@@ -177,11 +176,12 @@ def means_of(board: Leaderboard) -> dict[int, dict[str, float]]:
     return means
 
 
-def _statistics_of(board: Leaderboard) -> dict[str, MeasureStatistics | None]:
-    return {measure: measure_statistics(board.statistics, measure) for measure in board.measures}
+def statistics_of(board: Leaderboard) -> dict[str, MeasureStatistics]:
+    """The stored statistics by measure, without the values of pairs of runs. One query."""
+    return {stored.measure: stored for stored in board.by_measure.defer("pairs")}
 
 
-def _places(board: Leaderboard) -> dict[int, int]:
+def places_of(board: Leaderboard) -> dict[int, int]:
     """The position of each evaluation in the arrays of the stored statistics."""
     return {pk: position for position, pk in enumerate(board.statistics.get("evaluations", []))}
 

@@ -13,12 +13,19 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, measures_of, score_run
 from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average
-from assay.statistics.leaderboard import JudgedShares, judged_shares, leaderboard_statistics, mean_curves
+from assay.statistics.leaderboard import (
+    JudgedShares,
+    LeaderboardStatistics,
+    judged_shares,
+    leaderboard_statistics,
+    mean_curves,
+)
+from assay.statistics.significance import packed_pairs
 from jobs import services as jobs
 from pooling.models import Run
 from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
 from scoring.leaderboards.errors import LeaderboardRefused
-from scoring.models import Evaluation, Leaderboard, Qrels, Score
+from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import selectors as qrels_selectors
 from tracks.models import Track
 
@@ -160,7 +167,7 @@ def _store(
     scored: list[_ScoredRun],
     judged: JudgedDocuments,
     measures: list[Measure],
-    statistics: dict[str, Any],
+    statistics: LeaderboardStatistics | None,
 ) -> None:
     average = cast(Average, board.average)
     evaluations = [
@@ -186,8 +193,32 @@ def _store(
     )
     Score.objects.bulk_create(rows, batch_size=CHUNK)
     board.status = Leaderboard.Status.READY
-    board.statistics = {**statistics, "evaluations": [evaluation.pk for evaluation in evaluations]}
+    board.statistics = {"evaluations": [evaluation.pk for evaluation in evaluations]}
+    if statistics is not None:
+        _store_statistics(board, statistics)
     board.save(update_fields=["status", "statistics"])
+
+
+def _store_statistics(board: Leaderboard, statistics: LeaderboardStatistics) -> None:
+    board.statistics |= {
+        "n_topics": statistics.n_topics,
+        "level": statistics.level,
+        "n_resamples": statistics.n_resamples,
+    }
+    MeasureStatistics.objects.bulk_create(
+        MeasureStatistics(
+            leaderboard=board,
+            measure=measure,
+            low=of_measure.low,
+            high=of_measure.high,
+            tier=of_measure.tier,
+            means=of_measure.test.means.tolist() if of_measure.test else [],
+            critical=of_measure.test.critical if of_measure.test else None,
+            n_permutations=of_measure.test.n_permutations if of_measure.test else 0,
+            pairs=packed_pairs(of_measure.test.p) if of_measure.test else None,
+        )
+        for measure, of_measure in statistics.measures.items()
+    )
 
 
 @transaction.atomic

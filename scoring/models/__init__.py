@@ -1,12 +1,13 @@
 from scoring.models.analyses import Analysis
 from scoring.models.evaluations import Evaluation, Score
-from scoring.models.leaderboards import Leaderboard
+from scoring.models.leaderboards import Leaderboard, MeasureStatistics
 from scoring.models.qrels import Qrels, QrelsEntry
 
 __all__ = [
     "Analysis",
     "Evaluation",
     "Leaderboard",
+    "MeasureStatistics",
     "Qrels",
     "QrelsEntry",
     "Score",

@@ -38,7 +38,7 @@ class Leaderboard(models.Model):
     )
     statistics = models.JSONField(
         default=dict,
-        help_text="Confidence intervals and the randomized Tukey HSD test of all pairs, by measure.",
+        help_text="What the statistics of all measures share, and the evaluations in the order of their arrays.",
     )
     release = models.CharField(max_length=20, choices=Release, default=Release.HIDDEN)
     released_at = models.DateTimeField(null=True, blank=True)
@@ -65,3 +65,31 @@ class Leaderboard(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("scoring:leaderboard", args=[self.pk])
+
+
+class MeasureStatistics(models.Model):
+    """Confidence intervals and the randomized Tukey HSD test of one measure, for the runs of a leaderboard.
+
+    The arrays are in the order of `evaluations` in the leaderboard's `statistics`. A page that does not show single
+    pairs of runs must not load `pairs`: it grows with the square of their number.
+    """
+
+    leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="by_measure")
+    measure = models.CharField(max_length=50)
+    low = ArrayField(models.FloatField())
+    high = ArrayField(models.FloatField())
+    tier = ArrayField(models.TextField(), help_text="Runs that share a letter do not differ significantly.")
+    means = ArrayField(models.FloatField(), help_text="Over the topics of the test; empty without a test.")
+    critical = models.FloatField(null=True, help_text="Larger differences of means are significant at 0.05.")
+    n_permutations = models.PositiveIntegerField(help_text="0 without a test.")
+    pairs = models.BinaryField(
+        null=True, help_text="p-values of all pairs, from packed_pairs of the library; empty without a test."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["leaderboard", "measure"], name="measure_statistics_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure} on {self.leaderboard_id}"

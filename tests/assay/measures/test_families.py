@@ -284,4 +284,5 @@ def test_leaderboard_has_intervals_of_means_only() -> None:
         [score_run(run, judged, measures) for run in runs], measures, average="judged", seed=1
     )
 
-    assert list(statistics["measures"]) == ["AP"]
+    assert statistics is not None
+    assert list(statistics.measures) == ["AP"]

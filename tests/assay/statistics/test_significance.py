@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from assay.statistics.significance import PairTest, holm, paired_t, randomization, t_statistics
+from assay.statistics.significance import (
+    PairTest,
+    holm,
+    packed_pairs,
+    paired_t,
+    randomization,
+    t_statistics,
+    unpacked_pairs,
+)
 from assay.statistics.student import two_sided_p
 
 TENTHS = st.integers(0, 10).map(lambda tenth: tenth / 10)
@@ -188,6 +196,16 @@ def test_test_survives_storing() -> None:
     assert read.p.tolist() == test.p.tolist()
     assert read.adjusted.tolist() == test.adjusted.tolist()
     assert read.difference.tolist() == test.difference.tolist()
+
+
+def test_values_of_pairs_survive_packing() -> None:
+    test = randomization(some_scores(), n_permutations=200, seed=9)
+
+    packed = packed_pairs(test.p)
+
+    assert unpacked_pairs(packed, len(test.p)).tolist() == test.p.tolist()
+    with pytest.raises(ValueError, match="2 runs have 1"):
+        unpacked_pairs(packed, 2)
 
 
 def test_progress_counts_up_to_all_permutations() -> None:
