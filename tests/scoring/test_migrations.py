@@ -13,7 +13,9 @@ from tests.scoring.conftest import Scene
 
 def migrate(name: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # deferred checks would keep tables from being altered
+        cursor.execute(
+            "SET CONSTRAINTS ALL IMMEDIATE"
+        )  # deferred checks would keep tables from being altered
     call_command("migrate", "scoring", name, verbosity=0)
 
 

@@ -60,7 +60,9 @@ def test_interval_contains_its_mean(scene: Scene, board: Leaderboard) -> None:
 
 
 def stored_statistics(board: Leaderboard) -> dict[str, list[Any]]:
-    return {row.measure: [row.low, row.high, row.critical, bytes(row.pairs)] for row in board.by_measure.all()}
+    return {
+        row.measure: [row.low, row.high, row.critical, bytes(row.pairs)] for row in board.by_measure.all()
+    }
 
 
 def test_statistics_depend_on_the_recorded_seed_alone(
