@@ -6,6 +6,7 @@ out. Grades are ordered by their numbers; weights count steps in that order, ove
 
 import math
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,17 @@ from numpy.typing import NDArray
 Weights = Literal["none", "linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+LEVEL = 0.95
+N_RESAMPLES = 2_000
+SEED = 2_011
+
+
+class Interval(NamedTuple):
+    """A confidence interval; both ends are nan if the value is undefined."""
+
+    low: float
+    high: float
 
 
 class Kappa(NamedTuple):
@@ -21,12 +33,21 @@ class Kappa(NamedTuple):
 
     observed, expected : the weighted share of units on which they agree, and the share expected by chance.
     value : kappa; nan if there are no units, or if chance alone gives perfect agreement.
+    error : the large-sample standard error of kappa; nan where kappa is.
     """
 
     n: int
     observed: float
     expected: float
     value: float
+    error: float
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """The normal confidence interval, cut to [-1, 1]. It is rough for fewer than about 50 units."""
+        width = NormalDist().inv_cdf((1 + level) / 2) * self.error
+        if math.isnan(width):
+            return Interval(math.nan, math.nan)
+        return Interval(max(-1.0, self.value - width), min(1.0, self.value + width))
 
 
 def confusion(first: Ints, second: Ints) -> tuple[Ints, Ints]:
@@ -79,7 +100,8 @@ def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none") -> Kapp
 
     Source
     ------
-    Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256.
+    Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256. The standard error:
+    Fleiss, Cohen & Everitt (1969), doi:10.1037/h0028106.
 
     Examples
     --------
@@ -89,12 +111,23 @@ def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none") -> Kapp
     grades, table = confusion(first, second)
     n = len(first)
     if not n:
-        return Kappa(0, math.nan, math.nan, math.nan)
+        return Kappa(0, math.nan, math.nan, math.nan, math.nan)
     cost = _costs(len(grades), weights)
     chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
     observed, by_chance = float((cost * table).sum()) / n, float((cost * chance).sum()) / n
     value = 1 - observed / by_chance if by_chance else math.nan
-    return Kappa(n, 1 - observed, 1 - by_chance, value)
+    return Kappa(n, 1 - observed, 1 - by_chance, value, _standard_error(table / n, cost, by_chance, value, n))
+
+
+def _standard_error(share: Floats, cost: Floats, by_chance: float, kappa: float, n: int) -> float:
+    """The large-sample standard error of kappa, from the (grades, grades) shares of the confusion matrix."""
+    if not by_chance:
+        return math.nan
+    weight, loss = 1 - cost, 1 - kappa
+    of_rows, of_columns = weight @ share.sum(axis=0), share.sum(axis=1) @ weight
+    spread = share * np.square(weight - (of_rows[:, None] + of_columns[None, :]) * loss)
+    variance = float(spread.sum()) - (kappa - (1 - by_chance) * loss) ** 2
+    return math.sqrt(max(0.0, variance) / n) / by_chance
 
 
 def _costs(n_grades: int, weights: Weights) -> NDArray[np.float64]:
@@ -135,30 +168,93 @@ def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -
     >>> krippendorff_alpha(np.array([1, 1, 2, 2]), np.array([0, 0, 3, 3]))
     1.0
     """
+    grades, patterns, n_units = _patterns(unit, grade)
+    coincidences = np.tensordot(n_units[None], _coincidences(patterns), axes=1)
+    return float(_alphas(grades, coincidences, metric)[0])
+
+
+def alpha_interval(
+    unit: Ints, grade: Ints, *, metric: Metric = "ordinal", level: float = LEVEL, seed: int = SEED
+) -> Interval:
+    """The percentile bootstrap interval of Krippendorff's alpha, from 2,000 resamples of units.
+
+    Parameters
+    ----------
+    unit, grade, metric : as for `krippendorff_alpha`.
+    level : the confidence level.
+    seed : seed of the resamples. The same NumPy gives the same interval.
+
+    Returns
+    -------
+    The two ends; nan if alpha is undefined. Resamples without a defined alpha, such as those in which all grades are
+    equal, are left out.
+
+    Raises
+    ------
+    ValueError
+        The two arrays differ in length.
+
+    Source
+    ------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
+    """
+    grades, patterns, n_units = _patterns(unit, grade)
+    n = int(n_units.sum())
+    if not n:
+        return Interval(math.nan, math.nan)
+    resamples = np.random.default_rng(seed).multinomial(n, n_units / n, size=N_RESAMPLES)
+    coincidences = np.tensordot(resamples.astype(np.float64), _coincidences(patterns), axes=1)
+    values = _alphas(grades, coincidences, metric)
+    values = values[~np.isnan(values)]
+    if math.isnan(krippendorff_alpha(unit, grade, metric=metric)) or not len(values):
+        return Interval(math.nan, math.nan)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return Interval(low, high)
+
+
+def _patterns(unit: Ints, grade: Ints) -> tuple[Ints, Floats, Floats]:
+    """The grades that occur; how often each was given to a unit, for each different row of such counts (patterns,
+    grades); and the number of units with that row. Units with a single judgment are left out."""
     if unit.shape != grade.shape:
         raise ValueError(f"got {len(unit)} units and {len(grade)} grades; each judgment needs one of each")
     grades, place = np.unique(grade, return_inverse=True)
     _, row = np.unique(unit, return_inverse=True)
     n_rows, n_grades = int(row.max(initial=-1)) + 1, len(grades)
     given = np.bincount(row * n_grades + place, minlength=n_rows * n_grades).reshape(n_rows, n_grades)
-    given = given[given.sum(axis=1) > 1].astype(np.float64)
-    weight = 1 / (given.sum(axis=1) - 1)
-    coincidences = (given * weight[:, None]).T @ given - np.diag(weight @ given)
-    totals = coincidences.sum(axis=0)
-    n = float(totals.sum())
-    distance = _distance(grades, totals, metric)
-    by_chance = float((distance * np.outer(totals, totals)).sum())
-    return 1 - (n - 1) * float((distance * coincidences).sum()) / by_chance if by_chance else math.nan
+    patterns, n_units = np.unique(given[given.sum(axis=1) > 1], axis=0, return_counts=True)
+    return grades, patterns.astype(np.float64), n_units.astype(np.float64)
 
 
-def _distance(grades: Ints, totals: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
-    """(grades, grades) squared distances."""
+def _coincidences(patterns: Floats) -> NDArray[np.float64]:
+    """(patterns, grades, grades) what a unit of each pattern adds to the matrix of coincidences."""
+    weight = 1 / (patterns.sum(axis=1) - 1)
+    pairs = patterns[:, :, None] * patterns[:, None, :]
+    own = patterns[:, :, None] * np.eye(patterns.shape[1])
+    coincidences: NDArray[np.float64] = (pairs - own) * weight[:, None, None]
+    return coincidences
+
+
+def _alphas(grades: Ints, coincidences: NDArray[np.float64], metric: Metric) -> Floats:
+    """Alpha of each of (samples, grades, grades) matrices; nan where chance alone gives perfect agreement."""
+    totals = coincidences.sum(axis=1)
+    n = totals.sum(axis=1)
+    distance = _distances(grades, totals, metric)
+    by_chance = (distance * totals[:, :, None] * totals[:, None, :]).sum(axis=(1, 2))
+    observed = (n - 1) * (distance * coincidences).sum(axis=(1, 2))
+    ratio = np.divide(observed, by_chance, out=np.full(len(n), np.nan), where=by_chance > 0)
+    values: Floats = 1 - ratio
+    return values
+
+
+def _distances(grades: Ints, totals: Floats, metric: Metric) -> NDArray[np.float64]:
+    """(samples, grades, grades) squared distances."""
     if metric == "nominal":
-        return 1 - np.eye(len(grades))
+        return np.broadcast_to(1 - np.eye(len(grades)), (len(totals), len(grades), len(grades)))
     # the number of the grade, or the middle of its judgments when all judgments are sorted
-    at = grades.astype(np.float64) if metric == "interval" else np.cumsum(totals) - totals / 2
-    distance: NDArray[np.float64] = np.square(at[:, None] - at[None, :])
-    return distance
+    middle = np.cumsum(totals, axis=1) - totals / 2
+    at = np.broadcast_to(grades.astype(np.float64), middle.shape) if metric == "interval" else middle
+    distances: NDArray[np.float64] = np.square(at[:, :, None] - at[:, None, :])
+    return distances
 
 
 class SharedUnits(NamedTuple):

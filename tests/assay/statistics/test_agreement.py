@@ -1,13 +1,23 @@
 import math
 import warnings
 
+import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from assay.statistics.agreement import cohen_kappa, confusion, krippendorff_alpha, shared_units
+from assay.statistics.agreement import (
+    Interval,
+    Kappa,
+    alpha_interval,
+    cohen_kappa,
+    confusion,
+    krippendorff_alpha,
+    shared_units,
+)
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
 
@@ -49,6 +59,55 @@ def test_kappa_agrees_with_statsmodels(pairs: list[tuple[int, int]]) -> None:
 
 @given(PAIRS)
 @settings(max_examples=50, deadline=None)
+def test_kappa_agrees_with_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    first, second = np.array(pairs).T
+    grades = np.unique(pairs)
+    if len(grades) < 2:
+        return
+
+    for weights, theirs in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
+        # scikit-learn weighs the places of the labels, as we do
+        expected = cohen_kappa_score(first, second, labels=grades, weights=theirs)
+        assert cohen_kappa(first, second, weights=weights).value == pytest.approx(expected)
+
+
+@given(PAIRS)
+@settings(max_examples=50, deadline=None)
+def test_standard_error_of_kappa_agrees_with_statsmodels(pairs: list[tuple[int, int]]) -> None:
+    first, second = np.array(pairs).T
+    _, table = confusion(first, second)
+    if len(table) < 2:
+        return
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it divides by 0 if all agree
+        expected = cohens_kappa(table).std_kappa
+    assert cohen_kappa(first, second).error == pytest.approx(expected, abs=1e-7)
+
+
+JUDGED = st.lists(
+    st.lists(st.sampled_from([None, 0, 1, 2, 3]), min_size=3, max_size=3), min_size=1, max_size=20
+)
+
+
+@given(JUDGED)
+@settings(max_examples=50, deadline=None)
+def test_alpha_agrees_with_the_package_krippendorff(rows: list[list[int | None]]) -> None:
+    unit = np.array([n for n, row in enumerate(rows) for grade in row if grade is not None], dtype=int)
+    grade = np.array([grade for row in rows for grade in row if grade is not None], dtype=int)
+
+    for metric in ("nominal", "ordinal", "interval"):
+        alpha = krippendorff_alpha(unit, grade, metric=metric)
+        if math.isnan(alpha):
+            continue
+        theirs = krippendorff.alpha(
+            reliability_data=np.array(rows, dtype=float).T, level_of_measurement=metric
+        )
+        assert alpha == pytest.approx(theirs)
+
+
+@given(PAIRS)
+@settings(max_examples=50, deadline=None)
 def test_kappa_is_symmetric(pairs: list[tuple[int, int]]) -> None:
     first, second = np.array(pairs).T
 
@@ -61,7 +120,51 @@ def test_kappa_agrees_with_the_calculation_by_hand() -> None:
     kappa = cohen_kappa(first, second)
 
     # 8 of 10 agree; both give 1 to half of the units, so chance gives 0.5
-    assert kappa == pytest.approx((10, 0.8, 0.5, 0.6))
+    assert kappa == pytest.approx((10, 0.8, 0.5, 0.6, math.sqrt(0.8 * 0.2 / 10) / 0.5))
+    assert kappa.interval(0.95) == pytest.approx((0.6 - 1.959964 * kappa.error, 1.0))
+
+
+def test_interval_of_an_undefined_kappa_is_undefined() -> None:
+    kappa = cohen_kappa(np.array([2, 2]), np.array([2, 2]))
+
+    assert all(math.isnan(end) for end in kappa.interval())
+
+
+def test_interval_of_kappa_stays_between_minus_1_and_1() -> None:
+    assert Kappa(4, 0.9, 0.5, 0.8, 0.3).interval() == (pytest.approx(0.212, abs=1e-3), 1.0)
+
+
+def test_interval_of_alpha_contains_it_and_repeats() -> None:
+    unit, _, grade = published()
+
+    interval = alpha_interval(unit, grade, metric="nominal")
+
+    assert interval.low < krippendorff_alpha(unit, grade, metric="nominal") < interval.high
+    assert interval == alpha_interval(unit, grade, metric="nominal")
+    assert interval != alpha_interval(unit, grade, metric="nominal", seed=1)
+
+
+def test_interval_of_alpha_narrows_with_more_units() -> None:
+    unit, _, grade = published()
+    more = np.concatenate([unit + 100 * n for n in range(16)])
+
+    few, many = alpha_interval(unit, grade), alpha_interval(more, np.tile(grade, 16))
+
+    # sixteen times the units: a quarter of the width, roughly
+    assert 3 < (few.high - few.low) / (many.high - many.low) < 6
+
+
+def test_interval_of_alpha_resamples_units_and_counts_patterns_of_grades() -> None:
+    # 30 units agree on 0, 30 on 1: alpha is 1 in every resample with both grades
+    unit, grade = np.repeat(np.arange(60), 2), np.repeat([0, 1], 60)
+
+    assert alpha_interval(unit, grade, metric="nominal") == Interval(1.0, 1.0)
+
+
+def test_interval_of_an_undefined_alpha_is_undefined() -> None:
+    for unit, grade in (([], []), ([1, 2], [0, 3]), ([1, 1], [2, 2])):
+        interval = alpha_interval(np.array(unit, dtype=int), np.array(grade, dtype=int))
+        assert all(math.isnan(end) for end in interval)
 
 
 def test_kappa_is_undefined_if_chance_gives_perfect_agreement() -> None:
