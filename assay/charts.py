@@ -3,6 +3,7 @@
 All coordinates are in user units of the SVG: x grows to the right, y grows downwards from the upper edge.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ HEIGHT = 140
 LEFT, TOP, BOTTOM, RIGHT = 44, 10, 12, 4
 MIN_BARS = 30  # a chart of fewer bars is as wide as one of this many
 CURVE_WIDTH, CURVE_BOTTOM, CURVE_RIGHT = 460, 34, 24
+
+# The chart of kappa by assessor.
+KAPPA_HEIGHT, KAPPA_BAR, KAPPA_GAP, MIN_KAPPA_GROUP = 200, 18, 16, 64
 
 # The chart of a pool's size by topic.
 SIZE_WIDTH, SIZE_HEIGHT, SIZE_LEFT, SIZE_GAP, SIZE_BOTTOM = 900, 160, 40, 3, 24
@@ -331,3 +335,68 @@ def _round_numbers(last: float) -> list[float]:
             if last / step <= 10:
                 break
     return [round(i * step, 3) for i in range(int(last / step) + 1)]
+
+
+class KappaBar(NamedTuple):
+    """One value of an assessor. `series` is 1 or 2; `title` is the text of its tooltip."""
+
+    x: float
+    y: float
+    height: float
+    series: int
+    title: str
+
+
+class KappaChart(NamedTuple):
+    """Two values for each assessor, between -1 and 1; `base` is the line at 0, `names` are below it."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    bar: int
+    base: float
+    bars: list[KappaBar]
+    names: list[Tick]
+    grid: list[Line]
+
+
+def kappa_chart(values: Sequence[tuple[str, float, float]]) -> KappaChart:
+    """Lay out two bars for each (assessor, kappa, two-way kappa); an undefined value (nan) has no bar.
+
+    The axis ends at 0, or at the next lower quarter if a value is negative.
+    """
+    lowest = min((value for row in values for value in row[1:] if value < 0), default=0.0)
+    bottom = math.floor(lowest * 4) / 4
+    scale = KAPPA_HEIGHT / (1 - bottom)
+
+    def y(value: float) -> float:
+        return round(TOP + (1 - value) * scale, 2)
+
+    widths = [max(MIN_KAPPA_GROUP, CHARACTER * len(name) + KAPPA_GAP) for name, *_ in values]
+    middles = [LEFT + sum(widths[:n]) + width / 2 for n, width in enumerate(widths)]
+    bars = [
+        KappaBar(
+            x=middle + (series - 2) * KAPPA_BAR,
+            y=y(max(value, 0)),
+            height=round(abs(value) * scale, 2),
+            series=series,
+            title=f"{name}, {kind}: {value:.4f}",
+        )
+        for middle, (name, *pair) in zip(middles, values, strict=True)
+        for series, (kind, value) in enumerate(zip(("all grades", "two-way"), pair, strict=True), 1)
+        if not math.isnan(value)
+    ]
+    n_lines = round((1 - bottom) * 4) + 1
+    right = LEFT + sum(widths)
+    return KappaChart(
+        width=right + RIGHT,
+        height=TOP + KAPPA_HEIGHT + SIZE_BOTTOM,
+        left=LEFT,
+        right=right,
+        bar=KAPPA_BAR,
+        base=y(0),
+        bars=bars,
+        names=[Tick(middle, name) for middle, (name, *_) in zip(middles, values, strict=True)],
+        grid=[Line(y(bottom + n / 4), f"{bottom + n / 4:.2f}") for n in range(n_lines)],
+    )

@@ -8,4 +8,5 @@ urlpatterns = [
     path("", include("assessment.tasks.urls")),
     path("", include("assessment.judgments.urls")),
     path("", include("assessment.batches.urls")),
+    path("", include("assessment.agreement.urls")),
 ]

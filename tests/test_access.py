@@ -38,9 +38,13 @@ LETTERS = {200: "0", 403: "3", 404: "4", 405: "5"}
 
 MATRIX = """
 account                                 L000000
+assessment:agreement                    L333330
+assessment:agreement_tsv                L333330
 assessment:back                         L000000
 assessment:batch                        L333330
 assessment:close                        5555555
+assessment:disagreements                L333330
+assessment:disagreements_csv            L333330
 assessment:done                         L444044
 assessment:guidelines                   L444040
 assessment:judging                      L333000
@@ -229,6 +233,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "page": ["index.html"],
         "docno": [searched.slug, document.docno],
         "slug code": [*track, "A.1"],
+        "slug name": [*track, "pairs"],
         "job_id": [job.pk],
         "run_id": [run.pk],
         "pool_id": [pool.pk],

@@ -28,6 +28,11 @@ def relevant_from(stored: StoredProtocol) -> int:
     return _parsed(stored.text, f"{stored.slug}.toml").qrels.relevant_from
 
 
+def binary_from(stored: StoredProtocol) -> int:
+    """The grade from which a stored protocol counts a unit as relevant when agreement has two classes."""
+    return _parsed(stored.text, f"{stored.slug}.toml").agreement.binary_from
+
+
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:
     """The grade or non-answer with a key.
 

@@ -1,0 +1,274 @@
+"""What a report on agreement shows: all judgments, every two assessors, every assessor, every topic.
+
+Judgments with a grade only; a unit is a document of a topic. "Two-way" means two classes of grades: relevant from the
+grade `level` on, and not relevant. A value that is undefined is nan, and `reason` states why.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.agreement import (
+    Interval,
+    Kappa,
+    Metric,
+    alpha_interval,
+    cohen_kappa,
+    confusion,
+    krippendorff_alpha,
+    shared_units,
+)
+from assay.tables import Table
+
+METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
+Ints = NDArray[np.int64]
+PAIR_HEADER = (
+    "first", "second", "units", "agreement", "kappa", "kappa_low", "kappa_high", "kappa_linear", "kappa_quadratic",
+    "agreement_two_way", "kappa_two_way", "kappa_two_way_low", "kappa_two_way_high",
+)  # fmt: skip
+ASSESSOR_HEADER = ("assessor", "other_assessors", "units", "kappa", "kappa_two_way")
+TOPIC_HEADER = ("topic", "units", "agreement", "alpha_nominal", "alpha_ordinal", "alpha_two_way")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graded:
+    """Judgments with a grade, one per assessor and unit.
+
+    Attributes
+    ----------
+    assessors, topics : names, ascending.
+    unit, topic, assessor, grade : (judgments,) of each judgment: its unit, the indexes of its topic and assessor, and
+        its grade.
+    """
+
+    assessors: list[str]
+    topics: list[str]
+    unit: Ints
+    topic: Ints
+    assessor: Ints
+    grade: Ints
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[str, str, str, int]]) -> Self:
+        """Columns from rows of topic, docno, assessor and grade. Of several by one assessor, the last one counts."""
+        grades = {row[:3]: row[3] for row in rows}
+        units = {key: n for n, key in enumerate(dict.fromkeys(key[:2] for key in grades))}
+        topics = {code: n for n, code in enumerate(sorted({key[0] for key in grades}, key=str.encode))}
+        assessors = {name: n for n, name in enumerate(sorted({key[2] for key in grades}))}
+        columns = [
+            (units[key[:2]], topics[key[0]], assessors[key[2]], grade) for key, grade in grades.items()
+        ]
+        unit, topic, assessor, grade = np.array(columns, dtype=np.int64).reshape(-1, 4).T
+        return cls(list(assessors), list(topics), unit, topic, assessor, grade)
+
+    def of_topic(self, number: int) -> Self:
+        """The judgments of one topic."""
+        keep = self.topic == number
+        columns = (self.unit[keep], self.topic[keep], self.assessor[keep], self.grade[keep])
+        return type(self)(self.assessors, self.topics, *columns)
+
+    def two_way(self, level: int) -> Ints:
+        """(judgments,) 1 from the grade `level` on, 0 below."""
+        return (self.grade >= level).astype(np.int64)
+
+    @property
+    def n_shared_units(self) -> int:
+        """The number of units that several assessors judged."""
+        return int((np.unique(self.unit, return_counts=True)[1] > 1).sum())
+
+
+class Value(NamedTuple):
+    """A measure of agreement with its confidence interval; `reason` states why it is undefined, if it is."""
+
+    name: str
+    value: float
+    interval: Interval
+    reason: str = ""
+
+
+def alphas(graded: Graded, level: int) -> list[Value]:
+    """Krippendorff's alpha with each distance of grades, and two-way."""
+    values = [_alpha(metric, graded.unit, graded.grade, metric) for metric in METRICS]
+    return [*values, _alpha("two-way", graded.unit, graded.two_way(level), "nominal")]
+
+
+def _alpha(name: str, unit: Ints, grade: Ints, metric: Metric) -> Value:
+    value = krippendorff_alpha(unit, grade, metric=metric)
+    interval = alpha_interval(unit, grade, metric=metric)
+    return Value(name, value, interval, "" if not math.isnan(value) else _why_no_alpha(unit))
+
+
+def _why_no_alpha(unit: Ints) -> str:
+    if len(np.unique(unit)) == len(unit):
+        return "No unit has the grades of two assessors."
+    return "All shared units have the same grade, so chance alone gives agreement."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two assessors on the units that both judged.
+
+    Attributes
+    ----------
+    first, second : their names.
+    kappa, linear, quadratic, two_way : Cohen's kappa of all grades, with two weights, and of two classes.
+    grades : (grades,) the grades that occur, ascending.
+    confusion : (grades, grades) how often the first gave the grade of the row when the second gave that of the column.
+    """
+
+    first: str
+    second: str
+    kappa: Kappa
+    linear: Kappa
+    quadratic: Kappa
+    two_way: Kappa
+    grades: Ints
+    confusion: Ints
+
+    @property
+    def observed_percent(self) -> float:
+        """The share of units with equal grades, in percent."""
+        return 100 * self.kappa.observed
+
+    @property
+    def reason(self) -> str:
+        """Why kappa is undefined; empty if it is defined."""
+        if not math.isnan(self.kappa.value):
+            return ""
+        return f"Both gave grade {int(self.grades[0])} to every unit, so chance alone gives agreement."
+
+
+def pairs(graded: Graded, level: int) -> list[Pair]:
+    """Every two assessors who share a unit, by their names."""
+    two_way = graded.two_way(level)
+    rows = []
+    for shared in shared_units(graded.unit, graded.assessor):
+        first, second = graded.grade[shared.of_first], graded.grade[shared.of_second]
+        grades, table = confusion(first, second)
+        rows.append(
+            Pair(
+                first=graded.assessors[shared.first],
+                second=graded.assessors[shared.second],
+                kappa=cohen_kappa(first, second),
+                linear=cohen_kappa(first, second, weights="linear"),
+                quadratic=cohen_kappa(first, second, weights="quadratic"),
+                two_way=cohen_kappa(two_way[shared.of_first], two_way[shared.of_second]),
+                grades=grades,
+                confusion=table,
+            )
+        )
+    return rows
+
+
+class AssessorAgreement(NamedTuple):
+    """One assessor's agreement with the others, as the overview papers of ARQMath report it.
+
+    n_pairs, n_units : number of other assessors, and of units shared with them; a unit counts once for each of them.
+    kappa, two_way : the mean of the defined kappas with each of the others; nan if none is defined.
+    """
+
+    name: str
+    n_pairs: int
+    n_units: int
+    kappa: float
+    two_way: float
+
+
+def by_assessor(pairs: Sequence[Pair]) -> list[AssessorAgreement]:
+    """The mean agreement of each assessor who shares units with another, by name."""
+    of_name: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        of_name.setdefault(pair.first, []).append(pair)
+        of_name.setdefault(pair.second, []).append(pair)
+    return [
+        AssessorAgreement(
+            name,
+            len(own),
+            sum(pair.kappa.n for pair in own),
+            _mean(pair.kappa.value for pair in own),
+            _mean(pair.two_way.value for pair in own),
+        )
+        for name, own in sorted(of_name.items())
+    ]
+
+
+def _mean(values: Iterable[float]) -> float:
+    defined = [value for value in values if not math.isnan(value)]
+    return sum(defined) / len(defined) if defined else math.nan
+
+
+class TopicAgreement(NamedTuple):
+    """The agreement on one topic; alphas are nan where undefined.
+
+    observed : share of the pairs of judgments of a unit that have the same grade; nan without such pairs.
+    """
+
+    topic: str
+    n_units: int
+    observed: float
+    nominal: float
+    ordinal: float
+    two_way: float
+
+    @property
+    def observed_percent(self) -> float:
+        """The share of equal grades, in percent."""
+        return 100 * self.observed
+
+
+def by_topic(graded: Graded, level: int) -> list[TopicAgreement]:
+    """The agreement on each topic with a unit that several assessors judged."""
+    rows = []
+    for number, code in enumerate(graded.topics):
+        part = graded.of_topic(number)
+        if part.n_shared_units:
+            nominal, ordinal = (
+                krippendorff_alpha(part.unit, part.grade, metric=metric) for metric in METRICS[:2]
+            )
+            two_way = krippendorff_alpha(part.unit, part.two_way(level), metric="nominal")
+            rows.append(TopicAgreement(code, part.n_shared_units, _observed(part), nominal, ordinal, two_way))
+    return rows
+
+
+def _observed(graded: Graded) -> float:
+    """The share of equal grades among the pairs of judgments of a unit."""
+    same = total = 0
+    for shared in shared_units(graded.unit, graded.assessor):
+        equal = graded.grade[shared.of_first] == graded.grade[shared.of_second]
+        same, total = same + int(equal.sum()), total + len(equal)
+    return same / total if total else math.nan
+
+
+def tables(graded: Graded, level: int) -> list[Table]:
+    """The report as tables: alphas, pairs, assessors, topics."""
+    of_pairs = pairs(graded, level)
+    alpha_rows = [(each.name, each.value, *each.interval) for each in alphas(graded, level)]
+    pair_rows = [
+        (
+            *(pair.first, pair.second, pair.kappa.n),
+            *(pair.kappa.observed, pair.kappa.value, *pair.kappa.interval()),
+            *(pair.linear.value, pair.quadratic.value),
+            *(pair.two_way.observed, pair.two_way.value, *pair.two_way.interval()),
+        )
+        for pair in of_pairs
+    ]
+    return [
+        Table(
+            "alpha",
+            "Krippendorff's alpha with 95 % intervals",
+            ("grades", "alpha", "low", "high"),
+            alpha_rows,
+        ),
+        Table("pairs", "Cohen's kappa of every two assessors, with 95 % intervals", PAIR_HEADER, pair_rows),
+        Table(
+            "assessors",
+            "mean kappa of each assessor with the others",
+            ASSESSOR_HEADER,
+            list(by_assessor(of_pairs)),
+        ),
+        Table("topics", "agreement on each topic", TOPIC_HEADER, list(by_topic(graded, level))),
+    ]

@@ -1,0 +1,223 @@
+"""How far the assessors of a track agree, and the units on which they disagree. For organizers only."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, F, QuerySet, Window
+
+from assay.charts import KappaChart, kappa_chart
+from assay.statistics import agreement_report as report
+from assessment.agreement.rules import Difference, Vote, is_difference
+from assessment.judgments.rules import binary_from, judging_rules, label_of
+from assessment.models import Batch, Judgment
+from tracks.models import Track
+
+MAIN_ROUND = "main"
+KINDS = (Batch.Kind.MAIN, Batch.Kind.DUAL)
+PAGE = 25
+
+
+class Round(NamedTuple):
+    """Judgments that are compared: those of all main and dual batches, or of one training batch."""
+
+    key: str
+    label: str
+    batch_id: int | None
+
+
+def rounds_of(track: Track) -> list[Round]:
+    """The main round first, then the training batches, newest first."""
+    training = Batch.objects.filter(pool__track=track, kind=Batch.Kind.TRAINING).exclude(
+        status=Batch.Status.DRAFT
+    )
+    rounds = [Round(f"batch-{batch.pk}", f"Training: {batch.name}", batch.pk) for batch in training]
+    return [Round(MAIN_ROUND, "Main and dual batches", None), *rounds]
+
+
+def judgments_of(track: Track, of_round: Round) -> QuerySet[Judgment]:
+    """The current judgments of a round, made with the track's protocol, oldest first."""
+    current = Judgment.objects.filter(
+        track=track, is_current=True, batch__pool__protocol=track.protocol_id
+    ).order_by("pk")
+    if of_round.batch_id is not None:
+        return current.filter(batch=of_round.batch_id)
+    return current.filter(batch__kind__in=KINDS)
+
+
+def shared_judgments(track: Track, of_round: Round) -> QuerySet[Judgment]:
+    """The judgments of units that have several in the round."""
+    n_judges = Window(Count("pk"), partition_by=[F("topic"), F("docno")])
+    return judgments_of(track, of_round).annotate(n_judges=n_judges).filter(n_judges__gt=1)
+
+
+def graded(track: Track, of_round: Round) -> report.Graded:
+    """The judgments of shared units with a grade, as arrays."""
+    rows = shared_judgments(track, of_round).values_list(
+        "topic__code", "docno", "assessor__username", "grade"
+    )
+    return report.Graded.from_rows(
+        (topic, docno, assessor, grade)
+        for topic, docno, assessor, grade in rows.iterator(chunk_size=5_000)
+        if grade is not None
+    )
+
+
+class Disagreement(NamedTuple):
+    """A unit with the judgments of its assessors, oldest first."""
+
+    topic: str
+    docno: str
+    votes: list[Vote]
+
+
+def disagreements(track: Track, of_round: Round, difference: Difference) -> list[Disagreement]:
+    """The units whose judgments differ as asked, by topic and docno."""
+    rules, level = judging_rules(track.protocol), binary_from(track.protocol)
+    units: dict[tuple[str, str], list[Vote]] = {}
+    rows = shared_judgments(track, of_round).values_list(
+        "topic__code", "docno", "pk", "assessor__username", "choice", "grade"
+    )
+    for topic, docno, pk, assessor, choice, grade in rows.iterator(chunk_size=5_000):
+        vote = Vote(pk, assessor, label_of(rules, choice), grade)
+        units.setdefault((topic, docno), []).append(vote)
+    return [
+        Disagreement(topic, docno, votes)
+        for (topic, docno), votes in sorted(units.items())
+        if is_difference(votes, difference, level)
+    ]
+
+
+class Cell(NamedTuple):
+    """A cell of a confusion matrix; `heat` is its size relative to the largest cell, from 0 to 4."""
+
+    n: int
+    heat: int
+
+
+class MatrixRow(NamedTuple):
+    """The units to which the first assessor gave a grade."""
+
+    grade: int
+    cells: list[Cell]
+
+
+class Matrix(NamedTuple):
+    """The confusion matrix of a pair."""
+
+    pair: report.Pair
+    grades: list[int]
+    rows: list[MatrixRow]
+
+
+@dataclass(frozen=True)
+class AgreementPage:
+    """The agreement in one round. `level` is the grade from which a unit is relevant in two-way values."""
+
+    track: Track
+    rounds: list[Round]
+    current: Round
+    level: int
+    n_judgments: int
+    n_without_grade: int
+    graded: report.Graded
+    alphas: list[report.Value]
+    pairs: list[report.Pair]
+    matrices: list[Matrix]
+    assessors: list[report.AssessorAgreement]
+    chart: KappaChart
+    topics: list[report.TopicAgreement]
+    tab: str = "judging"
+
+
+def agreement_page(track: Track, of_round: Round) -> AgreementPage:
+    """Every measure of agreement in a round; the number of queries is fixed."""
+    level, columns = binary_from(track.protocol), graded(track, of_round)
+    pairs = report.pairs(columns, level)
+    assessors = report.by_assessor(pairs)
+    counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
+    return AgreementPage(
+        track=track,
+        rounds=rounds_of(track),
+        current=of_round,
+        level=level,
+        n_judgments=counts["n"],
+        n_without_grade=counts["n"] - counts["graded"],
+        graded=columns,
+        alphas=report.alphas(columns, level),
+        pairs=pairs,
+        matrices=[_matrix(pair) for pair in pairs],
+        assessors=assessors,
+        chart=kappa_chart([(row.name, row.kappa, row.two_way) for row in assessors]),
+        topics=report.by_topic(columns, level),
+    )
+
+
+def _matrix(pair: report.Pair) -> Matrix:
+    most = int(pair.confusion.max(initial=1))
+    rows = [
+        MatrixRow(int(grade), [Cell(int(n), math.ceil(4 * int(n) / most)) for n in counts])
+        for grade, counts in zip(pair.grades, pair.confusion, strict=True)
+    ]
+    return Matrix(pair, pair.grades.tolist(), rows)
+
+
+class ShownVote(NamedTuple):
+    """A vote with the comment of its judgment."""
+
+    vote: Vote
+    comment: str
+
+
+class ShownDisagreement(NamedTuple):
+    """A disagreement on the page, with the comments of its judgments."""
+
+    topic: str
+    docno: str
+    votes: list[ShownVote]
+
+
+@dataclass(frozen=True)
+class DisagreementsPage:
+    """One page of the disagreements of a round."""
+
+    track: Track
+    rounds: list[Round]
+    current: Round
+    difference: Difference
+    rows: Page[Disagreement]
+    shown: list[ShownDisagreement]
+    n_units: int
+    tab: str = "judging"
+
+
+def disagreements_page(
+    track: Track, of_round: Round, difference: Difference, *, number: str | None
+) -> DisagreementsPage:
+    """One page of the disagreements, with the comments of the assessors."""
+    units = disagreements(track, of_round, difference)
+    rows = Paginator(units, PAGE).get_page(number)
+    return DisagreementsPage(
+        track=track,
+        rounds=rounds_of(track),
+        current=of_round,
+        difference=difference,
+        rows=rows,
+        shown=with_comments(rows),
+        n_units=len(units),
+    )
+
+
+def with_comments(rows: Iterable[Disagreement]) -> list[ShownDisagreement]:
+    """Disagreements with the comments of their judgments."""
+    units = list(rows)
+    ids = [vote.judgment for unit in units for vote in unit.votes]
+    comments = dict(Judgment.objects.filter(pk__in=ids).values_list("pk", "comment"))
+    return [
+        ShownDisagreement(
+            unit.topic, unit.docno, [ShownVote(vote, comments.get(vote.judgment, "")) for vote in unit.votes]
+        )
+        for unit in units
+    ]

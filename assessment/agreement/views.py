@@ -1,0 +1,79 @@
+"""The pages of agreement. Organizers only."""
+
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from assessment.agreement import exports, selectors
+from assessment.agreement.forms import DifferenceForm
+from assessment.agreement.rules import Difference
+from assessment.judgments.rules import binary_from
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.pages import context_of
+
+
+@require_safe
+@never_cache
+@organizer_required
+def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Kappa and alpha in one round of a track. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    page = selectors.agreement_page(track, _round(request, track))
+    return render(request, "assessment/agreement/agreement.html", context_of(page))
+
+
+@require_safe
+@never_cache
+@organizer_required
+def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
+    """A table of the agreement page as TSV. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    if name not in exports.TABLES:
+        raise Http404
+    graded = selectors.graded(track, _round(request, track))
+    content = exports.tsv(graded, binary_from(track.protocol), name)
+    return download(content, f"{track.slug}-agreement-{name}.tsv")
+
+
+@require_safe
+@never_cache
+@organizer_required
+def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The units on which assessors disagree, with their comments. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = DifferenceForm(request.GET)
+    page = selectors.disagreements_page(
+        track,
+        _round(request, track),
+        form.difference if form.is_valid() else Difference(),
+        number=request.GET.get("page"),
+    )
+    status = 200 if form.is_valid() else 400
+    context = context_of(page) | {"form": form}
+    return render(request, "assessment/agreement/disagreements.html", context, status=status)
+
+
+@require_safe
+@never_cache
+@organizer_required
+def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """The disagreements of the page as CSV, with every judgment and comment. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = DifferenceForm(request.GET)
+    difference = form.difference if form.is_valid() else Difference()
+    of_round = _round(request, track)
+    units = selectors.with_comments(selectors.disagreements(track, of_round, difference))
+    return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
+
+
+def _round(request: AuthenticatedRequest, track: Track) -> selectors.Round:
+    """The round of the address; an unknown one is a 404."""
+    key = request.GET.get("round", selectors.MAIN_ROUND)
+    of_round = next((each for each in selectors.rounds_of(track) if each.key == key), None)
+    if of_round is None:
+        raise Http404
+    return of_round

@@ -1,0 +1,167 @@
+"""The pages of agreement, as organizers see them."""
+
+import csv
+from io import StringIO
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from assessment.models import Batch
+from tests.assessment.conftest import Scene
+from tests.helpers.factories import make_organizer
+from tests.helpers.judging import accept, judge, make_batch
+from tracks.models import Track
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(scene: Scene) -> Client:
+    client = Client()
+    client.force_login(make_organizer())
+    return client
+
+
+@pytest.fixture
+def dual(scene: Scene) -> Scene:
+    """Ada judged the six units high, medium, low, not, high, and "do not know"; Bob, in a dual batch, judges the same
+    high, low, low, not, not, high."""
+    choices = iter(("high", "medium", "low", "not-relevant", "high"))
+    for choice in choices:
+        judge(accept(scene.batch, scene.ada), choice, comment=f"Ada finds it {choice}.")
+    judge(accept(scene.batch, scene.ada), "do-not-know", comment="It is in Russian.")
+    second = make_batch(scene.pool, {scene.bob: [scene.first, scene.second]}, kind=Batch.Kind.DUAL)
+    for choice in ("high", "low", "low", "not-relevant", "not-relevant", "high"):
+        judge(accept(second, scene.bob), choice)
+    return scene
+
+
+def page(client: Client, name: str, track: Track, **query: str | int) -> str:
+    response = client.get(reverse(f"assessment:{name}", args=[track.slug]), query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_page_without_shared_units_says_how_to_share_them(scene: Scene, organizer: Client) -> None:
+    judge(accept(scene.batch, scene.ada))
+
+    html = page(organizer, "agreement", scene.track)
+
+    assert "No unit has the grades of two assessors yet: 1" in html
+    assert "dual batch" in html
+
+
+def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> None:
+    html = page(organizer, "agreement", dual.track)
+
+    # Five units with two grades: (3,3) (2,1) (1,1) (0,0) (3,0). They agree on 3; chance gives
+    # (2*1 + 1*0 + 1*2 + 1*2) / 25 = 0.24, so kappa = (0.6 - 0.24) / 0.76 = 0.474.
+    # Two-way from medium: ada 1 1 0 0 1, bob 1 0 0 0 0; agree on 3, chance 0.12 + 0.32 = 0.44: 0.16 / 0.56 = 0.286.
+    assert "<strong>5</strong> of the judged units" in html
+    assert "60 %" in html
+    assert "0.474" in html
+    assert "0.286" in html
+    assert "1 of them without a grade" in html
+
+
+def test_downloads_hold_the_numbers_of_the_page(dual: Scene, organizer: Client) -> None:
+    rows = {
+        name: organizer.get(reverse("assessment:agreement_tsv", args=[dual.track.slug, name])).content.decode()
+        for name in ("alpha", "pairs", "assessors", "topics")
+    }
+
+    pair = dict(zip(*(line.split("\t") for line in rows["pairs"].splitlines()), strict=True))
+    assert (pair["first"], pair["second"], pair["units"]) == ("ada", "bob", "5")
+    assert (pair["kappa"], pair["kappa_two_way"]) == ("0.4737", "0.2857")
+    assert rows["assessors"].splitlines()[1] == "ada\t1\t5\t0.4737\t0.2857"
+    assert [line.split("\t")[:3] for line in rows["topics"].splitlines()[1:]] == [
+        ["A.1", "3", "0.6667"],
+        ["A.2", "2", "0.5000"],
+    ]
+    assert rows["alpha"].startswith("grades\talpha\tlow\thigh\nnominal\t")
+
+
+@pytest.mark.parametrize(
+    ("query", "n"),
+    [
+        ({}, 3),  # medium-low, high-not, and the non-answer
+        ({"rule": "threshold"}, 2),
+        ({"rule": "steps", "steps": 1}, 2),
+        ({"rule": "steps", "steps": 2}, 1),
+    ],
+)
+def test_filter_chooses_the_disagreements(
+    dual: Scene, organizer: Client, query: dict[str, str | int], n: int
+) -> None:
+    html = page(organizer, "disagreements", dual.track, **query)
+
+    assert f"<strong>{n}</strong> unit" in html
+    listing = organizer.get(reverse("assessment:disagreements_csv", args=[dual.track.slug]), query)
+    assert len(list(csv.DictReader(StringIO(listing.content.decode())))) == 2 * n
+
+
+def test_disagreements_show_both_judgments_with_comments(dual: Scene, organizer: Client) -> None:
+    html = page(organizer, "disagreements", dual.track, rule="steps", steps=3)
+
+    assert "Ada finds it high." in html
+    assert "by bob" in html
+    assert "It is in Russian." not in html
+
+
+def test_unknown_rule_is_refused_with_a_message(dual: Scene, organizer: Client) -> None:
+    response = organizer.get(reverse("assessment:disagreements", args=[dual.track.slug]), {"rule": "all"})
+
+    assert response.status_code == 400
+    assert "Select a valid choice" in response.content.decode()
+
+
+def test_training_batch_is_a_round_of_its_own(scene: Scene, organizer: Client) -> None:
+    topics = {scene.ada: [scene.first], scene.bob: [scene.first]}
+    training = make_batch(scene.pool, topics, kind=Batch.Kind.TRAINING, name="Round 1")
+    for choice in ("high", "low", "not-relevant"):
+        for assessor in (scene.ada, scene.bob):
+            judge(accept(training, assessor), choice)
+
+    main = page(organizer, "agreement", scene.track)
+    first = page(organizer, "agreement", scene.track, round=f"batch-{training.pk}")
+
+    assert "No unit has the grades of two assessors yet" in main
+    assert "Training: Round 1" in main
+    assert "<strong>3</strong> of the judged units" in first
+
+
+def test_unknown_round_is_not_found(scene: Scene, organizer: Client) -> None:
+    for name in ("agreement", "disagreements", "disagreements_csv"):
+        address = reverse(f"assessment:{name}", args=[scene.track.slug])
+        assert organizer.get(address, {"round": "batch-0"}).status_code == 404
+
+
+def test_undefined_kappa_says_why(scene: Scene, organizer: Client) -> None:
+    for _ in range(6):
+        judge(accept(scene.batch, scene.ada), "not-relevant")
+    second = make_batch(scene.pool, {scene.bob: [scene.first]}, kind=Batch.Kind.DUAL)
+    for _ in range(3):
+        judge(accept(second, scene.bob), "not-relevant")
+
+    html = page(organizer, "agreement", scene.track)
+
+    assert "Both gave grade 0 to every unit" in html
+    assert "All shared units have the same grade" in html
+
+
+def test_number_of_queries_does_not_grow(
+    dual: Scene, organizer: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    address = reverse("assessment:agreement", args=[dual.track.slug])
+    with django_assert_num_queries(9):
+        organizer.get(address)
+
+
+def test_only_organizers_see_agreement(dual: Scene) -> None:
+    client = Client()
+    client.force_login(dual.ada)
+
+    for name in ("agreement", "disagreements", "disagreements_csv"):
+        assert client.get(reverse(f"assessment:{name}", args=[dual.track.slug])).status_code == 403
