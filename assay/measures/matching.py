@@ -67,6 +67,28 @@ class Hits:
         return Hits(self.topic, rank, self.grade, n_judged)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """The documents of a run that are in qrels, judged or not, ordered by topic, then rank.
+
+    Attributes
+    ----------
+    entry : (documents,) row of the qrels.
+    rank : (documents,) from 1, among all documents of the run.
+    n_returned : (topics,) number of documents of the run for each topic of the qrels.
+    """
+
+    entry: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    n_returned: NDArray[np.int64]
+
+    def renumbered(self, entries: NDArray[np.int64]) -> "Located":
+        """The same documents in other qrels: `entries` has, for each row of these, the row there or -1."""
+        entry = entries[self.entry]
+        is_there = entry >= 0
+        return Located(entry[is_there], self.rank[is_there], self.n_returned)
+
+
 def _is_first(group: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each row is the first of its group."""
     is_first = np.zeros(len(group), dtype=np.bool_)
@@ -99,6 +121,7 @@ class JudgedDocuments:
     def __init__(self, qrels: QrelsColumns, group: NDArray[np.int64] | None = None) -> None:
         self.group = group
         self.topics = qrels.topics
+        self.docno = qrels.docno
         self.topic = qrels.topic_index.astype(np.int64)
         self.grade = qrels.grade.astype(np.int64)
         self._place = {code: index for index, code in enumerate(qrels.topics.tolist())}
@@ -145,6 +168,15 @@ class JudgedDocuments:
 
     def named_hits(self, run: Ranked, *, depth: int | None = None) -> Hits:
         """All documents of the run that are in the qrels, including those with a negative grade."""
+        return self.hits_at(self.locate(run, depth=depth))
+
+    def hits_at(self, located: Located) -> Hits:
+        """Documents that are located in these qrels, with their grades."""
+        entry = located.entry
+        return Hits(self.topic[entry], located.rank, self._grades(entry), located.n_returned)
+
+    def locate(self, run: Ranked, *, depth: int | None = None) -> Located:
+        """Find the documents of a run, at its top `depth` ranks of each topic or at all ranks."""
         places = np.array([self._place.get(code, EMPTY) for code in run.topics.tolist()], dtype=np.int64)
         offsets = run.offsets
         first_row, n_rows = offsets[:-1], np.diff(offsets)
@@ -156,7 +188,15 @@ class JudgedDocuments:
             n_rows = np.minimum(n_rows, depth)
         n_returned = np.zeros(self.n_topics, dtype=np.int64)
         n_returned[places[places >= 0]] = n_rows[places >= 0]
-        return Hits(self.topic[entry], rank, self._grades(entry), n_returned)
+        return Located(entry, rank, n_returned)
+
+    def entries_in(self, part: "JudgedDocuments") -> NDArray[np.int64]:
+        """(rows,) the row of each document in a part of these qrels that has the same topics; -1 if it has none."""
+        offsets = np.searchsorted(part.topic, np.arange(part.n_topics + 1)).astype(np.int64)
+        row, entry = self._table.find(part.docno, offsets, np.arange(part.n_topics))
+        entries = np.full(len(self.topic), EMPTY, dtype=np.int64)
+        entries[entry] = row
+        return entries
 
     def _grades(self, entry: NDArray[np.int64]) -> NDArray[np.int64]:
         """Grades of hits in the order of a run; a judged near-duplicate of a hit above is not relevant."""

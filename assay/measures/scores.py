@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from assay.formats.runs.columns import Ranked
 from assay.measures.kernels import Values, kernel_of
-from assay.measures.matching import JudgedDocuments
+from assay.measures.matching import Hits, JudgedDocuments
 from assay.protocols.measures import FAMILIES, Measure, Summary, parse_measures
 
 if TYPE_CHECKING:
@@ -80,7 +80,11 @@ def score_run(
     -------
     RunScores; values are 0.0 for topics that are missing from the run.
     """
-    hits = judged.hits(run, depth=depth)
+    return score_hits(judged.hits(run, depth=depth), judged, measures)
+
+
+def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure]) -> RunScores:
+    """Score the judged documents of a run, as `score_run` does."""
     primed = hits.judged_only()
     values = np.empty((judged.n_topics, len(measures)))
     for column, measure in enumerate(measures):

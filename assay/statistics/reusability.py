@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import score_run
+from assay.measures.scores import score_hits
 from assay.pools.contribution import sole_group
 from assay.pools.depth import PooledUnits
 from assay.protocols.measures import Measure
@@ -54,7 +54,7 @@ class Scoring:
     def means(
         self, subsets: Sequence[NDArray[np.bool_]] = (), *, progress: Progress = silent
     ) -> NDArray[np.float64]:
-        """Means with all qrels, and with subsets of their rows. Each run is read once.
+        """Means with all qrels, and with subsets of their rows. Each run is read and matched with the qrels once.
 
         Parameters
         ----------
@@ -66,10 +66,13 @@ class Scoring:
         """
         versions = [self.qrels, *(rows_of(self.qrels, is_kept) for is_kept in subsets)]
         judged = [self.judged(qrels) for qrels in versions]
+        entries = [judged[0].entries_in(part) for part in judged]
         means = np.empty((len(judged), len(self.runs), len(self.measures)))
         for place, run in enumerate(self.runs):
+            located = judged[0].locate(run)
             for version, documents in enumerate(judged):
-                means[version, place] = score_run(run, documents, self.measures).means(self.average)
+                hits = documents.hits_at(located.renumbered(entries[version])).graded()
+                means[version, place] = score_hits(hits, documents, self.measures).means(self.average)
             progress(place + 1, len(self.runs))
         return means
 

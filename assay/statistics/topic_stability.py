@@ -4,7 +4,8 @@ Each sample of topics is compared with all topics, and with as many other topics
 of PCG64: the same seed gives the same topics on any machine.
 """
 
-from typing import NamedTuple
+import math
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,7 @@ def topic_stability(
         order = np.argsort(stream.random_raw(n_topics), kind="stable")
         samples.append(_sample(scores[:, order], sizes))
         progress(number + 1, n_samples)
-    full, split, swaps = (np.array([sample[part] for sample in samples]) for part in range(3))
+    full, split, swaps = np.stack(samples, axis=1)
     points = []
     for n, size in enumerate(sizes):
         low, high = np.quantile(full[:, n], (0.025, 0.975)).tolist()
@@ -93,26 +94,43 @@ def topic_stability(
     return points
 
 
-def _sample(scores: Scores, sizes: list[int]) -> tuple[NDArray[np.float64], ...]:
-    """(sizes,) each: tau of the first topics and all topics; tau, and swaps, of the first and as many last topics."""
-    totals = np.hstack((np.zeros((len(scores), 1)), np.cumsum(scores, axis=1)))
-    first = _signs(totals[:, sizes].T)
-    last = _signs((totals[:, [-1]] - totals[:, [scores.shape[1] - size for size in sizes]]).T)
-    every = _signs(totals[:, [-1]].T)
-    opposite = (first * last < 0).mean(axis=1) if first.shape[1] else np.zeros(len(sizes))
-    return _tau(first, every), _tau(first, last), opposite
+def _sample(scores: Scores, sizes: list[int]) -> NDArray[np.float64]:
+    """(3, sizes): tau of the first topics and all topics; tau, and swaps, of the first and as many last topics.
+
+    The last two are 0 for sizes above half of the topics.
+    """
+    n_runs, n_topics = scores.shape
+    totals = np.vstack((np.zeros((1, n_runs)), np.cumsum(scores, axis=1).T))
+    first, every = totals[sizes], _Order(totals[-1:], 0)
+    halves = [n for n, size in enumerate(sizes) if 2 * size <= n_topics]
+    last = totals[-1] - totals[[n_topics - sizes[n] for n in halves]]
+    n_pairs = n_runs * (n_runs - 1) // 2
+    results = np.zeros((3, len(sizes)))
+    for n in range(len(sizes)):
+        some = _Order(first, n)
+        results[0, n] = some.tau(every)[0]
+        if n in halves:
+            tau, n_opposite = some.tau(_Order(last, halves.index(n)))
+            results[1:, n] = tau, n_opposite / n_pairs if n_pairs else 0.0
+    return results
 
 
-def _signs(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(sizes, pairs of runs) 1 if the first run is better, -1 if worse, 0 if both differ by rounding errors at most."""
-    rows, columns = np.triu_indices(totals.shape[1], 1)
-    differences = totals[:, rows] - totals[:, columns]
-    differences[np.abs(differences) < 1e-9 * max(1.0, float(np.abs(totals).max(initial=0.0)))] = 0.0
-    return np.sign(differences)
+class _Order:
+    """Which run is better in each pair, by one row of (rows, runs) totals.
 
+    Two runs tie if they differ by rounding errors at most, compared with the largest total of all rows.
+    """
 
-def _tau(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    untied = np.sqrt(np.square(first).sum(axis=1) * np.square(second).sum(axis=1))
-    agree = (first * second).sum(axis=1)
-    tau: NDArray[np.float64] = np.divide(agree, untied, out=np.zeros(len(agree)), where=untied > 0)
-    return tau
+    def __init__(self, totals: NDArray[np.float64], row: int) -> None:
+        least = 1e-9 * max(1.0, float(np.abs(totals).max(initial=0.0)))
+        differences = np.subtract.outer(totals[row], totals[row])
+        self.is_better = differences >= least
+        self.is_worse = differences <= -least
+        self.n_untied = int(np.count_nonzero(self.is_better))
+
+    def tau(self, other: Self) -> tuple[float, int]:
+        """Kendall's tau-b, 0 if all runs tie; and the number of pairs in opposite order."""
+        n_agreeing = int(np.count_nonzero(self.is_better & other.is_better))
+        n_opposite = int(np.count_nonzero(self.is_better & other.is_worse))
+        untied = math.sqrt(float(self.n_untied) * float(other.n_untied))
+        return (n_agreeing - n_opposite) / untied if untied else 0.0, n_opposite
