@@ -70,6 +70,10 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--examples", type=int, default=2, help="addresses of each page and role")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="other code to compare with")
+    parser.add_argument(
+        "--analyses", action="store_true", help="also measure the analyses of the leaderboard"
+    )
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the rows there, and use them again")
     parser.add_argument("--only", default="", help="a regular expression of the names of pages to measure")
     parser.add_argument("--all", action="store_true", help="print every page, not only the 60 slowest")
     parser.add_argument("--stage", default="", help=argparse.SUPPRESS)
@@ -78,22 +82,32 @@ def read_arguments() -> argparse.Namespace:
 
 def measure(arguments: argparse.Namespace, code: Path) -> dict[str, Any]:
     """Measure the code of a checkout, in processes of its own."""
-    with tempfile.TemporaryDirectory(prefix="assay-pages-") as folder:
-        Path(folder).chmod(0o711)
-        try:
-            result = run_stage("make", code, folder) | run_stage("crawl", code, folder)
-            if not arguments.only:
-                result |= run_stage("serve", code, folder)
-            return result
-        finally:
-            run_stage("stop", code, folder)
+    if arguments.keep is not None:
+        folder = arguments.keep / code.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return measure_in(folder, arguments, code)
+    with tempfile.TemporaryDirectory(prefix="assay-pages-") as temporary:
+        return measure_in(Path(temporary), arguments, code)
 
 
-def run_stage(stage: str, code: Path, folder: str) -> dict[str, Any]:
+def measure_in(folder: Path, arguments: argparse.Namespace, code: Path) -> dict[str, Any]:
+    folder.chmod(0o711)
+    made = folder / "make.json"
+    try:
+        result = json.loads(made.read_text()) if made.exists() else run_stage("make", code, folder)
+        result |= run_stage("crawl", code, folder)
+        if not arguments.only:
+            result |= run_stage("serve", code, folder)
+        return dict(result)
+    finally:
+        run_stage("stop", code, folder)
+
+
+def run_stage(stage: str, code: Path, folder: Path) -> dict[str, Any]:
     """Run this script again, with other code, for one part of the work; returns what it wrote."""
     environment = os.environ | {
         "PYTHONPATH": str(code),
-        "ASSAY_VAR": folder,
+        "ASSAY_VAR": str(folder),
         "ASSAY_CODE": str(code),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "SECRET_KEY": SECRET_KEY,
@@ -101,7 +115,7 @@ def run_stage(stage: str, code: Path, folder: str) -> dict[str, Any]:
     }
     command = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:], "--stage", stage]
     subprocess.run(command, check=True, env=environment, cwd=code)
-    written = Path(folder) / f"{stage}.json"
+    written = folder / f"{stage}.json"
     content: dict[str, Any] = json.loads(written.read_text()) if written.exists() else {}
     return content
 
@@ -151,7 +165,7 @@ def make_rows(arguments: argparse.Namespace) -> dict[str, Any]:
     )
     note(f"{time.perf_counter() - start:.0f} s to make the rows, {pages_data.size_of_tables()}")
     analyses = {}
-    for kind in ("reusability", "topics"):
+    for kind in ("reusability", "topics") if arguments.analyses else ():
         start = time.perf_counter()
         pages_data.analyze(campaign, kind)
         analyses[kind] = time.perf_counter() - start
