@@ -75,10 +75,18 @@ def https(**_: Any) -> list[CheckMessage]:
     ]
 
 
+def allowed_hosts(**_: Any) -> list[CheckMessage]:
+    if "*" not in settings.ALLOWED_HOSTS:
+        return []
+    hint = "Name the hosts of the site: links in e-mails and redirects contain the host of the request."
+    return [Warning("ALLOWED_HOSTS contains *, so any host name is accepted.", hint=hint, id="assay.W007")]
+
+
 def register_all() -> None:
     for check in (secret_key, content_security_policy):
         register(check, Tags.security)
     register(folders, Tags.files)
     register(jobs)
     register(front_end, Tags.staticfiles)
-    register(https, Tags.security, deploy=True)
+    for check in (https, allowed_hosts):
+        register(check, Tags.security, deploy=True)

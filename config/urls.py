@@ -7,7 +7,7 @@ from config import documentation, views
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("health/", views.health, name="health"),
+    path("health/", views.health_check, name="health"),
     path("help/", documentation.documentation, name="documentation"),
     path("help/<path:page>", documentation.documentation, name="documentation"),
     path("account/", views.account, name="account"),

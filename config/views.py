@@ -1,14 +1,13 @@
 """The home page, the user's account, and the health check."""
 
 from django.contrib import messages
-from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required
+from config.health import health
 from pooling.teams.selectors import teams_with
-from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
 
 
@@ -24,12 +23,14 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
         account_services.set_shortcuts(user=request.user, is_on="uses_shortcuts" in request.POST)
         messages.success(request, "Settings saved.")
         return redirect("account")
-    parts = {"judged": tracks_judged_by(request.user), "teams": teams_with(request.user)}
+    tracks = tracks_for(request.user)
+    parts = {"judged": tracks.filter(assessors__user=request.user), "teams": teams_with(request.user, tracks)}
     return render(request, "accounts/account.html", parts)
 
 
-def health(request: HttpRequest) -> JsonResponse:
-    """Respond if the web process runs and reaches its database. Everyone."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return JsonResponse({"status": "ok"})
+def health_check(request: HttpRequest) -> JsonResponse:
+    """Respond with 200 if the web process runs and its database can write, otherwise with 503. Everyone."""
+    problem = health.problem()
+    response = JsonResponse({"status": problem or "ok"}, status=503 if problem else 200)
+    response._has_been_logged = True  # type: ignore[attr-defined]  # Django logs each 503; `Health` logs the change
+    return response

@@ -2,21 +2,21 @@
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from jobs import selectors, services
 
 
 @login_required
-@require_GET
+@require_safe
 def jobs(request: AuthenticatedRequest) -> HttpResponse:
     """The newest jobs. Organizers see all, other users see those that they requested."""
     return render(request, "jobs/jobs.html", {"jobs": selectors.jobs_for(request.user)[:100]})
 
 
 @login_required
-@require_GET
+@require_safe
 def job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """A job with its progress; htmx gets the fragment only. Organizers, and the user who requested the job."""
     job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)

@@ -1,31 +1,109 @@
 """Base classes of the admin."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.widgets import AutocompleteSelect, AutocompleteSelectMultiple
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db import IntegrityError
+from django.db.models import ForeignKey, ManyToManyField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from assay.errors import Refused
 
 MAX_DIGITS = 19  # a longer id does not fit into a column
 
 
-class SelectionCheck:
-    """Mixin for an admin with actions: rejects a selection that contains anything but ids."""
+def is_id(text: object) -> bool:
+    """Whether a submitted text can be the id of a row."""
+    text = str(text)
+    return len(text) < MAX_DIGITS and text.isascii() and text.isdigit()
+
+
+class CheckedList(ChangeList):
+    """A list that treats a year outside the calendar like any other bad filter: it shows all rows with a message."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().__init__(*args, **kwargs)
+        except (ValueError, OverflowError) as error:
+            raise IncorrectLookupParameters from error
+
+
+class CheckedSelect(AutocompleteSelect):
+    """Django's widget, which looks up what was submitted: here only if it can be an id."""
+
+    def optgroups(self, name: str, value: Iterable[Any], attr: Any = None) -> Any:
+        return super().optgroups(name, [each for each in value if is_id(each)], attr)
+
+
+class CheckedSelectMultiple(AutocompleteSelectMultiple):
+    """As `CheckedSelect`, for several rows."""
+
+    def optgroups(self, name: str, value: Iterable[Any], attr: Any = None) -> Any:
+        return super().optgroups(name, [each for each in value if is_id(each)], attr)
+
+
+class Conflict(Refused):
+    """Two people saved rows of which only one can exist, at the same time."""
+
+    title = "The row was not saved"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Somebody saved a conflicting row at the same time. Go back, check the list, and save again."
+        )
+
+
+class Checked:
+    """Mixin for every admin: what its pages never send, and what two people do at once, causes no server error."""
+
+    def formfield_for_foreignkey(
+        self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **kwargs: Any
+    ) -> Any:
+        self._set_widget(CheckedSelect, db_field, kwargs)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+
+    def formfield_for_manytomany(
+        self, db_field: "ManyToManyField[Any, Any]", request: HttpRequest, **kwargs: Any
+    ) -> Any:
+        self._set_widget(CheckedSelectMultiple, db_field, kwargs)
+        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+
+    def _set_widget(self, widget: Any, db_field: Any, kwargs: dict[str, Any]) -> None:
+        if db_field.name in self.autocomplete_fields:  # type: ignore[attr-defined]
+            kwargs.setdefault("widget", widget(db_field, self.admin_site, using=kwargs.get("using")))  # type: ignore[attr-defined]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return CheckedList
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Save; if another request has just saved the same, try once more: the form then finds it and says so."""
+        try:
+            return super().changeform_view(request, *args, **kwargs)  # type: ignore[misc]
+        except (IntegrityError, Refused):
+            for file in request.FILES.values():
+                file.seek(0)  # type: ignore[union-attr]
+        try:
+            return super().changeform_view(request, *args, **kwargs)  # type: ignore[misc]
+        except IntegrityError as error:
+            raise Conflict from error
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *where: Any
     ) -> HttpResponse | None:
-        selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
-        if all(len(pk) < MAX_DIGITS and pk.isascii() and pk.isdigit() for pk in selected):
+        if all(is_id(pk) for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)):
             response: HttpResponse | None = super().response_action(request, queryset, *where)  # type: ignore[misc]
             return response
         messages.error(request, "The selection contains rows that are not in this list. Nothing was changed.")
         return HttpResponseRedirect(request.get_full_path())
 
 
-class Undeletable(SelectionCheck):
+class Undeletable(Checked):
     """Mixin for an admin whose rows are never deleted."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -18,7 +18,7 @@ from assessment.batches import services
 from assessment.batches.forms import BatchForm
 from assessment.models import Batch
 from pooling.models import Pool
-from web.admin import SelectionCheck
+from web.admin import Checked
 
 
 class PoolField(ModelChoiceField[Pool]):
@@ -29,7 +29,7 @@ class PoolField(ModelChoiceField[Pool]):
 
 
 @admin.register(Batch)
-class BatchAdmin(SelectionCheck, admin.ModelAdmin[Batch]):
+class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     form = BatchForm
     list_display = ["name", "pool", "track", "kind", "status", "minutes_allotted", "created_by", "created_at"]
     list_filter = ["status", "kind", "pool__track"]

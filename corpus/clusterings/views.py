@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from corpus.clusterings import selectors, services
@@ -22,7 +22,7 @@ def start_clustering(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("corpus:formulas", collection.slug)
 
 
-@require_GET
+@require_safe
 @organizer_required
 def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """Where the ids of the index and our strings disagree, as CSV. Organizers only."""

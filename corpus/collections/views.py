@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required
 from corpus.collections import selectors
@@ -10,7 +10,7 @@ from corpus.threads import selectors as thread_selectors
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 @login_required
 def collections(request: AuthenticatedRequest) -> HttpResponse:
     """The collections that the user may read. Everyone who has logged in."""
@@ -19,7 +19,7 @@ def collections(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @login_required
-@require_GET
+@require_safe
 def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A collection with a list of its threads. Everyone who may read the collection."""
     collection = get_object_or_404(selectors.collections_for(request.user), slug=slug)
@@ -28,7 +28,7 @@ def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-@require_GET
+@require_safe
 def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from a docno to its thread, or show an error. Everyone who may read the collection."""
     collection = get_object_or_404(selectors.collections_for(request.user), slug=slug)

@@ -2,7 +2,7 @@
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from corpus.clusterings.forms import ClusteringForm
@@ -11,7 +11,7 @@ from corpus.formulas import selectors
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 @organizer_required
 def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The formulas of a collection, the result of clustering them, and a form to start it. Organizers only."""
@@ -21,7 +21,7 @@ def formulas(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-@require_GET
+@require_safe
 def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """A formula: where it appears, and the formulas that look like it. Everyone who may read the collection."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
@@ -32,7 +32,7 @@ def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse
 
 
 @login_required
-@require_GET
+@require_safe
 def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from an id to the formula, or show an error. Everyone who may read the collection."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
@@ -15,14 +15,14 @@ from jobs.models import Job
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 @organizer_required
 def imports(request: AuthenticatedRequest) -> HttpResponse:
     """All imports, newest first. Organizers only."""
     return render(request, "corpus/imports/imports.html", {"jobs": selectors.import_jobs()[:100]})
 
 
-@require_GET
+@require_safe
 @organizer_required
 def collection_imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The imports into one collection. Organizers only."""
@@ -31,7 +31,7 @@ def collection_imports(request: AuthenticatedRequest, slug: str) -> HttpResponse
     return render(request, "corpus/imports/imports.html", {"collection": collection, "jobs": jobs})
 
 
-@require_GET
+@require_safe
 @organizer_required
 def import_job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """One import: its progress, what was imported, and what was skipped and why. Organizers only."""
@@ -39,7 +39,7 @@ def import_job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     return render(request, "corpus/imports/import.html", context_of(selectors.import_page(job)))
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
 def start_import(request: AuthenticatedRequest) -> HttpResponse:
     """Start an import. Organizers only."""

@@ -2,7 +2,7 @@
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required
 from corpus.collections import selectors as collection_selectors
@@ -10,7 +10,7 @@ from corpus.threads import selectors
 
 
 @login_required
-@require_GET
+@require_safe
 def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
     """A thread; the docno of an answer redirects to its thread. Everyone who may read the collection."""
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)

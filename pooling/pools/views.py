@@ -6,7 +6,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
@@ -17,10 +17,10 @@ from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
 
-READ_AND_POST = require_http_methods(["GET", "POST"])
+READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The pools of a track. Organizers only."""
@@ -44,7 +44,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "pooling/pools/new_pool.html", context)
 
 
-@require_GET
+@require_safe
 @organizer_required
 def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The size and cost of a pool at each depth, before it is built. Organizers only."""
@@ -63,7 +63,7 @@ def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(services.request_ids(track=track, by=request.user))
 
 
-@require_GET
+@require_safe
 @never_cache
 @organizer_required
 def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
@@ -76,7 +76,7 @@ def _ready(pool_id: int) -> Pool:
     return get_object_or_404(selectors.pools(), pk=pool_id, status=Pool.Status.READY)
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The pool as a TSV: topic, docno, position. Organizers only."""
@@ -84,7 +84,7 @@ def pool_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     return download(exports.pool_lines(pool), f"{pool.track.slug}-pool-{pool.pk}.tsv")
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The contributions of runs: topic, docno, team, tag, rank. Organizers only."""
@@ -92,7 +92,7 @@ def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpRespo
     return download(exports.contribution_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-contributions.tsv")
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_members(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The members of units: topic, docno, member, post, thread, position. Organizers only."""
@@ -100,7 +100,7 @@ def pool_members(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBas
     return download(exports.member_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-members.tsv")
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_member_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The contributions of runs to members: topic, docno, member, team, tag, rank. Organizers only."""
@@ -109,7 +109,7 @@ def pool_member_contributions(request: AuthenticatedRequest, pool_id: int) -> Ht
     return download(exports.member_contribution_lines(pool), name)
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_record(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """Everything from which the pool can be rebuilt, as JSON. Organizers only."""
@@ -118,7 +118,7 @@ def pool_record(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase
     return download(record, f"{pool.track.slug}-pool-{pool.pk}.json")
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """By topic: the units of only one team, and the last pooled rank of each run. Organizers only."""
@@ -126,7 +126,7 @@ def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     return render(request, "pooling/pools/depths.html", context_of(page))
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """The overlap of runs: a matrix, or one run with all others. Organizers only."""
@@ -134,7 +134,7 @@ def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     return render(request, "pooling/pools/overlap.html", context_of(page))
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_overlap_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The complete overlap matrix as a TSV. Organizers only."""
@@ -142,7 +142,7 @@ def pool_overlap_file(request: AuthenticatedRequest, pool_id: int) -> HttpRespon
     return download(exports.overlap_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-overlap.tsv")
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_topic(request: AuthenticatedRequest, pool_id: int, code: str) -> HttpResponse:
     """The entries of a topic, with their members and contributing runs. Organizers only."""
@@ -152,7 +152,7 @@ def pool_topic(request: AuthenticatedRequest, pool_id: int, code: str) -> HttpRe
     return render(request, "pooling/pools/topic.html", context_of(page))
 
 
-@require_GET
+@require_safe
 @organizer_required
 def pool_entry(request: AuthenticatedRequest, pool_id: int, entry_id: int) -> HttpResponse:
     """One entry with all its members. Organizers only."""

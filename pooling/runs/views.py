@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required
 from assay.errors import Refused
@@ -25,7 +25,7 @@ from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
 
-READ_AND_POST = require_http_methods(["GET", "POST"])
+READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track:
@@ -36,7 +36,7 @@ def _track(request: AuthenticatedRequest, slug: str) -> Track:
     return track
 
 
-@require_GET
+@require_safe
 @never_cache
 @login_required
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
@@ -127,7 +127,7 @@ def _submit(request: AuthenticatedRequest, track: Track, form: RunForm) -> HttpR
     return redirect(run)
 
 
-@require_GET
+@require_safe
 @never_cache
 @login_required
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
@@ -140,7 +140,7 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
     return get_object_or_404(selectors.runs_for(request.user), pk=run_id)
 
 
-@require_GET
+@require_safe
 @login_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     """The run file as it was uploaded. Its team until it is withdrawn, and organizers."""
@@ -154,7 +154,7 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
     run = _run(request, run_id)
-    if request.method == "GET":
+    if request.method != "POST":
         context = {"track": run.track, "run": run, "tab": "runs"}
         return render(request, "pooling/runs/withdraw.html", context)
     services.withdraw(run=run, by=request.user)

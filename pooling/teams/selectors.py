@@ -21,6 +21,6 @@ def team_named(track: Track, name: str) -> Team | None:
     return track.teams.filter(name__iexact=name).first()
 
 
-def teams_with(user: User) -> QuerySet[Team]:
-    """The teams of a user in all tracks, each with its track."""
-    return user.teams.select_related("track")
+def teams_with(user: User, tracks: QuerySet[Track]) -> QuerySet[Team]:
+    """The teams of a user in some tracks, each with its track."""
+    return user.teams.filter(track__in=tracks).select_related("track")

@@ -3,7 +3,7 @@
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.analyses import report_pages, selectors, services
@@ -12,7 +12,7 @@ from web.downloads import download
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 @never_cache
 @organizer_required
 def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
@@ -34,7 +34,7 @@ def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     return redirect("scoring:reports", board.pk)
 
 
-@require_GET
+@require_safe
 @organizer_required
 def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of stored scores as TSV or CSV. Organizers only."""
@@ -43,7 +43,7 @@ def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: 
     return _table(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.{kind}")
 
 
-@require_GET
+@require_safe
 @organizer_required
 def analysis_table(request: AuthenticatedRequest, analysis_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of an analysis as TSV or CSV. Organizers only."""
@@ -58,7 +58,7 @@ def _table(content: str | None, name: str) -> HttpResponseBase:
     return download(content, name)
 
 
-@require_GET
+@require_safe
 @organizer_required
 def analysis_json(request: AuthenticatedRequest, analysis_id: int) -> HttpResponseBase:
     """The complete result of an analysis as JSON, with its inputs. Organizers only."""

@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from scoring.evaluations import selectors
 from scoring.leaderboards.forms import CompareForm
@@ -11,7 +11,7 @@ from web.downloads import download
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 @never_cache
 def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     """One run by topic. Organizers; its team after the release to participants; everyone after a public release."""
@@ -20,7 +20,7 @@ def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     return render(request, "scoring/evaluations/evaluation.html", context_of(page))
 
 
-@require_GET
+@require_safe
 def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> HttpResponseBase:
     """The values of a run as TSV or CSV. Everyone who may open the run's page."""
     visible = selectors.evaluations_for(request.user)
@@ -29,7 +29,7 @@ def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> Http
     return download(content, f"{evaluation.leaderboard.track.slug}-evaluation-{evaluation.pk}.{kind}")
 
 
-@require_GET
+@require_safe
 def choose_other(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     """Redirect from the form of a run's page to the comparison. Everyone who may open the run's page."""
     evaluation = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
@@ -39,7 +39,7 @@ def choose_other(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     return redirect("scoring:compare_runs", evaluation.pk, form.cleaned_data["other"])
 
 
-@require_GET
+@require_safe
 @never_cache
 def compare(request: HttpRequest, evaluation_id: int, other_id: int) -> HttpResponse:
     """Two runs of a leaderboard compared. Everyone who may open both."""

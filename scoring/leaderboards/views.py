@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
@@ -16,7 +16,7 @@ from web.downloads import download
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 @never_cache
 def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     """The leaderboards of a track. Organizers see all; teams and visitors those released to them."""
@@ -29,7 +29,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/leaderboards/leaderboards.html", context)
 
 
-@require_GET
+@require_safe
 @never_cache
 def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     """All runs with their means. Organizers; teams and visitors after the release to them."""
@@ -39,7 +39,7 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     return render(request, "scoring/leaderboards/leaderboard.html", context_of(page))
 
 
-@require_GET
+@require_safe
 def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """The leaderboard as TSV, CSV, JSON or LaTeX. Everyone who may see its page."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
@@ -47,7 +47,7 @@ def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResp
     return download(content, f"{board.track.slug}-leaderboard-{board.pk}.{kind}")
 
 
-@require_GET
+@require_safe
 def choose_other(request: HttpRequest, board_id: int) -> HttpResponse:
     """Redirect from the leaderboard's form to the comparison, the older one first. Everyone who may see its page."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
@@ -57,7 +57,7 @@ def choose_other(request: HttpRequest, board_id: int) -> HttpResponse:
     return redirect("scoring:compare_leaderboards", *sorted((board.pk, form.cleaned_data["other"])))
 
 
-@require_GET
+@require_safe
 @never_cache
 def compare(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
     """Two leaderboards compared, and the differences of their qrels. Everyone who may see both."""
@@ -66,7 +66,7 @@ def compare(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
     return render(request, "scoring/leaderboards/compare.html", context_of(page))
 
 
-@require_GET
+@require_safe
 def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """The values by topic of every run that the user may open. Everyone who may see the leaderboard."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
@@ -75,7 +75,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     return download(content, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
 
 
-@require_GET
+@require_safe
 @never_cache
 def topics(request: HttpRequest, board_id: int) -> HttpResponse:
     """How hard each topic is, and how much it separates the runs. Everyone who may see the leaderboard."""
@@ -85,7 +85,7 @@ def topics(request: HttpRequest, board_id: int) -> HttpResponse:
     return render(request, "scoring/leaderboards/topics.html", context_of(page))
 
 
-@require_GET
+@require_safe
 @never_cache
 def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     """A topic with the value of each run; a team sees its own runs. Everyone who may see the leaderboard."""

@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
@@ -19,7 +19,7 @@ from web.downloads import download
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 @never_cache
 def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     """Versions of a track's qrels. Organizers see all; others those of a leaderboard that they may see."""
@@ -32,7 +32,7 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/qrels/qrels_list.html", context)
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @organizer_required
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
@@ -50,7 +50,7 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/qrels/freeze.html", context | {"pools": form.pools})
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @organizer_required
 def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
@@ -75,7 +75,7 @@ def _to_version(request: AuthenticatedRequest, version: Qrels) -> HttpResponse:
     return redirect(version)
 
 
-@require_GET
+@require_safe
 @never_cache
 def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
     """One version: its grades by topic, and how it was made. Organizers; others who may see a leaderboard of it."""
@@ -85,14 +85,14 @@ def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version as TSV, always the same bytes. Everyone who may see its page."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     return download(selectors.qrels_tsv(version), f"{exports.file_stem(version)}.tsv")
 
 
-@require_GET
+@require_safe
 @never_cache
 def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version in another format, optionally split by topic. Everyone who may see its page."""
@@ -108,7 +108,7 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     return render(request, "scoring/qrels/export.html", context)
 
 
-@require_GET
+@require_safe
 @organizer_required
 def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponseBase:
     """The judgments of a version's track, without names of assessors. Organizers only."""

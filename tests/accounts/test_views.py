@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from pooling.models import Team
 from tests.helpers.factories import PASSWORD, make_track, make_user
-from tracks.models import Assessor
+from tracks.models import Assessor, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +41,20 @@ def test_account_lists_all_roles_in_a_known_number_of_queries(
         page = client.get(reverse("account")).content.decode()
 
     assert [f"Track {year}" in page and f"Other {year}" in page for year in (2025, 2026, 2027)] == [True] * 3
+
+
+def test_account_does_not_name_drafts(client: Client) -> None:
+    user = make_user()
+    judged = make_track(name="Secret judging", status=Track.Status.DRAFT)
+    submitted = make_track(name="Secret runs", status=Track.Status.DRAFT)
+    Assessor.objects.create(track=judged, user=user)
+    Team.objects.create(track=submitted, name="Abacus").members.add(user)
+    client.force_login(user)
+
+    page = client.get(reverse("account")).content.decode()
+
+    assert "Secret" not in page
+    assert "You have no role in a track yet." in page
 
 
 def test_user_changes_their_password(client: Client) -> None:

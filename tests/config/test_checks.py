@@ -1,5 +1,8 @@
 """The system checks of the settings."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +10,7 @@ import pytest
 from django.conf import settings as project
 
 from config import checks
+from tests.helpers.paths import ROOT
 
 
 def ids(messages: list[Any]) -> list[str]:
@@ -61,6 +65,15 @@ def test_a_deployment_without_https_is_a_warning(settings: Any) -> None:
     settings.HTTPS = True
 
     assert checks.https() == []
+
+
+def test_deployment_for_any_host_is_named_by_check() -> None:
+    command = [sys.executable, "manage.py", "check", "--deploy"]
+    environment = {**os.environ, "ALLOWED_HOSTS": "assay.example.org,*"}
+
+    checked = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert "(assay.W007) ALLOWED_HOSTS contains *" in checked.stderr
 
 
 def test_policy_contains_no_other_host() -> None:

@@ -1,7 +1,5 @@
 """Assessors of tracks."""
 
-from django.db.models import QuerySet
-
 from accounts.access import AnyUser
 from accounts.models import User
 from tracks.models import Track
@@ -15,8 +13,3 @@ def is_assessor(user: AnyUser, track: Track) -> bool:
 def judges_anywhere(user: AnyUser) -> bool:
     """Whether the user judges for any track. One query."""
     return isinstance(user, User) and user.is_active and user.assessor_of.exists()
-
-
-def tracks_judged_by(user: User) -> QuerySet[Track]:
-    """The tracks for which a user judges, by name."""
-    return Track.objects.filter(assessors__user=user)

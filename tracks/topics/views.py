@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
@@ -13,7 +13,7 @@ from tracks.tracks import selectors as track_selectors
 from web.pages import context_of
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @organizer_required
 def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import topics, or labels for them. Organizers only."""
@@ -30,7 +30,7 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/topics/import.html", context)
 
 
-@require_GET
+@require_safe
 def topics(request: HttpRequest, slug: str) -> HttpResponse:
     """The topics of a track. Everyone; drafts for organizers only."""
     track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
@@ -39,7 +39,7 @@ def topics(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""
     track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)

@@ -3,14 +3,14 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from tracks.tracks import selectors, services
 from web.pages import context_of
 
 
-@require_GET
+@require_safe
 def track(request: HttpRequest, slug: str) -> HttpResponse:
     """What a track is about, and how it is judged and scored. Everyone; drafts for organizers only."""
     track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)

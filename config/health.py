@@ -1,0 +1,62 @@
+"""The health check of a web process: whether it reaches its database, and whether the database can write."""
+
+import logging
+import time
+from threading import Lock
+
+from django.db import Error, connection, transaction
+
+logger = logging.getLogger(__name__)
+
+SECONDS = (
+    5.0  # for which a result is kept: anybody may ask, and a failed write is a line in the log of PostgreSQL
+)
+UNREACHABLE = "The database cannot be reached."
+READ_ONLY = "The database is read-only."
+UNWRITABLE = "The database cannot write. Its disk may be full."
+
+
+class Health:
+    """The latest result, which all threads of the process share. It logs a line when the result changes."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._until = 0.0
+        self._problem = ""
+
+    def problem(self) -> str:
+        """What is wrong; empty if nothing is."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                problem = probe()
+                if problem != self._problem:
+                    logger.error("health: %s", problem or "The database can write again.")
+                self._problem, self._until = problem, time.monotonic() + SECONDS
+            return self._problem
+
+
+health = Health()
+
+
+def probe() -> str:
+    """Try to write: a temporary table needs a new file on the disk of the database. Nothing of it remains."""
+    try:
+        connection.ensure_connection()
+    except Error:
+        return UNREACHABLE
+    try:
+        with transaction.atomic():
+            problem = _write()
+            transaction.set_rollback(True)
+    except Error:
+        return UNWRITABLE if connection.is_usable() else UNREACHABLE
+    return problem
+
+
+def _write() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_read_only")
+        if cursor.fetchone() == ("on",):
+            return READ_ONLY
+        cursor.execute("CREATE TEMPORARY TABLE health_probe AS SELECT repeat('x', 5000) AS text")
+    return ""

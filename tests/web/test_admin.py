@@ -1,0 +1,86 @@
+"""What the base classes of the admin do with input that no page sends, and with two people at once."""
+
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.contrib.admin import site
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from tests.helpers.factories import make_organizer, make_track, make_user
+from tests.tracks.tracks.test_admin import track_form
+from tracks.models import Track
+from tracks.tracks.admin import TrackForm
+
+pytestmark = pytest.mark.django_db
+YEARS = ["99999", "10000", "9999", "0", "-1", "x"]
+
+
+@pytest.fixture
+def organizer(client: Client) -> User:
+    user = make_organizer()
+    client.force_login(user)
+    return user
+
+
+def address(model: Any, page: str) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}")
+
+
+@pytest.mark.parametrize("model", list(site._registry), ids=lambda model: model.__name__)
+def test_years_outside_the_calendar_show_the_whole_list(client: Client, organizer: User, model: Any) -> None:
+    field = site._registry[model].date_hierarchy or "created_at"
+
+    statuses = {
+        client.get(address(model, "changelist"), {f"{field}__year": year}).status_code for year in YEARS
+    }
+
+    assert statuses <= {200, 302, 400}
+
+
+def test_text_instead_of_a_row_is_an_error_of_the_form(client: Client, organizer: User) -> None:
+    form = track_form(name="Arq", slug="arq", protocol="x", collection="9" * 30, **{"assessors-0-user": "x"})
+
+    page = client.post(address(Track, "add"), form)
+
+    assert page.status_code == 200
+    assert "Select a valid choice" in page.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_name_that_another_request_has_just_taken_is_an_error_of_the_form(
+    client: Client, organizer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol = make_track("other").protocol
+    clean = TrackForm.full_clean
+
+    def clean_while_another_saves(form: TrackForm) -> None:
+        clean(form)
+        if form.is_bound and not Track.objects.filter(slug="arq").exists():
+            other = Thread(target=elsewhere)
+            other.start()
+            other.join()
+
+    def elsewhere() -> None:
+        make_track("arq")
+        connection.close()
+
+    monkeypatch.setattr(TrackForm, "full_clean", clean_while_another_saves)
+    form = track_form(name="Mine", slug="arq", protocol=protocol.pk)
+    page = client.post(address(Track, "add"), form)
+
+    assert page.status_code == 200
+    assert "already exists" in page.content.decode()
+    assert not Track.objects.filter(name="Mine").exists()
+
+
+def test_selection_of_anything_but_rows_is_refused(client: Client, organizer: User) -> None:
+    user = make_user()
+    selection = {"action": "make_link", "_selected_action": [user.pk, "x"]}
+
+    page = client.post(address(User, "changelist"), selection, follow=True)
+
+    assert page.status_code == 200
