@@ -35,11 +35,12 @@ POSTS = QUESTIONS + ANSWERS
 BLOCKS_PER_INDEX = 10  # ARQMath's index comes as 101 files
 NEW = 0.33  # of the formulas are distinct from all before: 9.3 million distinct formulas at scale 1
 TOPICS, RANKS, CORE = 100, 1_000, 4_000
-WORDS = """
+TEXT = """
 let be the function such that continuous then we have for every integer prove sequence converges bounded compact linear
 operator group ring field ideal show integral sum limit derivative matrix of is in on and a with by hence because there
 exists point open set measure theorem follows which gives since suppose define
-""".split()
+"""
+WORDS = TEXT.split()
 TAGS = [f"{a}-{b}" for a in WORDS[:40] for b in WORDS[10:40]]
 
 
@@ -54,7 +55,16 @@ ATOMS = [
     *((f"\\{name}", f"<mi>{sign}</mi>") for name, sign in GREEK),
     *((f"\\mathbb{{{letter}}}", f'<mi mathvariant=""double-struck"">{letter}</mi>') for letter in "RQZNC"),
 ]
-INFIX = [("=", "="), ("+", "+"), ("-", "-"), (r"\le ", "≤"), (r"\in ", "∈"), (r"\to ", "→"), ("<", "&lt;"), (r"\cdot ", "⋅")]
+INFIX = [
+    ("=", "="),
+    ("+", "+"),
+    ("-", "-"),
+    (r"\le ", "≤"),
+    (r"\in ", "∈"),
+    (r"\to ", "→"),
+    ("<", "&lt;"),
+    (r"\cdot ", "⋅"),
+]
 FORMS = [
     *((f"%s{tex}%s", f"<mrow>%s<mo>{sign}</mo>%s</mrow>") for tex, sign in INFIX),
     ("{%s}_{%s}", "<msub>%s%s</msub>"),
@@ -67,18 +77,24 @@ FORMS = [
     (r"\sqrt{%s}\,%s", "<mrow><msqrt>%s</msqrt><mo>⁢</mo>%s</mrow>"),
     (
         r"\sum_{i=1}^{n}%s\left(i^2+%s\right)",
-        "<mrow><munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover>%s<mo>⁢</mo>"
-        "<mrow><mo>(</mo><msup><mi>i</mi><mn>2</mn></msup><mo>+</mo>%s<mo>)</mo></mrow></mrow>",
+        (
+            "<mrow><munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover>%s<mo>⁢</mo>"
+            "<mrow><mo>(</mo><msup><mi>i</mi><mn>2</mn></msup><mo>+</mo>%s<mo>)</mo></mrow></mrow>"
+        ),
     ),
     (
         r"\lim_{x\to\infty}\frac{%s}{1+x^{%s}}=0",
-        "<mrow><munder><mo>lim</mo><mrow><mi>x</mi><mo>→</mo><mi>∞</mi></mrow></munder><mfrac>%s<mrow><mn>1</mn>"
-        "<mo>+</mo><msup><mi>x</mi>%s</msup></mrow></mfrac><mo>=</mo><mn>0</mn></mrow>",
+        (
+            "<mrow><munder><mo>lim</mo><mrow><mi>x</mi><mo>→</mo><mi>∞</mi></mrow></munder><mfrac>%s<mrow><mn>1</mn>"
+            "<mo>+</mo><msup><mi>x</mi>%s</msup></mrow></mfrac><mo>=</mo><mn>0</mn></mrow>"
+        ),
     ),
     (
         r"f\colon %s\mapsto\left(%s\right)^2+1",
-        "<mrow><mi>f</mi><mo>:</mo>%s<mo>↦</mo><msup><mrow><mo>(</mo>%s<mo>)</mo></mrow><mn>2</mn></msup><mo>+</mo>"
-        "<mn>1</mn></mrow>",
+        (
+            "<mrow><mi>f</mi><mo>:</mo>%s<mo>↦</mo><msup><mrow><mo>(</mo>%s<mo>)</mo></mrow><mn>2</mn></msup><mo>+</mo>"
+            "<mn>1</mn></mrow>"
+        ),
     ),
 ]
 LEFT = 1_999  # numbers of the left part of a formula
@@ -192,7 +208,9 @@ class Block:
     def _words(self) -> str:
         return " ".join(self.rng.choices(WORDS, k=self.rng.randint(4, 12)))
 
-    def _text(self, formulas: list[tuple[int, int]], place: str, post: int, thread: int, comment: int = 0) -> str:
+    def _text(
+        self, formulas: list[tuple[int, int]], place: str, post: int, thread: int, comment: int = 0
+    ) -> str:
         """Words and formulas as escaped HTML; the formulas are added to the indexes."""
         parts = [self._words()]
         for code, number in formulas:
@@ -273,7 +291,13 @@ class Block:
 
 # --- Files
 
-ROOTS = {"Posts": "posts", "Comments": "comments", "Votes": "votes", "PostLinks": "postlinks", "Users": "users"}
+ROOTS = {
+    "Posts": "posts",
+    "Comments": "comments",
+    "Votes": "votes",
+    "PostLinks": "postlinks",
+    "Users": "users",
+}
 XML = '\ufeff<?xml version="1.0" encoding="utf-8"?>\n'
 HEADERS = {
     False: "id\tpost_id\tthread_id\ttype\tformula\n",
@@ -378,7 +402,7 @@ def tasks(n_blocks: int) -> Iterable[Task]:
 
 
 def write_task(folder: Path, task: Task, n_runs: int) -> None:
-    """Topics, runs and qrels. A run draws from the core of a topic, and prefers its best documents, as far as it is good."""
+    """Topics, runs and qrels. A good run prefers the best documents of the core of a topic."""
     target = folder / task.name
     (target / "runs").mkdir(parents=True, exist_ok=True)
     write_topics(target / "topics.xml", task)
@@ -440,7 +464,9 @@ def main() -> None:
         has_visual_ids=options.visual_ids,
         n_processes=options.processes,
     )
-    print(f"{n_blocks * POSTS:,} posts and {n_blocks * FORMULAS:,} formulas: {time.perf_counter() - start:.0f} s")
+    print(
+        f"{n_blocks * POSTS:,} posts and {n_blocks * FORMULAS:,} formulas: {time.perf_counter() - start:.0f} s"
+    )
     for task in tasks(n_blocks):
         write_task(options.folder, task, options.runs)
     print(f"topics, qrels and {options.runs} runs of each task: {time.perf_counter() - start:.0f} s")

@@ -4,13 +4,13 @@
     python benchmarks/real_size.py COLLECTION VAR [--only "posts; comments"]
 
 VAR is the folder of a durable PostgreSQL with the settings of `make run`, and of the stored files. Each step runs in a
-process of its own: the jobs of the imports and of the clustering, as `manage.py` runs them; the submission of the runs of
-both tasks, their pools, a leaderboard, judging, and the pages. Finished steps are in VAR/real_size.jsonl and are not
+process of its own: the jobs of the imports and of the clustering, as `manage.py` runs them; the submission of the runs
+of both tasks, their pools, a leaderboard, judging, and the pages. Finished steps are in VAR/real_size.jsonl and are not
 repeated, so an interrupted measurement can be continued.
 
-Memory is the peak of the sum over all processes of a step, and of PostgreSQL, without counting shared pages twice (PSS).
-CPU time is theirs. "transaction" is the age of the oldest transaction that wrote, sampled twice per second: a job counts
-as lost if its row cannot be updated for 30 seconds. On a machine with other work, compare CPU times.
+Memory is the peak of the sum over all processes of a step, and of PostgreSQL, where shared pages count once (PSS). CPU
+time is theirs. "transaction" is the age of the oldest transaction that wrote, sampled twice per second: a job counts as
+lost if its row cannot be updated for 30 seconds. On a machine with other work, compare CPU times.
 """
 
 import argparse

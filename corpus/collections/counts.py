@@ -32,8 +32,13 @@ def counts_of(collection: Collection) -> dict[str, int]:
         "links": DocumentLink.objects.filter(source__collection=collection).count(),
         "users": Author.objects.filter(collection=collection).count(),
         "tags": Tag.objects.filter(collection=collection).count(),
-        "votes": VoteCount.objects.filter(document__collection=collection).aggregate(n=Sum("n"))["n"] or 0,
+        "votes": _votes(collection),
     }
+
+
+def _votes(collection: Collection) -> int:
+    valid = VoteCount.objects.filter(document__collection=collection, counted_by=collection.votes_counted_by)
+    return valid.aggregate(n=Sum("n"))["n"] or 0
 
 
 def in_words(counts: Mapping[str, int]) -> list[str]:

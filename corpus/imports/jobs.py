@@ -1,7 +1,8 @@
 """The job that imports files into a collection.
 
 The rows of each chunk and `Import.position` are stored in one transaction, so a killed import continues after its last
-committed chunk. Readers see a collection when its first import is complete. It stays visible during later imports,
+committed chunk. The last transaction stores only numbers that were counted before it: while it runs, the job has no
+heartbeat. Readers see a collection when its first import is complete. It stays visible during later imports,
 because each row is complete at all times and assessors may be judging.
 """
 
@@ -58,7 +59,7 @@ def import_files(
 
 
 def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int) -> None:
-    """Prepare the tables: votes are counted from zero, unless this job has already stored some.
+    """Prepare the tables.
 
     Raises
     ------
@@ -69,10 +70,6 @@ def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int)
         raise ImportRefused("There is a newer import into this collection. Start another one instead.")
     if any(Index.of(file.format) for file in files):
         indexing.drop_if_empty()
-    votes = [file for file in files if file.format == "votes"]
-    if votes and not any(file.position for file in votes):
-        with progress.storing():
-            copy.begin_votes(cast("copy.Cursor", connection.cursor()), collection_id)
 
 
 class Stored(NamedTuple):
@@ -120,8 +117,10 @@ def _store_of(file: Import, last_ids: Mapping[str, int]) -> Store:
         return store_formulas
     is_new = file.collection is not None and file.collection.status == Collection.Status.IMPORTING
 
+    target = copy.Target(collection_id, file.job_id or 0)
+
     def store_rows(cursor: copy.Cursor, chunk: Chunk, batch: Packed) -> Stored:
-        return Stored(*copy.store(cursor, batch.tables, collection_id, is_new=is_new))
+        return Stored(*copy.store(cursor, batch.tables, target, is_new=is_new))
 
     return store_rows
 
@@ -154,28 +153,63 @@ def _describe(counts: Mapping[str, int]) -> str:
 
 
 def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
-    """Store what depends on all files, and let readers see the collection."""
-    files = Import.objects.filter(job_id=progress.job_id)
-    indexes = [Index.of(file.format) for file in files]
-    formulas = _formulas_of(collection_id, is_changed=any(indexes))
+    """Count, store the counts, and let readers see the collection. Only the storing is a transaction."""
+    files = list(Import.objects.filter(job_id=progress.job_id))
+    has_votes = any(file.format == "votes" for file in files)
+    counted = _count(progress, files, collection_id, has_votes=has_votes)
     with progress.storing():
-        cursor = cast("copy.Cursor", connection.cursor())
-        n_orphans = 0 if all(indexes) else copy.settle_answers(cursor, collection_id)
-        if any(file.format == "votes" for file in files):
-            copy.finish_votes(cursor, collection_id)
         collection = Collection.objects.select_for_update().get(pk=collection_id)
-        collection.counts = counts = counts_of(collection) | formulas
-        is_filled = formulas or any(counts[f"{kind}s"] for kind in Document.Kind.values)
+        collection.counts = counts = counted.counts
+        if has_votes:
+            collection.votes_counted_by = progress.job_id
+        is_filled = counts.get("formulas") or any(counts[f"{kind}s"] for kind in Document.Kind.values)
         collection.status = Collection.Status.READY if is_filled else Collection.Status.EMPTY
-        collection.save(update_fields=["counts", "status"])
+        collection.save(update_fields=["counts", "status", "votes_counted_by"])
         transaction.on_commit(partial(delete_uploads, [file.location for file in files]))
-        skipped: Counter[str] = sum((Counter(file.skipped) for file in files), Counter())
-        return {"counts": counts, "skipped": dict(skipped), "answers_without_question": n_orphans}
+    if has_votes:
+        _delete_other_votes(progress, collection_id)
+    skipped: Counter[str] = sum((Counter(file.skipped) for file in files), Counter())
+    return {
+        "counts": counts,
+        "skipped": dict(skipped),
+        "answers_without_question": counted.n_orphans,
+    }
 
 
-def _formulas_of(collection_id: int, *, is_changed: bool) -> dict[str, int]:
-    """The counts of formulas. Counting can take long, so it is done before the transaction that ends the job."""
+class Counted(NamedTuple):
+    """What a collection contains after the import."""
+
+    counts: dict[str, int]
+    n_orphans: int
+
+
+def _count(
+    progress: jobs.Progress, files: Sequence[Import], collection_id: int, *, has_votes: bool
+) -> Counted:
+    """Count the rows of a collection: a minute for 10 million, so it is done outside a transaction."""
     collection = Collection.objects.get(pk=collection_id)
+    if has_votes:
+        collection.votes_counted_by = progress.job_id
+    indexes = [Index.of(file.format) for file in files]
+    formulas = _formulas_of(collection, is_changed=any(indexes))
+    n_orphans = 0
+    if not all(indexes):
+        n_orphans = copy.orphaned_answers(cast("copy.Cursor", connection.cursor()), collection_id)
+    return Counted(counts_of(collection) | formulas, n_orphans)
+
+
+def _delete_other_votes(progress: jobs.Progress, collection_id: int) -> None:
+    """Delete what earlier imports of votes have counted, in short transactions."""
+    earlier = Import.objects.filter(collection_id=collection_id, format="votes", job_id__lt=progress.job_id)
+    after: int | None = 0 if earlier.exists() else None
+    while after is not None:
+        with progress.storing():
+            target = copy.Target(collection_id, progress.job_id)
+            after = copy.delete_other_votes(cast("copy.Cursor", connection.cursor()), target, after=after)
+
+
+def _formulas_of(collection: Collection, *, is_changed: bool) -> dict[str, int]:
+    """The counts of formulas."""
     if not is_changed:
         return stored_counts(collection)
     indexing.ensure()

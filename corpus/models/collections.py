@@ -26,6 +26,9 @@ class Collection(models.Model):
     )
     status = models.CharField(max_length=20, choices=Status, default=Status.EMPTY)
     counts = models.JSONField(default=dict, blank=True, editable=False)
+    votes_counted_by = models.BigIntegerField(
+        default=0, editable=False, help_text="The job whose counts of votes are valid."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -27,7 +27,6 @@ class Document(models.Model):
     body = models.TextField(blank=True)
     tags = ArrayField(models.TextField(), default=list, blank=True)
     score = models.IntegerField(null=True, blank=True)
-    is_accepted = models.BooleanField(default=False)
     accepted = models.TextField(
         blank=True, db_collation="C", help_text="Docno of the accepted answer of a question."
     )
@@ -106,21 +105,23 @@ class DocumentLink(models.Model):
 
 
 class VoteCount(models.Model):
-    """How many votes of one type a document got."""
+    """How many votes of one type a document got.
+
+    An import of votes counts them in rows of its own. They count when the collection names its job
+    (`Collection.votes_counted_by`), so that no row is rewritten at the end.
+    """
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(Document, models.PROTECT, related_name="votes")
     vote_type = models.SmallIntegerField(help_text="The dump's VoteTypeId: 1 accepted, 2 up, 3 down, ...")
     n = models.PositiveIntegerField()
-    n_counting = models.PositiveIntegerField(
-        default=0,
-        editable=False,
-        help_text="The count of a running import so far, which becomes `n` at its end.",
+    counted_by = models.BigIntegerField(
+        default=0, editable=False, help_text="The job that counted the votes."
     )
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["document", "vote_type"], name="vote_type_unique"),
+            models.UniqueConstraint(fields=["document", "vote_type", "counted_by"], name="vote_type_unique"),
         ]
 
     def __str__(self) -> str:

@@ -186,7 +186,7 @@ def _post(
         body=body,
         tags=document.tags,
         score=document.score,
-        is_accepted=is_accepted or document.is_accepted,
+        is_accepted=is_accepted,
         author=author,
         published_at=document.published_at,
         comments=comments[:MAX_OPEN_COMMENTS],

@@ -1,8 +1,8 @@
 """Store rows in the corpus through staging tables: COPY, then INSERT ... ON CONFLICT.
 
 Everything runs inside the transaction of the caller, who stores a checkpoint in it. Every statement can be repeated: an
-existing row is updated if it differs, and never duplicated. Only votes are counted, so their numbers are collected in
-`n_counting` and become `n` when all files are imported.
+existing row is updated if it differs, and never duplicated. Only votes are counted: each job counts them in rows of its
+own, which become valid when all files are imported.
 """
 
 import io
@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import psycopg2.errors
+
+VOTES_PART = 100_000  # keys of counts of votes, of which one transaction deletes the old ones
 
 
 class Cursor(Protocol):
@@ -32,13 +34,13 @@ class Staging(NamedTuple):
     reason: str = ""
 
 
-def _upsert(table: str, keys: str, columns: str, select: str, *, new_only: str = "") -> str:
-    """SQL that inserts the rows of `select` (keys, columns, then `new_only`) and updates existing rows that differ."""
+def _upsert(table: str, keys: str, columns: str, select: str) -> str:
+    """SQL that inserts the rows of `select` (keys, then columns) and updates existing rows that differ."""
     names = columns.split(", ")
     new = ", ".join(f"excluded.{name}" for name in names)
     old = ", ".join(f"old.{name}" for name in names)
     return f"""
-        INSERT INTO {table} AS old ({keys}, {columns}{new_only}) {select}
+        INSERT INTO {table} AS old ({keys}, {columns}) {select}
         ON CONFLICT ({keys}) DO UPDATE SET ({columns}) = ROW ({new})
         WHERE ({old}) IS DISTINCT FROM ({new})
     """
@@ -52,8 +54,7 @@ STAGING = {
             "corpus_document",
             "collection_id, docno",
             "kind, thread, title, body, tags, score, accepted, author_code, author_name, published_at",
-            "SELECT %(collection)s, stage_document.*, false FROM stage_document",
-            new_only=", is_accepted",
+            "SELECT %(collection)s, stage_document.* FROM stage_document",
         ),
     ),
     "author": Staging(
@@ -116,10 +117,10 @@ STAGING = {
     "vote": Staging(
         columns='docno text COLLATE "C", vote_type smallint, n integer',
         insert="""
-            INSERT INTO corpus_votecount AS old (document_id, vote_type, n, n_counting)
-            SELECT document.id, vote_type, 0, stage_vote.n
+            INSERT INTO corpus_votecount AS old (document_id, vote_type, n, counted_by)
+            SELECT document.id, vote_type, stage_vote.n, %(job)s
             FROM stage_vote JOIN corpus_document document USING (docno) WHERE collection_id = %(collection)s
-            ON CONFLICT (document_id, vote_type) DO UPDATE SET n_counting = old.n_counting + excluded.n_counting
+            ON CONFLICT (document_id, vote_type, counted_by) DO UPDATE SET n = old.n + excluded.n
         """,
         counted_as="votes",
         orphans="""
@@ -130,11 +131,16 @@ STAGING = {
     ),
 }
 
-_OF_COLLECTION = "document_id IN (SELECT id FROM corpus_document WHERE collection_id = %(collection)s)"
+
+class Target(NamedTuple):
+    """The collection that rows are stored in, and the job that stores them."""
+
+    collection: int
+    job: int
 
 
 def store(
-    cursor: Cursor, tables: Mapping[str, bytes], collection_id: int, *, is_new: bool = False
+    cursor: Cursor, tables: Mapping[str, bytes], target: Target, *, is_new: bool = False
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Store a batch. Returns the numbers of imported rows by name, and of skipped rows by reason.
 
@@ -147,10 +153,10 @@ def store(
     cursor.execute("SET LOCAL synchronous_commit = off")
     for table, staging in STAGING.items():
         lines = tables.get(table)
-        if table == "document" and lines and is_new and _copied(cursor, lines, collection_id):
+        if table == "document" and lines and is_new and _copied(cursor, lines, target.collection):
             continue
         if lines:
-            _store_table(cursor, table, staging, lines, collection_id, counts, skipped)
+            _store_table(cursor, table, staging, lines, target, counts, skipped)
     return counts, skipped
 
 
@@ -158,12 +164,10 @@ def _copied(cursor: Cursor, lines: bytes, collection_id: int) -> bool:
     """Copy documents directly into their table, which saves a quarter of the time; False if it has one already."""
     names = ", ".join(name.split()[0] for name in STAGING["document"].columns.split(", "))
     start = b"%d\t" % collection_id
-    whole = (start + lines.replace(b"\n", b"\tf\n" + start))[: -len(start)]
+    whole = (start + lines.replace(b"\n", b"\n" + start))[: -len(start)]
     cursor.execute("SAVEPOINT straight")
     try:
-        cursor.copy_expert(
-            f"COPY corpus_document (collection_id, {names}, is_accepted) FROM STDIN", io.BytesIO(whole)
-        )
+        cursor.copy_expert(f"COPY corpus_document (collection_id, {names}) FROM STDIN", io.BytesIO(whole))
     except psycopg2.errors.UniqueViolation:
         cursor.execute("ROLLBACK TO SAVEPOINT straight")
         return False
@@ -176,11 +180,11 @@ def _store_table(
     table: str,
     staging: Staging,
     lines: bytes,
-    collection_id: int,
+    target: Target,
     counts: dict[str, int],
     skipped: dict[str, int],
 ) -> None:
-    values = {"collection": collection_id}
+    values = target._asdict()
     cursor.execute(f"CREATE TEMP TABLE stage_{table} ({staging.columns})")
     cursor.copy_expert(f"COPY stage_{table} FROM STDIN", io.BytesIO(lines))
     if staging.orphans:
@@ -199,46 +203,32 @@ def _number(table: str) -> str:
     return "coalesce(sum(n), 0)" if table == "vote" else "count(*)"
 
 
-def begin_votes(cursor: Cursor, collection_id: int) -> None:
-    """Delete the counts of an earlier import that was not finished."""
-    values = {"collection": collection_id}
-    cursor.execute(f"DELETE FROM corpus_votecount WHERE n = 0 AND {_OF_COLLECTION}", values)  # noqa: S608
-    cursor.execute(
-        f"UPDATE corpus_votecount SET n_counting = 0 WHERE n_counting > 0 AND {_OF_COLLECTION}",  # noqa: S608
-        values,
-    )
+def delete_other_votes(cursor: Cursor, target: Target, *, after: int) -> int | None:
+    """Delete the votes that other jobs counted, from one part of the table. Returns where the next part begins, if any.
 
-
-def finish_votes(cursor: Cursor, collection_id: int) -> None:
-    """Replace the numbers of votes by the new counts."""
-    values = {"collection": collection_id}
-    cursor.execute(f"DELETE FROM corpus_votecount WHERE n_counting = 0 AND {_OF_COLLECTION}", values)  # noqa: S608
-    cursor.execute(
-        f"UPDATE corpus_votecount SET n = n_counting, n_counting = 0 WHERE {_OF_COLLECTION}",  # noqa: S608
-        values,
-    )
-
-
-def settle_answers(cursor: Cursor, collection_id: int) -> int:
-    """Mark the accepted answers. Returns the number of answers whose question is missing from the collection."""
-    values = {"collection": collection_id}
-    cursor.execute("ANALYZE corpus_document")
+    The table is divided by its keys, so each call takes about the same short time.
+    """
+    values = target._asdict() | {"after": after, "end": after + VOTES_PART}
     cursor.execute(
         """
-        UPDATE corpus_document answer SET is_accepted = (question.accepted = answer.docno)
-        FROM corpus_document question
-        WHERE answer.collection_id = %(collection)s AND answer.kind = 'answer'
-        AND question.collection_id = answer.collection_id AND question.docno = answer.thread
-        AND answer.is_accepted <> (question.accepted = answer.docno)
+        DELETE FROM corpus_votecount WHERE id > %(after)s AND id <= %(end)s AND counted_by <> %(job)s
+        AND (SELECT collection_id FROM corpus_document WHERE id = document_id) = %(collection)s
         """,
         values,
     )
+    cursor.execute("SELECT EXISTS (SELECT FROM corpus_votecount WHERE id > %(end)s)", values)
+    return after + VOTES_PART if cursor.fetchone()[0] else None
+
+
+def orphaned_answers(cursor: Cursor, collection_id: int) -> int:
+    """How many answers have no question in the collection."""
+    cursor.execute("ANALYZE corpus_document")
     cursor.execute(
         """
         SELECT count(*) FROM corpus_document answer WHERE collection_id = %(collection)s AND kind = 'answer'
         AND NOT EXISTS (SELECT FROM corpus_document question WHERE question.collection_id = answer.collection_id
                         AND question.docno = answer.thread AND question.kind <> 'answer')
         """,
-        values,
+        {"collection": collection_id},
     )
     return int(cursor.fetchone()[0])
