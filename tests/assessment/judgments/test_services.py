@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from assessment.assignments import services as assignment_services
@@ -260,6 +260,18 @@ def test_two_current_judgments_of_one_task_cannot_be_stored(scene: Scene) -> Non
 
     with pytest.raises(IntegrityError, match="judgment_current_unique"), transaction.atomic():
         judgment.save()
+
+
+@pytest.mark.parametrize("statement", ["TRUNCATE assessment_judgment", "TRUNCATE pooling_pool CASCADE"])
+def test_tables_of_judgments_cannot_be_emptied(scene: Scene, statement: str) -> None:
+    judge(accept(scene.batch, scene.ada))
+
+    with pytest.raises(IntegrityError, match="is kept"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET LOCAL assay.allow_truncate = 'off'")
+        cursor.execute(statement)
+
+    assert Judgment.objects.count() == 1
 
 
 def test_people_topics_and_batches_with_judgments_cannot_be_deleted(scene: Scene) -> None:

@@ -234,6 +234,27 @@ def test_the_database_keeps_versions_and_units_apart(scene: Scene) -> None:
             row.save(force_insert=True)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE scoring_qrelsentry SET grade = 0",
+        "DELETE FROM scoring_qrelsentry",
+        "TRUNCATE scoring_qrelsentry",
+        "TRUNCATE scoring_qrels CASCADE",
+    ],
+)
+def test_the_database_keeps_the_entries_of_a_version(scene: Scene, statement: str) -> None:
+    version = scene.qrels()
+    entries = list(version.entries.values_list("topic", "docno", "grade"))
+
+    with pytest.raises(IntegrityError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET LOCAL assay.allow_truncate = 'off'")
+        cursor.execute(statement)
+
+    assert list(version.entries.values_list("topic", "docno", "grade")) == entries
+
+
 def test_import_reports_what_is_not_part_of_the_track(scene: Scene) -> None:
     text = b"A.1 0 10 3\nA.1 0 x -1\nA.99 0 10 7\n"
 
