@@ -55,7 +55,7 @@ def collections_for(user: AnyUser) -> QuerySet[Collection]:
 
 
 def collection_named(slug: str) -> Collection | None:
-    """The collection with a slug, whoever asks: for commands, which organizers run."""
+    """The collection with a slug, for commands: their user may see everything."""
     return Collection.objects.filter(slug=slug).first()
 
 

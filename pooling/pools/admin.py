@@ -10,7 +10,7 @@ from web.admin import ReadOnly
 class PoolAdmin(ReadOnly, admin.ModelAdmin[Pool]):
     """Shows pools. Organizers request them on the pools page of the track."""
 
-    list_display = ["name", "track", "status", "seed", "sha256", "created_by", "created_at"]
+    list_display = ["name", "track", "status", "seed", "created_by", "created_at"]
     list_filter = ["track", "status"]
     list_select_related = ["track", "created_by"]
     search_fields = ["name"]

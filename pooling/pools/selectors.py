@@ -13,6 +13,7 @@ from tracks.models import Track
 
 OVERLAP_RUNS = 24  # in a matrix
 TOPICS = 25  # in a wide table
+MAX_DIGITS = 9  # of the index of a topic
 
 # What `assay.pools.statistics` computes, as stored with the pool.
 Statistics = dict[str, Any]
@@ -204,10 +205,11 @@ class DepthsPage:
 
 
 def depths_page(pool: Pool, first: str) -> DepthsPage:
-    """`first` is the index of the first topic to show, as text; 0 if it is not a number."""
+    """`first` is the index of the first topic to show, as text; 0 if there is no such topic."""
     statistics: Statistics = pool.statistics
     topics = statistics["topics"]
-    start = min(int(first), len(topics)) if first.isascii() and first.isdigit() else 0
+    index = int(first) if first.isascii() and first.isdigit() and len(first) < MAX_DIGITS else 0
+    start = index if index < len(topics) else 0
     shown = slice(start, start + TOPICS)
     return DepthsPage(
         pool=pool,

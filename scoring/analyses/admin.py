@@ -14,3 +14,4 @@ class AnalysisAdmin(ReadOnly, admin.ModelAdmin[Analysis]):
     list_filter = ["leaderboard__track", "kind", "status"]
     list_select_related = ["leaderboard__track", "leaderboard__qrels", "created_by"]
     date_hierarchy = "created_at"
+    exclude = ["result"]

@@ -10,8 +10,9 @@ from web.admin import ReadOnly
 class EvaluationAdmin(ReadOnly, admin.ModelAdmin[Evaluation]):
     """One run of a leaderboard."""
 
-    list_display = ["run", "leaderboard", "n_topics", "n_missing", "run_sha256"]
+    list_display = ["run", "leaderboard", "n_topics", "n_missing"]
     list_filter = ["leaderboard__track"]
     list_select_related = ["run__team", "leaderboard__track", "leaderboard__qrels"]
     search_fields = ["run__tag", "run__team__name", "run_sha256"]
     show_full_result_count = False
+    exclude = ["curves"]

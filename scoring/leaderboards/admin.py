@@ -14,3 +14,4 @@ class LeaderboardAdmin(ReadOnly, admin.ModelAdmin[Leaderboard]):
     list_filter = ["track", "status", "release"]
     list_select_related = ["track", "qrels", "released_by"]
     date_hierarchy = "created_at"
+    exclude = ["statistics"]

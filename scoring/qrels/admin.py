@@ -1,4 +1,4 @@
-"""Qrels, leaderboards and evaluations in the organizers' workshop: to look at. They are made on their own pages."""
+"""Qrels in the admin, to read. Organizers freeze or import them on the qrels page of the track."""
 
 from django.contrib import admin
 
@@ -15,3 +15,4 @@ class QrelsAdmin(ReadOnly, admin.ModelAdmin[Qrels]):
     list_select_related = ["track", "created_by"]
     search_fields = ["name", "sha256"]
     date_hierarchy = "created_at"
+    exclude = ["report"]

@@ -30,7 +30,7 @@ def tracks_for(user: AnyUser) -> QuerySet[Track]:
 
 
 def track_named(slug: str) -> Track | None:
-    """The track with a slug, whoever asks: for commands, which organizers run."""
+    """The track with a slug, for commands: their user may see everything."""
     return Track.objects.select_related("protocol", "collection").filter(slug=slug).first()
 
 

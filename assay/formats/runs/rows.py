@@ -208,7 +208,7 @@ def _hint(line: bytes, got: int) -> str:
 
 def _has_names(words: list[bytes], number: int, form: LineForm, tally: Tally) -> bool:
     limits = (
-        (form.docno, "document id", MAX_DOCNO),
+        (form.docno, "docno", MAX_DOCNO),
         (form.docno if form.post is None else form.post, "post id", MAX_DOCNO),
         (form.topic, "topic", MAX_NAME),
         (form.tag, "tag", MAX_NAME),

@@ -289,7 +289,7 @@ def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], form: Form, ta
             f"{tied.sum():,} of {len(columns):,} lines have the same score as a line above them in their topic",
             "Ties keep the order of the file."
             if form.keeps_ties
-            else "Ties are ordered by document id, descending, as in trec_eval; not by the rank column.",
+            else "Ties are ordered by docno, descending, as in trec_eval; not by the rank column.",
             n=int(tied.sum()),
             numbers=_at(number, tied),
         )

@@ -1,5 +1,6 @@
 """The pages of pools for organizers: preview, entries with members, contributions of runs and teams."""
 
+import io
 from typing import Any
 
 import pytest
@@ -53,6 +54,23 @@ def page(client: Client, name: str, *arguments: Any, **query: Any) -> str:
     answer = client.get(reverse(f"pooling:{name}", args=arguments), query)
     assert answer.status_code == 200
     return answer.content.decode()
+
+
+def test_failed_pool_is_retried_from_its_page(scene: Scene, organizer: Client) -> None:
+    run = submit_run(scene, "a")
+    with run.columns.open("rb") as file:
+        stored = file.read()
+    run.columns.storage.delete(run.columns.name)
+    pool = build(scene)
+    run.columns.storage.save(run.columns.name, io.BytesIO(stored))
+    failed = page(organizer, "pool", pool.pk)
+
+    organizer.post(reverse("jobs:retry", args=[pool.job_id]))
+
+    assert "Retry job" in failed
+    pool.refresh_from_db()
+    assert pool.status == "building"
+    assert "Retry job" not in page(organizer, "pool", pool.pk)
 
 
 # ---- the preview
@@ -304,8 +322,16 @@ def test_invalid_run_shows_the_matrix(scene: Scene, organizer: Client, run: str)
     assert "Overlap between runs" in page(organizer, "pool_overlap", build(scene).pk, run=run)
 
 
-@pytest.mark.parametrize("first", ["x", "-3", "99999", "²"])
-def test_invalid_first_topic_is_ignored(scene: Scene, organizer: Client, first: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [("2", "Topics 3 to 3"), *((first, "Topics 1 to 3") for first in ("x", "-3", "3", "9" * 5000, "²"))],
+)
+def test_topics_start_at_an_index_and_an_invalid_one_shows_the_first(
+    scene: Scene, organizer: Client, first: str, shown: str
+) -> None:
     submit_run(scene, "a")
 
-    page(organizer, "pool_depths", build(scene).pk, **{"from": first})
+    text = page(organizer, "pool_depths", build(scene).pk, **{"from": first})
+
+    assert f"{shown} of 3" in text
+    assert "No run of this pool has a topic" not in text
