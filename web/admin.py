@@ -1,6 +1,6 @@
 """Base classes of the admin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin, messages
@@ -113,11 +113,9 @@ class Undeletable(Checked):
 class ReadOnly(Undeletable):
     """Mixin for an admin whose rows are created and changed elsewhere. Excluded fields are not loaded."""
 
-    exclude: Sequence[str] | None = None
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]
-        return rows.defer(*self.exclude) if self.exclude else rows
+        return rows.defer(*(self.exclude or ()))  # type: ignore[attr-defined]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
