@@ -9,4 +9,5 @@ urlpatterns = [
     path("", include("assessment.judgments.urls")),
     path("", include("assessment.batches.urls")),
     path("", include("assessment.agreement.urls")),
+    path("", include("assessment.adjudication.urls")),
 ]

@@ -200,11 +200,10 @@ def _of_highest_precedence(votes: list[Vote]) -> list[Vote]:
 
 
 def _each_judge(unit: Unit, votes: list[Vote], judges: int, tally: _Tally) -> list[Vote]:
-    """The judgments to sum, one of each judge; none as long as some are missing."""
-    if any(vote.kind == "adjudication" for vote in votes):
-        tally.conflicts.append(Conflict(unit, f"adjudicated, but its grade is the sum of {judges} judgments"))
-        return []
-    counted = votes if len(votes) <= judges else [vote for vote in votes if vote.is_assigned]
+    """The judgments to sum, one of each judge; none as long as some are missing. An adjudication replaces none."""
+    summed = [vote for vote in votes if vote.kind != "adjudication"]
+    tally.decided["by the sum, although adjudicated"] += len(summed) < len(votes)
+    counted = summed if len(summed) <= judges else [vote for vote in summed if vote.is_assigned]
     if len(counted) > judges:
         tally.conflicts.append(Conflict(unit, f"{len(counted)} judgments, but {judges} are summed"))
     return counted if len(counted) == judges else []

@@ -18,7 +18,7 @@ MOST_STEPS = 999
 class DifferenceForm(forms.Form):
     """Which disagreements the page shows."""
 
-    rule = forms.ChoiceField(choices=list(RULES.items()), label="Show", required=False)
+    rule = forms.ChoiceField(choices=list(RULES.items()), label="Difference")
     steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, required=False, label="Steps")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -27,7 +27,6 @@ class DifferenceForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = self.cleaned_data
-        data["rule"] = data.get("rule") or "any"
         data["steps"] = data.get("steps") or Difference().steps
         return data
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, QuerySet, Window
+from django.http import Http404
 
 from assay.charts import KappaChart, kappa_chart
 from assay.statistics import agreement_report as report
@@ -35,6 +36,21 @@ def rounds_of(track: Track) -> list[Round]:
     )
     rounds = [Round(f"batch-{batch.pk}", f"Training: {batch.name}", batch.pk) for batch in training]
     return [Round(MAIN_ROUND, "Main and dual batches", None), *rounds]
+
+
+def round_of(track: Track, key: str | None) -> Round:
+    """The round with a key; without a key, the main round.
+
+    Raises
+    ------
+    Http404
+        The track has no such round.
+    """
+    key = key or MAIN_ROUND
+    of_round = next((each for each in rounds_of(track) if each.key == key), None)
+    if of_round is None:
+        raise Http404(f"{track} has no round {key!r}")
+    return of_round
 
 
 def judgments_of(track: Track, of_round: Round) -> QuerySet[Judgment]:

@@ -10,7 +10,6 @@ from assessment.agreement import exports, selectors
 from assessment.agreement.forms import DifferenceForm
 from assessment.agreement.rules import Difference
 from assessment.judgments.rules import binary_from
-from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -22,7 +21,7 @@ from web.pages import context_of
 def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Kappa and alpha in one round of a track. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    page = selectors.agreement_page(track, _round(request, track))
+    page = selectors.agreement_page(track, selectors.round_of(track, request.GET.get("round")))
     return render(request, "assessment/agreement/agreement.html", context_of(page))
 
 
@@ -34,7 +33,7 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     if name not in exports.TABLES:
         raise Http404
-    graded = selectors.graded(track, _round(request, track))
+    graded = selectors.graded(track, selectors.round_of(track, request.GET.get("round")))
     content = exports.tsv(graded, binary_from(track.protocol), name)
     return download(content, f"{track.slug}-agreement-{name}.tsv")
 
@@ -45,10 +44,10 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
 def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units on which assessors disagree, with their comments. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = DifferenceForm(request.GET)
+    form = _form(request)
     page = selectors.disagreements_page(
         track,
-        _round(request, track),
+        selectors.round_of(track, request.GET.get("round")),
         form.difference if form.is_valid() else Difference(),
         number=request.GET.get("page"),
     )
@@ -63,17 +62,13 @@ def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The disagreements of the page as CSV, with every judgment and comment. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = DifferenceForm(request.GET)
+    form = _form(request)
     difference = form.difference if form.is_valid() else Difference()
-    of_round = _round(request, track)
+    of_round = selectors.round_of(track, request.GET.get("round"))
     units = selectors.with_comments(selectors.disagreements(track, of_round, difference))
     return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
 
 
-def _round(request: AuthenticatedRequest, track: Track) -> selectors.Round:
-    """The round of the address; an unknown one is a 404."""
-    key = request.GET.get("round", selectors.MAIN_ROUND)
-    of_round = next((each for each in selectors.rounds_of(track) if each.key == key), None)
-    if of_round is None:
-        raise Http404
-    return of_round
+def _form(request: AuthenticatedRequest) -> DifferenceForm:
+    """The filter; without a rule in the address, every difference."""
+    return DifferenceForm(request.GET if "rule" in request.GET else Difference()._asdict())

@@ -16,10 +16,11 @@ from assessment.assignments.errors import (
     TopicNotAssigned,
     TopicNotPooled,
 )
+from assessment.batches.entries import entries_of
 from assessment.batches.locks import lock_for_managing
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Judgment, Task, TopicAssignment
-from pooling.models import PoolEntry, Team
+from pooling.models import Team
 from tracks.models import Assessor, Topic
 
 
@@ -133,8 +134,8 @@ def _active(batch: Batch) -> QuerySet[TopicAssignment]:
 
 
 def _sizes(batch: Batch) -> dict[int, int]:
-    """The number of entries of each topic in the batch's pool."""
-    entries = PoolEntry.objects.filter(pool=batch.pool_id).order_by()
+    """The number of entries of each topic that the batch judges."""
+    entries = entries_of(batch).order_by()
     return dict(entries.values_list("topic").annotate(n=Count("pk")))
 
 
@@ -157,7 +158,7 @@ def _group_with_topic(batch: Batch, assessor: User, topic: Topic) -> str:
 
 
 def _assign(batch: Batch, assessor: User, topic: Topic, *, seat: int | None = None) -> TopicAssignment:
-    if not PoolEntry.objects.filter(pool=batch.pool_id, topic=topic).exists():
+    if not entries_of(batch).filter(topic=topic).exists():
         raise TopicNotPooled(topic, batch)
     if not _may_judge_topic(batch, assessor, topic):
         raise AlreadyJudgedTopic(topic, assessor)

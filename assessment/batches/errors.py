@@ -20,6 +20,13 @@ class NoTopics(Refused):
         super().__init__(f"The batch “{batch}” has no assigned topics. Assign topics before you open it.")
 
 
+class TopicsAssigned(Refused):
+    def __init__(self, batch: Batch) -> None:
+        super().__init__(
+            f"The batch “{batch}” has assigned topics, so its units are fixed. Create another batch for other units."
+        )
+
+
 class WrongState(Refused):
     def __init__(self, batch: Batch, wanted: str) -> None:
         super().__init__(f"The batch “{batch}” is {batch.get_status_display()}; it cannot be {wanted}.")

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.protocols.schema import Grade, JudgingRules
+from assessment.batches.entries import entries_of, sizes_by_topic
 from assessment.judgments.other_batches import COUNTING, settled_entries
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, Task, TopicAssignment
-from pooling.models import PoolEntry
 from tracks.models import Topic, Track
 
 N_REMARKS = 50  # on the page of a batch
@@ -84,7 +84,8 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     """The progress of some batches; the number of queries does not depend on how many there are."""
     progress = {batch.pk: BatchProgress(batch) for batch in batches}
     _add_shares(progress)
-    sizes, settled = _sizes(progress), _settled_counts(progress)
+    sizes = sizes_by_topic([each.batch for each in progress.values()])
+    settled = _settled_counts(progress)
     for batch_progress in progress.values():
         _set_totals(batch_progress, sizes, settled)
     judgments = Judgment.objects.filter(batch__in=progress, is_current=True).order_by()
@@ -115,14 +116,6 @@ def _add_shares(progress: dict[int, BatchProgress]) -> None:
         progress[assignment.batch_id].shares.append(share)
 
 
-def _sizes(progress: dict[int, BatchProgress]) -> dict[tuple[int, int], int]:
-    """The number of entries by pool and topic."""
-    pools = {batch_progress.batch.pool_id for batch_progress in progress.values()}
-    entries = PoolEntry.objects.filter(pool__in=pools).order_by()
-    rows = entries.values_list("pool", "topic").annotate(n=Count("pk"))
-    return {(pool, topic): n for pool, topic, n in rows}
-
-
 def _settled_counts(progress: dict[int, BatchProgress]) -> dict[int, int]:
     """The number of entries that other batches have settled, by assignment; a track with one batch has none."""
     tracks = Batch.objects.filter(kind__in=COUNTING).order_by().values("pool__track")
@@ -148,7 +141,7 @@ def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], sett
             done = judged_before.get((assignment.topic_id, assignment.seat), 0) + settled.get(
                 assignment.pk, 0
             )
-            share.total = sizes.get((progress.batch.pool_id, assignment.topic_id), 0) - done
+            share.total = sizes.get((progress.batch.pk, assignment.topic_id), 0) - done
 
 
 def _count_open(progress: dict[int, BatchProgress]) -> None:
@@ -278,5 +271,5 @@ def assessors_of(track: Track) -> QuerySet[User]:
 
 
 def pooled_topics(batch: Batch) -> QuerySet[Topic]:
-    """The topics that have entries in the batch's pool."""
-    return Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=batch.pool_id).values("topic"))
+    """The topics that have entries to judge in the batch."""
+    return Topic.objects.filter(pk__in=entries_of(batch).values("topic"))

@@ -1,20 +1,28 @@
 """Create, edit, open and close batches."""
 
+from collections.abc import Iterable
+
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from assessment.batches.errors import BatchNameTaken, NoTopics, PoolNotReady, WrongState
+from assessment.batches.errors import BatchNameTaken, NoTopics, PoolNotReady, TopicsAssigned, WrongState
 from assessment.batches.locks import lock_for_managing
-from assessment.models import Batch
-from pooling.models import Pool
+from assessment.models import Batch, BatchEntry
+from pooling.models import Pool, PoolEntry
 
 
 @transaction.atomic
 def create(
-    *, pool: Pool, name: str, kind: str = Batch.Kind.MAIN, minutes_allotted: int = 120, by: User | None
+    *,
+    pool: Pool,
+    name: str,
+    kind: str = Batch.Kind.MAIN,
+    minutes_allotted: int = 120,
+    is_blind: bool = False,
+    by: User | None,
 ) -> Batch:
-    """Create a batch of a pool, as a draft without topics.
+    """Create a batch of a pool, as a draft without topics. `is_blind` concerns adjudications only.
 
     Raises
     ------
@@ -25,8 +33,34 @@ def create(
     if Batch.objects.filter(pool=pool, name=name).exists():
         raise BatchNameTaken(name)
     return Batch.objects.create(
-        pool=pool, name=name, kind=kind, minutes_allotted=minutes_allotted, created_by=by
+        pool=pool,
+        name=name,
+        kind=kind,
+        minutes_allotted=minutes_allotted,
+        is_blind=is_blind,
+        created_by=by,
     )
+
+
+@transaction.atomic
+def select_entries(*, batch: Batch, entries: Iterable[int]) -> Batch:
+    """Let a draft judge only some entries of its pool, by id, instead of the ones selected before or all.
+
+    Raises
+    ------
+    WrongState, TopicsAssigned
+    """
+    locked = lock_for_managing(batch.pk)
+    if locked.status != Batch.Status.DRAFT:
+        raise WrongState(locked, "changed to other units")
+    if locked.topic_assignments.exists():
+        raise TopicsAssigned(locked)
+    chosen = PoolEntry.objects.filter(pool=locked.pool_id, pk__in=list(entries)).values_list("pk", flat=True)
+    locked.selected.all().delete()
+    BatchEntry.objects.bulk_create([BatchEntry(batch=locked, entry_id=pk) for pk in chosen], batch_size=5_000)
+    locked.is_selective = True
+    locked.save(update_fields=["is_selective"])
+    return locked
 
 
 @transaction.atomic

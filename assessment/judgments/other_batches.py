@@ -32,7 +32,12 @@ WITH asked AS (
     JOIN pooling_pool pool ON pool.id = batch.pool_id
     JOIN pooling_poolentry entry ON entry.pool_id = batch.pool_id AND entry.topic_id = assignment.topic_id
     LEFT JOIN pooling_poolmember member ON member.entry_id = entry.id AND member.position > 0
-    WHERE assignment.id = ANY(%s) AND NOT EXISTS (
+    WHERE assignment.id = ANY(%s)
+      AND (NOT batch.is_selective OR EXISTS (
+          SELECT 1 FROM assessment_batchentry selected
+          WHERE selected.batch_id = batch.id AND selected.entry_id = entry.id
+      ))
+      AND NOT EXISTS (
         SELECT 1 FROM assessment_task task
         WHERE task.batch_id = assignment.batch_id AND task.entry_id = entry.id
           AND task.seat = assignment.seat AND task.status = 'submitted'

@@ -1,10 +1,11 @@
 from assessment.models.assignments import TopicAssignment
-from assessment.models.batches import Batch
+from assessment.models.batches import Batch, BatchEntry
 from assessment.models.judgments import Judgment
 from assessment.models.tasks import Task
 
 __all__ = [
     "Batch",
+    "BatchEntry",
     "Judgment",
     "Task",
     "TopicAssignment",

@@ -6,11 +6,14 @@ from django.db.models import Q
 from django.urls import reverse
 
 from accounts.models import User
-from pooling.models import Pool
+from pooling.models import Pool, PoolEntry
 
 
 class Batch(models.Model):
-    """A round of judging on one pool. Its `TopicAssignment`s assign topics to assessors."""
+    """A round of judging on one pool. Its `TopicAssignment`s assign topics to assessors.
+
+    It judges all entries of its topics, or if `is_selective`, only those with a `BatchEntry`.
+    """
 
     class Kind(models.TextChoices):
         TRAINING = "training", "training"
@@ -32,6 +35,11 @@ class Batch(models.Model):
         validators=[MinValueValidator(1)],
         help_text="A task not submitted within this time returns to the queue; work submitted later is kept.",
     )
+    is_selective = models.BooleanField(default=False, editable=False)
+    is_blind = models.BooleanField(
+        default=False,
+        help_text="Of an adjudication: the assessor does not see the judgments that disagree.",
+    )
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -49,3 +57,17 @@ class Batch(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("assessment:batch", args=[self.pk])
+
+
+class BatchEntry(models.Model):
+    """An entry that was selected for a batch, such as a unit on which assessors disagree."""
+
+    id = models.BigAutoField(primary_key=True)
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="selected")
+    entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="selected_in")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["batch", "entry"], name="batch_entry_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} in {self.batch_id}"

@@ -1,12 +1,13 @@
 """The members of a unit on the judging page: each in its post, with the assessor's current choice."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
 from assay.html import highlight
+from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
 from assessment.judgments.other_batches import judged_in_other_batches
 from assessment.models import Judgment, Task
 from corpus.models import Collection, Document
@@ -28,6 +29,7 @@ class ShownMember(NamedTuple):
     choice: str
     comment: str
     shown: int
+    earlier: Sequence[EarlierJudgment] = ()
 
 
 def members_of(task: Task) -> QuerySet[PoolMember]:
@@ -53,7 +55,13 @@ def shown_members(task: Task, *, in_context: bool) -> list[ShownMember]:
     collection = task.batch.pool.track.collection
     latex = latex_of(collection, [member.docno for member in members])
     own = {judgment.docno: judgment for judgment in task.judgments.order_by("pk")}  # the latest of each
-    return [_shown(member, collection, latex, own.get(member.docno), in_context) for member in members]
+    earlier = earlier_judgments(task, [member.docno for member in members])
+    return [
+        _shown(member, collection, latex, own.get(member.docno), in_context)._replace(
+            earlier=earlier.get(member.docno, ())
+        )
+        for member in members
+    ]
 
 
 def _shown(

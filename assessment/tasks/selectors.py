@@ -10,6 +10,8 @@ from django.db.models import Count, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
+from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
+from assessment.batches.entries import entries_of
 from assessment.judgments.other_batches import counting_batches, settled_entries
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.judgments.selectors import OwnJudgment, latest_judgment
@@ -17,7 +19,6 @@ from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Document
 from corpus.threads.selectors import RenderedText, address, render_document
-from pooling.models import PoolEntry
 from tracks.models import StoredProtocol, Topic, Track
 from tracks.topics.selectors import render_topic
 
@@ -89,7 +90,7 @@ def progress(batch: Batch, user: User) -> list[TopicProgress]:
         .order_by("topic__code")
     )
     topics = [assignment.topic_id for assignment in assignments]
-    entries = PoolEntry.objects.filter(pool=batch.pool_id, topic__in=topics).order_by()
+    entries = entries_of(batch).filter(topic__in=topics).order_by()
     totals = dict(entries.values_list("topic").annotate(n=Count("topic")))
     own = Judgment.objects.filter(batch=batch, topic__in=topics, assessor=user, is_current=True).order_by()
     judged = dict(own.values_list("topic").annotate(n=Count("task", distinct=True)))
@@ -192,6 +193,7 @@ class TaskPage:
     layout: str
     formula: ShownMember | None
     members: list[ShownMember]
+    earlier: list[EarlierJudgment]
     choices: list[Choice]
     answer: dict[str, Any]
     previous: OwnJudgment | None
@@ -223,6 +225,7 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         layout=rules.layout,
         formula=shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
         members=filled_in(members, entered),
+        earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
         choices=choices(rules),
         answer=_first_answer(previous) | dict(entered),
         previous=previous,

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from assessment.assignments.errors import NotAnAssessor
+from assessment.batches.entries import entries_of
 from assessment.batches.errors import BatchNotOpen
 from assessment.batches.locks import lock_for_judging
 from assessment.judgments.other_batches import COUNTING, counting_batches, settled_entries
@@ -113,11 +114,11 @@ def _first_place(batch: Batch, assessor: User, exhausted: list[int], *, anywhere
 
 
 def _open_entries(batch: Batch, assessor: User, *, seat: int | OuterRef) -> QuerySet[PoolEntry]:
-    """The pool's entries that nobody has judged in the batch in a seat, and for which the assessor has no task."""
+    """The batch's entries that nobody has judged in the batch in a seat, and for which the assessor has no task."""
     in_seat = Q(status=Task.Status.SUBMITTED, seat=seat)
     own = Q(assessor=assessor) & ~Q(status=Task.Status.EXPIRED)
     taken = Task.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
-    return PoolEntry.objects.filter(~Exists(taken), pool=batch.pool_id)
+    return entries_of(batch).filter(~Exists(taken))
 
 
 def _chosen(batch: Batch, assessor: User, place: _Place, *, is_moving: bool) -> _Place | None:

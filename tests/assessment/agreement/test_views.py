@@ -68,7 +68,9 @@ def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> 
 
 def test_downloads_hold_the_numbers_of_the_page(dual: Scene, organizer: Client) -> None:
     rows = {
-        name: organizer.get(reverse("assessment:agreement_tsv", args=[dual.track.slug, name])).content.decode()
+        name: organizer.get(
+            reverse("assessment:agreement_tsv", args=[dual.track.slug, name])
+        ).content.decode()
         for name in ("alpha", "pairs", "assessors", "topics")
     }
 

@@ -367,18 +367,22 @@ def test_judgments_are_summed_where_the_protocol_says_so() -> None:
     assert frozen_grade(rules, 2, vote(1), vote(2, assessor="bob"), taken_over) == 3
 
 
-@pytest.mark.parametrize(
-    ("votes", "reason"),
-    [
-        ([vote(1), vote(2), vote(3)], "3 judgments, but 2 are summed"),
-        ([vote(1), vote(2, kind="adjudication")], "adjudicated, but its grade is the sum of 2 judgments"),
-    ],
-)
-def test_undecided_sum_is_refused(votes: list[tuple[Unit, Vote]], reason: str) -> None:
+def test_too_many_judgments_to_sum_are_refused() -> None:
+    votes = [vote(1), vote(2), vote(3)]
+
     with pytest.raises(Undecided) as refusal:
         freeze([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
 
-    assert refusal.value.conflicts[0].reason == reason
+    assert refusal.value.conflicts[0].reason == "3 judgments, but 2 are summed"
+
+
+def test_adjudication_does_not_change_a_sum() -> None:
+    votes = [vote(1), vote(2, assessor="bob"), vote(0, assessor="eve", kind="adjudication")]
+
+    frozen = freeze([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
+
+    assert frozen.rows[0][2] == 3
+    assert frozen.report["decided"] == {"by the sum, although adjudicated": 1}
 
 
 def test_two_equal_judgments_do_not_conflict() -> None:

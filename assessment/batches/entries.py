@@ -1,0 +1,32 @@
+"""Which entries of its pool a batch judges."""
+
+from collections.abc import Collection
+
+from django.db.models import Count, QuerySet
+
+from assessment.models import Batch, BatchEntry
+from pooling.models import PoolEntry
+
+
+def entries_of(batch: Batch) -> QuerySet[PoolEntry]:
+    """The entries that a batch judges: the selected ones, or all of its pool."""
+    entries = PoolEntry.objects.filter(pool=batch.pool_id)
+    return entries.filter(selected_in__batch=batch) if batch.is_selective else entries
+
+
+def sizes_by_topic(batches: Collection[Batch]) -> dict[tuple[int, int], int]:
+    """The number of entries that batches judge, by batch and topic, in two queries."""
+    pools = {batch.pool_id for batch in batches if not batch.is_selective}
+    pooled = PoolEntry.objects.filter(pool__in=pools).order_by().values_list("pool", "topic")
+    of_pool: dict[int, list[tuple[int, int]]] = {}
+    for pool, topic, n in pooled.annotate(n=Count("pk")):
+        of_pool.setdefault(pool, []).append((topic, n))
+    sizes = {
+        (batch.pk, topic): n
+        for batch in batches
+        if not batch.is_selective
+        for topic, n in of_pool.get(batch.pool_id, [])
+    }
+    selected = BatchEntry.objects.filter(batch__in=[batch.pk for batch in batches if batch.is_selective])
+    rows = selected.values_list("batch", "entry__topic").annotate(n=Count("pk")).order_by()
+    return sizes | {(batch, topic): n for batch, topic, n in rows}
