@@ -22,7 +22,7 @@ from assay.statistics.agreement import (
     krippendorff_alpha,
     shared_units,
 )
-from assay.tables import Table
+from assay.tables import Cell, Table
 
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
 Ints = NDArray[np.int64]
@@ -246,8 +246,8 @@ def _observed(graded: Graded) -> float:
 def tables(graded: Graded, level: int) -> list[Table]:
     """The report as tables: alphas, pairs, assessors, topics."""
     of_pairs = pairs(graded, level)
-    alpha_rows = [(each.name, each.value, *each.interval) for each in alphas(graded, level)]
-    pair_rows = [
+    alpha_rows: list[tuple[Cell, ...]] = [(each.name, each.value, *each.interval) for each in alphas(graded, level)]
+    pair_rows: list[tuple[Cell, ...]] = [
         (
             *(pair.first, pair.second, pair.kappa.n),
             *(pair.kappa.observed, pair.kappa.value, *pair.kappa.interval()),

@@ -7,8 +7,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assessment', '0001_initial'),
-        ('pooling', '0001_initial'),
+        ('assessment', '0002_refuse_truncate'),
+        ('pooling', '0002_refuse_truncate'),
     ]
 
     operations = [
