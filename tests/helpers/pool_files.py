@@ -1,8 +1,10 @@
-"""Files for tests of `assay pool`: runs of formulas and of documents, an index and manifests."""
+"""Files for tests of `assay check` and `assay pool`: runs of formulas and of documents, an index and manifests."""
 
+import gzip
 from pathlib import Path
 
 from assay.cli.main import main
+from tests.helpers.runs import BROKEN, GOOD, run_bytes
 
 TASK_2 = ["--protocol", "arqmath-2021-task2"]
 TREC = ["--protocol", "trec-adhoc"]
@@ -20,6 +22,19 @@ RUNS = {
     "a.tsv": ["B.1 1 11", "B.1 2 12", "B.1 3 21", "B.2 6 31", "B.2 4 20"],
     "b.tsv": ["B.1 5 21", "B.1 4 20", "B.2 1 11"],
 }
+
+
+def write_run_files(tmp_path: Path) -> Path:
+    """Four runs for ARQMath's Task 1, of which one has an error and one comes from Windows, topics and a manifest."""
+    (tmp_path / "good.tsv").write_bytes(GOOD)
+    (tmp_path / "windows.tsv.gz").write_bytes(gzip.compress(GOOD.replace(b"\n", b"\r\n")))
+    (tmp_path / "bad.tsv").write_bytes(BROKEN["score NaN"].make())
+    (tmp_path / "other.tsv").write_bytes(run_bytes(first=102, tag="run-2"))
+    (tmp_path / "topics.txt").write_text("A.1\nA.2\nA.3\nA.4\n")
+    (tmp_path / "m.csv").write_text(
+        "file,team,tag,kind\ngood.tsv,one,run-1,primary\nother.tsv,two,run-2,alternate\n"
+    )
+    return tmp_path
 
 
 def write_formula_files(tmp_path: Path) -> Path:

@@ -1,14 +1,12 @@
 """Runs of formulas, checked against an index: unknown formulas, wrong posts, formulas of comments."""
 
 import io
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from assay.cli.main import main
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formulas.columns import PLACES, Formulas
 from assay.protocols.loader import load_protocol
@@ -104,23 +102,6 @@ def test_all_formulas_are_unknown_in_an_empty_index() -> None:
     assert complaints_of(check(GOOD, formulas=lambda _: Formulas.of([]))) == [
         ("unknown-formula", 2, "lines 1, 2")
     ]
-
-
-def test_command_looks_up_formulas_in_index_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    index = tmp_path / "index.tsv"
-    index.write_text("".join(f"{i}\t{p}\t{t}\t{place}\t{v}\tx\n" for i, p, t, place, v in INDEX[:3]))
-    run = tmp_path / "run.tsv"
-    run.write_text(GOOD + "B.1\t12\t6\t3\t1.5\trun\nB.1\t99\t5\t4\t0.5\trun\n")
-    check_it = ["check", "--protocol", PROTOCOL.slug, str(run), "--formulas"]
-
-    status = main([*check_it, str(index)])
-    assert status == 1
-    out = capsys.readouterr().out
-    assert "the formula is not in the collection" in out
-    assert "1 of 4 lines name formulas of comments" in out
-
-    assert main([*check_it, str(run)]) == 2
-    assert "run.tsv is neither XML nor" in capsys.readouterr().err
 
 
 @pytest.mark.django_db

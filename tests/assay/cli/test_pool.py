@@ -8,15 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.conf import LazySettings
 
-from assay.formulas.columns import PLACES
+from assay.cli.main import main
 from assay.protocols.loader import load_protocol, shipped_slugs
-from corpus.models import Formula
-from jobs import services as jobs
-from pooling.pools import services as pool_services
 from tests.helpers.form_runs import bolt_run, formula_run, ntcir_run
-from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.paths import ROOT
 from tests.helpers.pool_files import (
     INDEX,
@@ -26,6 +21,7 @@ from tests.helpers.pool_files import (
     lines_of,
     pool,
     write_formula_files,
+    write_run_files,
     write_trec_files,
 )
 from tests.helpers.runs import run_bytes
@@ -37,14 +33,71 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def folder_of_files(tmp_path: Path, settings: LazySettings) -> None:
-    """Where the site stores the files of this test."""
-    settings.MEDIA_ROOT = tmp_path / "files"
+def files(tmp_path: Path) -> Path:
+    return write_run_files(tmp_path)
 
 
 @pytest.fixture
 def trec(tmp_path: Path) -> Path:
     return write_trec_files(tmp_path)
+
+
+P = ["--protocol", "arqmath-2020-task1"]
+
+
+def test_pool_is_written_with_its_record(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, contributions = files / "pool.tsv", files / "contributions.tsv"
+    arguments = [
+        "pool",
+        *P,
+        "--runs",
+        str(files / "m.csv"),
+        "--seed",
+        "7",
+        "--depth",
+        "primary=2",
+        "--depth",
+        "alternate=1",
+    ]
+
+    status = main([*arguments, "--output", str(out), "--contributions", str(contributions)])
+
+    record = json.loads((files / "pool.tsv.json").read_text())
+    assert status == 0
+    assert len(out.read_text().splitlines()) == 9
+    assert contributions.read_text().splitlines()[0] == "A.1\t101\tone\trun-1\t1"
+    assert record["protocol"]["sha256"] == load_protocol("arqmath-2020-task1").digest
+    assert [run["depth"] for run in record["runs"]] == [2, 1]
+    assert (
+        f"9 units of 3 topics from 2 runs; by topic 3 to 3, mean 3.00; sha256 {record['sha256']}"
+        in capsys.readouterr().err
+    )
+
+
+def test_same_seed_prints_the_same_bytes(files: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    arguments = ["pool", *P, "--runs", str(files / "m.csv"), "--seed"]
+    outputs = []
+    for seed in ("7", "7", "8"):
+        main([*arguments, seed])
+        outputs.append(capfdbinary.readouterr().out)
+
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
+def test_run_with_errors_stops_the_pool(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "m.csv").write_text("file,team,tag,kind\nbad.tsv,one,run-1,primary\n")
+
+    status = main(
+        ["pool", *P, "--runs", str(files / "m.csv"), "--seed", "7", "--output", str(files / "p.tsv")]
+    )
+
+    captured = capsys.readouterr()
+    assert (status, captured.out) == (1, "")
+    assert "score “NaN”" in captured.err
+    assert not (files / "p.tsv").exists()
+
+
+# ---- formulas
 
 
 def test_pool_of_formulas_is_written_with_members_runs_and_teams(
@@ -173,35 +226,6 @@ def test_unusable_formula_files_are_refused(
 
     assert pool(folder, *options) == 2
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.django_db
-@pytest.mark.usefixtures("folder_of_files")
-def test_pool_of_formulas_has_the_bytes_of_the_pool_on_the_site(tmp_path: Path) -> None:
-    scene = build_formula_scene()
-    runs = [scene.submit("a", [4 * i for i in range(12)]), scene.submit("b", [12, 0, 3, 8], team=1)]
-    rows = Formula.objects.values_list("code", "post", "thread", "place", "visual", "latex")
-    index = (
-        f"{code}\t{post}\t{thread}\t{PLACES[place]}\t{visual}\t{latex}\n"
-        for code, post, thread, place, visual, latex in rows
-    )
-    (tmp_path / "index.tsv").write_text("".join(index))
-    lines = ["file,team,tag,kind"]
-    for run in runs:
-        with run.original.open("rb") as original:
-            (tmp_path / f"{run.tag}.tsv").write_bytes(original.read())
-        lines.append(f"{run.tag}.tsv,{run.team.name},{run.tag},{run.kind}")
-    (tmp_path / "m.csv").write_text("\n".join(lines))
-
-    pool(tmp_path, "--formulas", str(tmp_path / "index.tsv"))
-    built = pool_services.request(track=scene.track, name="P", seed=7, depth={}, by=scene.organizer)
-    assert built.job_id is not None
-    jobs.run(built.job_id)
-
-    record = json.loads((tmp_path / "pool.tsv.json").read_text())
-    built.refresh_from_db()
-    assert built.sha256 == record["sha256"]
-    assert built.statistics["members"] == record["members"]
 
 
 # ---- orders, top-ups, known items

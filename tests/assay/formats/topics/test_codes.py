@@ -1,0 +1,44 @@
+"""Topic codes from XML and from lists."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.formats.topics.codes import TopicListError, read_topic_codes
+from assay.protocols.loader import load_protocol
+
+PROTOCOL = load_protocol("arqmath-2020-task1")
+P = ["--protocol", "arqmath-2020-task1"]
+
+
+def test_topics_are_read_from_xml_and_from_lists(tmp_path: Path) -> None:
+    (tmp_path / "t.xml").write_text(
+        '<?xml version="1.0"?><Topics><Topic number="A.1"><Title/></Topic><topic number="A.2"/></Topics>'
+    )
+    (tmp_path / "t.txt").write_bytes(b"\xef\xbb\xbfA.1\tfirst topic\r\n\r\nA.2\r\n")
+
+    assert read_topic_codes(tmp_path / "t.xml") == ["A.1", "A.2"]
+    assert read_topic_codes(tmp_path / "t.txt") == ["A.1", "A.2"]
+
+
+@pytest.mark.parametrize("data", [b"", b"<Topics></Topics>", b"<Topics><Topic", b"\xff\xfe"])
+def test_file_without_topics_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "t").write_bytes(data)
+
+    with pytest.raises(TopicListError):
+        read_topic_codes(tmp_path / "t")
+
+
+def test_entities_of_topic_xml_are_not_expanded(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("A.9")
+    text = f'<!DOCTYPE t [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]><Topics>&x;<Topic number="A.1"/></Topics>'
+    (tmp_path / "t.xml").write_text(text)
+
+    assert read_topic_codes(tmp_path / "t.xml") == ["A.1"]
+
+
+def test_real_topics_are_read(data: Path) -> None:
+    folder = data / "arqmath" / "topics"
+    counts = sorted(len(read_topic_codes(path)) for path in folder.glob("*.xml"))
+
+    assert counts == [85, 98, 100, 100]
