@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('assessment', '0002_refuse_truncate'),
-        ('pooling', '0002_refuse_truncate'),
+        ('pooling', '0001_initial'),
     ]
 
     operations = [
