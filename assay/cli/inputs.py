@@ -12,26 +12,29 @@ from tqdm import tqdm
 
 from assay.cli.options import (
     RUN_FILE,
+    STDIN,
     add_average,
     add_level,
     add_measures,
     add_protocol,
     add_qrels,
     add_seed,
+    add_units,
+    names_of_runs,
     positive,
     share,
 )
 from assay.cli.tables import add_table_options
-from assay.cli.units import add_unit_arguments, read_units
 from assay.errors import InputError
-from assay.evaluation.files import STDIN, names, read_qrels, read_run
-from assay.evaluation.units import Units
-from assay.formats.qrels.reader import QrelsColumns
+from assay.evaluation.units import prepare, read_units
+from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.runs.reader import read_run
+from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, measures_of, score_run
+from assay.measures.scores import RunScores, score_run
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import FAMILIES, Measure
+from assay.protocols.measures import FAMILIES, Measure, parse_measures
 from assay.protocols.schema import Average, Protocol
 
 Item = TypeVar("Item")
@@ -44,7 +47,7 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     add_measures(parser)
     add_average(parser, "the topics that every run has")
     add_level(parser)
-    add_unit_arguments(parser)
+    add_units(parser)
     add_table_options(parser)
 
 
@@ -89,14 +92,16 @@ class Inputs:
     qrels: QrelsColumns
     names: list[str]
     rows: list[RunColumns]
-    units: Units
+    formulas: Formulas | None
     measures: list[Measure]
     average: Average
     level: int
 
     @cached_property
     def runs(self) -> list[Ranked]:
-        return [self.units.prepared(run).ranking for run in self.rows]
+        if self.formulas is None:
+            return list(self.rows)
+        return [prepare(run, self.formulas).ranking for run in self.rows]
 
     @cached_property
     def judged(self) -> JudgedDocuments:
@@ -150,7 +155,7 @@ def read_inputs(arguments: argparse.Namespace, paths: Sequence[str]) -> Inputs:
     if [arguments.qrels, *paths].count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once")
     protocol = load_protocol(arguments.protocol)
-    run_names = names(paths)
+    run_names = names_of_runs(paths)
     return inputs_of(arguments, protocol, list(run_names.values()), list(run_names))
 
 
@@ -158,13 +163,13 @@ def inputs_of(
     arguments: argparse.Namespace, protocol: Protocol, run_names: list[str], paths: Sequence[str]
 ) -> Inputs:
     """Read the files, with a protocol that is loaded and names of the runs that are known."""
-    measures = _only_means(measures_of(protocol, arguments.measure))
-    units = read_units(arguments, protocol)
+    measures = _only_means(parse_measures(arguments.measure or protocol.scoring.measures))
+    formulas = read_units(protocol, arguments.units, arguments.formulas)
     qrels = read_qrels(arguments.qrels)
     rows = [read_run(path, protocol) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)]
     average = arguments.average or protocol.scoring.average
     level = arguments.level or protocol.scoring.relevant_from
-    return Inputs(protocol, qrels, run_names, rows, units, measures, average, level)
+    return Inputs(protocol, qrels, run_names, rows, formulas, measures, average, level)
 
 
 def _only_means(measures: Sequence[Measure]) -> list[Measure]:

@@ -1,11 +1,14 @@
 """The options that several subcommands share. Each has the same name, meaning and help text in all of them."""
 
 import argparse
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Never
 
 SEED = 1
+STDIN = "-"
+SUFFIXES = {".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res"}
 RUN_FILE = "run file: plain, gz, xz or zip; - for standard input"
 
 
@@ -66,6 +69,16 @@ def add_formulas(parser: argparse.ArgumentParser) -> None:
         metavar="INDEX",
         help="formula index, folder of indexes, or map from formula id to visual id; repeat it for more files",
     )
+
+
+def add_units(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--units",
+        choices=["distinct", "instances"],
+        help="units to score: distinct, visually distinct formulas, each at the rank of its first instance; or "
+        "instances, every row of the run (default: as the protocol says)",
+    )
+    add_formulas(parser)
 
 
 def add_measures(parser: argparse.ArgumentParser) -> None:
@@ -148,6 +161,20 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of processes (default: one per processor if the files are large)",
     )
+
+
+def names_of_runs(paths: Sequence[str]) -> dict[str, str]:
+    """The name of each run in the output: its file name without suffixes, or its path if two names would be equal."""
+    stems = {path: _stem(path) for path in paths}
+    n_runs = Counter(stems.values())
+    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}
+
+
+def _stem(path: str) -> str:
+    name = Path(path)
+    while name.suffix.lower() in SUFFIXES and name.stem:
+        name = name.with_suffix("")
+    return name.name if path != STDIN else "stdin"
 
 
 def input_path(text: str) -> Path:

@@ -1,4 +1,4 @@
-"""Evaluation of runs: their files, the units that are scored, near-duplicates, curves, and tables of scores.
+"""Evaluation of runs: the units that are scored, near-duplicates, curves, and tables of scores.
 
 The kernels of the measures, and the matching of runs with qrels, are in `assay.measures`.
 """

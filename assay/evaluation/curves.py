@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.interpolated import interpolated_precision, recall_points
 from assay.measures.kernels import relevant
 from assay.measures.matching import Hits, JudgedDocuments
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InputError
+from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import columns_from
 
@@ -32,6 +34,20 @@ class WithDuplicates(NamedTuple):
 
     qrels: QrelsColumns
     group: NDArray[np.int64]
+
+
+def read_duplicates(path: str, qrels: QrelsColumns) -> WithDuplicates:
+    """Add the near-duplicates of a file to qrels.
+
+    Raises
+    ------
+    InputError
+        The file cannot be used.
+    """
+    try:
+        return with_duplicates(qrels, parse_duplicates(read_file(path)))
+    except DuplicatesError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def parse_duplicates(data: bytes) -> list[tuple[bytes, bytes, bytes]]:

@@ -7,12 +7,8 @@ from io import StringIO
 from typing import NamedTuple
 
 from assay.formats.spreadsheet import harmless
-from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores
-from assay.protocols.measures import Measure
-from assay.protocols.schema import Average
+from assay.measures.scores import ALL as ALL
 
-ALL = "all"  # the topic of means
 HEADER = ("run", "topic", "measure", "value")
 
 
@@ -36,31 +32,6 @@ def shown(value: float) -> str:
 def one_word(name: str) -> str:
     """A name without tabs and line ends, which would break a table."""
     return " ".join(name.split())
-
-
-def score_rows(
-    run: str,
-    scores: RunScores,
-    judged: JudgedDocuments,
-    measures: Sequence[Measure],
-    *,
-    average: Average,
-    per_topic: bool,
-) -> list[ScoreRow]:
-    """Rows of a run: with `per_topic`, the values of each topic that counts in the means; then the means."""
-    rows = []
-    if per_topic:
-        is_averaged = scores.averaged(average).tolist()
-        for topic, values, is_shown in zip(judged.topics.tolist(), scores.values, is_averaged, strict=True):
-            if is_shown:
-                rows += [
-                    ScoreRow(run, topic, str(measure), float(v))
-                    for measure, v in zip(measures, values, strict=True)
-                ]
-    means = scores.means(average)
-    return rows + [
-        ScoreRow(run, ALL, str(measure), float(v)) for measure, v in zip(measures, means, strict=True)
-    ]
 
 
 def as_tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

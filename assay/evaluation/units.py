@@ -5,7 +5,9 @@ instance of each formula remains (highest score first, ties in the order of the 
 other. Instances without a visual id are skipped and counted.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +39,48 @@ def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
         )
 
 
+def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> Formulas | None:
+    """The formulas whose visual ids replace instances; None if runs are scored as they are.
+
+    Parameters
+    ----------
+    units : "distinct" or "instances"; None for the units of the protocol.
+    paths : formula indexes and id maps.
+
+    Raises
+    ------
+    InputError
+        An index cannot be used, or distinct formulas need one and none is given.
+    """
+    if units == "instances" or not (units or protocol.scoring.collapse_instances):
+        return None
+    how = "name the formula index or id map with --formulas, or use --units instances"
+    check_units(protocol, has_formulas=bool(paths), how=how)
+    if not paths:
+        raise InputError(f"--units distinct: {how}")
+    return read_formulas(paths)
+
+
+def read_formulas(paths: Sequence[Path]) -> Formulas:
+    """Read the formulas of some files.
+
+    Raises
+    ------
+    Refused
+        A file is neither a formula index nor an id map.
+    InputError
+        None of the formulas has a visual id.
+    OSError
+        A file cannot be read.
+    """
+    # Few runs need formulas, and the readers of all collection formats are imported with them.
+    formulas: Formulas = import_module("assay.formats.formulas.files").read_index(paths)
+    if not (formulas.visual != b"").any():
+        files = ", ".join(map(str, paths))
+        raise InputError(f"{files}: none of the {len(formulas)} formulas has a visual id")
+    return formulas
+
+
 class Prepared(NamedTuple):
     """A run ready for scoring, and a note on what was changed."""
 
@@ -44,22 +88,13 @@ class Prepared(NamedTuple):
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
-    """The units of scoring: documents, or distinct formulas if there are `formulas`."""
-
-    formulas: Formulas | None = None
-
-    def prepared(self, run: RunColumns) -> Prepared:
-        """The run with its instances collapsed, or unchanged."""
-        if self.formulas is None:
-            return Prepared(run, "")
-        collapsed = collapse_instances(run, self.formulas)
-        note = f"{len(run)} instances, {len(collapsed.columns)} distinct formulas"
-        skipped = (
-            f", {collapsed.n_skipped} instances without a visual id skipped" if collapsed.n_skipped else ""
-        )
-        return Prepared(collapsed.columns, note + skipped)
+def prepare(run: RunColumns, formulas: Formulas) -> Prepared:
+    """The run with its instances replaced by distinct formulas."""
+    collapsed = collapse_instances(run, formulas)
+    note = f"{len(run)} instances, {len(collapsed.columns)} distinct formulas"
+    if collapsed.n_skipped:
+        note += f", {collapsed.n_skipped} instances without a visual id skipped"
+    return Prepared(collapsed.columns, note)
 
 
 class Collapsed(NamedTuple):

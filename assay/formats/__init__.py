@@ -1,7 +1,6 @@
 """Reads and writes files.
 
 compression  decompresses files, with one set of limits
-lines        turns blocks of a text into chunks of complete lines
 tokens       reads words and numbers of a text as arrays
 reports      the report on a checked file
 manifest     the CSV file that names runs with their team, tag and kind

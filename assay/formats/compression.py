@@ -8,6 +8,7 @@ use this module, with the same limits on packing; only the allowed size differs.
 import lzma
 import math
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -17,8 +18,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.errors import BadFile
+from assay.errors import BadFile, InputError
 
+STDIN = "-"
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well
@@ -85,10 +87,32 @@ class Unreadable(BadFile):
 
 
 @contextmanager
-def opened(path: Path, limits: Limits) -> Iterator[BinaryIO]:
-    """A file that can be read from its start more than once, also where the path is that of a pipe."""
+def opened(path: Path | str, limits: Limits) -> Iterator[BinaryIO]:
+    """A file that can be read from its start more than once, also if it is a pipe; `-` is standard input."""
+    if path == STDIN:
+        yield BytesIO(_up_to(sys.stdin.buffer, limits.max_file))
+        return
+    path = Path(path) if isinstance(path, str) else path
     with path.open("rb") as file:
         yield file if file.seekable() else BytesIO(_up_to(file, limits.max_file))
+
+
+def read_file(path: str) -> bytes:
+    """The text of a file, decompressed; `-` is standard input.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    limits = Limits()
+    try:
+        with opened(path, limits) as file:
+            return b"".join(unpack(file, limits))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except Unreadable as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _up_to(file: BinaryIO, size: float) -> bytes:
@@ -125,6 +149,20 @@ def _unpack(source: BinaryIO, limits: Limits) -> Iterator[bytes]:
     packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
     blocks = {"gz": _gz, "xz": _xz, "zip": _zip, "": _plain}[packing](source)
     yield from _text_only(_limited(blocks, source if packing else None, limits), packing)
+
+
+def read_text(path: str) -> str:
+    """The text of a file in UTF-8, decompressed; `-` is standard input.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or it is not UTF-8.
+    """
+    try:
+        return read_file(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
 
 
 class UnpackedFile:

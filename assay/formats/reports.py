@@ -103,16 +103,18 @@ class Report:
         return cls(**{**data, **complaints})
 
 
+@dataclass(slots=True)
 class Tally:
     """Collects complaints while a file is read, and counts equal ones together.
 
     Nothing counts as repairable unless the form of the file `can_repair`.
     """
 
-    def __init__(self) -> None:
-        self.can_repair = True
-        self._groups: dict[tuple[str, str], _Group] = {}
-        self._n_distinct: dict[str, int] = {}
+    can_repair: bool = True
+    has_errors: bool = False
+    has_unrepairable_errors: bool = False
+    _groups: "dict[tuple[str, str], _Group]" = field(default_factory=dict)
+    _n_distinct: dict[str, int] = field(default_factory=dict)
 
     def error(self, code: str, message: str, accepted: str, number: int = 0, **more: Any) -> None:
         """Add an error. `number` is the line (0: none); `more` are the keywords of `_add`."""
@@ -144,18 +146,13 @@ class Tally:
             is_repairable = is_repairable and self.can_repair
             group = self._groups[key] = _Group(severity, code, message, accepted, is_repairable)
             self._n_distinct[code] = self._n_distinct.get(code, 0) + 1
+        if severity == "error":
+            self.has_errors = True
+            self.has_unrepairable_errors |= not group.is_repairable
         group.n += n
         lines = list(numbers) or ([number] if number else [])
         n_free = FIRST_LINES - len(group.lines)
         group.lines.extend(Line(line, note=note) for line in lines[:n_free])
-
-    @property
-    def has_errors(self) -> bool:
-        return any(group.severity == "error" for group in self._groups.values())
-
-    @property
-    def has_unrepairable_errors(self) -> bool:
-        return any(group.severity == "error" and not group.is_repairable for group in self._groups.values())
 
     def line_numbers(self) -> set[int]:
         """The numbers of the lines that the report will show."""

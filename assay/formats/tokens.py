@@ -5,10 +5,16 @@ digits become a number with a few multiplications (Lemire & Langdale, doi:10.100
 rounded exactly as Python's float() rounds them.
 """
 
+import re
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+NARROW = 64  # bytes; `Table` declines wider words
+# No-break space, soft hyphen, zero-width and direction marks, word joiner, a byte-order mark inside the text.
+INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xef\xbb\xbf")
 
 PADDING = b"\0" * 64  # after a text, so that eight bytes can be loaded near its end
 BYTES = 8
@@ -65,6 +71,79 @@ class Text:
         return [self.bytes[a : a + n] for a, n in zip(start.tolist(), length.tolist(), strict=True)]
 
 
+class Table:
+    """The words of a text by column, if every line is regular."""
+
+    def __init__(self, text: Text, starts: Places, lengths: Places) -> None:
+        self._text = text
+        self._starts = starts  # (columns, lines)
+        self._lengths = lengths
+
+    @classmethod
+    def read(cls, lines: bytes, width: int) -> Self | None:
+        """The words of complete lines; None unless each line has `width` of them, in plain UTF-8 and narrow."""
+        if not _is_plain(lines):
+            return None
+        text = Text(lines)
+        word_spans = spans(text.codes, width)
+        if word_spans is None or int(word_spans[1].max()) > NARROW:
+            return None
+        starts, lengths = (np.ascontiguousarray(by_line.T) for by_line in word_spans)
+        return cls(text, starts, lengths)
+
+    def __len__(self) -> int:
+        return len(self._starts[0])
+
+    def words(self, column: int) -> NDArray[np.bytes_]:
+        """(lines,) the words of a column."""
+        return as_bytes(self._text.words(self._starts[column], self._lengths[column]))
+
+    def codes(self, column: int) -> tuple[list[bytes], NDArray[np.int32]]:
+        """The distinct words of a column, and each line's index into them; cheap if they rarely change."""
+        start, length = self._starts[column], self._lengths[column]
+        is_new = np.zeros(len(start), dtype=np.bool_)
+        is_new[0] = True
+        for piece in self._text.words(start, length):
+            is_new[1:] |= piece[1:] != piece[:-1]
+        codes: dict[bytes, int] = {}
+        words = self._text.slices(start[is_new], length[is_new])
+        blocks = [codes.setdefault(code, len(codes)) for code in words]
+        return list(codes), np.array(blocks, dtype=np.int32)[np.cumsum(is_new) - 1]
+
+    def ranks(self, column: int) -> NDArray[np.int32] | None:
+        """(lines,) a column of unsigned numbers of at most eight digits; None if a word is anything else."""
+        return whole_numbers(self._text, self._starts[column], self._lengths[column])
+
+    def scores(self, column: int) -> NDArray[np.float64] | None:
+        """(lines,) a column of finite decimal numbers; None if a word is anything else."""
+        return decimals(self._text, self._starts[column], self._lengths[column])
+
+    def grades(self, column: int) -> NDArray[np.int32] | None:
+        """(lines,) a column of whole numbers, also negative ones and ones written as 3.0; None if a word is not one."""
+        codes, start, length = self._text.codes, self._starts[column], self._lengths[column]
+        is_negative = codes[start] == ord("-")
+        start, length = start + is_negative, length - is_negative
+        has_zero = (
+            (length > 2) & (codes[start + length - 2] == ord(".")) & (codes[start + length - 1] == ord("0"))
+        )
+        length = length - 2 * has_zero
+        grade = whole_numbers(self._text, start, length) if length.min() > 0 else None
+        return None if grade is None else np.where(is_negative, -grade, grade)
+
+
+def _is_plain(lines: bytes) -> bool:
+    """Whether lines are UTF-8 without invisible characters. `spans` declines other control characters."""
+    if b"\x7f" in lines:
+        return False
+    if lines.isascii():
+        return True
+    try:
+        lines.decode()
+    except UnicodeDecodeError:
+        return False
+    return INVISIBLE.search(lines) is None
+
+
 def as_bytes(words: Sequence[Integers]) -> NDArray[np.bytes_]:
     """Words as an array of bytes; its width is a multiple of eight."""
     if len(words) == 1:
@@ -77,23 +156,30 @@ def spans(codes: NDArray[np.uint8], width: int) -> tuple[Places, Places] | None:
 
     The text consists of whole lines; ASCII white space separates the words.
     """
-    blank = np.flatnonzero(codes <= 32)
-    regular = _regular_spans(codes, blank, width) if len(blank) % width == 0 else None
+    regular = _regular_spans(codes, np.flatnonzero(codes <= 32), width)
     return regular if regular is not None else _any_spans(codes, width)
 
 
 def _regular_spans(codes: NDArray[np.uint8], blank: Places, width: int) -> tuple[Places, Places] | None:
-    """The spans if exactly one white space character follows each word, the same ones in all lines."""
-    kind = codes[blank].reshape(-1, width)
+    """The spans if one tab or space separates words, the same ones in all lines, and all lines end with LF or CRLF."""
+    has_return = len(blank) > width and codes[blank[width - 1]] == 13
+    n_blanks = width + int(has_return)
+    if len(blank) % n_blanks:
+        return None
+    kind = codes[blank].reshape(-1, n_blanks)
     first = kind[0].tolist()
-    is_usual = first[-1] == 10 and not set(first[:-1]) - {9, 32} and (kind == kind[0]).all()
+    is_usual = first[-1] == 10 and not set(first[: width - 1]) - {9, 32} and (kind == kind[0]).all()
     if not is_usual:
         return None
     starts = np.empty(len(blank), dtype=np.intp)
     starts[0] = 0
     np.add(blank[:-1], 1, out=starts[1:])
-    lengths = blank - starts
-    return (starts.reshape(kind.shape), lengths.reshape(kind.shape)) if lengths.all() else None
+    lengths = (blank - starts).reshape(kind.shape)
+    starts = starts.reshape(kind.shape)
+    if has_return and lengths[:, width].any():
+        return None
+    starts, lengths = starts[:, :width], lengths[:, :width]
+    return (starts, lengths) if lengths.all() else None
 
 
 _BLANK = np.zeros(256, dtype=np.bool_)

@@ -1,5 +1,8 @@
 """Measures of the quality of a run: one kernel for each family of `assay.protocols.measures`.
 
+`matching` joins a run with qrels, `kernels`, `sets` and `interpolated` compute values, `scores` has the table of all
+kernels and means over topics.
+
 Layout: a kernel takes the hits of a run (flat, ordered by topic and rank), the judged documents of the qrels, and the
 `Measure` with its level and cutoff. It returns one float64 value per topic of the qrels, before any mean: 0.0 for a
 topic that is missing from the run or has no relevant documents. For a primed measure, the hits are ranked among the

@@ -1,50 +1,20 @@
-"""The kernels by the family that each computes, and what kernels are made of: sums and shares per topic.
+"""The kernels of rankings, one function for each measure, and what kernels are made of: sums and shares per topic.
 
-The module of a family is imported when its kernel is requested for the first time.
+`assay.measures.scores` has the table of all kernels by family.
 """
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.measures.matching import Hits, JudgedDocuments
-from assay.protocols.measures import FAMILIES, Measure
+from assay.measures.matching import Hits, JudgedDocuments, count_above, position_in_topic
+from assay.protocols.measures import Measure
 
 Values = NDArray[np.float64]
-Kernel = Callable[[Hits, JudgedDocuments, Measure], Values]
 
-_kernels: dict[str, Kernel] = {}
-
-
-def kernel(*families: str) -> Callable[[Kernel], Kernel]:
-    """Register the decorated function as the kernel of one or more families.
-
-    Raises
-    ------
-    ValueError
-        A family is missing from `assay.protocols.measures.FAMILIES`.
-    """
-    for family in families:
-        if family not in FAMILIES:
-            raise ValueError(f"{family} is missing from assay.protocols.measures.FAMILIES")
-
-    def register(function: Kernel) -> Kernel:
-        for family in families:
-            _kernels[family] = function
-        return function
-
-    return register
-
-
-def kernel_of(family: str) -> Kernel:
-    """The kernel of a family in `FAMILIES`."""
-    if family not in _kernels:
-        import_module(f"assay.measures.families.{FAMILIES[family].module}")
-    return _kernels[family]
+EPSILON = 1e-5  # of inferred average precision, as in trec_eval
 
 
 def top(hits: Hits, k: int | None) -> Hits:
@@ -86,3 +56,243 @@ def discounts(depth: int) -> Values:
 @lru_cache(maxsize=16)
 def _discounts(depth: int) -> Values:
     return np.array([1.0, *(math.log2(rank + 1) for rank in range(1, depth + 1))])
+
+
+def ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Normalized discounted cumulative gain of the top k ranks, or of all ranks.
+
+    The gain is the grade, or 2^grade - 1 with `dcg=exp-log2`; the discount is log2(rank + 1). The ideal ranking has all
+    judged documents, also for a primed measure. The level does not apply.
+
+    Source
+    ------
+    Järvelin & Kekäläinen (2002), doi:10.1145/582415.582418; equals trec_eval's ndcg and ndcg_cut. Exponential
+    gain: Burges et al. (2005), doi:10.1145/1102351.1102363.
+    """
+    formula = measure.word("dcg")
+    best = judged.remember(
+        ("ideal dcg", measure.k, formula), lambda: _dcg(top(judged.ideal, measure.k), formula)
+    )
+    return share(_dcg(top(hits, measure.k), formula), best)
+
+
+def _dcg(hits: Hits, formula: str) -> Values:
+    gains: NDArray[np.float64] | NDArray[np.int64]
+    gains = np.exp2(hits.grade) - 1.0 if formula == "exp-log2" else hits.grade
+    return sums(hits, gains / discounts(int(np.max(hits.rank, initial=1)))[hits.rank])
+
+
+def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Mean over all relevant documents of the precision at their rank; a document that is not retrieved counts 0.
+
+    Source
+    ------
+    Equals trec_eval's map, map_cut and, with the geometric mean over topics, gm_map.
+    """
+    retrieved = relevant(top(hits, measure.k), measure.level)
+    n_so_far = position_in_topic(retrieved.topic, judged.n_topics) + 1
+    return share(sums(retrieved, n_so_far / retrieved.rank), judged.n_graded(measure.level))
+
+
+def precision(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """Relevant documents among the top k, divided by k, even if the run has fewer documents.
+
+    Source
+    ------
+    Equals trec_eval's P.
+    """
+    return counts(relevant(top(hits, measure.k), measure.level)) / float(measure.k or 1)
+
+
+def recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Share of the relevant documents that are among the top k.
+
+    Source
+    ------
+    Equals trec_eval's recall.
+    """
+    return share(counts(relevant(top(hits, measure.k), measure.level)), judged.n_graded(measure.level))
+
+
+def r_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Precision at rank R, the number of relevant documents of the topic, even if the run has fewer documents.
+
+    Source
+    ------
+    Equals trec_eval's Rprec.
+    """
+    n_relevant = judged.n_graded(measure.level)
+    within = hits.kept(hits.rank <= n_relevant[hits.topic])
+    return share(counts(relevant(within, measure.level)), n_relevant)
+
+
+def reciprocal_rank(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """1 / rank of the first relevant document among the top k, or among all.
+
+    Source
+    ------
+    Equals trec_eval's recip_rank.
+    """
+    retrieved = relevant(top(hits, measure.k), measure.level)
+    is_first = position_in_topic(retrieved.topic, judged.n_topics) == 0
+    return sums(retrieved, np.where(is_first, 1.0 / retrieved.rank, 0.0))
+
+
+def success(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """1 if there is a relevant document among the top k, 0 otherwise.
+
+    Source
+    ------
+    Equals trec_eval's success.
+    """
+    return (counts(relevant(top(hits, measure.k), measure.level)) > 0).astype(np.float64)
+
+
+def bpref(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Mean over all relevant documents of 1 - min(n, R) / min(N, R), with n judged nonrelevant documents above each.
+
+    R and N are the numbers of relevant and of judged nonrelevant documents of the topic. Unjudged documents do not
+    count, so the primed measure has the same value.
+
+    Source
+    ------
+    Buckley & Voorhees (2004), doi:10.1145/1008992.1009000, as trec_eval computes bpref.
+    """
+    is_relevant = hits.grade >= measure.level
+    n_relevant, n_nonrelevant = judged.n_graded(measure.level), judged.n_graded(0, measure.level)
+    n_above = count_above(hits.topic, judged.n_topics, ~is_relevant)
+    most = np.minimum(n_relevant, n_nonrelevant)[hits.topic]
+    capped = np.minimum(n_above, n_relevant[hits.topic])
+    lost = np.divide(capped, most, out=np.zeros(len(hits.topic)), where=is_relevant & (n_above > 0))
+    return share(sums(hits, np.where(is_relevant, 1.0 - lost, 0.0)), n_relevant)
+
+
+def judged_share(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """Judged documents among the top k (or all), divided by k or by the number of documents of the run if it is less.
+
+    Source
+    ------
+    Equals ir_measures' Judged. trec_eval's unj always divides by k.
+    """
+    n_counted = hits.n_returned if measure.k is None else np.minimum(hits.n_returned, measure.k)
+    return share(counts(top(hits, measure.k)), n_counted)
+
+
+def expected_reciprocal_rank(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Expected value of 1 / rank at which a reader stops, who is satisfied by a document of grade g with probability
+    (2^g - 1) / 2^max_rel.
+
+    The default of `max_rel` is the highest grade of the qrels. gdeval, which ir_measures calls, uses 4.
+
+    Source
+    ------
+    Chapelle et al. (2009), doi:10.1145/1645953.1646033.
+    """
+    retrieved = top(hits, measure.k)
+    highest = measure.number("max_rel") or float(np.max(judged.grade, initial=1))
+    satisfied = np.minimum((np.exp2(retrieved.grade) - 1.0) / np.exp2(highest), 1.0)
+    reached = np.ones(len(satisfied))  # the probability that the reader reaches this hit
+    for row in range(1, len(satisfied)):
+        if retrieved.topic[row] == retrieved.topic[row - 1]:
+            reached[row] = reached[row - 1] * (1.0 - satisfied[row - 1])
+    return sums(retrieved, reached * satisfied / retrieved.rank)
+
+
+def q_measure(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Mean over all relevant documents of (n + beta g) / (rank + beta G) at their rank; 0 if not retrieved.
+
+    n is the number of relevant documents up to that rank, g their total gain, and G the gain of the ideal ranking at
+    that rank. The gain of a relevant document is its grade. With `beta` 0 this is average precision. With a cutoff, the
+    sum is divided by k if there are more relevant documents.
+
+    Source
+    ------
+    Sakai (2004), New performance metrics based on multigrade relevance, NTCIR-4; Sakai (2014), doi:10.1007/978-3-642-
+    54798-0_6, for the cutoff.
+    """
+    beta = measure.number("beta") or 0.0
+    retrieved, ideal = relevant(top(hits, measure.k), measure.level), relevant(judged.ideal, measure.level)
+    n_so_far = position_in_topic(retrieved.topic, judged.n_topics) + 1
+    best = _gain_at(ideal, retrieved.topic, retrieved.rank)
+    terms = (n_so_far + beta * _gain_so_far(retrieved)) / (retrieved.rank + beta * best)
+    n_relevant = judged.n_graded(measure.level)
+    return share(
+        sums(retrieved, terms), n_relevant if measure.k is None else np.minimum(n_relevant, measure.k)
+    )
+
+
+def _gain_so_far(hits: Hits) -> Values:
+    total = np.cumsum(hits.grade)
+    first = np.arange(len(hits.topic)) - position_in_topic(hits.topic, len(hits.n_returned))
+    gains: Values = (total - (total - hits.grade)[first]).astype(np.float64)
+    return gains
+
+
+def _gain_at(ideal: Hits, topic: NDArray[np.int64], rank: NDArray[np.int64]) -> Values:
+    """The gain of the ideal ranking of a topic up to a rank, which may be below its last document."""
+    n_ideal = counts(ideal)
+    last = np.cumsum(n_ideal)
+    row = (last - n_ideal)[topic] + np.minimum(rank, n_ideal[topic]) - 1
+    gains: Values = _gain_so_far(ideal)[row]
+    return gains
+
+
+def rank_biased_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Gain per document of a reader who goes on to the next rank with probability p: (1 - p) sum of g p^(rank - 1).
+
+    The gain g is the grade divided by the highest grade of the topic's qrels, or by `max_rel`. With a level, it is 1
+    for grades from the level and 0 for others.
+
+    Source
+    ------
+    Moffat & Zobel (2008), doi:10.1145/1416950.1416952. trec_eval's rbp has p = 0.9 and the same definition for
+    grades, but reads uninitialized memory there.
+    """
+    retrieved = top(hits, measure.k)
+    if measure.level:
+        gain = (retrieved.grade >= measure.level).astype(np.float64)
+    else:
+        highest = judged.remember("highest grade", lambda: _highest_grades(judged))
+        fixed = measure.number("max_rel")
+        gain = np.minimum(retrieved.grade / (highest[retrieved.topic] if fixed is None else fixed), 1.0)
+    persistence = measure.number("p") or 0.0
+    return (1.0 - persistence) * sums(retrieved, gain * persistence ** (retrieved.rank - 1))
+
+
+def _highest_grades(judged: JudgedDocuments) -> Values:
+    highest = np.ones(judged.n_topics)
+    np.maximum.at(highest, judged.topic, judged.grade)
+    return highest
+
+
+def residual(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
+    """How much higher rank-biased precision could be, if all unjudged documents and all further ranks were relevant.
+
+    Source
+    ------
+    Moffat & Zobel (2008), doi:10.1145/1416950.1416952. trec_eval's rbp_resid is 0 where every document is judged.
+    """
+    persistence = measure.number("p") or 0.0
+    retrieved = top(hits, measure.k)
+    known: Values = np.power(persistence, retrieved.rank - 1, dtype=np.float64)
+    return 1.0 - (1.0 - persistence) * sums(retrieved, known)
+
+
+def inferred_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """Average precision, with pooled documents without a grade expected to be as relevant as the judged ones.
+
+    Such documents have a negative grade in the qrels. Documents that are not in the qrels are not relevant.
+
+    Source
+    ------
+    Yilmaz & Aslam (2006), doi:10.1145/1183614.1183633; equals trec_eval's infAP.
+    """
+    is_relevant = hits.grade >= measure.level
+    n_relevant_above = count_above(hits.topic, judged.n_topics, is_relevant)
+    n_judged_above = n_relevant_above + count_above(hits.topic, judged.n_topics, ~is_relevant)
+    n_pooled_above = n_judged_above + (0 if hits.n_pooled_above is None else hits.n_pooled_above)
+    n_above = (hits.rank - 1).astype(np.float64)
+    expected = (n_relevant_above + EPSILON) / (n_judged_above + 2 * EPSILON)
+    in_pool = share(n_pooled_above, n_above)
+    terms = 1.0 / (n_above + 1.0) + n_above / (n_above + 1.0) * in_pool * expected
+    return share(sums(hits, np.where(is_relevant, terms, 0.0)), judged.n_graded(measure.level))

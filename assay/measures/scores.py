@@ -1,33 +1,60 @@
 """The values of a run by topic, and their means: `score_run`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import Ranked
-from assay.measures.kernels import Values, kernel_of
+from assay.measures import interpolated, kernels, sets
+from assay.measures.kernels import Values
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.protocols.measures import FAMILIES, Measure, Summary, parse_measures
+from assay.protocols.measures import FAMILIES, Measure, Summary
 
 if TYPE_CHECKING:
-    from assay.protocols.schema import Average, Protocol  # importing it takes 10 ms of the start of a command
+    from assay.protocols.schema import Average  # importing it takes 10 ms of the start of a command
 
+Kernel = Callable[[Hits, JudgedDocuments, Measure], Values]
+KERNELS: dict[str, Kernel] = {
+    "nDCG": kernels.ndcg,
+    "AP": kernels.average_precision,
+    "P": kernels.precision,
+    "R": kernels.recall,
+    "Rprec": kernels.r_precision,
+    "RR": kernels.reciprocal_rank,
+    "bpref": kernels.bpref,
+    "judged": kernels.judged_share,
+    "Success": kernels.success,
+    "ERR": kernels.expected_reciprocal_rank,
+    "Q": kernels.q_measure,
+    "RBP": kernels.rank_biased_precision,
+    "RBPresid": kernels.residual,
+    "infAP": kernels.inferred_average_precision,
+    "IPrec": interpolated.precision_at_recall,
+    "P-hit": sets.set_precision,
+    "SetP": sets.set_precision,
+    "SetR": sets.set_recall,
+    "SetF": sets.set_f,
+    "SetAP": sets.set_average_precision,
+    "GMAP": kernels.average_precision,
+    "GMbpref": kernels.bpref,
+    "NumRet": sets.n_returned,
+    "NumRel": sets.n_relevant,
+}
+
+ALL = "all"  # the topic of means
 MIN_OF_GEOMETRIC_MEAN = (
     1e-5  # smaller values count as this, as in trec_eval; a single 0 would make the mean 0
 )
 
 
-def measures_of(protocol: "Protocol", names: Sequence[str] = ()) -> list[Measure]:
-    """The measures that `names` lists or, if it is empty, those of the protocol.
+class TopicScore(NamedTuple):
+    """One value of a run; `topic` is `all` for the mean."""
 
-    Raises
-    ------
-    MeasureError
-        A name is not in the notation of `assay.protocols.measures`.
-    """
-    return parse_measures(names or protocol.scoring.measures)
+    topic: str
+    measure: str
+    value: float
 
 
 class RunScores(NamedTuple):
@@ -65,6 +92,22 @@ class RunScores(NamedTuple):
         means = np.where(is_sum, total, total / len(values))
         return np.where(is_geometric, np.exp(means, where=is_geometric, out=np.zeros_like(means)), means)
 
+    def rows(
+        self, judged: JudgedDocuments, measures: Sequence[Measure], average: "Average", *, per_topic: bool
+    ) -> list[TopicScore]:
+        """With `per_topic`, the values of each topic that counts in the means; then the means."""
+        values = [(ALL, self.means(average))]
+        if per_topic:
+            is_averaged = self.averaged(average)
+            topics = judged.topics[is_averaged].tolist()
+            values = [*zip(topics, self.values[is_averaged], strict=True), *values]
+        names = [str(measure) for measure in measures]
+        return [
+            TopicScore(topic, name, value)
+            for topic, of_topic in values
+            for name, value in zip(names, of_topic.tolist(), strict=True)
+        ]
+
 
 def score_run(
     run: Ranked, judged: JudgedDocuments, measures: Sequence[Measure], *, depth: int | None = None
@@ -88,8 +131,7 @@ def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure])
     primed = hits.judged_only()
     values = np.empty((judged.n_topics, len(measures)))
     for column, measure in enumerate(measures):
-        values[:, column] = kernel_of(measure.family)(
-            primed if measure.judged_only else hits, judged, measure
-        )
+        kernel = KERNELS[measure.family]
+        values[:, column] = kernel(primed if measure.judged_only else hits, judged, measure)
     summaries = tuple(FAMILIES[measure.family].summary for measure in measures)
     return RunScores(values, hits.n_returned > 0, summaries)

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from assay.digests import sha256_of
 from assay.errors import InputError
 from assay.protocols import schema
 from assay.protocols.measures import MeasureError, parse_measure
@@ -76,10 +75,9 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
         raise ProtocolError(f"{name}: not TOML: nested too deeply") from None
     except ValueError:  # Python reads no decimal number of more than 4300 digits
         raise ProtocolError(f"{name}: not TOML: a number is too long") from None
-    digest = sha256_of(text.encode())
-    if "digest" in data:
-        raise ProtocolError(f"{name}: digest: unknown key; it is computed from the file")
-    protocol: Protocol = _table(Protocol, {**data, "digest": digest}, name, "")
+    if "text" in data:
+        raise ProtocolError(f"{name}: text: unknown key")
+    protocol: Protocol = _table(Protocol, {**data, "text": text}, name, "")
     for complaint in _check_rules(protocol):
         raise ProtocolError(f"{name}: {complaint}")
     return protocol
@@ -95,7 +93,7 @@ def _table(kind: type, given: object, name: str, key: str) -> Any:
     known = {SINGULAR.get(field.name, field.name): field for field in fields(kind)}
     for child in data:
         if child not in known:
-            allowed = ", ".join(sorted(set(known) - {"digest"}))
+            allowed = ", ".join(sorted(set(known) - {"text"}))
             raise ProtocolError(f"{name}: {_key(key, child)}: unknown key; allowed here: {allowed}")
     hints = get_type_hints(kind)
     values = {}
@@ -257,14 +255,15 @@ def _check_measures(protocol: Protocol) -> Iterator[str]:
 def _check_grades(judging: JudgingRules) -> Iterator[str]:
     if not judging.grades:
         yield "judging.grade: a protocol needs at least one grade"
+    choices: tuple[schema.Grade | schema.NonAnswer, ...] = (*judging.grades, *judging.non_answers)
     for field in ("key", "shortcut"):
-        words = [getattr(choice, field) for choice in judging.choices if getattr(choice, field)]
+        words = [getattr(choice, field) for choice in choices if getattr(choice, field)]
         yield from (
             f"judging: the {field} {word!r} is used by two choices"
             for word in set(words)
             if words.count(word) > 1
         )
-    for choice in judging.choices:
+    for choice in choices:
         if not KEY.fullmatch(choice.key):
             yield f"judging: the key {_shown(choice.key)} is not 1 to 50 letters, digits, hyphens or underscores"
     values = [grade.value for grade in judging.grades]

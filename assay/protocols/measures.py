@@ -4,7 +4,7 @@ A name has up to four parts: the family; in parentheses the parameters that diff
 (the grade from which a document is relevant) or `p=0.9`; `@k` if only the top k ranks count; and a prime if unjudged
 documents are removed first. The notation of ir_measures is also accepted: `(judged_only=True)` and `(cutoff=10)`
 equal the prime and `@10`, and its names of families are aliases. This module parses the names; `assay.measures`
-computes the values. To add a family, add an entry to `FAMILIES` and a file to `assay.measures.families`.
+computes the values. To add a family, add an entry to `FAMILIES`, and a kernel to the table in `assay.measures.scores`.
 """
 
 import re
@@ -46,7 +46,6 @@ class Parameter(NamedTuple):
 class Family(NamedTuple):
     """What may follow the name of a family, and how its values are summarized over topics."""
 
-    module: str  # of assay.measures.families
     has_level: bool  # accepts (rel=LEVEL)
     cutoff: Use  # accepts @k; "share": accepts a share of the relevant documents, as in @0.1
     has_prime: bool  # accepts a prime: unjudged documents removed
@@ -62,29 +61,23 @@ _SWITCH = Parameter("False", words=("True", "False"))
 
 FAMILIES: dict[str, Family] = {
     "nDCG": Family(
-        "ndcg",
         False,
         "optional",
         True,
         "normalized discounted cumulative gain",
         {"dcg": Parameter("log2", words=("log2", "exp-log2"))},
     ),
-    "AP": Family("average_precision", True, "optional", True, "average precision"),
-    "P": Family("precision", True, "required", True, "precision at rank {k}"),
-    "R": Family("recall", True, "required", True, "recall at rank {k}"),
-    "Rprec": Family(
-        "r_precision", True, "never", True, "precision at rank R, the number of relevant documents"
-    ),
-    "RR": Family("reciprocal_rank", True, "optional", True, "reciprocal rank of the first relevant document"),
-    "bpref": Family("bpref", True, "never", True, "binary preference"),
-    "judged": Family("judged", False, "optional", False, "share of the ranks that is judged"),
-    "Success": Family(
-        "success", True, "required", True, "whether there is a relevant document among the top {k}"
-    ),
-    "ERR": Family("err", False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP}),
-    "Q": Family("q_measure", True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
+    "AP": Family(True, "optional", True, "average precision"),
+    "P": Family(True, "required", True, "precision at rank {k}"),
+    "R": Family(True, "required", True, "recall at rank {k}"),
+    "Rprec": Family(True, "never", True, "precision at rank R, the number of relevant documents"),
+    "RR": Family(True, "optional", True, "reciprocal rank of the first relevant document"),
+    "bpref": Family(True, "never", True, "binary preference"),
+    "judged": Family(False, "optional", False, "share of the ranks that is judged"),
+    "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
+    "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP}),
+    "Q": Family(True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
     "RBP": Family(
-        "rank_biased_precision",
         True,
         "optional",
         True,
@@ -93,35 +86,29 @@ FAMILIES: dict[str, Family] = {
         level=0,
     ),
     "RBPresid": Family(
-        "rank_biased_precision",
         False,
         "optional",
         False,
         "residual of rank-biased precision: the most that unjudged documents could add",
         {"p": _P},
     ),
-    "infAP": Family("inferred", True, "never", True, "inferred average precision"),
-    "IPrec": Family("interpolated", True, "share", True, "interpolated precision at recall {recall}"),
-    "P-hit": Family("sets", True, "never", True, "share of relevant documents among all returned documents"),
-    "SetP": Family("sets", True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
-    "SetR": Family("sets", True, "never", True, "recall of the set returned"),
-    "SetF": Family(
-        "sets", True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}
-    ),
-    "SetAP": Family("sets", True, "never", True, "precision times recall of the set returned"),
+    "infAP": Family(True, "never", True, "inferred average precision"),
+    "IPrec": Family(True, "share", True, "interpolated precision at recall {recall}"),
+    "P-hit": Family(True, "never", True, "share of relevant documents among all returned documents"),
+    "SetP": Family(True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
+    "SetR": Family(True, "never", True, "recall of the set returned"),
+    "SetF": Family(True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}),
+    "SetAP": Family(True, "never", True, "precision times recall of the set returned"),
     "GMAP": Family(
-        "average_precision",
         True,
         "optional",
         True,
         "average precision, geometric mean",
         summary="geometric mean",
     ),
-    "GMbpref": Family(
-        "bpref", True, "never", True, "binary preference, geometric mean", summary="geometric mean"
-    ),
-    "NumRet": Family("sets", True, "never", True, "documents returned", level=0, summary="sum"),
-    "NumRel": Family("sets", True, "never", False, "relevant documents in the qrels", summary="sum"),
+    "GMbpref": Family(True, "never", True, "binary preference, geometric mean", summary="geometric mean"),
+    "NumRet": Family(True, "never", True, "documents returned", level=0, summary="sum"),
+    "NumRel": Family(True, "never", False, "relevant documents in the qrels", summary="sum"),
 }
 
 # Names of ir_measures and other common names: the family, and the arguments that the name implies.

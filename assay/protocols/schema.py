@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from assay.digests import sha256_of
+
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage"]
 TopicPart = Literal["number", "query", "language-target", "description", "properties", "rules"]
 RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml"]
@@ -209,6 +211,11 @@ class Protocol:
     scoring: ScoringRules
     agreement: AgreementRules
     interaction: InteractionRules | None
-    digest: str  # the SHA-256 of the file; computed, not a key
+    text: str = field(repr=False)  # of the file; not a key
     # Published sizes of the collection, to compare with.
     published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file."""
+        return sha256_of(self.text.encode())

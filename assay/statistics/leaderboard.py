@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from assay.measures.kernels import kernel_of
+from assay.measures.kernels import judged_share
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.protocols.measures import FAMILIES, Measure
@@ -36,7 +36,7 @@ class JudgedShares(NamedTuple):
 
 def judged_shares(hits: Hits, judged: JudgedDocuments, average: Average) -> JudgedShares:
     """The judged shares of a run, over all topics of the qrels ("judged") or those that the run has too ("common")."""
-    values = kernel_of(JUDGED_AT_10.family)(hits, judged, JUDGED_AT_10)
+    values = judged_share(hits, judged, JUDGED_AT_10)
     averaged = values[hits.n_returned > 0] if average == "common" else values
     n_returned = int(hits.n_returned.sum())
     unjudged = 1.0 - len(hits.topic) / n_returned if n_returned else 0.0

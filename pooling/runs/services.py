@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.formats.runs import columns
-from assay.formats.runs.forms import UnknownForm
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
@@ -43,26 +42,17 @@ class Declaration:
 
 
 def check(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
-    """Check a run file as `submit` does, and store nothing.
-
-    Raises
-    ------
-    SubmissionRefused
-        The protocol names an unknown run format.
-    """
+    """Check a run file as `submit` does, and store nothing."""
     protocol = track.protocol.parsed
     topics = list(track.topics.values_list("code", flat=True))
-    try:
-        return check_run(
-            file,
-            protocol=protocol,
-            topics=topics,
-            units=unit_lookup(track, protocol),
-            formulas=formula_lookup(track, protocol),
-            name=file_name[-255:],
-        )
-    except UnknownForm as error:
-        raise SubmissionRefused(f"Runs of this track cannot be read: {error}.") from error
+    return check_run(
+        file,
+        protocol=protocol,
+        topics=topics,
+        units=unit_lookup(track, protocol),
+        formulas=formula_lookup(track, protocol),
+        name=file_name[-255:],
+    )
 
 
 def check_submission(

@@ -8,9 +8,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from assay.evaluation.score_table import score_rows
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, measures_of, score_run
+from assay.measures.scores import RunScores, score_run
 from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average
 from assay.statistics.leaderboard import (
@@ -50,7 +49,7 @@ def request(*, qrels: Qrels, by: User) -> Leaderboard:
             f"{qrels.track} has no runs to score. The protocol scores runs of these kinds: {kinds}."
         )
     check_can_be_scored(qrels.track)
-    measures = measures_of(protocol)
+    measures = parse_measures(protocol.scoring.measures)
     board = Leaderboard.objects.create(
         track=qrels.track,
         qrels=qrels,
@@ -187,9 +186,7 @@ def _store(
     rows = (
         Score(evaluation=evaluation, topic=row.topic, measure=row.measure, value=row.value)
         for evaluation, scored_run in zip(evaluations, scored, strict=True)
-        for row in score_rows(
-            scored_run.run.tag, scored_run.scores, judged, measures, average=average, per_topic=True
-        )
+        for row in scored_run.scores.rows(judged, measures, average, per_topic=True)
     )
     Score.objects.bulk_create(rows, batch_size=CHUNK)
     board.status = Leaderboard.Status.READY

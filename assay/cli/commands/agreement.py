@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.cli.options import add_level, add_protocol
 from assay.cli.tables import add_table_options, print_tables
 from assay.errors import InputError
-from assay.evaluation.files import decoded
+from assay.formats.compression import read_text
 from assay.protocols.loader import load_protocol
 from assay.statistics.agreement import Metric, cohen_kappa, krippendorff_alpha, shared_units
 from assay.tables import Cell, Table
@@ -94,7 +94,7 @@ def _read(path: str) -> list[Row]:
     InputError
         The file is not a CSV of judgments. The message names the line.
     """
-    text = decoded(path)
+    text = read_text(path)
     try:
         reader = csv.DictReader(StringIO(text, newline=""), strict=True)
         missing = [name for name in NEEDED if name not in (reader.fieldnames or [])]

@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from assay.cli.options import (
     RUN_FILE,
+    STDIN,
     add_average,
     add_format,
     add_measures,
@@ -19,17 +19,21 @@ from assay.cli.options import (
     add_protocol,
     add_qrels,
     add_quiet,
+    add_units,
+    names_of_runs,
 )
-from assay.cli.units import add_unit_arguments, read_units
 from assay.errors import InputError
-from assay.evaluation.files import STDIN, names, read_judged, read_run
-from assay.evaluation.score_table import HEADER, ScoreRow, as_json, as_tsv, score_rows
-from assay.evaluation.units import Units
+from assay.evaluation.duplicates import read_duplicates
+from assay.evaluation.score_table import HEADER, ScoreRow, as_json, as_tsv
+from assay.evaluation.units import Prepared, prepare, read_units
+from assay.formats.qrels.reader import read_qrels
+from assay.formats.runs.reader import read_run
+from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, measures_of, score_run
+from assay.measures.scores import RunScores, score_run
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import Measure
+from assay.protocols.measures import Measure, parse_measures
 from assay.protocols.schema import Average, Protocol
 
 SMALL = 2 << 20  # bytes; starting a second process takes longer than reading fewer bytes
@@ -42,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_qrels(parser)
     add_measures(parser)
     add_average(parser, "the topics that the run has")
-    add_unit_arguments(parser)
+    add_units(parser)
     parser.add_argument(
         "--scale",
         type=int,
@@ -67,21 +71,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    rows = _score_all(_read_request(arguments), arguments)
+    request = _read_request(arguments)
+    scored = _score_all(list(request.names), request, arguments)
+    rows: list[ScoreRow] = []
+    for name, (scores, n_topics, note) in zip(request.names.values(), scored, strict=True):
+        if not arguments.quiet:
+            print(_topics_note(name, scores, n_topics, note, request.average), file=sys.stderr)  # noqa: T201
+        by_topic = scores.rows(
+            request.judged, request.measures, request.average, per_topic=arguments.per_topic
+        )
+        rows += [ScoreRow(name, *row) for row in by_topic]
     text = as_json(rows) if arguments.format == "json" else as_tsv(HEADER, [row.cells() for row in rows])
     sys.stdout.write(text)
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What the command line asks for."""
+class Request(NamedTuple):
+    """What the command line asks for. With formulas, each instance of a run counts as its distinct formula."""
 
+    names: dict[str, str]  # of the runs, by path
     protocol: Protocol
     judged: JudgedDocuments
     measures: list[Measure]
     average: Average
-    units: Units
+    formulas: Formulas | None
 
 
 class Scored(NamedTuple):
@@ -93,59 +106,49 @@ class Scored(NamedTuple):
 
 
 def _read_request(arguments: argparse.Namespace) -> Request:
+    names = names_of_runs(arguments.runs)
     protocol = load_protocol(arguments.protocol)
     if [arguments.qrels, *arguments.runs].count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once")
-    measures = measures_of(protocol, arguments.measure)
-    units = read_units(arguments, protocol)
-    judged = read_judged(arguments.qrels, scale=arguments.scale, duplicates=arguments.duplicates)
-    return Request(protocol, judged, measures, arguments.average or protocol.scoring.average, units)
+    if arguments.scale < 1:
+        raise InputError(f"--scale {arguments.scale}: use a whole number from 1")
+    measures = parse_measures(arguments.measure or protocol.scoring.measures)
+    formulas = read_units(protocol, arguments.units, arguments.formulas)
+    qrels = read_qrels(arguments.qrels, scale=arguments.scale)
+    if arguments.duplicates is not None:
+        judged = JudgedDocuments(*read_duplicates(arguments.duplicates, qrels))
+    else:
+        judged = JudgedDocuments(qrels)
+        if protocol.scoring.duplicates_are_false_alarms and not arguments.quiet:
+            print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
+    average = arguments.average or protocol.scoring.average
+    return Request(names, protocol, judged, measures, average, formulas)
 
 
-def _score_all(request: Request, arguments: argparse.Namespace) -> list[ScoreRow]:
-    run_names = names(arguments.runs)
-    paths = list(run_names)
-    needs_duplicates = request.protocol.scoring.duplicates_are_false_alarms and not arguments.duplicates
-    if needs_duplicates and not arguments.quiet:
-        print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
+def _score_all(paths: list[str], request: Request, arguments: argparse.Namespace) -> list[Scored]:
+    score = partial(_score, request=request)
     with _bar(len(paths), is_quiet=arguments.quiet) as started:
-        scored = map_forked(
-            partial(_score, request=request),
-            paths,
-            processes=arguments.processes or _processes(paths),
-            refusals=InputError,
-            started=started,
-        )
-    rows: list[ScoreRow] = []
-    for name, scored_run in zip(run_names.values(), scored, strict=True):
-        rows += score_rows(
-            name,
-            scored_run.scores,
-            request.judged,
-            request.measures,
-            average=request.average,
-            per_topic=arguments.per_topic,
-        )
-        if not arguments.quiet:
-            print(_topics_note(name, scored_run, request.average), file=sys.stderr)  # noqa: T201
-    return rows
+        processes = arguments.processes or _processes(paths)
+        return map_forked(score, paths, processes=processes, refusals=InputError, started=started)
 
 
 def _score(path: str, *, request: Request) -> Scored:
-    run, note = request.units.prepared(read_run(path, request.protocol))
-    return Scored(score_run(run, request.judged, request.measures), len(run.topics), note)
+    run = read_run(path, request.protocol)
+    prepared = Prepared(run, "") if request.formulas is None else prepare(run, request.formulas)
+    scores = score_run(prepared.ranking, request.judged, request.measures)
+    return Scored(scores, len(prepared.ranking.topics), prepared.note)
 
 
-def _topics_note(name: str, scored: Scored, average: Average) -> str:
+def _topics_note(name: str, scores: RunScores, n_topics: int, note: str, average: Average) -> str:
     """The topics that a run's means are taken over."""
-    n_averaged, n_common = int(scored.scores.averaged(average).sum()), int(scored.scores.has_topic.sum())
-    n_missing, n_extra = scored.scores.n_missing, scored.n_topics - n_common
+    n_averaged, n_common = int(scores.averaged(average).sum()), int(scores.has_topic.sum())
+    n_missing, n_extra = scores.n_missing, n_topics - n_common
     text = f"{name}: averaged over {n_averaged} topics; {n_missing} of the qrels missing from the run"
     if n_missing:
         text += ", counted as 0" if average == "judged" else ", left out"
     if n_extra:
         text += f"; {n_extra} of the run not in the qrels, ignored"
-    return text + (f"; {scored.note}" if scored.note else "")
+    return text + (f"; {note}" if note else "")
 
 
 def _processes(paths: Sequence[str]) -> int:

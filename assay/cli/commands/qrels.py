@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.options import Parser, add_formulas, add_seed, add_topics, input_path, share
-from assay.cli.units import read_formulas
+from assay.cli.options import Parser, add_formulas, add_seed, add_topics, input_path, names_of_runs, share
 from assay.errors import InputError
-from assay.evaluation.files import decoded, names, read_qrels
-from assay.evaluation.units import of_distinct_formulas
+from assay.evaluation.units import of_distinct_formulas, read_formulas
+from assay.formats.compression import read_text
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     FORMS,
@@ -25,6 +24,7 @@ from assay.formats.qrels.exports import (
     split_given,
     zipped,
 )
+from assay.formats.qrels.reader import read_qrels
 from assay.formats.topics.codes import read_topic_codes
 
 ASSESSOR_COLUMNS = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
@@ -151,7 +151,7 @@ def _split(arguments: argparse.Namespace) -> None:
 
 
 def _anonymize(arguments: argparse.Namespace) -> None:
-    reader = csv.DictReader(StringIO(decoded(arguments.judgments), newline=""), strict=True)
+    reader = csv.DictReader(StringIO(read_text(arguments.judgments), newline=""), strict=True)
     try:
         header, rows = list(reader.fieldnames or []), list(reader)
     except csv.Error as error:
@@ -177,7 +177,7 @@ def _read(arguments: argparse.Namespace) -> QrelsColumns:
 
 
 def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence[str]) -> None:
-    source = names([arguments.qrels])[arguments.qrels]
+    source = names_of_runs([arguments.qrels])[arguments.qrels]
     notes = [f"Made from {source}.", *notes]
     if arguments.scale != 1:
         notes.append(

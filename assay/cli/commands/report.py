@@ -10,8 +10,7 @@ from assay.cli.inputs import Inputs, add_runs, add_scoring_options, read_inputs
 from assay.cli.tables import print_tables
 from assay.errors import InputError
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
-from assay.evaluation.files import read_qrels
-from assay.formats.qrels.reader import QrelsColumns
+from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked
 from assay.formats.topics.reader import read_labels, read_topics
 from assay.measures.matching import JudgedDocuments

@@ -76,7 +76,7 @@ def _read(arguments: argparse.Namespace) -> tuple[Inputs, list[PoolInput]]:
 
 def _pool(pooled: Sequence[PoolInput], inputs: Inputs, seed: int, part: float) -> PooledUnits:
     """The pool of these runs, to a part of the depth of each kind but at least one rank."""
-    protocol, formulas = inputs.protocol, inputs.units.formulas
+    protocol, formulas = inputs.protocol, inputs.formulas
     depth = {kind: math.ceil(part * k) for kind, k in protocol.pool.depth.items()}
     return build_pool(pooled, protocol=protocol, seed=seed, depth=depth, formulas=formulas).units
 

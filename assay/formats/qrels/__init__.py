@@ -1,1 +1,1 @@
-"""Reads qrels (`reader`, with the fast path of `fast` and the tables of `tables`) and exports them (`exports`)."""
+"""Reads qrels (`reader`, with the tables of `tables`) and exports them (`exports`)."""

@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.errors import InputError
+from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
-from assay.formats.qrels.fast import read_fast_path
 from assay.formats.qrels.tables import header_of, table_rows
+from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
+from assay.formats.tokens import Table
 
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
@@ -66,6 +69,20 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
     )
 
 
+def read_qrels(path: str, *, scale: int = 1) -> QrelsColumns:
+    """The rows of a qrels file, with every grade multiplied by `scale`; `-` is standard input.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or it has errors; the message has the first ones.
+    """
+    try:
+        return parse_qrels(read_file(path), scale=scale)
+    except QrelsError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
 def parse_qrels(data: bytes, *, scale: int = 1) -> QrelsColumns:
     """Read a qrels file: four columns, or a table with a header (`assay.formats.qrels.tables`).
 
@@ -80,8 +97,32 @@ def parse_qrels(data: bytes, *, scale: int = 1) -> QrelsColumns:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    rows = read_fast_path(data) if scale == 1 else None
-    return QrelsColumns(*rows) if rows is not None else _read_slow_path(data, scale)
+    columns = read_fast_path(data) if scale == 1 else None
+    return columns if columns is not None else _read_slow_path(data, scale)
+
+
+def read_fast_path(data: bytes) -> QrelsColumns | None:
+    """The qrels of a file in four columns without comments, read with whole arrays; None if any line is not regular.
+
+    Other files take the slow path, line by line, which reports what is wrong. Where both paths accept a file, they
+    return the same rows.
+    """
+    has_lone_return = b"\r" in data and b"\r" in data.replace(b"\r\n", b"")
+    if not data or has_lone_return or data.startswith(b"#") or b"\n#" in data:
+        return None
+    table = Table.read(data if data.endswith(b"\n") else data + b"\n", 4)
+    grade = table.grades(3) if table is not None else None
+    if table is None or grade is None or grade.max() > HIGHEST:
+        return None
+    docno, (codes, topic_index) = table.words(2), table.codes(0)
+    topics, topic_index = sorted_topics([code.decode() for code in codes], topic_index)
+    keys = byte_keys(docno)
+    order = np.lexsort([*reversed(keys), topic_index.astype(np.uint64)])
+    topic_index = topic_index[order]
+    is_same = topic_index[1:] == topic_index[:-1]
+    for key in keys:
+        is_same &= key[order[1:]] == key[order[:-1]]
+    return None if is_same.any() else QrelsColumns(topics, topic_index, docno[order], grade[order])
 
 
 def _read_slow_path(data: bytes, scale: int = 1) -> QrelsColumns:

@@ -2,7 +2,7 @@
 
 reader    the entry point, `check_run`; its docstring lists the steps
 forms     the formats of runs, by the names that protocols give them
-text      reads runs in lines, with the fast and the slow path of `rows`
+text      cuts a text into lines, and reads runs in lines; `rows` reads lines that are not regular
 xml       reads runs in XML; `ntcir` and `bolt` turn their elements into rows, on the base class of `elements`
 words     what counts as a name, a rank and a score
 rules     checks a run as a whole; `formulas` checks formula ids

@@ -105,28 +105,6 @@ def byte_keys(docno: NDArray[np.bytes_]) -> list[NDArray[np.uint64]]:
     return [matrix[:, word].astype(np.uint64) for word in range(words)]
 
 
-def has_equal(digest: NDArray[np.uint64]) -> bool:
-    """Whether two of some well-mixed numbers are equal; faster than sorting them.
-
-    Each number writes its position into a slot of a table; the last writer of a slot wins. Of two equal numbers at
-    least one loses. Each loser is compared with the winner of its slot, and enters the next round with other bits;
-    the few losers that remain after three rounds are sorted.
-    """
-    bits = max(8, (2 * len(digest)).bit_length())
-    slots = np.empty(1 << bits, dtype=np.int32)
-    for shift in (64 - bits, 40 - bits // 2, 2):
-        slot = ((digest >> np.uint64(max(0, shift))) & np.uint64((1 << bits) - 1)).astype(np.intp)
-        place = np.arange(len(digest), dtype=np.int32)
-        slots[slot] = place
-        winner = slots[slot]
-        lost = np.flatnonzero(winner != place)
-        if (digest[lost] == digest[winner[lost]]).any():
-            return True
-        digest = digest[lost]
-    digest = np.sort(digest)
-    return bool((digest[1:] == digest[:-1]).any())
-
-
 def trec_order(
     topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], score: NDArray[np.float64]
 ) -> NDArray[np.intp]:
@@ -145,6 +123,9 @@ def score_order(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> N
     """The permutation that sorts rows by topic, then by score descending; ties keep their order."""
     if _is_ordered(topic_index, score):
         return np.arange(len(score))
+    by_topic = np.argsort(topic_index, kind="stable")
+    if _is_ordered(topic_index[by_topic], score[by_topic]):
+        return by_topic
     return np.lexsort((-score, topic_index))
 
 

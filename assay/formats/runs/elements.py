@@ -10,7 +10,8 @@ import numpy as np
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
 from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
-from assay.formats.runs.words import INVISIBLE, MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.runs.words import MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.tokens import INVISIBLE
 
 MAX_ROWS = 1_000_000
 WHITE = re.compile(r"\s")
@@ -27,7 +28,7 @@ class Elements(ABC):
         self.expected = expected
         self.tally = tally
         self.tags: dict[bytes, tuple[int, int]] = {}
-        self._most = min(expected.most_lines(limits), MAX_ROWS)
+        self._most = min(expected.max_lines, MAX_ROWS)
         self._n_ranked = 0
         self._codes: dict[str, int] = {}
         self._rows: list[tuple[int, bytes, int, float, int]] = []

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from assay.formats.runs.forms import LineForm, forms_of
+from assay.formats.runs.forms import FORMS, LineForm
 from assay.formats.runs.rules import NOUNS
 from assay.protocols.schema import Protocol
 
@@ -41,14 +41,13 @@ class FormHelp:
 
 def accepted_forms(protocol: Protocol) -> list[FormHelp]:
     """The forms that the protocol accepts."""
-    return [
-        FormHelp(form.title, EXAMPLES[form.name], isinstance(form, LineForm)) for form in forms_of(protocol)
-    ]
+    forms = [FORMS[name] for name in protocol.runs.formats]
+    return [FormHelp(form.title, EXAMPLES[form.name], isinstance(form, LineForm)) for form in forms]
 
 
 def rules_of(protocol: Protocol) -> list[str]:
     """The other rules for a run, one sentence each."""
-    rules, forms = protocol.runs, forms_of(protocol)
+    rules, forms = protocol.runs, [FORMS[name] for name in protocol.runs.formats]
     noun, plural = NOUNS.get(protocol.unit, ("document", "documents"))
     sentences = [f"Give at most {rules.max_ranks} {plural} per topic, each of them once."]
     if any(form.keeps_ties for form in forms):

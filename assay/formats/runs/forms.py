@@ -2,18 +2,14 @@
 
 from dataclasses import dataclass
 
-from assay.errors import InputError
-from assay.formats.runs.bolt import BoltElements
-from assay.formats.runs.elements import Elements
-from assay.formats.runs.ntcir import NtcirElements
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import RunFormat
 
 
 @dataclass(frozen=True, slots=True)
 class LineForm:
     """A form in lines of columns. Each number is the place of a column, counted from 0."""
 
-    name: str
+    name: RunFormat
     title: str
     width: int
     topic: int
@@ -39,18 +35,17 @@ class LineForm:
 
 @dataclass(frozen=True, slots=True)
 class XmlForm:
-    """A form in XML, detected from its first element."""
+    """A form in XML, detected from its first element. `xml` has the class that reads its elements."""
 
-    name: str
+    name: RunFormat
     title: str
     roots: tuple[str, ...]
-    elements: type[Elements]
     has_ranks: bool
     keeps_ties: bool
 
 
 RunForm = LineForm | XmlForm
-FORMS: dict[str, RunForm] = {
+FORMS: dict[RunFormat, RunForm] = {
     form.name: form
     for form in (
         LineForm("arqmath-5", "Query_Id Post_Id Rank Score Run_Number", 5, 0, 1, 2, 3, 4),
@@ -60,7 +55,6 @@ FORMS: dict[str, RunForm] = {
             name="ntcir-xml",
             title="XML: results > run[runtag] > result[for] > hit[xref, score, rank]",
             roots=("results", "run", "result"),
-            elements=NtcirElements,
             has_ranks=True,
             keeps_ties=False,
         ),
@@ -68,22 +62,8 @@ FORMS: dict[str, RunForm] = {
             name="bolt-xml",
             title="XML: bolt-ir-submission > response[number] > cite[score, thread, post, offset, length]",
             roots=("bolt-ir-submission",),
-            elements=BoltElements,
             has_ranks=False,
             keeps_ties=True,
         ),
     )
 }
-
-
-class UnknownForm(InputError):
-    """A protocol names a form of run that no reader supports."""
-
-
-def forms_of(protocol: Protocol) -> list[RunForm]:
-    """The forms of run that a protocol accepts."""
-    for name in protocol.runs.formats:
-        if name not in FORMS:
-            known = ", ".join(FORMS)
-            raise UnknownForm(f"{protocol.slug}: runs.formats: there is no reader for {name}; use {known}")
-    return [FORMS[name] for name in protocol.runs.formats]

@@ -1,6 +1,6 @@
 """Reads and checks a run, from the bytes of a file to columns and a report.
 
-The steps, in the order of `_Check.run`:
+`check_run` is for uploads and has a report; `read_run` is for commands that only need the columns. The steps of both:
 
 1. `compression` decompresses the file. Its first bytes decide between lines (`text`) and XML (`xml`).
 2. The reader turns the text into rows, in file order, and notes each wrong line in the tally.
@@ -15,18 +15,19 @@ import re
 from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from assay.digests import sha256_of_file
+from assay.errors import InputError
 from assay.formats.compression import Limits, Unreadable, opened, unpack
-from assay.formats.lines import UTF16, Lines, shown
 from assay.formats.reports import Report, Tally
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.forms import LineForm, RunForm, XmlForm, forms_of
+from assay.formats.runs.forms import FORMS, LineForm, RunForm, XmlForm
 from assay.formats.runs.formulas import FormulaLookup, without_comments
 from assay.formats.runs.rules import (
     NO_ROWS,
@@ -35,11 +36,14 @@ from assay.formats.runs.rules import (
     RunRows,
     UnitLookup,
     check_rows,
+    check_tags,
     warn_of_rows,
 )
-from assay.formats.runs.text import LineReader
-from assay.formats.runs.xml import XmlReader
+from assay.formats.runs.text import UTF16, LineReader, Lines, shown
 from assay.protocols.schema import Protocol
+
+if TYPE_CHECKING:
+    from assay.formats.runs.xml import XmlReader
 
 XML_START = re.compile(rb"\s*<[A-Za-z_?!]")
 
@@ -69,7 +73,6 @@ def check_run(
     units: UnitLookup | None = None,
     formulas: FormulaLookup | None = None,
     limits: Limits | None = None,
-    columns_only: bool = False,
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
@@ -79,20 +82,59 @@ def check_run(
     topics : the codes that a run may name; None if they are unknown.
     units : a function from distinct docnos to their state in the collection; None if no collection is loaded.
     formulas : for runs of formulas, a function from distinct ids to the known formulas; None if no index is loaded.
-    columns_only : skip the warnings about rows and the digest. The errors are the same.
 
     Raises
     ------
     OSError
         The source cannot be read.
-    UnknownForm
-        The protocol names a form of run that no reader supports.
     """
-    expected = Expected(protocol.runs, protocol.unit, topics, units, _near_duplicates(protocol))
     limits = limits or Limits()
+    expected = _expected(protocol, topics, units, limits)
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
-        forms = forms_of(protocol)
-        return _Check(file, name, expected, limits, forms, formulas=formulas, columns_only=columns_only).run()
+        check = _Check(file, expected, limits, [FORMS[form] for form in protocol.runs.formats], formulas)
+        columns = check.columns()
+        report = check.report(name)
+    form = check.reader.form if check.reader else None
+    return CheckedRun(report, None if report.errors else columns, form, columns)
+
+
+def read_run(path: str, protocol: Protocol) -> RunColumns:
+    """The columns of a run file; `-` is standard input. Without errors, no report is made.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or it has errors, the same as for `check_run`; the message has the first one.
+    """
+    limits = Limits()
+    try:
+        with opened(path, limits) as file:
+            expected = _expected(protocol, None, None, limits)
+            check = _Check(
+                file, expected, limits, [FORMS[form] for form in protocol.runs.formats], warns=False
+            )
+            columns = check.columns()
+            if columns is not None and not check.tally.has_errors:
+                return columns
+            first, *more = check.report(path).errors
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    rest = f" (and {len(more)} more: assay check names them all)" if more else ""
+    raise InputError(f"{path}: {first}{rest}")
+
+
+def _expected(
+    protocol: Protocol, topics: Collection[str] | None, units: UnitLookup | None, limits: Limits
+) -> Expected:
+    """What a run is checked against. If the topics are known, twice as many lines are read as a complete run has."""
+    rules, pool = protocol.runs, protocol.pool
+    max_lines = limits.max_lines
+    if topics is not None:
+        max_lines = min(max_lines, 2 * len(topics) * rules.max_ranks + 1000)
+    near = None
+    if pool.near_duplicate_overlap is not None:  # reported as deep as runs are pooled
+        near = NearDuplicates(pool.near_duplicate_overlap, max(pool.depth.values(), default=0))
+    return Expected(rules, protocol.unit, topics, units, max_lines, near)
 
 
 class _Check:
@@ -101,39 +143,37 @@ class _Check:
     def __init__(
         self,
         file: BinaryIO,
-        name: str,
         expected: Expected,
         limits: Limits,
         forms: list[RunForm],
+        formulas: FormulaLookup | None = None,
         *,
-        formulas: FormulaLookup | None,
-        columns_only: bool,
+        warns: bool = True,
     ) -> None:
         self.file = file
-        self.name = name
         self.expected = expected
         self.limits = limits
         self.forms = forms
         self.formulas = formulas
-        self.columns_only = columns_only
+        self.warns = warns
         self.reader: LineReader | XmlReader | None = None
+        self.rows = NO_ROWS
         self.tally = Tally()
 
-    def run(self) -> CheckedRun:
+    def columns(self) -> RunColumns | None:
+        """The sorted columns; None if an error cannot be repaired. The tally has what is wrong."""
         is_complete = self._read()
-        rows = self.reader.rows() if self.reader else NO_ROWS
-        columns = None
-        if is_complete and self.formulas is not None and len(rows.score):
-            rows = without_comments(rows, self.formulas, self.tally)
-        if is_complete and len(rows.score):
-            check_rows(rows, self.expected, self.tally)
-            if not self.tally.has_unrepairable_errors:
-                columns = self._columns(rows)
-        report = self._report(rows)
-        form = self.reader.form if self.reader else None
-        return CheckedRun(report, None if report.errors else columns, form, columns)
+        if self.reader is not None:
+            self.rows = self.reader.rows()
+            check_tags(self.reader.tags, self.tally)
+        if is_complete and self.formulas is not None and len(self.rows.score):
+            self.rows = without_comments(self.rows, self.formulas, self.tally)
+        if not is_complete or not len(self.rows.score):
+            return None
+        check_rows(self.rows, self.expected, self.tally)
+        return None if self.tally.has_unrepairable_errors else self._ordered(self.rows)
 
-    def _columns(self, rows: RunRows) -> RunColumns:
+    def _ordered(self, rows: RunRows) -> RunColumns:
         assert self.reader is not None
         assert self.reader.form is not None
         columns, order = RunColumns.ordered(
@@ -146,7 +186,7 @@ class _Check:
             passage=rows.passage,
             keeps_ties=self.reader.form.keeps_ties,
         )
-        if not self.columns_only:
+        if self.warns:
             warn_of_rows(rows, columns, order, self.expected, self.reader.form, self.tally)
         return columns
 
@@ -161,7 +201,7 @@ class _Check:
             self.tally.error(error.code, error.reason, error.accepted)
             return False
 
-    def _reader_for(self, first: bytes) -> LineReader | XmlReader:
+    def _reader_for(self, first: bytes) -> "LineReader | XmlReader":
         """The reader for a file, detected from its first bytes."""
         line_forms = [form for form in self.forms if isinstance(form, LineForm)]
         xml_forms = [form for form in self.forms if isinstance(form, XmlForm)]
@@ -171,26 +211,30 @@ class _Check:
                 raise Unreadable(
                     "form", "The file is XML, but the protocol expects lines of columns.", accepted
                 )
-            return XmlReader(xml_forms, self.expected, self.limits, self.tally)
+            # Few runs are XML, and its readers are slow to import.
+            xml_reader: XmlReader = import_module("assay.formats.runs.xml").XmlReader(
+                xml_forms, self.expected, self.limits, self.tally
+            )
+            return xml_reader
         if not line_forms:
             if not first.strip():
                 raise Unreadable("empty", "The file is empty.", accepted)
             raise Unreadable("form", "The file is not XML: it does not begin with “<”.", accepted)
-        return LineReader(line_forms, self.expected, self.limits, self.tally)
+        return LineReader(line_forms, self.expected, self.limits, self.tally, warns=self.warns)
 
-    def _report(self, rows: RunRows) -> Report:
+    def report(self, name: str) -> Report:
         tags = self.reader.tags if self.reader else {}
-        counts = np.bincount(rows.topic_index, minlength=len(rows.topics)).tolist()
-        texts = {} if self.columns_only and not self.tally.has_errors else self._texts()
+        counts = np.bincount(self.rows.topic_index, minlength=len(self.rows.topics)).tolist()
+        texts = self._texts()
         return Report(
-            name=self.name,
+            name=name,
             size=self.file.seek(0, 2),
-            sha256="" if self.columns_only else sha256_of_file(self.file),
+            sha256=sha256_of_file(self.file),
             form=self.reader.form.name if self.reader and self.reader.form else "",
             tag=next(iter(tags)).decode() if tags else "",
-            n_lines=len(rows.score),
-            n_topics=len(rows.topics),
-            topic_lines=dict(sorted(zip(rows.topics, counts, strict=True))),
+            n_lines=len(self.rows.score),
+            n_topics=len(self.rows.topics),
+            topic_lines=dict(sorted(zip(self.rows.topics, counts, strict=True))),
             errors=self.tally.complaints("error", texts),
             warnings=self.tally.complaints("warning", texts),
         )
@@ -214,12 +258,6 @@ class _Check:
         except Unreadable:
             return texts  # the report already contains this error
         return texts
-
-
-def _near_duplicates(protocol: Protocol) -> NearDuplicates | None:
-    """The protocol's rule on near-duplicates; they are looked for as deep as runs are pooled."""
-    overlap, depths = protocol.pool.near_duplicate_overlap, protocol.pool.depth.values()
-    return None if overlap is None else NearDuplicates(overlap, max(depths, default=0))
 
 
 def is_xml(first: bytes) -> bool:

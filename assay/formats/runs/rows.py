@@ -1,9 +1,4 @@
-"""Turns lines of a run into rows: a fast path for regular text, and a slow path for the rest.
-
-The fast path accepts a chunk only if every line of it is regular: the right number of columns, plain decimal numbers,
-one tag, no control or invisible character. All other chunks take the slow path, line by line, which reports what is
-wrong. Where both paths accept a chunk, they return the same rows.
-"""
+"""Turns lines of a run into rows one by one, and reports what is wrong with each: the slow path of `text`."""
 
 import math
 from typing import NamedTuple
@@ -15,16 +10,13 @@ from assay.formats.reports import Tally
 from assay.formats.runs.forms import LineForm
 from assay.formats.runs.words import (
     CONTROL,
-    INVISIBLE,
     MAX_DOCNO,
     MAX_NAME,
     byte_strings,
     rank_of,
     score_of,
 )
-from assay.formats.tokens import Text, as_bytes, decimals, spans, whole_numbers
-
-NARROW = 64  # bytes; the fast path declines wider words
+from assay.formats.tokens import INVISIBLE
 
 
 class Rows(NamedTuple):
@@ -38,61 +30,6 @@ class Rows(NamedTuple):
     number: NDArray[np.int64]
     tags: dict[bytes, tuple[int, int]]  # tag -> (lines, number of the first)
     post: NDArray[np.bytes_] | None = None
-
-
-def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:
-    """The rows of a chunk of whole lines, or None if any line of it is not regular.
-
-    `first` is the number of the chunk's first line.
-    """
-    if not _has_plain_characters(chunk):
-        return None
-    text = Text(chunk)
-    word_spans = spans(text.codes, form.width)
-    if word_spans is None:
-        return None
-    starts, lengths = (np.ascontiguousarray(by_line.T) for by_line in word_spans)
-    named = (form.topic, form.docno, form.post, form.score, form.tag)
-    if any(int(lengths[column].max()) > NARROW for column in named if column is not None):
-        return None
-    rank = whole_numbers(text, starts[form.rank], lengths[form.rank])
-    score = decimals(text, starts[form.score], lengths[form.score])
-    tag = text.words(starts[form.tag], lengths[form.tag])
-    if rank is None or score is None or any((word != word[0]).any() for word in tag):
-        return None
-    codes, topic_index = topics_by_change(text, starts[form.topic], lengths[form.topic])
-    docno = as_bytes(text.words(starts[form.docno], lengths[form.docno]))
-    n = starts.shape[1]
-    number = np.arange(first, first + n, dtype=np.int64)
-    tags = {text.slices(starts[form.tag][:1], lengths[form.tag][:1])[0]: (n, first)}
-    post = None if form.post is None else as_bytes(text.words(starts[form.post], lengths[form.post]))
-    return Rows(codes, topic_index, docno, rank, score, number, tags, post)
-
-
-def _has_plain_characters(chunk: bytes) -> bool:
-    """Whether a chunk is UTF-8 without invisible characters. `spans` declines other control characters."""
-    if b"\x7f" in chunk:
-        return False
-    if chunk.isascii():
-        return True
-    try:
-        chunk.decode()
-    except UnicodeDecodeError:
-        return False
-    return INVISIBLE.search(chunk) is None
-
-
-def topics_by_change(
-    text: Text, start: NDArray[np.intp], length: NDArray[np.intp]
-) -> tuple[list[bytes], NDArray[np.int32]]:
-    """The distinct topics and each row's index into them; cheap because topics rarely change from line to line."""
-    is_new = np.zeros(len(start), dtype=np.bool_)
-    is_new[0] = True
-    for word in text.words(start, length):
-        is_new[1:] |= word[1:] != word[:-1]
-    codes: dict[bytes, int] = {}
-    blocks = [codes.setdefault(code, len(codes)) for code in text.slices(start[is_new], length[is_new])]
-    return list(codes), np.array(blocks, dtype=np.int32)[np.cumsum(is_new) - 1]
 
 
 def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], tally: Tally) -> Rows:

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.compression import Limits
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
-from assay.formats.runs.columns import RunColumns, byte_keys, has_equal, tied_rows
+from assay.formats.runs.columns import RunColumns, byte_keys, tied_rows
 from assay.passages import leaders
 from assay.protocols.schema import RunRules
 
@@ -75,13 +74,8 @@ class Expected:
     unit: str
     topics: Collection[str] | None
     units: UnitLookup | None
+    max_lines: int  # that are read
     near: NearDuplicates | None = None
-
-    def most_lines(self, limits: Limits) -> int:
-        """The most lines that are read: if the topics are known, about twice as many as a complete run has."""
-        if self.topics is None:
-            return limits.max_lines
-        return min(limits.max_lines, 2 * len(self.topics) * self.rules.max_ranks + 1000)
 
     @property
     def noun(self) -> tuple[str, str]:
@@ -182,6 +176,28 @@ def _may_repeat(rows: RunRows) -> bool:
         digest ^= digest >> np.uint64(31)
     parts = _parts(rows.topic_index)
     return any(has_equal(digest[first:end]) for first, end in pairwise(parts))
+
+
+def has_equal(digest: NDArray[np.uint64]) -> bool:
+    """Whether two of some well-mixed numbers are equal; faster than sorting them.
+
+    Each number writes its position into a slot of a table; the last writer of a slot wins. Of two equal numbers at
+    least one loses. Each loser is compared with the winner of its slot, and enters the next round with other bits;
+    the few losers that remain after three rounds are sorted.
+    """
+    bits = max(8, (2 * len(digest)).bit_length())
+    slots = np.empty(1 << bits, dtype=np.int32)
+    for shift in (64 - bits, 40 - bits // 2, 2):
+        slot = ((digest >> np.uint64(max(0, shift))) & np.uint64((1 << bits) - 1)).astype(np.intp)
+        place = np.arange(len(digest), dtype=np.int32)
+        slots[slot] = place
+        winner = slots[slot]
+        lost = np.flatnonzero(winner != place)
+        if (digest[lost] == digest[winner[lost]]).any():
+            return True
+        digest = digest[lost]
+    digest = np.sort(digest)
+    return bool((digest[1:] == digest[:-1]).any())
 
 
 def _parts(topic_index: NDArray[np.int32]) -> list[int]:

@@ -1,4 +1,7 @@
-"""Reads runs in lines: detects the form, turns chunks of lines into rows, and checks the file as a whole.
+"""Reads runs in lines: cuts blocks into chunks of lines, detects the form, and turns the chunks into rows.
+
+A line ends with LF, CR LF or a lone CR. Chunks are UTF-8 and end with LF. The CR of a CR LF stays (it is white space
+to the parser); a lone CR becomes LF. Lines are numbered as in an editor.
 
     topic docno rank score tag                      (ARQMath Task 1, 5 columns)
     topic formula post rank score tag               (ARQMath Task 2, 6 columns)
@@ -6,21 +9,30 @@
 
 Columns are separated by any ASCII white space. Ids are text, compared by bytes; no character has
 a special meaning.
+
+A chunk takes the fast path if every line of it is regular: the right number of columns, plain decimal numbers, one
+tag, no control or invisible character. Other chunks take the slow path of `rows`, line by line, which reports what is
+wrong. Where both paths accept a chunk, they return the same rows.
 """
 
+import codecs
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.formats.compression import Limits
-from assay.formats.lines import LineNotes, Lines, n_lines
+from assay.formats.compression import Limits, Unreadable
 from assay.formats.reports import Tally
 from assay.formats.runs.forms import LineForm
-from assay.formats.runs.rows import Rows, read_fast_path, read_slow_path
-from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, check_tags
+from assay.formats.runs.rows import Rows, read_slow_path
+from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
 from assay.formats.runs.words import RANK, SCORE
+from assay.formats.tokens import Table
 
+UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
+UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+CUT = 160
 SAMPLE = 50  # lines from which the form is detected
 HEADER_WORDS = {
     b"rank",
@@ -34,16 +46,153 @@ HEADER_WORDS = {
 }
 
 
+@dataclass(slots=True)
+class LineNotes:
+    """How a text differs from plain UTF-8 with LF. Counts are numbers of lines."""
+
+    has_bom: bool = False
+    encoding: str = ""
+    n_crlf: int = 0
+    n_cr: int = 0
+    has_final_newline: bool = True
+    too_long: list[int] = field(default_factory=list)  # numbers of the first lines that were left out
+    n_too_long: int = 0
+
+
+class Lines:
+    """Iterates over chunks of complete lines, each with the number of its first line."""
+
+    def __init__(self, blocks: Iterator[bytes], limits: Limits) -> None:
+        self.notes = LineNotes()
+        self.n_read = 0  # lines up to the end of the last chunk
+        self._blocks = blocks
+        self._limits = limits
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """Yield (number of the first line, chunk). An empty line replaces a line that is too long."""
+        for chunk in self._ended(self._decoded()):
+            number = self.n_read + 1
+            chunk = self._with_short_lines(number, self._with_line_feeds(chunk))
+            self.n_read += _n_lines(chunk)
+            yield number, chunk
+
+    def _decoded(self) -> Iterator[bytes]:
+        first = next(self._blocks, b"")
+        if first.startswith(UTF32):
+            raise Unreadable("encoding", "The text is in UTF-32.", "Text in UTF-8.")
+        if first[:2] in UTF16:
+            self.notes.encoding = "UTF-16"
+            yield from self._from_utf16(UTF16[first[:2]], first[2:])
+            return
+        if first.startswith(codecs.BOM_UTF8):
+            self.notes.has_bom = True
+            first = first[len(codecs.BOM_UTF8) :]
+        yield first
+        yield from self._blocks
+
+    def _from_utf16(self, encoding: str, first: bytes) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        try:
+            yield decoder.decode(first).encode()
+            for block in self._blocks:
+                yield decoder.decode(block).encode()
+            yield decoder.decode(b"", final=True).encode()
+        except UnicodeDecodeError as error:
+            raise Unreadable(
+                "encoding", f"The text is not valid UTF-16 ({error.reason}).", "Text in UTF-8."
+            ) from None
+
+    def _ended(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Blocks cut at line ends. The kept part of an endless line is shorter than two blocks and the limit."""
+        rest: list[bytes] = []
+        held = 0
+        for block in blocks:
+            end = _last_end(block)
+            if end:
+                yield b"".join(rest) + block[:end]
+                rest, held = [], 0
+                block = block[end:]
+            if block and held <= self._limits.max_line + 2:
+                rest.append(block)
+            held += len(block)
+        last = b"".join(rest)
+        if last:
+            self.notes.has_final_newline = last.endswith((b"\n", b"\r"))
+            yield last if self.notes.has_final_newline else last + b"\n"
+
+    def _with_line_feeds(self, chunk: bytes) -> bytes:
+        if b"\r" not in chunk:
+            return chunk
+        codes = np.frombuffer(chunk + b"\0", dtype=np.uint8)
+        after = codes[np.flatnonzero(codes == 13) + 1]
+        n_cr, n_crlf = len(after), int(np.count_nonzero(after == 10))
+        self.notes.n_crlf += n_crlf
+        if n_crlf == n_cr:
+            return chunk
+        self.notes.n_cr += n_cr - n_crlf
+        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _with_short_lines(self, number: int, chunk: bytes) -> bytes:
+        limit = self._limits.max_line
+        if len(chunk) <= limit or not _may_be_long(chunk, limit):
+            return chunk
+        lines = chunk.split(b"\n")
+        for i, line in enumerate(lines):
+            if len(line) > limit:
+                lines[i] = b""
+                self.notes.n_too_long += 1
+                self.notes.too_long = [*self.notes.too_long, number + i][:10]
+        return b"\n".join(lines)
+
+
+def _n_lines(chunk: bytes) -> int:
+    """The number of lines of a chunk of complete lines. (bytes.count is slow if there are many.)"""
+    return int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == 10))
+
+
+def _last_end(block: bytes) -> int:
+    """The length of the complete lines in a block; a CR at its end may be half of a CR LF."""
+    end = block.rfind(b"\n") + 1
+    lone = block.rfind(b"\r", end, len(block) - 1) + 1
+    return max(end, lone)
+
+
+def _may_be_long(chunk: bytes, limit: int) -> bool:
+    """Whether a line exceeds the limit. It goes from line end to line end, at most `limit` bytes at a time."""
+    position = 0
+    while len(chunk) - position > limit:
+        end = chunk.rfind(b"\n", position, position + limit + 1)
+        if end < 0:
+            return True
+        position = end + 1
+    return False
+
+
+def shown(line: bytes) -> str:
+    """A line as a report shows it: cut, with invisible and undecodable bytes escaped."""
+    text = line.rstrip(b"\r\n")[: 4 * CUT].decode("utf-8", "backslashreplace")
+    visible = "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
+    return visible if len(visible) <= CUT else visible[: CUT - 1] + "…"
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
 class LineReader:
     """Reads one file of lines. `tags` gives for each tag the count of its lines and the number of the first."""
 
-    def __init__(self, forms: list[LineForm], expected: Expected, limits: Limits, tally: Tally) -> None:
+    def __init__(
+        self, forms: list[LineForm], expected: Expected, limits: Limits, tally: Tally, *, warns: bool
+    ) -> None:
         self.form: LineForm | None = None
         self.tags: dict[bytes, tuple[int, int]] = {}
         self._forms = forms
         self._expected = expected
         self._limits = limits
         self._tally = tally
+        self._warns = warns
         self._parts: list[Rows] = []
         self._n_rows = 0
 
@@ -56,11 +205,15 @@ class LineReader:
             The file cannot be read to its end.
         """
         lines = Lines(blocks, self._limits)
-        is_whole = all(self._take(number, chunk) for number, chunk in lines)
-        self._note_lines(lines.notes)
+        is_whole = True
+        for number, chunk in lines:
+            self._take(number, chunk)
+            is_whole = self.form is None or self._is_within_lines(lines.n_read)
+            if not is_whole:
+                break
+        self._complain_of_lines(lines.notes)
         if not self._n_rows and not self._tally.has_errors:
             self._tally.error("empty", "The file has no line with a ranked document.", "At least one line.")
-        check_tags(self.tags, self._tally)
         return is_whole
 
     def rows(self) -> RunRows:
@@ -69,20 +222,16 @@ class LineReader:
         self._parts.clear()
         return rows
 
-    def _take(self, number: int, chunk: bytes) -> bool:
+    def _take(self, number: int, chunk: bytes) -> None:
         if self.form is None:
             if not chunk.strip():
-                return True
+                return
             self.form = _detect_form(chunk, self._forms)
             number, chunk = self._without_header(number, chunk)
         rows = read_fast_path(number, chunk, self.form) if chunk else None
         if rows is None:
             widths = sorted({form.width for form in self._forms})
             rows = read_slow_path(number, chunk, self.form, widths, self._tally)
-        self._keep(rows)
-        return self._is_within_lines(number + n_lines(chunk) - 1)
-
-    def _keep(self, rows: Rows) -> None:
         self._parts.append(rows)
         self._n_rows += len(rows.score)
         for tag, (n, first) in rows.tags.items():
@@ -90,8 +239,8 @@ class LineReader:
             self.tags[tag] = (before + n, first_of_all)
 
     def _is_within_lines(self, number: int) -> bool:
-        """Whether to read on; `Expected.most_lines` gives the limit."""
-        most = self._expected.most_lines(self._limits)
+        """Whether to read on."""
+        most = self._expected.max_lines
         if number <= most:
             return True
         self._tally.error(
@@ -119,7 +268,7 @@ class LineReader:
         )
         return number + chunk.count(b"\n", 0, end), chunk[end:]
 
-    def _note_lines(self, notes: LineNotes) -> None:
+    def _complain_of_lines(self, notes: LineNotes) -> None:
         if notes.n_too_long:
             self._tally.error(
                 "line-too-long",
@@ -128,6 +277,10 @@ class LineReader:
                 n=notes.n_too_long,
                 numbers=notes.too_long,
             )
+        if self._warns:
+            self._warn_of_lines(notes)
+
+    def _warn_of_lines(self, notes: LineNotes) -> None:
         warnings = (
             ("bom", notes.has_bom, "the byte-order mark before the first line was skipped", 1),
             (
@@ -152,6 +305,24 @@ def _detect_form(chunk: bytes, forms: list[LineForm]) -> LineForm:
     lines = [line.split() for line in chunk[: SAMPLE * 200].split(b"\n")[:SAMPLE]]
     counts = Counter(len(words) for words in lines if words)
     return max(forms, key=lambda form: counts[form.width])
+
+
+def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:
+    """The rows of a chunk of whole lines, or None if any line of it is not regular.
+
+    `first` is the number of the chunk's first line.
+    """
+    table = Table.read(chunk, form.width)
+    if table is None:
+        return None
+    rank, score, (tags, _) = table.ranks(form.rank), table.scores(form.score), table.codes(form.tag)
+    if rank is None or score is None or len(tags) > 1:
+        return None
+    codes, topic_index = table.codes(form.topic)
+    number = np.arange(first, first + len(table), dtype=np.int64)
+    post = None if form.post is None else table.words(form.post)
+    tag = {tags[0]: (len(table), first)}
+    return Rows(codes, topic_index, table.words(form.docno), rank, score, number, tag, post)
 
 
 def _joined(parts: list[Rows]) -> RunRows:

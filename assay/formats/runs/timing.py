@@ -16,8 +16,8 @@ from typing import BinaryIO
 from assay.digests import sha256_of_file
 from assay.errors import InputError
 from assay.formats.compression import Limits, Unreadable, opened, unpack
-from assay.formats.lines import Lines, shown
 from assay.formats.reports import Complaint, Report, Tally
+from assay.formats.runs.text import Lines, shown
 from assay.formats.runs.words import MAX_NAME, SCORE, quoted
 from assay.protocols.schema import Protocol
 

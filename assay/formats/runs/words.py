@@ -14,8 +14,6 @@ MAX_NAME = 100  # bytes of a topic's code or a tag
 RANK = re.compile(rb"[+-]?[0-9]{1,9}")
 SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
-# No-break space, soft hyphen, zero-width and direction marks, word joiner, a byte-order mark inside the text.
-INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xef\xbb\xbf")
 
 
 def score_of(word: bytes, number: int, tally: Tally) -> float | None:

@@ -11,13 +11,17 @@ from xml.parsers import expat
 
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
+from assay.formats.runs.bolt import BoltElements
 from assay.formats.runs.elements import Elements, Stopped
 from assay.formats.runs.forms import XmlForm
-from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, check_tags
+from assay.formats.runs.ntcir import NtcirElements
+from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
+from assay.protocols.schema import RunFormat
 
 MAX_DEPTH = 64  # nested elements
 MAX_TAG = 1 << 17  # bytes of one tag, comment or other piece that cannot be read in parts
 ELEMENTS_PER_ROW = 20  # on average, at most
+ELEMENTS: dict[RunFormat, type[Elements]] = {"ntcir-xml": NtcirElements, "bolt-xml": BoltElements}
 
 
 class XmlReader:
@@ -33,7 +37,7 @@ class XmlReader:
         self._elements: Elements | None = None
         self._stack: list[str] = []
         self._n_elements = 0
-        self._most = min(limits.max_lines, ELEMENTS_PER_ROW * expected.most_lines(limits))
+        self._most = min(limits.max_lines, ELEMENTS_PER_ROW * expected.max_lines)
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -67,16 +71,12 @@ class XmlReader:
             return False
         assert self._elements is not None
         self._elements.finish()
-        self._check_rows()
+        if not self.tags and not self._tally.has_errors:
+            self._tally.error("empty", f"The file ranks no {self._expected.noun[0]}.", "At least one.")
         return True
 
     def rows(self) -> RunRows:
         return self._elements.rows() if self._elements else NO_ROWS
-
-    def _check_rows(self) -> None:
-        if not self.tags and not self._tally.has_errors:
-            self._tally.error("empty", f"The file ranks no {self._expected.noun[0]}.", "At least one.")
-        check_tags(self.tags, self._tally)
 
     def _parse(self, blocks: Iterator[bytes]) -> None:
         n_read = 0
@@ -111,7 +111,7 @@ class XmlReader:
         for form in self._forms:
             if name in form.roots:
                 self.form = form
-                return form.elements(self._expected, self._limits, self._tally)
+                return ELEMENTS[form.name](self._expected, self._limits, self._tally)
         roots = " or ".join(f"<{root}>" for form in self._forms for root in form.roots)
         message = f"the first element is <{name[:60]}>"
         self._stop("root", message, f"{roots}: {'; '.join(form.title for form in self._forms)}.")

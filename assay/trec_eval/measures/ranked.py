@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.measures.families.interpolated import interpolated_precision, recall_points
+from assay.measures.interpolated import interpolated_precision, recall_points
 from assay.measures.kernels import Values, counts, discounts, share, sums, top
 from assay.measures.matching import position_in_topic
 from assay.trec_eval.errors import NOT_COMPUTED, TrecEvalError

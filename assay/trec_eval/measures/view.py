@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import RunColumns
-from assay.measures.kernels import Values, counts, kernel_of, relevant
+from assay.measures.kernels import Values, counts, relevant
 from assay.measures.matching import Hits, JudgedDocuments
+from assay.measures.scores import KERNELS
 from assay.protocols.measures import Measure
 from assay.trec_eval.options import Options
 
@@ -62,7 +63,7 @@ class View:
 
     def value(self, family: str, k: int | None = None) -> Values:
         """The values that the kernel of a family computes."""
-        return kernel_of(family)(self.hits, self.judged, Measure(family, self.level, k))
+        return KERNELS[family](self.hits, self.judged, Measure(family, self.level, k))
 
     @cached_property
     def hits_by_topic(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -10,10 +10,10 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation.files import read_run
 from assay.evaluation.units import collapse_instances, of_distinct_formulas
 from assay.formats.qrels.reader import columns_from, parse_qrels
 from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.formats.runs.columns import has_equal
+from assay.formats.runs.rules import has_equal
 from assay.formats.tokens import Text, as_bytes, decimals, spans, whole_numbers
 
 PLAIN = st.from_regex(r"-?[0-9]{0,9}(\.[0-9]{0,17})?", fullmatch=True).filter(

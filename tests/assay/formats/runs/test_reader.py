@@ -17,10 +17,12 @@ from assay.formats.compression import Limits
 from assay.formats.reports import Report
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.forms import FORMS, UnknownForm
+from assay.formats.runs.forms import FORMS, XmlForm
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT
+from assay.formats.runs.xml import ELEMENTS
 from assay.protocols.loader import load_protocol
+from assay.protocols.schema import RUN_FORMATS
 from tests.helpers.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
@@ -213,11 +215,9 @@ def test_ids_are_looked_up_if_the_collection_is_known() -> None:
     assert "of the kind answer" in other.message
 
 
-def test_form_without_a_reader_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(FORMS, "bolt-xml")
-
-    with pytest.raises(UnknownForm, match="there is no reader for bolt-xml"):
-        check(GOOD, protocol=load_protocol("bolt-ir-p3"))
+def test_every_form_that_a_protocol_may_name_has_a_reader() -> None:
+    assert set(FORMS) == set(RUN_FORMATS)
+    assert {name for name, form in FORMS.items() if isinstance(form, XmlForm)} == set(ELEMENTS)
 
 
 # ---- accepted files

@@ -3,12 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.measures.kernels import Values, counts, kernel, relevant
+from assay.measures.kernels import Values, counts, relevant
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.protocols.measures import Measure
 
 
-@kernel("IPrec")
 def precision_at_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """The highest precision at any rank from which on that share of the relevant documents is retrieved.
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.measures.kernels import Values, counts, kernel, relevant, share
+from assay.measures.kernels import Values, counts, relevant, share
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.protocols.measures import Measure
 
@@ -13,7 +13,6 @@ def _n_relevant_returned(hits: Hits, measure: Measure) -> NDArray[np.int64]:
     return counts(relevant(hits, measure.level))
 
 
-@kernel("SetP", "P-hit")
 def set_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Relevant share of the documents returned; with `relative`, divided by the highest possible share.
 
@@ -27,7 +26,6 @@ def set_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Valu
     return share(_n_relevant_returned(hits, measure), best)
 
 
-@kernel("SetR")
 def set_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Share of the relevant documents that were returned.
 
@@ -38,7 +36,6 @@ def set_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     return share(_n_relevant_returned(hits, measure), judged.n_graded(measure.level))
 
 
-@kernel("SetF")
 def set_f(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """(b + 1) P R / (b P + R): the harmonic mean of precision P and recall R, with the weight b of recall.
 
@@ -53,7 +50,6 @@ def set_f(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     return share((weight + 1.0) * precision * recall, weight * precision + recall)
 
 
-@kernel("SetAP")
 def set_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Product of precision and recall of the documents returned.
 
@@ -66,7 +62,6 @@ def set_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure)
     return share(n_relevant_returned * n_relevant_returned, hits.n_returned * n_relevant)
 
 
-@kernel("NumRet")
 def n_returned(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     """Number of documents returned; with a level, of relevant documents returned.
 
@@ -78,7 +73,6 @@ def n_returned(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     return number.astype(np.float64)
 
 
-@kernel("NumRel")
 def n_relevant(_: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Number of relevant documents in the qrels.
 
