@@ -8,7 +8,7 @@ from pygments.token import Generic, Text
 from sphinx.application import Sphinx
 
 
-class SessionLexer(RegexLexer):
+class SessionLexer(RegexLexer):  # type: ignore[misc]
     """A session in a shell."""
 
     tokens = {

@@ -71,9 +71,9 @@ def build_formula_scene(
         for i in range(n)
     )
     track = make_track("formulas", protocol=protocol, collection=collection)
-    topics = [make_topic(track, f"B.{i}", formula_id=f"q_{i}", latex=SHAPES[0]) for i in (1, 2)]
+    topic, other = (make_topic(track, f"B.{i}", formula_id=f"q_{i}", latex=SHAPES[0]) for i in (1, 2))
     teams = [team_services.create(track=track, name=name) for name in ("Abacus", "Base")]
-    return FormulaScene(track, collection, *topics, make_organizer("olga"), teams)
+    return FormulaScene(track, collection, topic, other, make_organizer("olga"), teams)
 
 
 def _post(collection: Collection, i: int, question: Document | None = None) -> Document:

@@ -35,7 +35,7 @@ def sizes_of_built_pools(
     already: ByTopic | None = None,
 ) -> list[dict[str, int]]:
     """The size of each topic in the pool of each depth."""
-    sizes = []
+    sizes: list[dict[str, int]] = []
     for depth in range(1, len(preview.sizes) + 1):
         try:
             pool = build_pool(

@@ -1,5 +1,6 @@
 import json
 from itertools import pairwise, product
+from random import Random
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_p_value_of_random_patterns_is_never_0_and_that_of_equal_runs_is_1() -> 
 
 @given(score_tables(20), st.randoms())
 @settings(max_examples=30, deadline=None)
-def test_order_of_runs_does_not_change_p_values(scores: np.ndarray, random: "st.RandomState") -> None:
+def test_order_of_runs_does_not_change_p_values(scores: np.ndarray, random: Random) -> None:
     order = list(range(len(scores)))
     random.shuffle(order)
     for test in (lambda table: randomization(table, n_permutations=50, seed=2), paired_t):
