@@ -20,7 +20,7 @@ COPY . .
 COPY --from=front-end /assay/node_modules node_modules
 COPY --from=documentation /assay/docs/_build/html docs/_build/html
 # A key for this one command: nothing that it makes depends on it.
-RUN python -m compileall -q accounts assay assessment config corpus demo jobs pooling scoring server tracks web && python server/assets.py && rm -rf node_modules \
+RUN python -m compileall -q accounts assay assessment backups config corpus demo jobs pooling scoring server tracks web && python server/assets.py && rm -rf node_modules \
     && useradd --system --user-group --no-create-home assay \
     && STATIC_ROOT=/assay/collected SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0 \
     && mkdir -p /var/lib/assay && chown -R assay:assay /var/lib/assay

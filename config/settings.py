@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "pooling",
     "assessment",
     "scoring",
+    "backups",
     "demo",
     "config",
 ]

@@ -29,6 +29,7 @@ PACKAGES = (
     "accounts",
     "assay",
     "assessment",
+    "backups",
     "config",
     "corpus",
     "demo",
