@@ -28,6 +28,7 @@ LEVEL = 1  # of compression: rows shrink to a fifth, and a higher level takes se
 PIECE = 1024 * 1024
 # What the reader of ZIP archives raises if bytes are wrong.
 BROKEN = (
+    AttributeError,
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -177,6 +178,12 @@ class Writer:
         self._advance = advance
         self.members: dict[str, Member] = {}
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
     @contextmanager
     def member(self, name: str) -> Iterator[BinaryIO]:
         """A member to write to."""
@@ -186,9 +193,8 @@ class Writer:
         self.members[name] = counted.member
 
     def finish(self, manifest: Manifest) -> None:
-        """Write the manifest and the directory."""
+        """Write the manifest."""
         self._zip.writestr(MANIFEST, json.dumps(asdict(manifest), ensure_ascii=False))
-        self._zip.close()
 
 
 class Reader:

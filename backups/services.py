@@ -45,27 +45,32 @@ def back_up(*, path: Path, progress: Progress) -> Manifest:
         The database was migrated by a version of Assay that this one does not know.
     """
     try:
-        with _new_file(path) as file:
-            archive = Writer(file, advance=progress.advance)
+        with _new_file(path) as file, Writer(file, advance=progress.advance) as archive:
             with _snapshot():
                 state = _known_state("Make the backup with the version that migrated it.")
                 contents = _save_tables(state, archive, progress)
                 names = tables.stored_names(state)
-            saved, missing = _save_files(names, archive, progress)
-            manifest = Manifest(
-                format=FORMAT,
-                version=VERSION,
-                created_at=timezone.now().isoformat(timespec="seconds"),
-                migrations=[list(key) for key in state.migrations],
-                tables=contents,
-                files=saved,
-                missing=missing,
-                members=archive.members,
-            )
+            manifest = _manifest(state, contents, _save_files(names, archive, progress), archive)
             archive.finish(manifest)
     except OSError as error:
         raise BackupRefused(f"{path} cannot be written: {error.strerror or error}.") from error
     return manifest
+
+
+def _manifest(
+    state: State, contents: list[TableContent], saved: tuple[list[str], list[str]], archive: Writer
+) -> Manifest:
+    present, missing = saved
+    return Manifest(
+        format=FORMAT,
+        version=VERSION,
+        created_at=timezone.now().isoformat(timespec="seconds"),
+        migrations=[list(key) for key in state.migrations],
+        tables=contents,
+        files=present,
+        missing=missing,
+        members=archive.members,
+    )
 
 
 def restore(*, path: Path, replace: bool, progress: Progress) -> Manifest:

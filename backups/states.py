@@ -99,7 +99,7 @@ def _last(loader: MigrationLoader, migrations: Collection[Key]) -> list[Key]:
 
 def _file_fields(stored: Iterable[type[models.Model]]) -> list[FileColumn]:
     return [
-        FileColumn(model._meta.db_table, field.column, field.storage)
+        FileColumn(model._meta.db_table, str(field.column), field.storage)
         for model in stored
         for field in model._meta.concrete_fields
         if isinstance(field, models.FileField)

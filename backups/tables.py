@@ -17,7 +17,8 @@ COLUMNS = """
     WHERE attrelid = quote_ident(%(table)s)::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
     ORDER BY attnum
 """
-# Constraints and indexes that are created after the rows, because that takes much less time than row by row.
+# Constraints and indexes that are created after the rows, because that takes much less time than row by row. Indexes
+# with a condition stay: PostgreSQL prints conditions in other words than Django.
 LATE = """
     SELECT format('ALTER TABLE %%I DROP CONSTRAINT %%I', c.relname, k.conname),
            format('ALTER TABLE %%I ADD CONSTRAINT %%I %%s', c.relname, k.conname, pg_get_constraintdef(k.oid)), 1
@@ -26,7 +27,7 @@ LATE = """
     UNION ALL
     SELECT format('DROP INDEX %%I', c.relname), pg_get_indexdef(c.oid), 0
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE c.relnamespace = current_schema()::regnamespace
+    WHERE c.relnamespace = current_schema()::regnamespace AND i.indpred IS NULL AND i.indexprs IS NULL
       AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
     ORDER BY 3
 """

@@ -1,6 +1,6 @@
 from django.apps import AppConfig
 
-from config import checks
+from config import checks, reversals
 
 
 class ConfigConfig(AppConfig):
@@ -8,3 +8,4 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         checks.register_all()
+        reversals.connect()
