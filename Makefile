@@ -1,6 +1,6 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run docs screenshots format lint test stop clean
+.PHONY: help setup run docs screenshots format lint test audit pins stop clean
 PYTHON := .venv/bin/python
 # CI measures which branches the tests reach; pyproject.toml has the floor.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term:skip-covered)
@@ -45,6 +45,13 @@ test: ## Run all checks, build the documentation, and run all tests, including t
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory docs
 	$(PYTHON) -m pytest -n 4 --dist worksteal $(COVERAGE)
+
+audit: setup ## Check the pinned packages for known vulnerabilities, as far as the advisories can be reached
+	@$(PYTHON) -m tools.audit
+
+pins: setup ## Renew the pins of the Python packages, then run all checks and tests with them
+	$(PYTHON) -m tools.pins
+	@$(MAKE) --no-print-directory test
 
 stop: ## Stop the servers that a killed `make run` left behind
 	@$(PYTHON) -m server.run --stop
