@@ -1,10 +1,15 @@
 """User accounts in the admin."""
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
+from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
+from accounts.links import path_of
 from accounts.models import User
+from accounts.selectors import lockouts_of
 from web.admin import Undeletable
 
 
@@ -24,9 +29,28 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
                 "description": "Staff members are organizers of every track.",
             },
         ),
-        ("Dates", {"fields": ("last_login", "date_joined")}),
+        ("Dates", {"fields": ("last_login", "date_joined", "locked")}),
     )
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("last_login", "date_joined", "locked")
+    actions = ["make_link"]
+
+    @admin.display(description="Locked after wrong passwords", empty_value="never")
+    def locked(self, user: User) -> SafeString:
+        """The latest lockouts, a line each."""
+        return format_html_join("", "<div>{}</div>", ((str(lockout),) for lockout in lockouts_of(user)))
+
+    @admin.action(description="Create a login link", permissions=["change"])
+    def make_link(self, request: HttpRequest, users: QuerySet[User]) -> None:
+        """Show a link with which a user can log in once. It works while wrong passwords lock the account."""
+        for user in users:
+            if not user.is_active or not self.has_change_permission(request, user):
+                self.message_user(request, f"You cannot create a login link for {user}.", messages.ERROR)
+                continue
+            link = request.build_absolute_uri(path_of(user))
+            text = format_html(
+                "Send this link to {}. It works once, for 30 minutes: <code>{}</code>", user, link
+            )
+            self.message_user(request, text)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Organizers cannot change a superuser, so they cannot take over such an account."""

@@ -13,9 +13,31 @@ class User(AbstractUser):
         help_text="Judge with single keys. Switch this off if you use speech input or another tool that sends keys.",
     )
 
+    link_sent_at = models.DateTimeField(
+        null=True, editable=False, help_text="The latest e-mail with a login link."
+    )
+
     class Meta(AbstractUser.Meta):
         pass
 
     @property
     def is_organizer(self) -> bool:
         return self.is_active and self.is_staff
+
+
+class Lockout(models.Model):
+    """The latest time at which wrong passwords locked the login to an account from an address."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="lockouts")
+    address = models.GenericIPAddressField(null=True)
+    locked_at = models.DateTimeField()
+    is_mailed = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["-locked_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "address"], nulls_distinct=False, name="lockout_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.locked_at:%Y-%m-%d %H:%M} UTC from {self.address or 'an unknown address'}"

@@ -1,6 +1,10 @@
-"""Users by name."""
+"""Users by name, and the times at which their login was locked."""
 
-from accounts.models import User
+from django.db.models import QuerySet
+
+from accounts.models import Lockout, User
+
+SHOWN_LOCKOUTS = 10
 
 
 def user_named(username: str) -> User | None:
@@ -10,3 +14,12 @@ def user_named(username: str) -> User | None:
 def organizer_named(username: str) -> User | None:
     user = user_named(username)
     return user if user is not None and user.is_organizer else None
+
+
+def user_by_id(user_id: int) -> User:
+    return User.objects.get(pk=user_id)
+
+
+def lockouts_of(user: User) -> QuerySet[Lockout]:
+    """The latest times at which wrong passwords locked an account, by address."""
+    return user.lockouts.all()[:SHOWN_LOCKOUTS]

@@ -1,17 +1,85 @@
-"""Pages of a user's account."""
+"""Pages of a user's account, and other ways to log in than a password."""
 
+import time
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
 from django.contrib.auth import views as auth_views
-from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.messages.views import SuccessMessageMixin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
-from accounts.forms import PasswordForm
+from accounts import services
+from accounts.forms import LinkForm, NewPasswordForm, PasswordForm
+
+BACKEND = "accounts.backends.OrganizerBackend"
+BY_LINK = "logged_in_by_link_at"
+READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
-class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):
-    """Change your own password. Everyone who has logged in."""
+class PasswordChange(SuccessMessageMixin[SetPasswordForm], auth_views.PasswordChangeView):
+    """Change your own password. Everyone who has logged in; soon after a login link without the old password."""
 
-    form_class = PasswordForm
     template_name = "accounts/password_change.html"
     success_url = reverse_lazy("account")
     success_message = "Your password was changed."
+
+    def get_form_class(self) -> Any:
+        used_at = self.request.session.get(BY_LINK, 0)
+        is_recent = time.time() - used_at < settings.PASSWORD_RESET_TIMEOUT
+        return NewPasswordForm if is_recent else PasswordForm
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        self.request.session.pop(BY_LINK, None)
+        return super().form_valid(form)
+
+
+@never_cache
+@READ_AND_POST
+def request_link(request: HttpRequest) -> HttpResponse:
+    """Request an e-mail with a login link. Everyone; the page does not show whether an account exists."""
+    form = LinkForm(request.POST if request.method == "POST" else None)
+    is_sent = settings.SENDS_MAIL and form.is_valid()
+    if is_sent:
+        services.request_links(name=form.cleaned_data["name"].strip(), site=_site(request))
+    return render(
+        request,
+        "accounts/request_link.html",
+        {"form": form, "is_sent": is_sent, "sends_mail": settings.SENDS_MAIL},
+    )
+
+
+def _site(request: HttpRequest) -> str:
+    """The origin of the site; a path of `reverse` follows it."""
+    return f"{request.scheme}://{request.get_host()}"
+
+
+@never_cache
+@READ_AND_POST
+def use_link(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
+    """Log in with a link, by a button: programs that look at the links of an e-mail use up nothing. Everyone."""
+    if request.method == "POST":
+        user = services.use_link(user_id=user_id, token=token)
+        if user is not None:
+            login(request, user, backend=BACKEND)
+            request.session[BY_LINK] = time.time()
+            messages.success(
+                request, "You are logged in. You can now set a new password without the old one."
+            )
+            return redirect("account")
+    else:
+        user = services.user_of_link(user_id=user_id, token=token)
+    return render(request, "accounts/login_link.html", {"holder": user}, status=200 if user else 410)
+
+
+def locked(request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any]) -> HttpResponse:
+    """The page after ten wrong passwords, called by django-axes. Everyone."""
+    address = getattr(request, "axes_ip_address", None)
+    services.note_lockout(username=str(credentials.get("username", "")), address=address, site=_site(request))
+    return render(request, "accounts/locked.html", {"sends_mail": settings.SENDS_MAIL}, status=429)

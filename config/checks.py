@@ -82,11 +82,21 @@ def allowed_hosts(**_: Any) -> list[CheckMessage]:
     return [Warning("ALLOWED_HOSTS contains *, so any host name is accepted.", hint=hint, id="assay.W007")]
 
 
+def proxies(**_: Any) -> list[CheckMessage]:
+    if not settings.BEHIND_PROXY or settings.TRUSTED_PROXIES:
+        return []
+    message = (
+        "BEHIND_PROXY is true, but TRUSTED_PROXIES is not set: all requests seem to come from the proxy."
+    )
+    hint = "Set TRUSTED_PROXIES to the number of proxies. Otherwise wrong passwords of anybody lock an account for all."
+    return [Warning(message, hint=hint, id="assay.W008")]
+
+
 def register_all() -> None:
     for check in (secret_key, content_security_policy):
         register(check, Tags.security)
     register(folders, Tags.files)
     register(jobs)
     register(front_end, Tags.staticfiles)
-    for check in (https, allowed_hosts):
+    for check in (https, allowed_hosts, proxies):
         register(check, Tags.security, deploy=True)

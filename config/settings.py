@@ -45,6 +45,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.proxies.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too
     "config.malformed.NulMiddleware",
@@ -87,16 +88,19 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
-# After ten wrong passwords for a user name from one address, that pair has to wait.
+# After ten wrong passwords for a user name from one address, that pair has to wait, or to use a link.
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.backends.OrganizerBackend"]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_CLIENT_IP_CALLABLE = "config.proxies.network_of"
+AXES_LOCKOUT_CALLABLE = "accounts.views.locked"
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # so that nobody can make it last forever
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
+PASSWORD_RESET_TIMEOUT = 30 * 60  # seconds for which a login link is valid
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -126,6 +130,12 @@ FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
 IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import files of this folder only
+
+globals().update(environment.mail("EMAIL_URL"))
+SENDS_MAIL = bool(environment.text("EMAIL_URL"))
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if SENDS_MAIL else 'dummy'}.EmailBackend"
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = environment.text("DEFAULT_FROM_EMAIL", "Assay <assay@localhost>")
 
 CELERY_BROKER_URL = environment.broker("REDIS_URL", paths.broker_url(VAR_DIR))
 # Longer than any task. Redis delivers a message again after this time; while its job runs, that is harmless.
@@ -168,9 +178,11 @@ SECURE_REDIRECT_EXEMPT = [r"^health/$"]
 SECURE_HSTS_SECONDS = int(environment.number("SECURE_HSTS_SECONDS", 0))
 SECURE_HSTS_INCLUDE_SUBDOMAINS = environment.boolean("SECURE_HSTS_INCLUDE_SUBDOMAINS")
 SECURE_HSTS_PRELOAD = environment.boolean("SECURE_HSTS_PRELOAD")
-if environment.boolean("BEHIND_PROXY"):  # safe only if the proxy always sets these headers
+BEHIND_PROXY = environment.boolean("BEHIND_PROXY")
+if BEHIND_PROXY:  # safe only if the proxy always sets these headers
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     USE_X_FORWARDED_HOST = True
+TRUSTED_PROXIES = environment.proxies("TRUSTED_PROXIES")
 FORCE_SCRIPT_NAME = environment.text("FORCE_SCRIPT_NAME") or None
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"

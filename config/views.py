@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required
+from accounts.selectors import lockouts_of
 from config.health import health
 from pooling.teams.selectors import teams_with
 from tracks.tracks.selectors import tracks_for
@@ -25,7 +26,7 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
         return redirect("account")
     tracks = tracks_for(request.user)
     parts = {"judged": tracks.filter(assessors__user=request.user), "teams": teams_with(request.user, tracks)}
-    return render(request, "accounts/account.html", parts)
+    return render(request, "accounts/account.html", parts | {"lockouts": lockouts_of(request.user)})
 
 
 def health_check(request: HttpRequest) -> JsonResponse:

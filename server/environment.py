@@ -6,8 +6,10 @@ An empty variable counts as unset, because compose files and shells pass empty v
 import os
 import secrets
 from collections.abc import Collection
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -15,6 +17,9 @@ from django.core.exceptions import ImproperlyConfigured
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 POSTGRES = {"postgres", "postgresql"}
+MAX_PROXIES = 20
+Proxies = int | tuple[IPv4Network | IPv6Network, ...]
+MAIL = {"smtp": (25, None), "smtp+tls": (587, "EMAIL_USE_TLS"), "smtp+ssl": (465, "EMAIL_USE_SSL")}
 BROKERS = {"redis", "rediss", "redis+socket", "filesystem"}
 
 
@@ -62,6 +67,49 @@ def origins(name: str) -> list[str]:
                 f"{name} contains '{origin}'; an origin begins with https:// or http://."
             )
     return values
+
+
+def proxies(name: str) -> Proxies:
+    """The proxies in front of the site: their number, or their addresses and networks."""
+    values = words(name, ["0"])
+    if len(values) == 1 and values[0].isascii() and values[0].isdigit() and int(values[0]) <= MAX_PROXIES:
+        return int(values[0])
+    try:
+        return tuple(_network(value) for value in values)
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} is '{text(name)}'; use the number of proxies, at most {MAX_PROXIES}, or their addresses and "
+            "networks, such as 10.0.0.0/8,192.0.2.7."
+        ) from None
+
+
+def _network(value: str) -> IPv4Network | IPv6Network:
+    if "." not in value and ":" not in value:  # Python reads a number as an address
+        raise ValueError(value)
+    return ip_network(value)
+
+
+def mail(name: str) -> dict[str, Any]:
+    """Django's settings of a mail server, from an address such as smtp+tls://user:password@host:587; empty if unset."""
+    if not text(name):
+        return {}
+    scheme = text(name).partition("://")[0]
+    try:
+        url = urlsplit(text(name))
+        port = url.port
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is not a valid address: {error}.") from None
+    if scheme not in MAIL or not url.hostname:
+        raise ImproperlyConfigured(
+            f"{name} begins with '{scheme[:20]}'; use smtp+tls://user:password@host:587."
+        )
+    usual, encryption = MAIL[scheme]
+    return {
+        "EMAIL_HOST": url.hostname,
+        "EMAIL_PORT": port or usual,
+        "EMAIL_HOST_USER": unquote(url.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(url.password or ""),
+    } | ({encryption: True} if encryption else {})
 
 
 def database(name: str, default: str) -> dict[str, Any]:

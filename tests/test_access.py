@@ -1,7 +1,7 @@
 """Who may open which page: every address of the site, requested by every kind of person.
 
 The columns are those of `PEOPLE`. 0: the page; 3: forbidden; 4: not found, as if it did not exist; 5: an address that
-only takes forms; L: redirected to the login; R: redirected to another page. A new address without a row fails a test.
+only takes forms; 9: a link that is no longer valid; L: redirected to the login; R: redirected to another page. A new address without a row fails a test.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,7 @@ from django.contrib.admin import site
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from accounts.links import tokens
 from config import documentation
 from corpus.models import Formula
 from jobs import services as jobs
@@ -34,7 +35,7 @@ PEOPLE = (
     "other assessor",
     "organizer",
 )
-LETTERS = {200: "0", 403: "3", 404: "4", 405: "5"}
+LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
 account                                 L000000
@@ -77,6 +78,7 @@ jobs:job                                L444440
 jobs:jobs                               L000000
 jobs:retry                              5555555
 login                                   0000000
+login_link                              9999999
 logout                                  5555555
 password_change                         L000000
 pooling:make_ids                        5555555
@@ -99,6 +101,7 @@ pooling:run_file                        L404440
 pooling:runs                            L000330
 pooling:submit                          L300330
 pooling:withdraw                        L404440
+request_link                            0000000
 scoring:analysis_json                   L333330
 scoring:analysis_table                  L333330
 scoring:analyze                         5555555
@@ -232,6 +235,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     track = [scene.track.slug]
     arguments: dict[str, list[object]] = {
         "page": ["index.html"],
+        "user_id token": [scene.ada.pk, tokens.make_token(scene.ada)],
         "docno": [searched.slug, document.docno],
         "slug code": [*track, "A.1"],
         "slug name": [*track, "pairs"],

@@ -67,13 +67,14 @@ def test_a_deployment_without_https_is_a_warning(settings: Any) -> None:
     assert checks.https() == []
 
 
-def test_deployment_for_any_host_is_named_by_check() -> None:
+def test_deployment_for_any_host_or_without_trusted_proxies_is_named_by_check() -> None:
     command = [sys.executable, "manage.py", "check", "--deploy"]
-    environment = {**os.environ, "ALLOWED_HOSTS": "assay.example.org,*"}
+    environment = {**os.environ, "ALLOWED_HOSTS": "assay.example.org,*", "BEHIND_PROXY": "true"}
 
     checked = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert "(assay.W007) ALLOWED_HOSTS contains *" in checked.stderr
+    assert "(assay.W008) BEHIND_PROXY is true, but TRUSTED_PROXIES is not set" in checked.stderr
 
 
 def test_policy_contains_no_other_host() -> None:

@@ -5,7 +5,7 @@ import re
 from tools.docs.outputs import ROOT
 
 READ = re.compile(
-    r"(?:environment\.(?:text|words|boolean|number|one_of|origins|database|broker|secret)\(\s*|os\.environ(?:\.get)?[\(\[]\s*)"
+    r"(?:environment\.(?:text|words|boolean|number|one_of|origins|database|broker|secret|proxies|mail)\(\s*|os\.environ(?:\.get)?[\(\[]\s*)"
     r"\"([A-Z][A-Z_]+)\""
 )
 FOLDERS = (

@@ -122,3 +122,54 @@ def test_the_queue_without_a_broker_has_its_folders(tmp_path: Path) -> None:
 
     assert folders["data_folder_in"] == folders["data_folder_out"]
     assert all(Path(str(folder)).is_dir() for folder in folders.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", 0),
+        ("2", 2),
+        ("10.0.0.0/8, 192.0.2.7", ("10.0.0.0/8", "192.0.2.7/32")),
+        ("2001:db8::/32", ("2001:db8::/32",)),
+    ],
+)
+def test_proxies_are_a_number_or_networks(
+    monkeypatch: pytest.MonkeyPatch, given: str, expected: object
+) -> None:
+    monkeypatch.setenv("TRUSTED_PROXIES", given)
+
+    proxies = environment.proxies("TRUSTED_PROXIES")
+
+    assert (proxies if isinstance(proxies, int) else tuple(map(str, proxies))) == expected
+
+
+@pytest.mark.parametrize("given", ["-1", "many", "21", "10.0.0.0/33", "10.0.0.1/8", "1,2", "2.5"])
+def test_other_proxies_are_an_error(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("TRUSTED_PROXIES", given)
+
+    with pytest.raises(
+        ImproperlyConfigured, match=f"TRUSTED_PROXIES is '{given}'; use the number of proxies"
+    ):
+        environment.proxies("TRUSTED_PROXIES")
+
+
+def test_mail_server_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMAIL_URL", "smtp+tls://me%40example.org:a%2Fb@mail.example.org")
+
+    assert environment.mail("EMAIL_URL") == {
+        "EMAIL_HOST": "mail.example.org",
+        "EMAIL_PORT": 587,
+        "EMAIL_HOST_USER": "me@example.org",
+        "EMAIL_HOST_PASSWORD": "a/b",
+        "EMAIL_USE_TLS": True,
+    }
+
+
+@pytest.mark.parametrize(
+    "given", ["mail.example.org", "http://mail.example.org", "smtp://", "smtp://host:port"]
+)
+def test_other_mail_servers_are_an_error(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("EMAIL_URL", given)
+
+    with pytest.raises(ImproperlyConfigured, match="EMAIL_URL"):
+        environment.mail("EMAIL_URL")

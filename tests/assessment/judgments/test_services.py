@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, connection, models, transaction
+from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from assessment.assignments import services as assignment_services
@@ -15,6 +15,7 @@ from assessment.judgments import services as judgment_services
 from assessment.models import Judgment, Task
 from assessment.tasks import services as task_services
 from tests.assessment.conftest import Scene
+from tests.helpers.database import guarded
 from tests.helpers.judging import accept, judge, make_batch
 
 pytestmark = pytest.mark.django_db
@@ -266,9 +267,7 @@ def test_two_current_judgments_of_one_task_cannot_be_stored(scene: Scene) -> Non
 def test_tables_of_judgments_cannot_be_emptied(scene: Scene, statement: str) -> None:
     judge(accept(scene.batch, scene.ada))
 
-    with pytest.raises(IntegrityError, match="is kept"), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("SET LOCAL assay.allow_truncate = 'off'")
+    with pytest.raises(IntegrityError, match="kept"), transaction.atomic(), guarded() as cursor:
         cursor.execute(statement)
 
     assert Judgment.objects.count() == 1

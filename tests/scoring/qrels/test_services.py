@@ -18,6 +18,7 @@ from scoring.qrels import selectors as qrels_selectors
 from scoring.qrels import services as qrels_services
 from scoring.qrels.errors import QrelsRefused
 from scoring.qrels.selectors import qrels_tsv
+from tests.helpers.database import guarded
 from tests.helpers.factories import make_answer, make_collection, make_document, make_topic, make_track
 from tests.helpers.judging import accept, judge
 from tests.helpers.real_files import real_qrels
@@ -247,9 +248,7 @@ def test_the_database_keeps_the_entries_of_a_version(scene: Scene, statement: st
     version = scene.qrels()
     entries = list(version.entries.values_list("topic", "docno", "grade"))
 
-    with pytest.raises(IntegrityError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("SET LOCAL assay.allow_truncate = 'off'")
+    with pytest.raises(IntegrityError, match="kept"), transaction.atomic(), guarded() as cursor:
         cursor.execute(statement)
 
     assert list(version.entries.values_list("topic", "docno", "grade")) == entries
