@@ -10,3 +10,4 @@ from web.admin import ReadOnly
 class JobAdmin(ReadOnly, admin.ModelAdmin[Job]):
     list_display = ["title", "state", "attempt", "created_at", "finished_at"]
     list_filter = ["state", "kind"]
+    wide_columns = ["arguments", "result"]

@@ -1,6 +1,6 @@
 """Base classes of the admin."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -103,7 +103,17 @@ class Checked:
         return HttpResponseRedirect(request.get_full_path())
 
 
-class Undeletable(Checked):
+class Narrow:
+    """Mixin for an admin whose lists must not load some wide columns; a form reads them when it shows them."""
+
+    wide_columns: Sequence[str] = ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]
+        return rows.defer(*self.wide_columns)
+
+
+class Undeletable(Checked, Narrow):
     """Mixin for an admin whose rows are never deleted."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -2,14 +2,17 @@
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from io import StringIO
+from itertools import islice
 from typing import NamedTuple
 
 from assay.formats.spreadsheet import harmless
 from assay.measures.scores import ALL as ALL
 
 HEADER = ("run", "topic", "measure", "value")
+LINES_AT_ONCE = 2_000
 
 
 class ScoreRow(NamedTuple):
@@ -36,16 +39,31 @@ def one_word(name: str) -> str:
 
 def as_tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Tab-separated lines, without quotation marks."""
-    return "".join("\t".join(cells) + "\n" for cells in (header, *rows))
+    return "".join(tsv_lines(header, rows))
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """CSV for spreadsheets: a text that looks like a formula gets an apostrophe in front."""
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(header)
-    writer.writerows([harmless(cell) for cell in cells] for cells in rows)
-    return file.getvalue()
+    return "".join(csv_lines(header, rows))
+
+
+def tsv_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The parts of `as_tsv`, of many lines each."""
+    yield "\t".join(header) + "\n"
+    rows = iter(rows)
+    while lines := ["\t".join(cells) for cells in islice(rows, LINES_AT_ONCE)]:
+        yield "\n".join(lines) + "\n"
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The parts of `as_csv`, of many lines each."""
+    rows, text = iter(rows), lru_cache(maxsize=1 << 14)(harmless)  # tables repeat their words
+    cells: list[Sequence[str]] = [header]
+    while cells:
+        file = StringIO()
+        csv.writer(file, lineterminator="\r\n").writerows([*map(text, row)] for row in cells)
+        yield file.getvalue()
+        cells = list(islice(rows, LINES_AT_ONCE))
 
 
 def as_json(rows: Iterable[ScoreRow]) -> str:

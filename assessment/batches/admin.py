@@ -33,7 +33,6 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     form = BatchForm
     list_display = ["name", "pool", "track", "kind", "status", "minutes_allotted", "created_by", "created_at"]
     list_filter = ["status", "kind", "pool__track"]
-    list_select_related = ["pool__track", "created_by"]
     search_fields = ["name", "pool__name"]
     date_hierarchy = "created_at"
     inlines = [TopicAssignmentInline]
@@ -43,7 +42,8 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     view_on_site = False  # the button “Show progress, open or close” leads there
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Batch]:
-        return super().get_queryset(request).select_related("pool__track", "pool__protocol")
+        batches = super().get_queryset(request).select_related("pool__track", "pool__protocol", "created_by")
+        return batches.defer("pool__statistics")
 
     @admin.display(ordering="pool__track__name")
     def track(self, batch: Batch) -> str:

@@ -11,5 +11,5 @@ def lock_for_judging(batch_id: int) -> Batch:
 
 def lock_for_managing(batch_id: int) -> Batch:
     """The batch; until the transaction ends, nobody else can judge in it, change it or close it."""
-    batches = Batch.objects.select_related("pool__track", "pool__protocol")
+    batches = Batch.objects.select_related("pool__track", "pool__protocol").defer("pool__statistics")
     return batches.select_for_update(of=("self",), no_key=True).get(pk=batch_id)

@@ -72,7 +72,8 @@ class BatchProgress:
 
 def batches_for_organizer() -> QuerySet[Batch]:
     """Every batch, with its pool, protocol and track."""
-    return Batch.objects.select_related("pool__track", "pool__protocol", "created_by")
+    batches = Batch.objects.select_related("pool__track", "pool__protocol", "created_by")
+    return batches.defer("pool__statistics")
 
 
 def track_progress(track: Track) -> list[BatchProgress]:

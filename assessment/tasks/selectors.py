@@ -60,7 +60,7 @@ def batches_of(user: User) -> QuerySet[Batch]:
     """The batches in which a user judges or has judged, without drafts."""
     assigned = TopicAssignment.objects.filter(assessor=user).values("batch")
     batches = Batch.objects.exclude(status=Batch.Status.DRAFT).filter(pk__in=assigned)
-    return batches.select_related("pool__track", "pool__protocol")
+    return batches.select_related("pool__track", "pool__protocol").defer("pool__statistics")
 
 
 def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
@@ -136,12 +136,16 @@ def is_active_assessor_of(task_id: int, user_id: int) -> bool:
 
 def tasks_of(user: User) -> QuerySet[Task]:
     """The tasks that a user has taken, with what the judging page needs."""
-    return Task.objects.filter(assessor=user).select_related(
-        "entry__topic",
-        "entry__document__collection",
-        "batch__pool__protocol",
-        "batch__pool__track__collection",
-        "batch__pool__track__topic_collection",
+    return (
+        Task.objects.filter(assessor=user)
+        .select_related(
+            "entry__topic",
+            "entry__document__collection",
+            "batch__pool__protocol",
+            "batch__pool__track__collection",
+            "batch__pool__track__topic_collection",
+        )
+        .defer("batch__pool__statistics")
     )
 
 

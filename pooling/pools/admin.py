@@ -14,4 +14,5 @@ class PoolAdmin(ReadOnly, admin.ModelAdmin[Pool]):
     list_filter = ["track", "status"]
     list_select_related = ["track", "created_by"]
     search_fields = ["name"]
+    wide_columns = ["statistics"]
     exclude = ["statistics"]

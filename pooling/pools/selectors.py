@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import F, Func, IntegerField, QuerySet
 
 from assay.charts import SizeChart, size_chart
 from jobs.models import Job
@@ -25,8 +25,10 @@ def pool_named(track: Track, name: str) -> Pool | None:
 
 
 def pools_of(track: Track) -> QuerySet[Pool]:
-    """The pools of a track, newest first."""
-    return track.pools.select_related("job", "created_by", "protocol", "tops_up")
+    """The pools of a track, newest first, with their numbers of units and runs if they are ready."""
+    n_runs = Func(F("statistics__runs"), function="jsonb_array_length", output_field=IntegerField())
+    pools = track.pools.select_related("job", "created_by")
+    return pools.annotate(n=F("statistics__n"), n_runs=n_runs).defer("statistics")
 
 
 def to_top_up(track: Track) -> QuerySet[Pool]:
@@ -38,7 +40,7 @@ def pools() -> QuerySet[Pool]:
     """All pools, with what their pages need."""
     return Pool.objects.select_related(
         "track__collection", "track__topic_collection", "job", "created_by", "protocol", "tops_up"
-    )
+    ).defer("tops_up__statistics")
 
 
 def chain(pool: Pool) -> list[Pool]:

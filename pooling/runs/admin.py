@@ -34,6 +34,7 @@ class RunAdmin(Undeletable, admin.ModelAdmin[Run]):
     date_hierarchy = "submitted_at"
     autocomplete_fields = ["team"]
     exclude = ["report", "original", "columns"]
+    wide_columns = ["report"]
     show_full_result_count = False
 
     def has_change_permission(self, request: HttpRequest, obj: Run | None = None) -> bool:

@@ -17,7 +17,7 @@ def analyses_for(user: AnyUser) -> QuerySet[Analysis]:
     """Analyses of the leaderboards that the user may see. Organizers see all of them, others the finished ones."""
     analyses = Analysis.objects.select_related(
         "leaderboard__track", "leaderboard__qrels", "job", "created_by"
-    )
+    ).defer("leaderboard__qrels__report")
     visible = analyses.filter(leaderboard__in=leaderboards_for(user).order_by().values("pk"))
     return visible if is_organizer(user) else visible.filter(status=Analysis.Status.READY)
 

@@ -14,5 +14,6 @@ class EvaluationAdmin(ReadOnly, admin.ModelAdmin[Evaluation]):
     list_filter = ["leaderboard__track"]
     list_select_related = ["run__team", "leaderboard__track", "leaderboard__qrels"]
     search_fields = ["run__tag", "run__team__name", "run_sha256"]
+    wide_columns = ["curves", "leaderboard__statistics", "leaderboard__qrels__report"]
     show_full_result_count = False
     exclude = ["curves"]

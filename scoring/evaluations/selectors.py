@@ -1,7 +1,7 @@
 """A run among the others of its leaderboard: by topic, as curves, and compared with one other run."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.charts import BarChart, CurveChart, DifferenceChart, curve_chart, difference_chart, topic_chart
-from assay.evaluation.score_table import ALL, HEADER, ScoreRow, as_csv, as_tsv, one_word, shown
+from assay.evaluation.score_table import ALL, HEADER, csv_lines, one_word, shown, tsv_lines
 from assay.statistics.rank_correlation import overlap_of_runs
 from assay.statistics.significance import paired_t, randomization
 from pooling.models import Run, Team
@@ -25,7 +25,7 @@ from scoring.models import Evaluation, Leaderboard, Score
 
 EXTREMES = 5  # topics listed on which a run is farthest from the median
 MIN_CHART_TOP = 0.05  # so that a chart of small values is not all height
-CHUNK = 5_000
+RUNS_AT_ONCE = 20  # whose values by topic are in memory
 
 ByTopic = dict[str, dict[int, float]]  # topic -> evaluation -> value
 
@@ -35,7 +35,7 @@ def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
     evaluations = Evaluation.objects.select_related(
         "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
     )
-    evaluations = evaluations.defer("run__report")
+    evaluations = evaluations.defer("run__report", "leaderboard__qrels__report")
     if is_organizer(user):
         return evaluations
     may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
@@ -53,23 +53,40 @@ def topic_values(board: Leaderboard, measure: str) -> ByTopic:
     return dict(sorted(values.items()))
 
 
-def score_file(evaluations: QuerySet[Evaluation], kind: str) -> str:
-    """The values of evaluations by topic, then the means, as `tsv` or `csv`; the same lines as `assay evaluate`."""
-    rows = _score_rows(evaluations)
-    return as_csv(HEADER, rows) if kind == "csv" else as_tsv(HEADER, rows)
+def score_file(board: Leaderboard, evaluations: QuerySet[Evaluation], kind: str) -> Iterator[str]:
+    """The lines of some evaluations of a leaderboard by topic, then the means, as `tsv` or `csv`.
+
+    They are the lines of `assay evaluate`. Only the values of a few runs are in memory at a time.
+    """
+    rows = _score_rows(board, with_names(evaluations))
+    return csv_lines(HEADER, rows) if kind == "csv" else tsv_lines(HEADER, rows)
 
 
-def _score_rows(evaluations: QuerySet[Evaluation]) -> Iterator[tuple[str, ...]]:
-    measures = {evaluation.pk: evaluation.leaderboard.measures for evaluation in evaluations}
-    tags = {evaluation.pk: one_word(evaluation.run.tag) for evaluation in evaluations}
-    scores = Score.objects.filter(evaluation__in=measures).values_list(
-        "evaluation_id", "topic", "measure", "value"
-    )
-    ordered = sorted(
-        scores.iterator(chunk_size=CHUNK),
-        key=lambda row: (tags[row[0]], row[0], row[1] == ALL, row[1], measures[row[0]].index(row[2])),
-    )
-    return (ScoreRow(tags[pk], topic, measure, value).cells() for pk, topic, measure, value in ordered)
+def with_names(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    """Evaluations with their runs and teams only, for lists of many."""
+    return evaluations.select_related(None).select_related("run__team").defer("run__report", "curves")
+
+
+def _score_rows(board: Leaderboard, evaluations: QuerySet[Evaluation]) -> Iterator[tuple[str, ...]]:
+    ordered = sorted(evaluations, key=lambda evaluation: (one_word(evaluation.run.tag), evaluation.pk))
+    for start in range(0, len(ordered), RUNS_AT_ONCE):
+        some = ordered[start : start + RUNS_AT_ONCE]
+        values: dict[int, defaultdict[str, dict[str, float]]] = {run.pk: defaultdict(dict) for run in some}
+        scores = Score.objects.filter(evaluation__in=values)
+        for pk, topic, measure, value in scores.values_list("evaluation_id", "topic", "measure", "value"):
+            values[pk][topic][measure] = value
+        for evaluation in some:
+            yield from _rows_of(one_word(evaluation.run.tag), board.measures, values[evaluation.pk])
+
+
+def _rows_of(
+    tag: str, measures: list[str], values: Mapping[str, Mapping[str, float]]
+) -> Iterator[tuple[str, ...]]:
+    """The rows of a run: topics by code, then the means."""
+    for topic in sorted(values, key=lambda code: (code == ALL, code)):
+        of_topic = values[topic]
+        for measure in measures:
+            yield tag, topic, measure, shown(of_topic[measure])
 
 
 class TopicRow(NamedTuple):
@@ -170,7 +187,7 @@ def _extremes(gaps: list[tuple[float, Extreme]]) -> list[tuple[str, list[Extreme
 def _other_runs(user: AnyUser, evaluation: Evaluation) -> list[Evaluation]:
     """Other runs of the leaderboard that the user may open."""
     same_board = evaluations_for(user).filter(leaderboard=evaluation.leaderboard_id)
-    return sorted(same_board.exclude(pk=evaluation.pk), key=name_order)
+    return sorted(with_names(same_board.exclude(pk=evaluation.pk)), key=name_order)
 
 
 def _curves(evaluation: Evaluation) -> Curves | None:

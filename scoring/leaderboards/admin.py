@@ -13,5 +13,6 @@ class LeaderboardAdmin(ReadOnly, admin.ModelAdmin[Leaderboard]):
     list_display = ["id", "track", "qrels", "status", "release", "released_at", "released_by", "created_at"]
     list_filter = ["track", "status", "release"]
     list_select_related = ["track", "qrels", "released_by"]
+    wide_columns = ["statistics", "qrels__report"]
     date_hierarchy = "created_at"
     exclude = ["statistics"]

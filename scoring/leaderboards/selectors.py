@@ -250,7 +250,7 @@ def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
     """Leaderboards that the user may see."""
     boards = Leaderboard.objects.select_related(
         "track__protocol", "qrels", "job", "created_by", "released_by"
-    )
+    ).defer("qrels__report")
     if is_organizer(user):
         return boards
     may_see = Q(release=Leaderboard.Release.PUBLIC)

@@ -71,7 +71,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     """The values by topic of every run that the user may open. Everyone who may see the leaderboard."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     evaluations = evaluation_selectors.evaluations_for(request.user).filter(leaderboard=board)
-    content = evaluation_selectors.score_file(evaluations, kind)
+    content = evaluation_selectors.score_file(board, evaluations, kind)
     return download(content, f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}")
 
 

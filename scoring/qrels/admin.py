@@ -14,5 +14,6 @@ class QrelsAdmin(ReadOnly, admin.ModelAdmin[Qrels]):
     list_filter = ["track", "source"]
     list_select_related = ["track", "created_by"]
     search_fields = ["name", "sha256"]
+    wide_columns = ["report"]
     date_hierarchy = "created_at"
     exclude = ["report"]

@@ -25,6 +25,7 @@ CHUNK = 5_000
 def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
     """Versions of qrels that the user may see."""
     versions = Qrels.objects.select_related("track__protocol", "protocol", "pool", "created_by")
+    versions = versions.defer("pool__statistics")
     if is_organizer(user):
         return versions
     return versions.filter(pk__in=leaderboards_for(user).order_by().values("qrels"))
@@ -32,7 +33,7 @@ def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
 
 def qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
     """Versions of a track's qrels that the user may see, newest first."""
-    return qrels_for(user).filter(track=track)
+    return qrels_for(user).filter(track=track).defer("report", "pool__statistics")
 
 
 def runs_to_score(track: Track) -> QuerySet[Run]:
