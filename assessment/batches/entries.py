@@ -14,10 +14,14 @@ def entries_of(batch: Batch) -> QuerySet[PoolEntry]:
     return entries.filter(selected_in__batch=batch) if batch.is_selective else entries
 
 
-def sizes_by_topic(batches: Collection[Batch]) -> dict[tuple[int, int], int]:
-    """The number of entries that batches judge, by batch and topic, in two queries."""
+def sizes_by_topic(
+    batches: Collection[Batch], topics: Collection[int] | None = None
+) -> dict[tuple[int, int], int]:
+    """The number of entries that batches judge, by batch and topic, in two queries; of some topics or of all."""
     pools = {batch.pool_id for batch in batches if not batch.is_selective}
-    pooled = PoolEntry.objects.filter(pool__in=pools).order_by().values_list("pool", "topic")
+    of_topics = {} if topics is None else {"topic__in": topics}
+    entries = PoolEntry.objects.filter(pool__in=pools, **of_topics)
+    pooled = entries.order_by().values_list("pool", "topic")
     of_pool: dict[int, list[tuple[int, int]]] = {}
     for pool, topic, n in pooled.annotate(n=Count("pk")):
         of_pool.setdefault(pool, []).append((topic, n))

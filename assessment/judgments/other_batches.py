@@ -9,10 +9,9 @@ its shown members are judged.
 from collections.abc import Collection
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from assessment.models import Batch, Judgment, Task
-from pooling.models import Pool
 
 # For each kind of batch: the kinds of batches whose judgments count in it.
 COUNTING: dict[str, tuple[str, ...]] = {
@@ -61,11 +60,17 @@ HAVING bool_and(judged.docno IS NOT NULL)
 """
 
 
-def counting_batches(batch: Batch) -> QuerySet[Batch]:
-    """The other batches whose judgments count in this one."""
-    pool = Pool.objects.filter(pk=batch.pool_id)
-    others = Batch.objects.filter(kind__in=COUNTING.get(batch.kind, ())).exclude(pk=batch.pk)
-    return others.filter(pool__track__in=pool.values("track"), pool__protocol__in=pool.values("protocol"))
+def with_others(batches: Collection[Batch]) -> set[int]:
+    """The ids of those batches for which judgments of other batches count. One query."""
+    others = Batch.objects.filter(
+        pool__track=OuterRef("pool__track"), pool__protocol=OuterRef("pool__protocol")
+    )
+    others = others.exclude(pk=OuterRef("pk"))
+    has_others = Q(pk__in=[])
+    for kind, counting in COUNTING.items():
+        has_others |= Q(Exists(others.filter(kind__in=counting)), kind=kind)
+    sharing = Batch.objects.filter(has_others, pk__in=[batch.pk for batch in batches])
+    return set(sharing.order_by().values_list("pk", flat=True))
 
 
 def settled_entries(assignment_ids: Collection[int]) -> dict[int, set[int]]:

@@ -11,8 +11,8 @@ from django.db.models import Count, QuerySet
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
 from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
-from assessment.batches.entries import entries_of
-from assessment.judgments.other_batches import counting_batches, settled_entries
+from assessment.batches.entries import sizes_by_topic
+from assessment.judgments.other_batches import settled_entries, with_others
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.judgments.selectors import OwnJudgment, latest_judgment
 from assessment.models import Batch, Judgment, Task, TopicAssignment
@@ -68,7 +68,7 @@ def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
     batches = batches_of(user).filter(status=Batch.Status.OPEN)
     if track is not None:
         batches = batches.filter(pool__track=track)
-    return [desk_batch(batch, user) for batch in batches]
+    return _desk_batches(list(batches), user)
 
 
 def closed_batches(user: User) -> QuerySet[Batch]:
@@ -77,55 +77,67 @@ def closed_batches(user: User) -> QuerySet[Batch]:
 
 
 def desk_batch(batch: Batch, user: User) -> DeskBatch:
-    """A batch with the user's progress and open task, in five queries."""
-    held = Task.objects.filter(batch=batch, assessor=user, status=Task.Status.ACCEPTED)
-    return DeskBatch(batch, progress(batch, user), held.select_related("entry__topic").first())
+    """A batch with the user's progress and open task."""
+    [item] = _desk_batches([batch], user)
+    return item
+
+
+def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
+    """Batches with the user's progress and open tasks; the number of queries does not depend on how many there are."""
+    held = Task.objects.filter(batch__in=batches, assessor=user, status=Task.Status.ACCEPTED)
+    tasks = {task.batch_id: task for task in held.select_related("entry__topic")}
+    topics = _progress_of(batches, user)
+    return [DeskBatch(batch, topics[batch.pk], tasks.get(batch.pk)) for batch in batches]
 
 
 def progress(batch: Batch, user: User) -> list[TopicProgress]:
     """The user's progress in each of their topics of a batch, by topic code."""
+    return _progress_of([batch], user)[batch.pk]
+
+
+def _progress_of(batches: list[Batch], user: User) -> dict[int, list[TopicProgress]]:
+    """The user's progress in batches, by batch, in at most seven queries."""
     assignments = list(
-        TopicAssignment.objects.filter(batch=batch, assessor=user, is_withdrawn=False)
+        TopicAssignment.objects.filter(batch__in=batches, assessor=user, is_withdrawn=False)
         .select_related("topic")
         .order_by("topic__code")
     )
-    topics = [assignment.topic_id for assignment in assignments]
-    entries = entries_of(batch).filter(topic__in=topics).order_by()
-    totals = dict(entries.values_list("topic").annotate(n=Count("topic")))
-    own = Judgment.objects.filter(batch=batch, topic__in=topics, assessor=user, is_current=True).order_by()
-    judged = dict(own.values_list("topic").annotate(n=Count("task", distinct=True)))
-    by_others = _judged_by_predecessors(batch, assignments) + _settled_counts(batch, assignments)
-    return [
-        TopicProgress(
-            assignment.topic,
-            judged.get(assignment.topic_id, 0),
-            totals.get(assignment.topic_id, 0) - by_others[assignment.topic_id],
-        )
-        for assignment in assignments
-    ]
+    topics = {assignment.topic_id for assignment in assignments}
+    sizes = sizes_by_topic(batches, topics)
+    own = Judgment.objects.filter(batch__in=batches, topic__in=topics, assessor=user, is_current=True)
+    counts = own.order_by().values_list("batch", "topic").annotate(n=Count("task", distinct=True))
+    judged = {(batch, topic): n for batch, topic, n in counts}
+    by_others = _judged_by_predecessors(assignments) + _settled_counts(batches, assignments)
+    progress: dict[int, list[TopicProgress]] = {batch.pk: [] for batch in batches}
+    for assignment in assignments:
+        key = assignment.batch_id, assignment.topic_id
+        total = sizes.get(key, 0) - by_others[assignment.pk]
+        progress[assignment.batch_id].append(TopicProgress(assignment.topic, judged.get(key, 0), total))
+    return progress
 
 
-def _settled_counts(batch: Batch, assignments: list[TopicAssignment]) -> Counter[int]:
-    """The number of entries of each topic that other batches have settled. One query if no other batch counts."""
-    if not assignments or not counting_batches(batch).exists():
+def _settled_counts(batches: list[Batch], assignments: list[TopicAssignment]) -> Counter[int]:
+    """The number of entries that other batches have settled, by assignment. One query if no other batch counts."""
+    shared = with_others(batches)
+    ids = [assignment.pk for assignment in assignments if assignment.batch_id in shared]
+    return Counter({pk: len(entries) for pk, entries in settled_entries(ids).items()} if ids else {})
+
+
+def _judged_by_predecessors(assignments: list[TopicAssignment]) -> Counter[int]:
+    """The number of entries judged by those who had the seat before, by assignment."""
+    seats = {(each.batch_id, each.topic_id, each.seat): each.pk for each in assignments}
+    places = {"batch__in": {key[0] for key in seats}, "topic__in": {key[1] for key in seats}}
+    fields = ("batch", "topic", "seat", "assessor")
+    withdrawn = TopicAssignment.objects.filter(**places, is_withdrawn=True).values_list(*fields)
+    former = {row for row in withdrawn if row[:3] in seats}
+    if not former:
         return Counter()
-    settled = settled_entries([assignment.pk for assignment in assignments])
-    return Counter({assignment.topic_id: len(settled[assignment.pk]) for assignment in assignments})
-
-
-def _judged_by_predecessors(batch: Batch, assignments: list[TopicAssignment]) -> Counter[int]:
-    """The number of entries of each topic judged by those who had the seat before."""
-    seats = {(assignment.topic_id, assignment.seat) for assignment in assignments}
-    withdrawn = TopicAssignment.objects.filter(batch=batch, is_withdrawn=True)
+    judgments = Judgment.objects.filter(**places, assessor__in={row[3] for row in former}, is_current=True)
+    rows = judgments.order_by().values_list("batch", "topic", "task__seat", "assessor")
     counts: Counter[int] = Counter()
-    for former in withdrawn.filter(topic__in=[assignment.topic_id for assignment in assignments]):
-        if (former.topic_id, former.seat) in seats:
-            judgments = Judgment.objects.filter(
-                batch=batch, topic=former.topic_id, assessor=former.assessor_id, is_current=True
-            )
-            counts[former.topic_id] += (
-                judgments.filter(task__seat=former.seat).values("task").distinct().count()
-            )
+    for *row, n in rows.annotate(n=Count("task", distinct=True)):
+        if tuple(row) in former:
+            counts[seats[row[0], row[1], row[2]]] += n
     return counts
 
 

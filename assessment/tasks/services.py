@@ -13,7 +13,7 @@ from assessment.assignments.errors import NotAnAssessor
 from assessment.batches.entries import entries_of
 from assessment.batches.errors import BatchNotOpen
 from assessment.batches.locks import lock_for_judging
-from assessment.judgments.other_batches import COUNTING, counting_batches, settled_entries
+from assessment.judgments.other_batches import COUNTING, settled_entries, with_others
 from assessment.models import Batch, Task, TopicAssignment
 from assessment.tasks import move_to_front
 from pooling.models import Pool, PoolEntry
@@ -85,7 +85,7 @@ def _next_place(batch: Batch, assessor: User, *, anywhere: bool = False) -> _Pla
     entries of the current topic are read.
     """
     is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
-    has_others = counting_batches(batch).exists()
+    has_others = bool(with_others([batch]))
     exhausted: list[int] = []
     while (place := _first_place(batch, assessor, exhausted, anywhere=anywhere or is_moving)) is not None:
         if not has_others and not is_moving:

@@ -254,6 +254,8 @@ def threads(collection: Collection, after: str) -> ThreadList:
         docno__gt=after, kind__in=[Document.Kind.QUESTION, Document.Kind.DOCUMENT]
     )
     rows = list(
-        heads.order_by("docno").only("docno", "thread", "title", "score", "tags", "kind")[: PAGE_SIZE + 1]
+        heads.order_by("docno").only("collection", "docno", "thread", "title", "score", "tags", "kind")[
+            : PAGE_SIZE + 1
+        ]
     )
     return ThreadList(rows[:PAGE_SIZE], rows[PAGE_SIZE - 1].docno if len(rows) > PAGE_SIZE else "")

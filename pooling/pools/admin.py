@@ -14,5 +14,4 @@ class PoolAdmin(ReadOnly, admin.ModelAdmin[Pool]):
     list_filter = ["track", "status"]
     list_select_related = ["track", "created_by"]
     search_fields = ["name"]
-    wide_columns = ["statistics"]
     exclude = ["statistics"]

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from assay.errors import Refused
@@ -39,6 +40,9 @@ class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
     autocomplete_fields = ["user"]
     extra = 1
     verbose_name = "assessor"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Assessor]:
+        return super().get_queryset(request).select_related("user")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -1,0 +1,87 @@
+"""No page makes more queries when there are more rows: every address of the site, at two sizes."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.apps import apps
+from django.contrib.admin import site
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.models import User
+from tests.helpers.growth import grow
+from tests.scoring.conftest import Scene
+from tests.test_access import addresses, scene
+
+__all__ = ["addresses", "scene"]  # fixtures
+
+pytestmark = pytest.mark.django_db
+
+
+def people(scene: Scene) -> dict[str, User | None]:
+    return {"visitor": None, "member": scene.member, "assessor": scene.ada, "organizer": scene.organizer}
+
+
+def in_admin(scene: Scene) -> dict[str, str]:
+    """The lists of the admin, each also with a search, and the forms that contain lists."""
+    pages = {}
+    for model, admin in site._registry.items():
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        pages[name] = reverse(f"{name}_changelist")
+        if admin.search_fields:
+            pages[f"{name}, search"] = f"{pages[name]}?q=a"
+        if row := model._default_manager.order_by("pk").first():
+            pages[f"{name}, form"] = reverse(f"{name}_change", args=[row.pk])
+    return pages
+
+
+def queries_of(client: Client, address: str) -> list[str]:
+    with CaptureQueriesContext(connection) as context:
+        answer = client.get(address)
+        for _ in answer:  # read a file to its end
+            pass
+    return [query["sql"] for query in context.captured_queries]
+
+
+def repeated(before: list[str], after: list[str]) -> str:
+    """The query that is made more often, for the message of a failure."""
+    starts = [sql.partition(" WHERE ")[0] for sql in after]
+    most = max(set(starts), key=starts.count)
+    return f"{len(before)} queries, then {len(after)}; {starts.count(most)} times {most[:300]}"
+
+
+def test_no_page_makes_more_queries_for_more_rows(scene: Scene, addresses: dict[str, str]) -> None:
+    clients = {role: Client() for role in people(scene)}
+    for role, user in people(scene).items():
+        if user is not None:
+            clients[role].force_login(user)
+
+    def measured() -> dict[tuple[str, str], list[str]]:
+        return {
+            (role, name): queries_of(clients[role], address)
+            for role, name, address in requested(scene, addresses)
+        }
+
+    ContentType.objects.get_for_models(*apps.get_models())  # one process reads them once
+    grow(scene)
+    grow(scene)
+    few = measured()
+    grow(scene)
+    grow(scene)
+    grow(scene)
+    many = measured()
+
+    growing = {page: repeated(few[page], many[page]) for page in few if len(many[page]) != len(few[page])}
+    assert not growing, "\n".join(f"{role}: {name}: {text}" for (role, name), text in growing.items())
+
+
+def requested(scene: Scene, addresses: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Role, name and address of each page."""
+    for name, address in {**addresses, **in_admin(scene)}.items():
+        yield "organizer", name, address
+    for role in ("visitor", "member", "assessor"):
+        for name, address in addresses.items():
+            yield role, name, address
