@@ -30,8 +30,8 @@ class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
             topic.queryset = pooled_topics(self.batch)
             assessor.queryset = assessors_of(self.batch.pool.track)
             return
-        topic.queryset = Topic.objects.filter(pk=self.instance.topic_id)
-        assessor.queryset = User.objects.filter(pk=self.instance.assessor_id)
+        topic.choices = [(self.instance.topic_id, str(self.instance.topic))]
+        assessor.choices = [(self.instance.assessor_id, str(self.instance.assessor))]
         topic.disabled = assessor.disabled = True
 
     def clean(self) -> dict[str, Any] | None:
