@@ -485,6 +485,7 @@ def run_steps(options: argparse.Namespace) -> None:
     from django.db import connections
 
     call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
     connections.close_all()
     record = options.var / "real_size.jsonl"
     results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
