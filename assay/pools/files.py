@@ -8,18 +8,20 @@ member contributions  topic docno member team tag rank           likewise, then 
 Only pools whose units have members (`assay.pools.members`) have the last two. Unknown cells of a member are empty.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.digests import sha256_of
+from assay.digests import RunningSha256
 from assay.errors import InputError
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolInput
 from assay.protocols.schema import Protocol
+
+PART = 20_000  # rows in memory as text at a time
 
 
 class PoolFileError(InputError):
@@ -28,16 +30,37 @@ class PoolFileError(InputError):
 
 def pool_tsv(pool: BuiltPool) -> bytes:
     """The pool as bytes; the SHA-256 of these bytes identifies a pool."""
+    return b"".join(_pool_parts(pool))
+
+
+def pool_digest(pool: BuiltPool) -> str:
+    """The SHA-256 of `pool_tsv`."""
+    return _digest(_pool_parts(pool))
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    sha256 = RunningSha256()
+    for part in parts:
+        sha256.update(part)
+    return sha256.value
+
+
+def _parts(n: int) -> Iterator[slice]:
+    return (slice(start, start + PART) for start in range(0, n, PART))
+
+
+def _pool_parts(pool: BuiltPool) -> Iterator[bytes]:
     units = pool.units
     order = np.lexsort((pool.position, units.topic_index))
     codes = [code.encode() for code in units.topics.tolist()]
-    rows = zip(
-        units.topic_index[order].tolist(),
-        units.docno[order].tolist(),
-        pool.position[order].tolist(),
-        strict=True,
-    )
-    return b"".join(b"%s\t%s\t%d\n" % (codes[topic], docno, position) for topic, docno, position in rows)
+    for part in _parts(len(order)):
+        rows = zip(
+            units.topic_index[order[part]].tolist(),
+            units.docno[order[part]].tolist(),
+            pool.position[order[part]].tolist(),
+            strict=True,
+        )
+        yield b"".join(b"%s\t%s\t%d\n" % (codes[topic], docno, position) for topic, docno, position in rows)
 
 
 def contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> bytes:
@@ -52,18 +75,28 @@ def contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> bytes:
 
 def members_tsv(pool: BuiltPool) -> bytes:
     """The members of all entries; empty if the units have no members."""
-    if pool.members is None:
-        return b""
+    return b"".join(_member_parts(pool))
+
+
+def members_digest(pool: BuiltPool) -> str:
+    """The SHA-256 of `members_tsv`."""
+    return _digest(_member_parts(pool))
+
+
+def _member_parts(pool: BuiltPool) -> Iterator[bytes]:
     members = pool.members
-    rows = zip(
-        _entry_names(pool, members.entry),
-        members.docno.tolist(),
-        members.post.tolist(),
-        members.thread.tolist(),
-        members.position.tolist(),
-        strict=True,
-    )
-    return b"".join(b"%s\t%s\t%s\t%s\t%d\n" % row for row in rows)
+    if members is None:
+        return
+    for part in _parts(len(members)):
+        rows = zip(
+            _entry_names(pool, members.entry[part]),
+            members.docno[part].tolist(),
+            members.post[part].tolist(),
+            members.thread[part].tolist(),
+            members.position[part].tolist(),
+            strict=True,
+        )
+        yield b"".join(b"%s\t%s\t%s\t%s\t%d\n" % row for row in rows)
 
 
 def member_contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> bytes:
@@ -82,10 +115,10 @@ def member_contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> by
 
 def _entry_names(pool: BuiltPool, entry: NDArray[np.int32]) -> list[bytes]:
     """Topic and docno of entries, separated by a tab."""
-    codes = [code.encode() for code in pool.units.topics.tolist()]
-    pairs = zip(pool.units.topic_index.tolist(), pool.units.docno.tolist(), strict=True)
-    names = [b"%s\t%s" % (codes[topic], docno) for topic, docno in pairs]
-    return [names[number] for number in entry.tolist()]
+    units = pool.units
+    codes = [code.encode() for code in units.topics.tolist()]
+    pairs = zip(units.topic_index[entry].tolist(), units.docno[entry].tolist(), strict=True)
+    return [b"%s\t%s" % (codes[topic], docno) for topic, docno in pairs]
 
 
 def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
@@ -137,7 +170,7 @@ def record(
     """
     values = statistics(pool, inputs)
     if pool.members is not None:
-        values["members"]["sha256"] = sha256_of(members_tsv(pool))
+        values["members"]["sha256"] = members_digest(pool)
     runs = [{**dict(source), **run} for source, run in zip(sources, values.pop("runs"), strict=True)]
     return {
         "protocol": {"slug": protocol.slug, "sha256": protocol.digest},

@@ -1,12 +1,16 @@
 """Store a built pool as rows of entries, members and contributions.
 
-It uses COPY, with keys from the tables' own sequences. The caller opens the transaction.
+It uses COPY, with keys from the tables' own sequences, some rows at a time, so that memory hardly grows with the pool.
+The caller opens the transaction.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
+from itertools import repeat
 
+import numpy as np
 from django.db import connection
+from numpy.typing import NDArray
 
 from assay.pools.members import Members
 from assay.pools.strategies import BuiltPool
@@ -14,9 +18,15 @@ from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, Po
 from pooling.pools.errors import PoolRefused
 from tracks.models import Topic
 
+PART = 20_000  # rows in memory as text at a time
+Keys = NDArray[np.int64]
+DocumentLookup = Callable[
+    [NDArray[np.bytes_]], Mapping[str, int]
+]  # docnos -> primary keys of those that exist
 
-def store(pool: Pool, built: BuiltPool, *, documents: Mapping[str, int], run_ids: Sequence[int]) -> None:
-    """Store all rows of a pool. `documents` maps docnos of units, or of the posts of members, to primary keys.
+
+def store(pool: Pool, built: BuiltPool, *, documents: DocumentLookup, run_ids: Sequence[int]) -> None:
+    """Store all rows of a pool. `documents` finds the documents of units, or of the posts of members.
 
     Raises
     ------
@@ -25,75 +35,91 @@ def store(pool: Pool, built: BuiltPool, *, documents: Mapping[str, int], run_ids
     """
     units = built.units
     topics = _topic_ids(pool, units.topics.tolist())
-    docnos = [docno.decode() for docno in units.docno.tolist()]
     has_members = built.members is not None
     entry_ids = _new_keys(PoolEntry._meta.db_table, len(units))
-    entries = zip(entry_ids, units.topic_index.tolist(), docnos, built.position.tolist(), strict=True)
-    _copy(
-        PoolEntry._meta.db_table,
-        ("id", "pool_id", "topic_id", "docno", "document_id", "position"),
-        (
-            (pk, pool.pk, topics[topic], docno, None if has_members else documents.get(docno), at)
-            for pk, topic, docno, at in entries
-        ),
-    )
-    contributions = zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True)
-    _copy(
-        Contribution._meta.db_table,
-        ("entry_id", "run_id", "rank"),
-        ((entry_ids[entry], run_ids[run], rank) for entry, run, rank in contributions),
-    )
+    for part in _parts(len(units)):
+        known = {} if has_members else documents(units.docno[part])
+        docnos = [docno.decode() for docno in units.docno[part].tolist()]
+        _copy(
+            PoolEntry._meta.db_table,
+            ("id", "pool_id", "topic_id", "docno", "document_id", "position"),
+            entry_ids[part].tolist(),
+            repeat(pool.pk, len(docnos)),
+            topics[units.topic_index[part]].tolist(),
+            docnos,
+            map(known.get, docnos),
+            built.position[part].tolist(),
+        )
+    runs = np.array(run_ids, dtype=np.int64)
+    for part in _parts(len(units.entry)):
+        _copy(
+            Contribution._meta.db_table,
+            ("entry_id", "run_id", "rank"),
+            entry_ids[units.entry[part]].tolist(),
+            runs[units.run[part]].tolist(),
+            units.rank[part].tolist(),
+        )
     if built.members is not None:
-        _store_members(built.members, entry_ids, documents, run_ids)
+        _store_members(built.members, entry_ids, documents, runs)
 
 
-def _store_members(
-    members: Members, entry_ids: Sequence[int], documents: Mapping[str, int], run_ids: Sequence[int]
-) -> None:
+def _store_members(members: Members, entry_ids: Keys, documents: DocumentLookup, runs: Keys) -> None:
     member_ids = _new_keys(PoolMember._meta.db_table, len(members))
-    texts = (
-        [value.decode() for value in column.tolist()]
-        for column in (members.docno, members.post, members.thread)
-    )
-    rows = zip(member_ids, members.entry.tolist(), *texts, members.position.tolist(), strict=True)
-    _copy(
-        PoolMember._meta.db_table,
-        ("id", "entry_id", "docno", "document_id", "post", "thread", "position"),
-        (
-            (pk, entry_ids[entry], docno, documents.get(post), post, thread, at)
-            for pk, entry, docno, post, thread, at in rows
-        ),
-    )
-    contributions = zip(members.member.tolist(), members.run.tolist(), members.rank.tolist(), strict=True)
-    _copy(
-        MemberContribution._meta.db_table,
-        ("member_id", "run_id", "rank"),
-        ((member_ids[member], run_ids[run], rank) for member, run, rank in contributions),
-    )
+    for part in _parts(len(members)):
+        known = documents(np.unique(members.post[part]))
+        docnos, posts, threads = (
+            [value.decode() for value in column[part].tolist()]
+            for column in (members.docno, members.post, members.thread)
+        )
+        _copy(
+            PoolMember._meta.db_table,
+            ("id", "entry_id", "docno", "document_id", "post", "thread", "position"),
+            member_ids[part].tolist(),
+            entry_ids[members.entry[part]].tolist(),
+            docnos,
+            map(known.get, posts),
+            posts,
+            threads,
+            members.position[part].tolist(),
+        )
+    for part in _parts(len(members.member)):
+        _copy(
+            MemberContribution._meta.db_table,
+            ("member_id", "run_id", "rank"),
+            member_ids[members.member[part]].tolist(),
+            runs[members.run[part]].tolist(),
+            members.rank[part].tolist(),
+        )
 
 
-def _topic_ids(pool: Pool, codes: Sequence[str]) -> list[int]:
+def _parts(n: int) -> Iterator[slice]:
+    return (slice(start, start + PART) for start in range(0, n, PART))
+
+
+def _topic_ids(pool: Pool, codes: Sequence[str]) -> Keys:
     known = dict(Topic.objects.filter(track=pool.track).values_list("code", "pk"))
     missing = [code for code in codes if code not in known]
     if missing:
         raise PoolRefused(f"The track no longer has the topic {', '.join(missing[:5])}.")
-    return [known[code] for code in codes]
+    return np.array([known[code] for code in codes], dtype=np.int64)
 
 
-def _new_keys(table: str, n: int) -> list[int]:
+def _new_keys(table: str, n: int) -> Keys:
+    """(n,) new primary keys, in ascending order."""
+    keys = np.empty(n, dtype=np.int64)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", [table, n]
-        )
-        return [row[0] for row in cursor.fetchall()]
+        for part in _parts(n):
+            cursor.execute(
+                "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+                [table, len(keys[part])],
+            )
+            keys[part] = [row[0] for row in cursor.fetchall()]
+    return keys
 
 
-def _copy(table: str, names: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-    text = StringIO()
-    for row in rows:
-        text.write("\t".join(_cell(value) for value in row))
-        text.write("\n")
-    text.seek(0)
+def _copy(table: str, names: tuple[str, ...], *columns: Iterable[object]) -> None:
+    lines = ("\t".join(map(_cell, row)) for row in zip(*columns, strict=True))
+    text = StringIO("".join(f"{line}\n" for line in lines))
     with connection.cursor() as cursor:
         cursor.copy_expert(f"COPY {table} ({', '.join(names)}) FROM STDIN", text)
 

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -10,8 +11,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from accounts.models import User
-from assay.digests import sha256_of
-from assay.pools.files import members_tsv, pool_tsv
+from assay.pools.files import members_digest, pool_digest
 from assay.pools.order import MAX_SEED, ORDERS
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
@@ -134,6 +134,9 @@ def _pool_retried(*, pool_id: int) -> None:
 def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     """Build a requested pool. One transaction stores all of it, so a partial pool never exists.
 
+    That can take longer than the time after which a silent job counts as lost. So the job's row, with its heartbeat, is
+    locked at the end of the transaction only; if the job was lost meanwhile, nothing is stored.
+
     Raises
     ------
     PoolRefused
@@ -168,16 +171,16 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         run_statistics["run"] = pool_run.run_id
         run_statistics["sha256"] = pool_run.sha256
     progress.update(total - 1, total, f"storing {len(built.units):,} units")
-    documents = _documents(pool, built)
-    with progress.storing():
-        Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
-        rows.store(pool, built, documents=documents, run_ids=[run.pk for run in runs])
-        pool.sha256 = sha256_of(pool_tsv(built))
-        if built.members is not None:
-            computed["members"]["sha256"] = sha256_of(members_tsv(built))
-        pool.statistics = computed
-        pool.status = Pool.Status.READY
-        pool.save(update_fields=["sha256", "statistics", "status"])
+    pool.sha256 = pool_digest(built)
+    if built.members is not None:
+        computed["members"]["sha256"] = members_digest(built)
+    with transaction.atomic():
+        rows.store(pool, built, documents=_documents(pool, built), run_ids=[run.pk for run in runs])
+        with progress.storing():
+            Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
+            pool.statistics = computed
+            pool.status = Pool.Status.READY
+            pool.save(update_fields=["sha256", "statistics", "status"])
     return {"pool": pool.pk, "n": len(built.units)}
 
 
@@ -214,17 +217,21 @@ def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
     return {"n": inputs.make_ids(track, list(runs_to_pool(track)))}
 
 
-def _documents(pool: Pool, built: BuiltPool) -> dict[str, int]:
-    """Primary keys of the pooled documents, or of the posts of members, by docno; empty if no collection is loaded."""
+def _documents(pool: Pool, built: BuiltPool) -> rows.DocumentLookup:
+    """Finds the pooled documents, or the posts of members; none if no collection is loaded."""
     collection = pool.track.collection
     if collection is None or collection.status != Collection.Status.READY:
-        return {}
+        return _no_documents
     if built.members is not None:
-        return document_ids(collection.pk, np.unique(built.members.post))
+        return partial(document_ids, collection.pk)
     protocol = pool.protocol.parsed
     if protocol.unit == "formula":
-        return _posts_of(collection, built.units.docno)
-    return document_ids(collection.pk, built.units.docno) if has_units(pool.track, protocol) else {}
+        return partial(_posts_of, collection)
+    return partial(document_ids, collection.pk) if has_units(pool.track, protocol) else _no_documents
+
+
+def _no_documents(_docno: NDArray[np.bytes_]) -> dict[str, int]:
+    return {}
 
 
 def _posts_of(collection: Collection, formulas: NDArray[np.bytes_]) -> dict[str, int]:

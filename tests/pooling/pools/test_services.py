@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from assay.pools import files as pool_files
 from assay.pools.order import ORDERS
 from assay.protocols.schema import JudgingOrder
 from corpus.models import Collection
@@ -17,6 +18,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Contribution, Pool, PoolEntry, Run
 from pooling.pools import exports as pool_exports
+from pooling.pools import rows
 from pooling.pools import services as pool_services
 from pooling.pools.errors import PoolRefused
 from pooling.runs import services as run_services
@@ -220,6 +222,20 @@ def test_attempt_that_lost_its_job_stores_nothing(scene: Scene) -> None:
     assert (pool.status, PoolEntry.objects.count(), Contribution.objects.count()) == ("building", 0, 0)
 
 
+def test_pool_stored_in_small_parts_has_the_same_rows(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit_run(scene, "a")
+    submit_run(scene, "b", first=110)
+    whole = build(scene)
+    monkeypatch.setattr(rows, "PART", 7)
+    monkeypatch.setattr(pool_files, "PART", 7)
+
+    in_parts = build(scene, name="parts")
+
+    assert in_parts.sha256 == whole.sha256
+    for export in (pool_exports.pool_lines, pool_exports.contribution_lines):
+        assert list(export(in_parts)) == list(export(whole))
+
+
 @pytest.mark.django_db(transaction=True)
 def test_worker_killed_while_storing_leaves_no_partial_pool_and_another_worker_builds_it(
     folder: Any,
@@ -243,6 +259,8 @@ def test_worker_killed_while_storing_leaves_no_partial_pool_and_another_worker_b
         running = worker(ASSAY_VAR=str(folder.parent))
         jobs.current_app.send_task("jobs.tasks.run_job", args=[pool.job.pk])
         wait_until(waits_for_a_lock, reason="the worker stores")
+        # Its heartbeat can be renewed meanwhile: storing may take longer than the time after which a job is lost.
+        assert Job.objects.select_for_update(nowait=True).filter(pk=pool.job.pk).exists()
         running.kill()
     assert (running.process.returncode, PoolEntry.objects.count()) == (-signal.SIGKILL, 0)
     pool.refresh_from_db()
