@@ -14,13 +14,13 @@ RUN python -m sphinx -q -W -b html -d /tmp/doctrees docs docs/_build/html
 FROM python:3.13-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 ASSAY_VAR=/var/lib/assay
 WORKDIR /assay
-COPY requirements.txt constraints.txt ./
-RUN pip install -r requirements.txt -c constraints.txt
+COPY requirements.txt requirements-s3.txt constraints.txt ./
+RUN pip install -r requirements.txt -r requirements-s3.txt -c constraints.txt
 COPY . .
 COPY --from=front-end /assay/node_modules node_modules
 COPY --from=documentation /assay/docs/_build/html docs/_build/html
 # A key for this one command: nothing that it makes depends on it.
-RUN python -m compileall -q accounts assay assessment backups config corpus demo jobs pooling scoring server tracks web && python server/assets.py && rm -rf node_modules \
+RUN python -m compileall -q accounts assay assessment backups config corpus demo files jobs pooling scoring server tracks web && python server/assets.py && rm -rf node_modules \
     && useradd --system --user-group --no-create-home assay \
     && STATIC_ROOT=/assay/collected SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0 \
     && mkdir -p /var/lib/assay && chown -R assay:assay /var/lib/assay

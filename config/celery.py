@@ -18,6 +18,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(
     [
         "accounts",
+        "files",
         "jobs",
         "corpus.imports",
         "corpus.clusterings",

@@ -32,6 +32,7 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "web",
+    "files",
     "accounts",
     "jobs",
     "corpus",
@@ -120,12 +121,30 @@ STATIC_URL = "static/"
 STATIC_ROOT = environment.text("STATIC_ROOT") or str(VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = VAR_DIR / "files"  # no URL serves it: each file is sent by a view that checks permissions
+S3_BUCKET = environment.text(
+    "S3_BUCKET"
+)  # where several machines keep files; without it, they are in MEDIA_ROOT
+S3_OPTIONS = {
+    "bucket_name": S3_BUCKET,
+    "endpoint_url": environment.address("S3_ENDPOINT_URL"),
+    "region_name": environment.text("S3_REGION"),
+    "access_key": environment.text("S3_ACCESS_KEY"),
+    "secret_key": environment.text("S3_SECRET_KEY"),
+    "location": environment.text("S3_PREFIX"),
+}
+S3_CACHE_BYTES = int(environment.number("S3_CACHE_MB", 4096) * 1024 * 1024)
+if S3_BUCKET:
+    environment.require_packages("S3_BUCKET", "boto3", "storages", extra="s3")
+    FILES = {"BACKEND": "files.s3.ObjectStorage", "OPTIONS": {k: v for k, v in S3_OPTIONS.items() if v}}
+else:
+    FILES = {"BACKEND": "files.folder.FolderStorage"}
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": FILES,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
 FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
@@ -157,6 +176,7 @@ JOB_HEARTBEAT_SECONDS = environment.number("JOB_HEARTBEAT_SECONDS", 5, least=0.1
 JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=0.3)
 CELERY_BEAT_SCHEDULE = {
     "relaunch-lost-jobs": {"task": "jobs.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
+    "delete-unclaimed-files": {"task": "files.tasks.delete_unclaimed", "schedule": 600.0},
     "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
     "clear-expired": {"task": "accounts.tasks.clear_expired", "schedule": 3600.0},
 }

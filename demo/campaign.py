@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from django.core.files import File
-from django.core.files.storage import default_storage
 from django.db import connection
 
 from assay.errors import Refused
@@ -25,6 +24,7 @@ from corpus.imports import services as import_services
 from corpus.imports.selectors import unfinished_import
 from corpus.models import Collection
 from demo import content, judging, make_runs, people
+from files import services as file_services
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, Run, Team
@@ -184,17 +184,15 @@ def _collection(slug: str, name: str, posts: list[content.Post], cast: people.Pe
 
 def _start_import(collection: Collection, posts: list[content.Post], cast: people.People) -> Job:
     """Import the files from the storage, so that a worker on any machine can read them."""
-    with TemporaryDirectory() as folder:
-        files = content.write_dump(posts, Path(folder))
-        sources = [import_services.Source(_upload(path, collection.slug), path.name) for path in files]
-    return import_services.start_import(collection=collection, sources=sources, by=cast.organizer)
+    with TemporaryDirectory() as folder, file_services.storing() as store:
+        paths = content.write_dump(posts, Path(folder))
+        sources = [import_services.Source(_upload(store, path), path.name) for path in paths]
+        return import_services.start_import(collection=collection, sources=sources, by=cast.organizer)
 
 
-def _upload(path: Path, slug: str) -> str:
-    name = f"imports/{slug}/{path.name}"
-    default_storage.delete(name)  # left by a demo that was killed before it started the import
+def _upload(store: file_services.Store, path: Path) -> str:
     with path.open("rb") as file:
-        return import_files.UPLOAD + default_storage.save(name, File(file))
+        return import_files.UPLOAD + store("imports", File(file))
 
 
 def _track(year: Year, collection: Collection, cast: people.People) -> Track:

@@ -313,6 +313,7 @@ def set_up(*, wants_browser: bool) -> None:
     python = digest(
         "requirements.txt",
         "requirements-docs.txt",
+        "requirements-s3.txt",
         "requirements-dev.txt",
         "requirements-node.txt",
         "constraints.txt",

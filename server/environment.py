@@ -3,6 +3,7 @@
 An empty variable counts as unset, because compose files and shells pass empty variables.
 """
 
+import importlib.util
 import os
 import secrets
 from collections.abc import Collection
@@ -110,6 +111,23 @@ def mail(name: str) -> dict[str, Any]:
         "EMAIL_HOST_USER": unquote(url.username or ""),
         "EMAIL_HOST_PASSWORD": unquote(url.password or ""),
     } | ({encryption: True} if encryption else {})
+
+
+def address(name: str) -> str:
+    """The address of a service such as https://s3.example.org; empty if it is not set."""
+    value = text(name)
+    if value and not value.startswith(("http://", "https://")):
+        raise ImproperlyConfigured(f"{name} is '{value}'; an address begins with https:// or http://.")
+    return value
+
+
+def require_packages(name: str, *packages: str, extra: str) -> None:
+    """Refuse a setting that needs Python packages which are not installed."""
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise ImproperlyConfigured(
+            f"{name} is set, but it needs {' and '.join(missing)}; run `pip install 'assay[{extra}]'`."
+        )
 
 
 def database(name: str, default: str) -> dict[str, Any]:

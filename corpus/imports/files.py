@@ -9,6 +9,7 @@ from django.core.files.storage import default_storage
 
 from assay.errors import BadFile, Refused
 from assay.formats.compression import UnpackedFile
+from files import services as file_services
 
 UPLOAD = "upload:"  # prefix of a location in Django's storage; any other location is a path on the disk
 
@@ -39,8 +40,15 @@ def open_file(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO
         yield UnpackedFile(file, name), file
 
 
-def delete_uploads(locations: Iterable[str]) -> None:
-    """Delete the files that were uploaded. Files on the disk stay."""
-    for location in locations:
-        if location.startswith(UPLOAD):
-            default_storage.delete(location.removeprefix(UPLOAD))
+def claim_uploads(locations: Iterable[str]) -> None:
+    """The files that were uploaded belong to imports that this transaction stores."""
+    file_services.claim(*_uploads(locations))
+
+
+def discard_uploads(locations: Iterable[str]) -> None:
+    """Delete the files that were uploaded when this transaction commits. Files on the disk stay."""
+    file_services.discard(_uploads(locations))
+
+
+def _uploads(locations: Iterable[str]) -> list[str]:
+    return [location.removeprefix(UPLOAD) for location in locations if location.startswith(UPLOAD)]

@@ -8,10 +8,9 @@ because each row is complete at all times and assessors may be judging.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, cast
 
-from django.db import connection, transaction
+from django.db import connection
 
 from assay.errors import BadFile
 from assay.formats.documents.batch import Packed
@@ -21,7 +20,7 @@ from assay.formats.formulas.indexes import Index
 from corpus.collections.counts import counts_of, in_words
 from corpus.formulas import indexing
 from corpus.formulas.selectors import formula_counts, stored_counts
-from corpus.imports.files import ImportRefused, delete_uploads, open_file
+from corpus.imports.files import ImportRefused, discard_uploads, open_file
 from corpus.imports.load import copy
 from corpus.imports.load.conversion import converted, n_processes
 from corpus.imports.load.formula_copy import FormulaStore
@@ -165,7 +164,7 @@ def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
         is_filled = counts.get("formulas") or any(counts[f"{kind}s"] for kind in Document.Kind.values)
         collection.status = Collection.Status.READY if is_filled else Collection.Status.EMPTY
         collection.save(update_fields=["counts", "status", "votes_counted_by"])
-        transaction.on_commit(partial(delete_uploads, [file.location for file in files]))
+        discard_uploads(file.location for file in files)
     if has_votes:
         _delete_other_votes(progress, collection_id)
     skipped: Counter[str] = sum((Counter(file.skipped) for file in files), Counter())

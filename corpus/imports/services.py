@@ -1,24 +1,25 @@
 """Start imports: create the collection, recognize the files, request the job (`corpus.imports.jobs`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.core.files import File
-from django.core.files.storage import default_storage
 from django.db import transaction
 
 from accounts.models import User
-from assay.errors import BadFile, Refused
+from assay.errors import BadFile
 from assay.formats.documents.dump import Reader
 from assay.formats.documents.sources import DUMPS
 from assay.formats.formulas.indexes import FORMS, Index, Representation
 from corpus.clusterings.selectors import unfinished_clustering
 from corpus.formulas.selectors import last_ids
-from corpus.imports.files import UPLOAD, ImportRefused, delete_uploads, open_file
+from corpus.imports.files import UPLOAD, ImportRefused, claim_uploads, open_file
 from corpus.imports.jobs import KIND
 from corpus.imports.selectors import import_dir, unfinished_import
 from corpus.models import Collection, Import
+from files import services as file_services
 from jobs import services as jobs
 from jobs.models import Job
 
@@ -104,42 +105,22 @@ def import_upload_or_path(
 ) -> Job:
     """Import an upload, or a path in the import folder, into a collection or into a new one.
 
-    If the import is refused, the new collection is not created.
+    If the import is refused, the new collection is not created, and the uploaded file is deleted.
 
     Raises
     ------
-    ImportRefused, BadFile
-        As `create_collection` and `start_import`.
+    ImportRefused, BadFile, NotStored
+        As `create_collection` and `start_import`; the storage is full or does not answer.
     """
-    with transaction.atomic():
+    with ExitStack() as stack:
+        if upload is None:
+            sources = sources_of([path] if path else [], within=import_dir())
+        else:
+            store = stack.enter_context(file_services.storing())
+            sources = [Source(UPLOAD + store("imports", upload), Path(upload.name or "upload").name)]
+        stack.enter_context(transaction.atomic())
         target = collection or create_collection(**new)
-        if upload is not None:
-            return import_upload(collection=target, file=upload, by=by, representation=representation)
-        sources = sources_of([path] if path else [], within=import_dir())
         return start_import(collection=target, sources=sources, by=by, representation=representation)
-
-
-def import_upload(
-    *,
-    collection: Collection,
-    file: "File[bytes]",
-    by: User | None,
-    representation: Representation | None = None,
-) -> Job:
-    """Store an uploaded file until it is imported, and start the import. If that is refused, the file is deleted.
-
-    Raises
-    ------
-    ImportRefused, BadFile
-        As `start_import`.
-    """
-    name = Path(file.name or "upload").name
-    source = Source(UPLOAD + default_storage.save(f"imports/{name}", file), name)
-    try:
-        return start_import(collection=collection, sources=[source], by=by, representation=representation)
-    except Refused:
-        delete_uploads([source.location])
-        raise
 
 
 def start_import(
@@ -191,6 +172,7 @@ def start_import(
                 location=file.source.location,
                 size=file.size,
             )
+        claim_uploads(file.source.location for file in files)
     return job
 
 

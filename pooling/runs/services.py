@@ -1,14 +1,11 @@
 """Check, submit and withdraw runs. The pages, the admin and the commands all use these services."""
 
-import uuid
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from django.core.files import File
 from django.core.files.base import ContentFile
-from django.core.files.storage import Storage
 from django.db import transaction
 from django.utils import timezone
 
@@ -17,6 +14,7 @@ from assay.formats.runs import columns
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
+from files import services as file_services
 from pooling.models import Run, Team
 from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
 from pooling.runs.selectors import is_accepting_runs, why_closed
@@ -109,6 +107,8 @@ def submit(
         Another run of the track has the tag.
     SubmissionRefused
         The track is not open, or the user may not submit this run.
+    NotStored
+        The storage is full or does not answer.
     """
     checked = check_submission(
         track=track, team=team, by=by, file=file, file_name=file_name, declared=declared
@@ -116,7 +116,7 @@ def submit(
     assert checked.columns is not None
     tag = declared.tag or checked.report.tag
     with ExitStack() as stack:
-        store = stack.enter_context(_stored(Run._meta.get_field("original").storage))
+        store = stack.enter_context(file_services.storing())
         file.seek(0)
         original = store("runs/original", File(file))
         stored_columns = store("runs/columns", ContentFile(columns.save(checked.columns)))
@@ -125,6 +125,7 @@ def submit(
         _check_allowed(track=track, team=team, by=by, declared=declared)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
         _check_number(track=track, team=team, kind=declared.kind)
+        file_services.claim(original, stored_columns)
         return Run.objects.create(
             track=track,
             team=team,
@@ -143,33 +144,6 @@ def submit(
             report=checked.report.as_json(),
             submitted_by=by,
         )
-
-
-class _Store:
-    """Stores files under random names, and keeps the names."""
-
-    def __init__(self, storage: Storage) -> None:
-        self.storage = storage
-        self.names: list[str] = []
-
-    def __call__(self, folder: str, content: "File[bytes]") -> str:
-        self.names.append(f"{folder}/{uuid.uuid4().hex}")
-        self.names[-1] = self.storage.save(self.names[-1], content)
-        return self.names[-1]
-
-
-@contextmanager
-def _stored(storage: Storage) -> Iterator[_Store]:
-    """A store whose files are deleted if the block raises an exception."""
-    store = _Store(storage)
-    is_done = False
-    try:
-        yield store
-        is_done = True
-    finally:
-        if not is_done:
-            for name in store.names:
-                storage.delete(name)
 
 
 def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration) -> None:

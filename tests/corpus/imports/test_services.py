@@ -34,6 +34,8 @@ from corpus.models import (
     VoteCount,
 )
 from corpus.threads.selectors import thread
+from files import services as file_services
+from files.models import UnclaimedFile
 from jobs import services as jobs
 from jobs.models import Job
 from tests.conftest import wait_until
@@ -424,7 +426,9 @@ def test_job_fails_if_the_file_was_deleted(tmp_path: Path) -> None:
 def test_upload_is_deleted_after_its_import(django_capture_on_commit_callbacks: Any) -> None:
     upload = ContentFile(dump("posts", question(1)).encode(), name="Posts.xml")
     collection = empty()
-    job = import_services.import_upload(collection=collection, file=upload, by=None)
+    job = import_services.import_upload_or_path(
+        collection=collection, new={}, upload=upload, path=None, by=None
+    )
     (file,) = job.imports.all()
     stored = file.location.removeprefix(import_files.UPLOAD)
     assert default_storage.exists(stored)
@@ -435,14 +439,31 @@ def test_upload_is_deleted_after_its_import(django_capture_on_commit_callbacks: 
     collection.refresh_from_db()
     assert collection.status == Collection.Status.READY
     assert not default_storage.exists(stored)
+    assert not UnclaimedFile.objects.exists()
+
+
+def test_upload_of_a_worker_that_was_killed_at_the_end_of_its_import_is_deleted_later() -> None:
+    upload = ContentFile(dump("posts", question(1)).encode(), name="Posts.xml")
+    job = import_services.import_upload_or_path(collection=empty(), new={}, upload=upload, path=None, by=None)
+    stored = job.imports.get().location.removeprefix(import_files.UPLOAD)
+
+    jobs.run(job.pk)  # without the callbacks of its commit
+    assert default_storage.exists(stored)
+    file_services.delete_unclaimed()
+
+    assert not default_storage.exists(stored)
 
 
 def test_refused_upload_is_deleted(tmp_path: Path, settings: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
 
     with pytest.raises(ImportRefused):
-        import_services.import_upload(
-            collection=empty(), file=ContentFile(b"%PDF", name="Posts.xml"), by=None
+        import_services.import_upload_or_path(
+            collection=empty(),
+            new={},
+            upload=ContentFile(b"%PDF", name="Posts.xml"),
+            path=None,
+            by=None,
         )
 
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

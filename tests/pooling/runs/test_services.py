@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from assay.formats.runs import columns
 from corpus.models import Collection
+from files.errors import NotStored
 from pooling.models import Run, Team
 from pooling.runs import services as run_services
 from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
@@ -127,7 +128,7 @@ def test_failed_storage_leaves_no_file(scene: Scene, monkeypatch: pytest.MonkeyP
         return str(save(name, content, **options))
 
     monkeypatch.setattr(default_storage._wrapped, "save", save_or_fail)  # type: ignore[attr-defined]
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(NotStored, match="disk full"):
         submit(scene)
 
     assert scene.files() == []

@@ -1,0 +1,35 @@
+"""The storage in a folder: of one machine, or of a file system that all machines share."""
+
+import os
+from pathlib import Path, PurePosixPath
+
+from django.core.files import File
+from django.core.files.storage import FileSystemStorage
+
+
+class FolderStorage(FileSystemStorage):
+    """Django's storage in a folder. A file gets its name when it is complete and on the disk."""
+
+    def _save(self, name: str, content: "File[bytes]") -> str:
+        part = _part(name)
+        try:
+            part = super()._save(part, content)
+            path = Path(self.path(part))
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            path.rename(self.path(name))
+        except BaseException:
+            super().delete(part)
+            raise
+        return name
+
+    def delete(self, name: str) -> None:
+        """Delete a file, or what a killed process stored of it."""
+        super().delete(_part(name))
+        super().delete(name)
+
+
+def _part(name: str) -> str:
+    """The name of a file while it is not complete."""
+    path = PurePosixPath(name)
+    return str(path.with_name(f".{path.name}.part"))

@@ -1,0 +1,143 @@
+"""The storage in an S3-compatible service, against a real one."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+
+from files.s3 import ObjectStorage
+from tests.conftest import wait_until
+from tests.helpers.s3 import BUCKET, Service
+
+
+@pytest.fixture
+def storage(service: Service, tmp_path: Path, settings: Any) -> ObjectStorage:
+    settings.VAR_DIR = tmp_path / "var"
+    return ObjectStorage(location="lab", **service.options)
+
+
+def test_file_is_stored_read_and_deleted(storage: ObjectStorage, service: Service) -> None:
+    name = storage.save("runs/original/7", ContentFile(b"run"))
+
+    assert (name, service.names()) == ("runs/original/7", ["lab/runs/original/7"])
+    assert (storage.exists(name), storage.size(name)) == (True, 3)
+    assert storage.listdir("runs/original") == ([], ["7"])
+    with storage.open(name, "rb") as file:
+        assert file.read() == b"run"
+        file.seek(1)
+        assert file.read() == b"un"
+
+    storage.delete(name)
+    storage.delete(name)
+    assert (storage.exists(name), service.names()) == (False, [])
+    with pytest.raises(FileNotFoundError):
+        storage.open(name, "rb")
+
+
+def test_file_is_fetched_once(
+    storage: ObjectStorage, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = storage.save("runs/columns/7", ContentFile(b"columns"))
+    with storage.open(name, "rb") as file:
+        assert file.read() == b"columns"
+
+    monkeypatch.setattr("files.cache._fetched", lambda *_: pytest.fail("fetched a second time"))
+    with storage.open(name, "rb") as file:
+        assert file.read() == b"columns"
+
+
+def test_object_that_was_replaced_is_fetched_again(storage: ObjectStorage, service: Service) -> None:
+    name = storage.save("runs/columns/7", ContentFile(b"columns"))
+    storage.open(name, "rb").close()
+
+    service.client.put_object(Bucket=BUCKET, Key="lab/runs/columns/7", Body=b"restored")
+
+    with storage.open(name, "rb") as file:
+        assert file.read() == b"restored"
+
+
+def test_two_files_of_one_name_are_both_kept(storage: ObjectStorage) -> None:
+    names = [storage.save("demo", ContentFile(text)) for text in (b"one", b"two")]
+
+    contents = []
+    for name in names:
+        with storage.open(name, "rb") as file:
+            contents.append(file.read())
+    assert contents == [b"one", b"two"]
+
+
+def test_service_that_does_not_answer_is_an_os_error(storage: ObjectStorage, service: Service) -> None:
+    service.stop()
+
+    with pytest.raises(OSError, match="does not answer"):
+        storage.save("runs/original/7", ContentFile(b"run"))
+    with pytest.raises(OSError, match="does not answer"):
+        storage.open("runs/original/7", "rb")
+
+
+def test_wrong_key_is_an_os_error(storage: ObjectStorage, service: Service) -> None:
+    stranger = ObjectStorage(**service.options | {"secret_key": "wrong"})
+
+    with pytest.raises(OSError, match="does not answer as expected"):
+        stranger.save("runs/original/7", ContentFile(b"run"))
+
+
+def test_file_can_only_be_opened_to_read(storage: ObjectStorage) -> None:
+    with pytest.raises(ValueError, match="can only be read"):
+        storage.open("runs/original/7", "wb")
+
+
+def unfinished(service: Service) -> list[Any]:
+    with suppress(service.client.exceptions.NoSuchUpload):
+        return list(service.client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", []))
+    return []
+
+
+UPLOAD = """
+import io, time
+import django
+django.setup()
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+
+class Slow(io.RawIOBase):
+    n = 0
+    def readable(self):
+        return True
+    def read(self, size=-1):
+        self.n += 1
+        if self.n > 2:
+            time.sleep(600)
+        return b"x" * size
+
+default_storage.save("runs/original/7", File(Slow()))
+"""
+
+
+def test_upload_that_is_killed_shows_nothing_and_is_deleted(
+    storage: ObjectStorage, service: Service, tmp_path: Path
+) -> None:
+    environment = {**os.environ, **service.environment, "ASSAY_VAR": str(tmp_path / "elsewhere")}
+    environment |= {"DJANGO_SETTINGS_MODULE": "config.settings", "S3_PREFIX": "lab"}
+    process = subprocess.Popen([sys.executable, "-c", UPLOAD], env=environment)
+
+    def uploads() -> list[Any]:
+        assert process.poll() is None
+        return unfinished(service)
+
+    try:
+        wait_until(uploads, reason="the upload has begun")
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not storage.exists("runs/original/7")
+
+    storage.delete("runs/original/7")
+
+    assert not unfinished(service)
