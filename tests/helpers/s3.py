@@ -81,7 +81,7 @@ def start(folder: Path) -> Service:
         port = free.getsockname()[1]
     # fmt: off
     command = [program, "serve", "s3", "--auth-key", f"{USER},{PASSWORD}", "--addr", f"127.0.0.1:{port}",
-               "--config", os.devnull, "--dir-cache-time", "0", str(folder)]
+               "--config", os.devnull, str(folder)]
     # fmt: on
     with (folder.parent / f"{folder.name}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
