@@ -13,7 +13,7 @@ class FolderStorage(FileSystemStorage):
     def _save(self, name: str, content: "File[bytes]") -> str:
         part = _part(name)
         try:
-            part = super()._save(part, content)
+            part = super()._save(part, content)  # type: ignore[misc]  # missing in the stubs
             path = Path(self.path(part))
             with path.open("rb") as file:
                 os.fsync(file.fileno())

@@ -28,7 +28,7 @@ def _answering() -> Iterator[None]:
         raise OSError(errno.EIO, f"The file storage does not answer as expected: {error}") from error
 
 
-class ObjectStorage(S3Storage):
+class ObjectStorage(S3Storage):  # type: ignore[misc]  # django-storages has no types
     """A bucket whose objects are read through copies on the disk of this machine.
 
     S3 shows an object when its upload is complete. Each reading asks the service for the object's ETag, so a copy is
