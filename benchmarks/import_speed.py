@@ -85,8 +85,10 @@ def database(folder: Path) -> Iterator[None]:
 
     django.setup()
     from django.core.management import call_command
+    from django.urls import reverse
 
     call_command("migrate", verbosity=0)
+    reverse("home")  # loads all pages, as in the web process that queues an import
     try:
         yield
     finally:
