@@ -246,7 +246,9 @@ def _observed(graded: Graded) -> float:
 def tables(graded: Graded, level: int) -> list[Table]:
     """The report as tables: alphas, pairs, assessors, topics."""
     of_pairs = pairs(graded, level)
-    alpha_rows: list[tuple[Cell, ...]] = [(each.name, each.value, *each.interval) for each in alphas(graded, level)]
+    alpha_rows: list[tuple[Cell, ...]] = [
+        (each.name, each.value, *each.interval) for each in alphas(graded, level)
+    ]
     pair_rows: list[tuple[Cell, ...]] = [
         (
             *(pair.first, pair.second, pair.kappa.n),

@@ -24,7 +24,7 @@ class Collection(models.Model):
         blank=True,
         help_text="Links to these hosts lead into this collection, such as math.stackexchange.com.",
     )
-    status = models.CharField(max_length=20, choices=Status, default=Status.EMPTY)
+    status = models.CharField("state", max_length=20, choices=Status, default=Status.EMPTY)
     counts = models.JSONField(default=dict, blank=True, editable=False)
     votes_counted_by = models.BigIntegerField(
         default=0, editable=False, help_text="The job whose counts of votes are valid."

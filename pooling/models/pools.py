@@ -41,7 +41,7 @@ class Pool(models.Model):
         related_name="topped_up_by",
         help_text="An earlier pool. This pool contains only units that the earlier ones do not contain.",
     )
-    status = models.CharField(max_length=10, choices=Status, default=Status.BUILDING)
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
     sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's TSV file.")
     statistics = models.JSONField(
         default=dict, help_text="Size by topic, overlap between runs, unique contributions."

@@ -44,7 +44,7 @@ class Run(models.Model):
     is_manual = models.BooleanField("manual", default=False)
     uses = models.CharField(max_length=10, choices=Uses, default=Uses.BOTH)
     description = models.TextField(blank=True)
-    status = models.CharField(max_length=10, choices=Status, default=Status.SUBMITTED)
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.SUBMITTED)
     file_name = models.CharField(max_length=255)
     original = models.FileField(upload_to="runs/original/", max_length=255)
     columns = models.FileField(upload_to="runs/columns/", max_length=255)

@@ -25,7 +25,7 @@ class Analysis(models.Model):
     kind = models.CharField(max_length=20, choices=Kind)
     seed = models.BigIntegerField(help_text="Seed of the random draws.")
     arguments = models.JSONField(default=dict, help_text="Further arguments, by name.")
-    status = models.CharField(max_length=10, choices=Status, default=Status.COMPUTING)
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.COMPUTING)
     result = models.JSONField(default=dict, help_text="The results, as plain values.")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="analysis")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")

@@ -32,7 +32,7 @@ class Leaderboard(models.Model):
         max_length=10,
         choices=[("judged", "all topics of the qrels"), ("common", "topics of both the qrels and the run")],
     )
-    status = models.CharField(max_length=10, choices=Status, default=Status.SCORING)
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.SCORING)
     seed = models.BigIntegerField(
         default=0, help_text="Seed of the confidence intervals and significance tests."
     )

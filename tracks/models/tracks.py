@@ -37,7 +37,7 @@ class Track(models.Model):
         related_name="topic_tracks",
         help_text="The threads from which the topics were made, with their answers. Participants never see it.",
     )
-    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.DRAFT)
     closes_at = models.DateTimeField(
         null=True,
         blank=True,
