@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import psycopg2
 from psycopg2 import sql
@@ -48,6 +49,15 @@ def _is_last(handle: int) -> bool:
     return True
 
 
+def _runs(number: str, folder: Path) -> bool:
+    """Whether a process with this number runs in a folder, on Linux. A zombie has no command line."""
+    command = Path("/proc") / number.strip() / "cmdline"
+    try:
+        return bool(number.strip()) and os.fsencode(folder) in command.read_bytes()
+    except OSError:
+        return False
+
+
 def answers(path: Path) -> bool:
     """Whether a server listens on a Unix socket."""
     with socket.socket(socket.AF_UNIX) as client:
@@ -63,6 +73,7 @@ def answers(path: Path) -> bool:
 class Postgres:
     """A PostgreSQL server, identified by the folder of its data."""
 
+    name: ClassVar[str] = "PostgreSQL"
     data: Path
     options: Mapping[str, str] = field(default_factory=lambda: DURABLE)
 
@@ -75,6 +86,17 @@ class Postgres:
     @property
     def is_running(self) -> bool:
         return answers(self.sockets / ".s.PGSQL.5432")
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its main process runs. On Linux this does not connect, because each connection starts a process."""
+        if not Path("/proc/self").exists():
+            return self.is_running
+        try:
+            number = (self.data / "postmaster.pid").read_text().partition("\n")[0]
+        except OSError:
+            return False
+        return _runs(number, self.data)
 
     def start(self) -> None:
         """Start the server unless it runs. Create its data if there are none."""
@@ -134,8 +156,8 @@ class Postgres:
         """
         for file in (self.data / "postmaster.pid", self.sockets / ".s.PGSQL.5432.lock"):
             number, _, rest = file.read_text().partition("\n") if file.exists() else ("", "", "")
-            command = Path("/proc") / number.strip() / "cmdline"
-            if number and command.exists() and os.fsencode(self.data) not in command.read_bytes():
+            exists = number and (Path("/proc") / number.strip()).exists()
+            if exists and not _runs(number, self.data):
                 file.write_text(f"{_dead_process()}\n{rest}")
 
     def _keep_log_short(self) -> None:
@@ -186,6 +208,7 @@ class Postgres:
 class Redis:
     """A Redis server, identified by its folder. It stores nothing: the state of jobs is in the database."""
 
+    name: ClassVar[str] = "Redis"
     folder: Path
 
     def __post_init__(self) -> None:
@@ -196,6 +219,10 @@ class Redis:
     @property
     def is_running(self) -> bool:
         return answers(self.socket)
+
+    @property
+    def is_alive(self) -> bool:
+        return self.is_running
 
     def start(self) -> None:
         """Start the server unless it runs. If no Redis is installed, Celery uses its queue in a folder."""
@@ -234,42 +261,74 @@ class Redis:
                 client.recv(1)
 
 
+@dataclass(frozen=True)
+class Held:
+    """A server that this process holds."""
+
+    server: Postgres | Redis
+    mutex: Path
+
+    @property
+    def name(self) -> str:
+        return self.server.name
+
+    @property
+    def is_alive(self) -> bool:
+        return self.server.is_alive
+
+    def start(self) -> None:
+        """Start the server unless it runs."""
+        with locked(self.mutex):
+            self.server.start()
+
+    def start_again(self) -> None:
+        """Start a server that has crashed. PostgreSQL refuses until the last process of the old one has ended."""
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                return self.start()
+            except ServerError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+
+
 @contextmanager
-def held(server: Postgres | Redis, locks: Path, *, start: bool = True) -> Iterator[None]:
+def held(server: Postgres | Redis, locks: Path, *, start: bool = True) -> Iterator[Held]:
     """Hold a server. The first holder starts it, the last holder stops it."""
+    mine = Held(server, locks.with_suffix(".mutex"))
     with locked(locks.with_suffix(".users"), shared=True) as users:
         try:
             if start:
-                with locked(locks.with_suffix(".mutex")):
-                    server.start()
-            yield
+                mine.start()
+            yield mine
         finally:
-            with locked(locks.with_suffix(".mutex")):
+            with locked(mine.mutex):
                 if _is_last(users):
                     server.stop()
 
 
 @contextmanager
-def postgres(var: Path, *, start: bool = True) -> Iterator[None]:
+def postgres(var: Path, *, start: bool = True) -> Iterator[Held | None]:
     """Hold the embedded PostgreSQL, unless DATABASE_URL names another server."""
     if os.environ.get("DATABASE_URL"):
-        yield
+        yield None
         return
     private_folder(var)
     _place_data(var)
-    with held(Postgres(paths.data(var)), var / "run" / "postgres", start=start):
-        yield
+    with held(Postgres(paths.data(var)), var / "run" / "postgres", start=start) as server:
+        yield server
 
 
 @contextmanager
-def redis(var: Path, *, start: bool = True) -> Iterator[None]:
-    """Hold the embedded Redis, unless REDIS_URL names another server."""
+def redis(var: Path, *, start: bool = True) -> Iterator[Held | None]:
+    """Hold the embedded Redis, unless REDIS_URL names another server or no Redis is installed."""
     if os.environ.get("REDIS_URL"):
-        yield
+        yield None
         return
     private_folder(var)
-    with held(Redis(var / "redis"), var / "run" / "redis", start=start):
-        yield
+    with held(Redis(var / "redis"), var / "run" / "redis", start=start) as server:
+        yield server if paths.redis_binary() else None
 
 
 def _place_data(var: Path) -> None:

@@ -1,48 +1,35 @@
 """`make run`: starts the embedded servers, then web, worker and beat, all in the foreground.
 
-Ctrl-C or SIGTERM stops all processes, and so does the end of any of the three. Each of the three has its own process
-group, so that Ctrl-C reaches only this process, which ends each of them once: gunicorn can hang if it gets two signals
-at the same time. If this process is killed, the three end too. The next start uses servers that were left running.
+Ctrl-C or SIGTERM stops all processes. A process or server that ends unexpectedly is started again. Each process has
+its own process group, so that Ctrl-C reaches only this one, which ends each of them once: gunicorn can hang if it gets
+two signals at the same time. If this process is killed, the three end too, and the next start waits for their end. It
+uses servers that were left running.
 """
 
-import ctypes
 import fcntl
 import os
-import selectors
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from django.core.exceptions import ImproperlyConfigured
 
 from server import embedded, environment, os_account, paths
+from server.processes import Child, RunError, end, no_others, say, start
+from server.supervision import Supervisor
 
 DEFAULT_PORT = 8000
 PORTS_TO_TRY = 20
 READY_SECONDS = 120.0
-GRACE_SECONDS = 10.0
-KILLED_SECONDS = 2.0
-PR_SET_PDEATHSIG = 1
 WORKER = "assay@localhost"
-
-
-class RunError(Exception):
-    """A start that is not possible, with what to do."""
-
-
-def say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 class Stopping:
@@ -55,50 +42,6 @@ class Stopping:
 
     def _note(self, *_: object) -> None:
         self.asked = True
-
-
-@dataclass
-class Child:
-    """A child process and the last lines of its output."""
-
-    name: str
-    process: subprocess.Popen[bytes]
-    last: deque[str] = field(default_factory=lambda: deque(maxlen=15))
-    rest: bytes = b""
-
-    @property
-    def output(self) -> IO[bytes]:
-        if self.process.stdout is None:
-            raise RunError(f"{self.name} has no output")
-        return self.process.stdout
-
-    def read(self) -> list[str]:
-        """Complete lines since the last call."""
-        content = os.read(self.output.fileno(), 65536)
-        *lines, self.rest = (self.rest + content).split(b"\n")
-        text = [line.decode(errors="replace").rstrip() for line in lines]
-        self.last.extend(text)
-        return text
-
-
-def die_with_parent() -> None:
-    """Called in the child: Linux ends it when the parent ends, for whatever reason."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def start(name: str, *arguments: str, handles: tuple[int, ...] = ()) -> Child:
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=paths.ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=handles,
-        start_new_session=True,
-        preexec_fn=die_with_parent,  # noqa: PLW1509  there are no threads here
-    )
-    return Child(name, process)
 
 
 @contextmanager
@@ -131,10 +74,7 @@ def only_one(var: Path) -> Iterator[IO[str]]:
         except BlockingIOError as error:
             file.seek(0)
             raise RunError(f"Assay is already running: {file.read().strip() or 'it is starting'}.") from error
-        was_killed = os.fstat(file.fileno()).st_size > 0  # a normal end leaves the file empty
         file.truncate(0)
-        if was_killed:
-            time.sleep(KILLED_SECONDS)  # its web process may still use the port
         yield file
         file.truncate(0)
 
@@ -177,45 +117,43 @@ def _listen(port: int) -> socket.socket | None:
     return server
 
 
-def prepare(stopping: Stopping) -> str:
+def prepare(stopping: Stopping, lock: int) -> str:
     """Run migrations, load protocols, collect static files and build the demo; return the output."""
     arguments = ["manage.py", "prepare"]
     if environment.boolean("DEMO", default=True):
         arguments.append("--demo")
-    child = start("prepare", *arguments)
+    child = start("prepare", *arguments, handles=(lock,))
     lines: list[str] = []
-    os.set_blocking(child.output.fileno(), False)
-    while child.process.poll() is None and not stopping.asked:
+    while not child.has_ended and not stopping.asked:
         time.sleep(0.05)
-        lines += _available(child)
+        lines += child.read()
+    lines += child.read()
+    end([child])
     if stopping.asked:
-        end([child])
         return ""
-    lines += _available(child)
     if child.process.returncode:
         raise RunError("Preparing the database failed:\n" + "\n".join(lines[-25:]))
     return "\n".join(lines)
 
 
-def _available(child: Child) -> list[str]:
-    try:
-        return child.read()
-    except BlockingIOError:
-        return []
-
-
-def start_all(server: socket.socket) -> list[Child]:
+def supervisor(server: socket.socket, lock: int, servers: list[embedded.Held]) -> Supervisor:
+    """What starts web, worker and beat. Web inherits the socket, so a restarted one has the same port."""
     server.set_inheritable(True)
     handle = server.fileno()
     # fmt: off
-    return [
-        start("web", "-m", "gunicorn", "-c", "server/gunicorn.py", "--bind", f"fd://{handle}", "config.wsgi",
-              handles=(handle,)),
-        start("worker", "-m", "celery", "-q", "-A", "config", "worker", "-n", WORKER, "--concurrency", "2",
-              "--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
-        start("beat", "-m", "celery", "-q", "-A", "config", "beat", "--loglevel", "WARNING"),
-    ]
+    commands = {
+        "web": ("-m", "gunicorn", "-c", "server/gunicorn.py", "--bind", f"fd://{handle}", "config.wsgi"),
+        "worker": ("-m", "celery", "-q", "-A", "config", "worker", "-n", WORKER, "--concurrency", "2",
+                   "--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+        "beat": ("-m", "celery", "-q", "-A", "config", "beat", "--loglevel", "WARNING"),
+    }
     # fmt: on
+    handles = {"web": (lock, handle)}
+    starters = {
+        name: partial(start, name, *command, handles=handles.get(name, (lock,)))
+        for name, command in commands.items()
+    }
+    return Supervisor(starters, servers)
 
 
 def web_is_ready(port: int) -> bool:
@@ -231,76 +169,41 @@ def worker_is_ready(worker: Child, var: Path) -> bool:
     return file.exists() and file.read_text() == str(worker.process.pid)
 
 
-def watch(children: list[Child], stopping: Stopping, is_over: Callable[[], bool]) -> None:
-    """Print the output of the children until the condition holds, one of them ends, or a signal asks to stop."""
-    with selectors.DefaultSelector() as selector:
-        for child in children:
-            selector.register(child.output, selectors.EVENT_READ, child)
-        while not stopping.asked and not is_over():
-            for key, _ in selector.select(timeout=0.2):
-                for line in key.data.read():
-                    say(f"{key.data.name:<7}| {line}")
-            ended = next((child for child in children if child.process.poll() is not None), None)
-            if ended is not None and not stopping.asked:
-                raise RunError(_end_message(ended))
-
-
-def _end_message(child: Child) -> str:
-    os.set_blocking(child.output.fileno(), False)
-    _available(child)
-    last = "\n".join(f"{child.name:<7}| {line}" for line in child.last)
-    return f"{child.name} ended unexpectedly (exit code {child.process.returncode}). Its last lines:\n{last}"
-
-
-def end(children: list[Child]) -> None:
-    """End the children, and kill those that do not end. The next start resumes an interrupted job."""
-    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, 5.0)):
-        running = [child for child in children if child.process.poll() is None]
-        for child in running:
-            if number == signal.SIGKILL:
-                os.killpg(child.process.pid, number)  # its children too
-            else:
-                child.process.send_signal(number)
-        limit = time.monotonic() + seconds
-        while any(child.process.poll() is None for child in running) and time.monotonic() < limit:
-            for child in running:
-                os.set_blocking(child.output.fileno(), False)
-                _available(child)  # a full pipe would block its end
-            time.sleep(0.05)
-    for child in children:
-        child.output.close()
-
-
 def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
     """Start everything, watch it, and stop it."""
     with ExitStack() as stack:
+        inherited = stack.enter_context(no_others(var))
         server = stack.enter_context(listen())
         port = server.getsockname()[1]
         address = f"http://localhost:{port}/"
         lock.write(f"{address} (process {os.getpid()}); press Ctrl-C in its terminal to stop it")
         lock.flush()
-        stack.enter_context(embedded.postgres(var))
-        stack.enter_context(embedded.redis(var))
+        held = [stack.enter_context(embedded.postgres(var)), stack.enter_context(embedded.redis(var))]
         if paths.data(var) != var / "postgres":
             say(
                 f"PostgreSQL refuses to run as root. It runs as another account, with its data in {paths.data(var)}."
             )
-        logins = prepare(stopping)
+        logins = prepare(stopping, inherited)
         if stopping.asked:
             return
-        children = start_all(server)
-        stack.callback(end, children)
+        site = supervisor(server, inherited, [each for each in held if each is not None])
+        stack.callback(site.end_all)
+        site.start_all()
         say_when_ready(
-            children, stopping, port, f"\nAssay runs at {address}\n{logins}\nPress Ctrl-C to stop it.\n"
+            site, stopping, port, f"\nAssay runs at {address}\n{logins}\nPress Ctrl-C to stop it.\n"
         )
-        watch(children, stopping, lambda: False)
+        site.watch(lambda: stopping.asked, restarts=True)
 
 
-def say_when_ready(children: list[Child], stopping: Stopping, port: int, message: str) -> None:
-    _, worker, _ = children
+def say_when_ready(site: Supervisor, stopping: Stopping, port: int, message: str) -> None:
+    """Print the message as soon as web and worker are ready. Whatever ends before that stops everything."""
     limit = time.monotonic() + READY_SECONDS
-    watch(children, stopping, lambda: web_is_ready(port) or time.monotonic() > limit)
-    watch(children, stopping, lambda: worker_is_ready(worker, paths.var()) or time.monotonic() > limit)
+
+    def is_late() -> bool:
+        return stopping.asked or time.monotonic() > limit
+
+    site.watch(lambda: is_late() or web_is_ready(port), restarts=False)
+    site.watch(lambda: is_late() or worker_is_ready(site.children["worker"], paths.var()), restarts=False)
     if time.monotonic() > limit:
         raise RunError(f"Web or worker was not ready within {READY_SECONDS:.0f} seconds.")
     if not stopping.asked:

@@ -80,27 +80,89 @@ def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, v
     assert not embedded.Redis(var / "redis").is_running
 
 
-def test_after_a_kill_it_starts_again(start: Start) -> None:
-    first = start()
-    ready(first)
-    first.kill()
+def free_port() -> int:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return int(server.getsockname()[1])
 
-    again = start()
-    ready(again)
+
+def test_after_a_kill_it_starts_again_on_the_same_port(start: Start) -> None:
+    port = str(free_port())
+    first = start(PORT=port)
+    address = ready(first)
+    with socket.create_connection(
+        ("127.0.0.1", int(port))
+    ) as browser:  # keeps a thread of the killed web busy
+        browser.sendall(b"POST /login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+        first.process.kill()
+        first.process.wait()
+
+        again = start(PORT=port)
+        assert ready(again) == address
+
     again.process.send_signal(signal.SIGTERM)
-
     assert ended(again) == 0
 
 
-def test_when_a_process_ends_all_stop_and_its_name_is_printed(start: Start, var: Path) -> None:
-    running = start()
-    ready(running)
+def process_of(running: Running, word: str) -> int:
+    """The number of the process that the run started with a word in its command; 0 if there is none."""
+    parent = running.process.pid
+    for number in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        try:
+            command = Path(f"/proc/{number}/cmdline").read_bytes()
+        except OSError:  # it has just ended
+            continue
+        if word.encode() in command:
+            return int(number)
+    return 0
 
-    os.kill(int(paths.worker_file(var).read_text()), signal.SIGKILL)
 
+def serves(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}health/", timeout=5) as page:
+            return bool(page.status == 200)
+    except OSError:
+        return False
+
+
+def kill(running: Running, word: str) -> None:
+    """Kill a process of a run, and wait until another one has its place."""
+    number = process_of(running, word)
+    os.kill(number, signal.SIGKILL)
+    wait_until(lambda: process_of(running, word) not in {0, number}, reason=running.output)
+
+
+def test_what_ends_unexpectedly_is_started_again_until_it_ends_too_often(start: Start, var: Path) -> None:
+    running = start(**QUICK)
+    address = ready(running)
+    redis = embedded.Redis(var / "redis")
+    postgres = int((paths.data(var) / "postmaster.pid").read_text().split("\n")[0])
+
+    os.kill(postgres, signal.SIGKILL)
+    wait_until(lambda: "PostgreSQL runs again." in running.output(), reason=running.output)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(redis.socket))
+        client.sendall(b"SHUTDOWN NOSAVE\r\n")
+    wait_until(lambda: "Redis runs again." in running.output(), reason=running.output)
+    kill(running, "gunicorn")
+    kill(running, "beat")
+
+    assert wait_until(lambda: serves(address), reason=running.output)
+    assert redis.is_running
+    manage(var, NEW_JOB)
+    assert wait_until(lambda: "failed" in manage(var, STATE), reason=running.output)
+    for _ in range(3):
+        kill(running, "worker")
+    os.kill(process_of(running, "worker"), signal.SIGKILL)
     assert ended(running) == 1
-    assert "worker ended unexpectedly (exit code -9)" in running.output()
+    output = running.output()
+    assert "web ended unexpectedly (exit code -9). Starting it again." in output
+    assert "beat ended unexpectedly (exit code -9). Starting it again." in output
+    assert (
+        "worker ended unexpectedly (exit code -9). It was started again 3 times within 60 seconds" in output
+    )
     assert not embedded.Postgres(paths.data(var)).is_running
+    assert not redis.is_running
 
 
 def test_next_start_succeeds_after_a_killed_first_start(start: Start, var: Path) -> None:
@@ -147,23 +209,29 @@ def test_invalid_setting_is_named(start: Start) -> None:
     assert "Traceback" not in running.output()
 
 
+# A worker takes up a job of an unknown kind, and it fails.
+NEW_JOB = "from jobs.models import Job; Job.objects.create(kind='no.such', title='x')"
+STATE = "from jobs.models import Job; print(Job.objects.get().state)"
+QUICK = {"JOB_HEARTBEAT_SECONDS": "0.3", "JOB_LOST_AFTER_SECONDS": "2"}
+
+
 def test_jobs_run_without_redis(start: Start, var: Path) -> None:
-    running = start(REDIS_URL="filesystem://", JOB_HEARTBEAT_SECONDS="0.3", JOB_LOST_AFTER_SECONDS="2")
+    running = start(REDIS_URL="filesystem://", **QUICK)
     ready(running)
-    script = "from jobs.models import Job; j = Job.objects.create(kind='no.such', title='x'); print(j.pk)"
-    state = "from jobs.models import Job; print(Job.objects.get().state)"
 
-    manage(var, script)
+    manage(var, NEW_JOB, REDIS_URL="filesystem://")
 
-    assert wait_until(lambda: "failed" in manage(var, state), reason=running.output)
+    assert wait_until(
+        lambda: "failed" in manage(var, STATE, REDIS_URL="filesystem://"), reason=running.output
+    )
 
 
-def manage(var: Path, script: str) -> str:
+def manage(var: Path, script: str, **environment: str) -> str:
     """What a command typed by hand says while `make run` runs."""
     bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     done = subprocess.run(
         [sys.executable, "manage.py", "shell", "-v", "0", "-c", script],
-        env=bare | {"ASSAY_VAR": str(var), "REDIS_URL": "filesystem://"},
+        env=bare | {"ASSAY_VAR": str(var), "PYTHONPATH": str(paths.ROOT)} | environment,
         cwd=paths.ROOT,
         capture_output=True,
         text=True,
