@@ -19,22 +19,26 @@ import os
 import pickle
 import signal
 import struct
-import subprocess
 import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from operator import itemgetter
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    import subprocess
+
+Process: TypeAlias = "subprocess.Popen[bytes]"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Outcome = tuple[int, Result | Exception]
 Refusals = type[Exception] | tuple[type[Exception], ...]
-Process = subprocess.Popen[bytes]
 
 INDEX = struct.Struct("<I")
 MAX_ITEMS = 16_000  # their numbers fit into a pipe that nobody has read from yet
@@ -230,6 +234,7 @@ def _worker(work: Callable[[Item], Result], refusals: Refusals) -> Iterator[Proc
     """A process that is ready for items. It finds modules where this process finds them."""
     command = [sys.executable, "-P", "-m", "assay.processes"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess = import_module("subprocess")  # slow to import, and map_forked does not need it
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
     ) as process:
@@ -242,7 +247,7 @@ def _worker(work: Callable[[Item], Result], refusals: Refusals) -> Iterator[Proc
 
 def _in_order(items: Iterator[Item], workers: Sequence[Process]) -> Iterator[tuple[Item, Result]]:
     """Give each worker an item. A worker's result is read before it gets the next, so that neither waits forever."""
-    waiting: deque[tuple[Item, Process]] = deque()
+    waiting: deque[tuple[Item, subprocess.Popen[bytes]]] = deque()
     for worker in workers:
         _give(items, worker, waiting)
     while waiting:
@@ -254,7 +259,11 @@ def _in_order(items: Iterator[Item], workers: Sequence[Process]) -> Iterator[tup
         yield item, outcome
 
 
-def _give(items: Iterator[Item], worker: Process, waiting: deque[tuple[Item, Process]]) -> None:
+def _give(
+    items: Iterator[Item],
+    worker: Process,
+    waiting: deque[tuple[Item, Process]],
+) -> None:
     """Send a worker the next item, if there is one."""
     for item in items:
         _send(worker, item)

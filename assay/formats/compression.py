@@ -7,13 +7,12 @@ use this module, with the same limits on packing; only the allowed size differs.
 
 import lzma
 import math
-import struct
 import sys
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -26,8 +25,6 @@ XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well
 HEAD = 4096  # bytes that are inspected before a file counts as text
 MEMBERS = 10_000  # of one gz or xz file; parallel packers make one for each block
-ZIP_DIRECTORY = 1 << 16  # bytes; the directory of a zip with one file is never longer
-ZIP_END, ZIP64_LOCATOR, ZIP64_END = 22, 20, 56  # bytes of the records at the end of a zip
 
 MAGIC = (
     (b"%PDF-", "a PDF document"),
@@ -147,7 +144,10 @@ def _unpack(source: BinaryIO, limits: Limits) -> Iterator[bytes]:
     head = source.read(512)
     source.seek(0)
     packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
-    blocks = {"gz": _gz, "xz": _xz, "zip": _zip, "": _plain}[packing](source)
+    if packing == "zip":  # few files are, and the module zipfile is slow to import
+        blocks: Iterator[bytes] = import_module("assay.formats.zip_files").unpack_zip(source)
+    else:
+        blocks = {"gz": _gz, "xz": _xz, "": _plain}[packing](source)
     yield from _text_only(_limited(blocks, source if packing else None, limits), packing)
 
 
@@ -269,7 +269,7 @@ def _looks_like_utf16(head: bytes) -> bool:
     return zeros > 0.4 * len(head) / 2 and min(head[0::2].count(0), head[1::2].count(0)) < zeros / 4
 
 
-def _damaged(packing: str, reason: object) -> Unreadable:
+def damaged(packing: str, reason: object) -> Unreadable:
     return Unreadable("damaged", f"The {packing} file is damaged or cut off ({reason}).", "A complete file.")
 
 
@@ -281,7 +281,7 @@ def _gz(source: BinaryIO) -> Iterator[bytes]:
         try:
             yield unpacker.decompress(data, BLOCK)
         except zlib.error as error:
-            raise _damaged("gz", error) from None
+            raise damaged("gz", error) from None
         data = unpacker.unconsumed_tail or unpacker.unused_data or source.read(BLOCK)
         if unpacker.eof:
             data = data.lstrip(b"\0") or source.read(BLOCK)  # padding after a member is allowed
@@ -291,7 +291,7 @@ def _gz(source: BinaryIO) -> Iterator[bytes]:
             unpacker = zlib.decompressobj(wbits=31)
     yield unpacker.flush(BLOCK)
     if not unpacker.eof:
-        raise _damaged("gz", "it ends too early")
+        raise damaged("gz", "it ends too early")
 
 
 def _next_member(packing: str, members: int) -> int:
@@ -309,7 +309,7 @@ def _xz(source: BinaryIO) -> Iterator[bytes]:
         try:
             yield unpacker.decompress(data, BLOCK)
         except lzma.LZMAError as error:
-            raise _damaged("xz", error) from None
+            raise damaged("xz", error) from None
         if unpacker.eof:
             data = (unpacker.unused_data or source.read(BLOCK)).lstrip(b"\0")
             if not data:
@@ -318,57 +318,4 @@ def _xz(source: BinaryIO) -> Iterator[bytes]:
             unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
         else:
             data = source.read(BLOCK) if unpacker.needs_input else b""
-    raise _damaged("xz", "it ends too early")
-
-
-def _zip(source: BinaryIO) -> Iterator[bytes]:
-    _check_zip_directory(source)
-    try:
-        with zipfile.ZipFile(source) as archive:
-            info = _only_file(archive)
-            with archive.open(info) as file:
-                while block := file.read(BLOCK):
-                    yield block
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, ValueError) as error:
-        raise _damaged("zip", error) from None
-
-
-def _only_file(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    files = [
-        info for info in archive.infolist() if not info.is_dir() and not info.filename.startswith("__MACOSX/")
-    ]
-    if len(files) != 1:
-        raise Unreadable("zip-files", f"The zip contains {len(files)} files.", "A zip of exactly one file.")
-    if files[0].flag_bits & 1:
-        raise Unreadable("encrypted", "The zip is encrypted.", "A zip without a password.")
-    if files[0].compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        raise Unreadable("zip-method", "The zip uses an unusual method.", "Deflate, the usual method.")
-    return files[0]
-
-
-def _check_zip_directory(source: BinaryIO) -> None:
-    """Refuse a zip whose list of files alone would fill the memory, before anything reads that list."""
-    size = source.seek(0, 2)
-    source.seek(max(0, size - 65_557 - ZIP64_LOCATOR - ZIP64_END))
-    tail = source.read()
-    end = tail.rfind(EMPTY_ZIP)
-    if end < 0 or len(tail) < end + ZIP_END:
-        raise _damaged("zip", "it has no directory")
-    if _directory_size(tail, end, len(tail) - size) > ZIP_DIRECTORY:
-        raise Unreadable(
-            "zip-files", "The zip contains many files.", "A zip of exactly one file; gz is safest."
-        )
-    source.seek(0)
-
-
-def _directory_size(tail: bytes, end: int, shift: int) -> int:
-    """The bytes of a zip's directory, by the records at its end. `shift`: what to add to a place of the file."""
-    locator = end - ZIP64_LOCATOR
-    if locator >= ZIP64_END and tail.startswith(
-        b"PK\x06\x07", locator
-    ):  # larger than 4 GB, or written by a stream
-        (place,) = struct.unpack_from("<Q", tail, locator + 8)
-        if place + shift != locator - ZIP64_END or not tail.startswith(b"PK\x06\x06", locator - ZIP64_END):
-            raise _damaged("zip", "its zip64 record is not where it should be")
-        return int(struct.unpack_from("<Q", tail, locator - ZIP64_END + 40)[0])
-    return int(struct.unpack_from("<L", tail, end + 12)[0])
+    raise damaged("xz", "it ends too early")

@@ -1,8 +1,14 @@
 """Makes the cells of a table safe for spreadsheets, which run text that looks like a formula."""
 
+import csv
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from io import StringIO
+from itertools import islice
 from typing import Any
 
+LINES_AT_ONCE = 2_000
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
 
@@ -12,3 +18,19 @@ def harmless(value: Any) -> Any:
     if isinstance(value, str) and value.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """CSV for spreadsheets: a text that looks like a formula gets an apostrophe in front."""
+    return "".join(csv_lines(header, rows))
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The parts of `as_csv`, of many lines each."""
+    rows, text = iter(rows), lru_cache(maxsize=1 << 14)(harmless)  # tables repeat their words
+    cells: list[Sequence[str]] = [header]
+    while cells:
+        file = StringIO()
+        csv.writer(file, lineterminator="\r\n").writerows([*map(text, row)] for row in cells)
+        yield file.getvalue()
+        cells = list(islice(rows, LINES_AT_ONCE))

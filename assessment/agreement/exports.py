@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterable
 
-from assay.evaluation.score_table import as_csv, as_tsv, shown
+from assay.evaluation.score_table import as_tsv, shown
+from assay.formats.spreadsheet import as_csv
 from assay.statistics import agreement_report as report
 from assay.tables import Cell
 from assessment.agreement.selectors import ShownDisagreement

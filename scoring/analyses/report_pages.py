@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from accounts.access import AnyUser
 from assay.charts import CurveChart, curve_chart
-from assay.evaluation.score_table import as_csv, as_tsv, shown
+from assay.evaluation.score_table import as_tsv, shown
+from assay.formats.spreadsheet import as_csv
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.tables import Cell, Table

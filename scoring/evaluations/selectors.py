@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.charts import BarChart, CurveChart, DifferenceChart, curve_chart, difference_chart, topic_chart
-from assay.evaluation.score_table import ALL, HEADER, csv_lines, one_word, shown, tsv_lines
+from assay.evaluation.score_table import ALL, HEADER, one_word, shown, tsv_lines
+from assay.formats.spreadsheet import csv_lines
 from assay.statistics.rank_correlation import overlap_of_runs
 from assay.statistics.significance import paired_t, randomization
 from pooling.models import Run, Team

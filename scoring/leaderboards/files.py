@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.access import AnyUser
-from assay.evaluation.score_table import as_csv, as_tsv, one_word
+from assay.evaluation.score_table import as_tsv, one_word
+from assay.formats.spreadsheet import as_csv
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page
 from scoring.models import Leaderboard
 

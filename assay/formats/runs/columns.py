@@ -6,10 +6,10 @@ reader of the columns sorts them again. The rank column is stored as it is in th
 """
 
 from dataclasses import dataclass
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Self
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,13 +220,14 @@ def load_ranking(file: BinaryIO | Path) -> Ranking:
     ValueError, KeyError
         `save` did not write the file.
     """
+    zipfile = import_module("zipfile")  # slow to import, and only stored runs need it
     try:
-        with ZipFile(file) as arrays:
+        with zipfile.ZipFile(file) as arrays:
             topics, offsets, docno = (
                 _array(arrays.read(f"{name}.npy")) for name in ("topics", "offsets", "docno")
             )
             return Ranking(topics, offsets, docno)
-    except BadZipFile as error:
+    except zipfile.BadZipFile as error:
         raise ValueError(str(error)) from None
 
 

@@ -4,7 +4,8 @@ from io import StringIO
 
 import pytest
 
-from assay.evaluation.score_table import ScoreRow, as_csv, as_json, as_tsv
+from assay.evaluation.score_table import ScoreRow, as_json, as_tsv
+from assay.formats.spreadsheet import as_csv
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\tx", "\rx"])
