@@ -5,6 +5,7 @@ from datetime import timedelta
 import django_stubs_ext
 from csp.constants import NONE, SELF
 
+from assay.version import VERSION
 from server import environment, paths
 
 django_stubs_ext.monkeypatch()
@@ -163,6 +164,10 @@ if CELERY_BROKER_URL.startswith("filesystem:"):
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str | int] = environment.queue_folders(VAR_DIR / "queue")
 else:
     CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": VISIBILITY_SECONDS}
+# Values are pickled objects, so another version does not read them.
+CACHES = {
+    "default": environment.cache(CELERY_BROKER_URL, VAR_DIR / "cache" / "pages") | {"KEY_PREFIX": VERSION}
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -152,6 +152,14 @@ def broker(name: str, default: str) -> str:
     return url
 
 
+def cache(broker_url: str, folder: Path) -> dict[str, Any]:
+    """A cache in the Redis of the queue. Where the queue is a folder, there is one machine, and a folder serves too."""
+    if broker_url.startswith("filesystem:"):
+        return {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(folder)}
+    location = broker_url.replace("redis+socket:", "unix:", 1)
+    return {"BACKEND": "web.caches.ForgivingRedisCache", "LOCATION": location}
+
+
 def secret(name: str, file: Path) -> str:
     """A secret from the environment, or from a file that is created once and that only its owner may read."""
     if text(name):

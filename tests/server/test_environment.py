@@ -173,3 +173,17 @@ def test_other_mail_servers_are_an_error(monkeypatch: pytest.MonkeyPatch, given:
 
     with pytest.raises(ImproperlyConfigured, match="EMAIL_URL"):
         environment.mail("EMAIL_URL")
+
+
+def test_address_of_a_service_without_a_scheme_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S3_ENDPOINT_URL", "s3.example.org")
+
+    with pytest.raises(ImproperlyConfigured, match="S3_ENDPOINT_URL is 's3.example.org'"):
+        environment.address("S3_ENDPOINT_URL")
+
+
+def test_setting_that_needs_a_missing_package_names_it() -> None:
+    environment.require_packages("S3_BUCKET", "django", extra="s3")
+
+    with pytest.raises(ImproperlyConfigured, match=r"S3_BUCKET is set, but it needs no_boto.*assay\[s3\]"):
+        environment.require_packages("S3_BUCKET", "django", "no_boto", extra="s3")
