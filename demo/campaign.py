@@ -28,6 +28,7 @@ from files import services as file_services
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, Run, Team
+from pooling.pools import preview_services
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from pooling.runs.services import Declaration
@@ -252,6 +253,7 @@ def _pool(year: Year, track: Track, cast: people.People) -> Pool:
         track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer
     )
     if pool.status != Pool.Status.READY and pool.job is not None:
+        finish(preview_services.request(track=track, tops_up=None, by=cast.organizer))
         finish(pool.job)
         pool.refresh_from_db()
     return pool

@@ -81,6 +81,7 @@ login                                   0000000
 login_link                              9999999
 logout                                  5555555
 password_change                         L000000
+pooling:compute_preview                 5555555
 pooling:make_ids                        5555555
 pooling:new_pool                        L333330
 pooling:pool                            L333330

@@ -1,30 +1,35 @@
-"""The size of a pool and the hours of judging it, at each depth, before it is built. Computed from stored columns."""
+"""The size of a pool and the hours of judging it, at each depth: computed by a job, shown by a page."""
 
+import base64
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.core.cache import cache
+import numpy as np
 from django.db.models import Max, Q
 from django.urls import reverse
 
 from assay.charts import DepthChart, depth_chart
 from assay.digests import sha256_of
-from assay.errors import Refused
 from assay.pools.preview import Preview, preview_pool, usual_seconds
 from assay.pools.strategies import PoolError, check_strategies
-from assay.protocols.schema import Protocol
+from corpus.clusterings.selectors import latest_clustering
 from jobs.models import Job
 from pooling.models import Pool, Run
 from pooling.pools import inputs
-from pooling.pools.errors import IdsMissing, PoolRefused
+from pooling.pools.errors import PoolRefused
 from pooling.pools.selectors import runs_to_pool
 from tracks.models import Track
 
-CACHE_SECONDS = 600
+KIND = "pooling.preview"  # of the jobs that compute previews
 ROWS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
+
+
+def silent(_done: int, _step: str) -> None:
+    """Ignore the progress."""
 
 
 class Row(NamedTuple):
@@ -41,8 +46,8 @@ class Row(NamedTuple):
     note: str
 
 
-def preview(track: Track, *, tops_up: Pool | None = None) -> Preview:
-    """The sizes of a pool at every depth; computed again when runs, formulas or protocol have changed.
+def preview(track: Track, *, tops_up: Pool | None = None, report: inputs.Report = silent) -> Preview:
+    """The sizes of a pool at every depth. It reads every submitted run, so it is for jobs.
 
     Raises
     ------
@@ -50,33 +55,50 @@ def preview(track: Track, *, tops_up: Pool | None = None) -> Preview:
         There are no runs to pool, the pool cannot be built, or (`IdsMissing`) formulas have no visual ids yet.
     """
     protocol = track.protocol.parsed
-    runs = sorted(runs_to_pool(track), key=lambda run: (run.team.name, run.tag, run.pk))
-    key = _key(track, protocol, runs, tops_up)
-    cached: Preview | None = cache.get(key)
-    if cached is not None:
-        return cached
+    runs = _runs(track)
     try:
         check_strategies(protocol)
-        read = inputs.read(track, protocol, runs, tops_up=tops_up, makes_ids=False)
-        sizes = preview_pool(read.inputs, protocol=protocol, formulas=read.formulas, already=read.already)
+        read = inputs.read(track, protocol, runs, tops_up=tops_up, report=report, makes_ids=False)
+        report(len(runs) + 1, "counting units")
+        return preview_pool(read.inputs, protocol=protocol, formulas=read.formulas, already=read.already)
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
-    cache.set(key, sizes, CACHE_SECONDS)
-    return sizes
 
 
-def _key(track: Track, protocol: Protocol, runs: list[Run], tops_up: Pool | None) -> str:
+def _runs(track: Track) -> list[Run]:
+    return sorted(runs_to_pool(track), key=lambda run: (run.team.name, run.tag, run.pk))
+
+
+def key_of(track: Track, tops_up: Pool | None) -> str:
+    """A digest of everything that a preview depends on: runs, protocol, formulas and the pool to top up."""
     collection = track.collection_id
-    jobs = Job.objects.filter(Q(imports__collection=collection) | Q(clustering__collection=collection))
+    makes_ids = Q(kind="pooling.make_ids", arguments__track_id=track.pk)
+    jobs = Job.objects.filter(
+        Q(imports__collection=collection) | Q(clustering__collection=collection) | makes_ids
+    )
     changed = jobs.aggregate(last=Max("finished_at"))["last"]
     parts = [
         track.pk,
-        protocol.digest,
-        [(run.pk, run.sha256, run.kind, run.tag, run.pooled_as) for run in runs],
+        track.protocol.digest,
+        [(run.pk, run.sha256, run.kind, run.tag, run.pooled_as) for run in _runs(track)],
         tops_up.pk if tops_up else None,
-        str(changed) if track.collection_id else None,
+        str(changed) if collection else None,
     ]
-    return "pool-preview-" + sha256_of(json.dumps(parts).encode())
+    return sha256_of(json.dumps(parts).encode())
+
+
+def job_of(track: Track, tops_up: Pool | None) -> Job | None:
+    """The newest job that previews the pool that would be built now; its result is read with `unpacked`."""
+    return Job.objects.filter(kind=KIND, arguments__key=key_of(track, tops_up)).order_by("-pk").first()
+
+
+def unpacked(stored: Mapping[str, Any]) -> Preview:
+    """The preview from the result of a job."""
+    topics = np.array(stored["topics"], dtype=np.str_)
+    sizes = np.frombuffer(zlib.decompress(base64.b64decode(stored["sizes"])), dtype="<i4")
+    n_depths = len(sizes) // len(topics) if len(topics) else 0
+    by_depth = sizes.astype(np.int64).reshape(n_depths, len(topics))
+    return Preview(topics, by_depth, stored["depths"], stored["judges"])
 
 
 @dataclass(frozen=True)
@@ -97,39 +119,54 @@ class PreviewTables:
 
 @dataclass(frozen=True)
 class PreviewPage:
-    """The preview of a pool: its tables, or the reason for none. `query` repeats the form in links, without depth."""
+    """The preview of a pool: its tables if `job` has computed them. `query` repeats the form in links, without depth.
+
+    `needs_ids`: formulas of the runs may lack visual ids, which the organizer can have made.
+    """
 
     track: Track
     n_runs: int
     query: str
+    tops_up: Pool | None = None
+    job: Job | None = None
     tables: PreviewTables | None = None
-    refusal: str = ""
     needs_ids: bool = False
     tab: str = "pools"
 
 
 def preview_page(track: Track, *, query: str, arguments: Mapping[str, Any] | None) -> PreviewPage:
-    """The page for the arguments of `preview_tables`; without tables if they are None or refused."""
+    """The page for the arguments of `preview_tables`; without tables if they are None, or not computed yet."""
     page = PreviewPage(track=track, n_runs=runs_to_pool(track).count(), query=query)
-    if arguments is None:
+    if arguments is None or not page.n_runs:
         return page
-    try:
-        return replace(page, tables=preview_tables(track, **arguments))
-    except Refused as refusal:
-        return replace(page, refusal=refusal.message, needs_ids=isinstance(refusal, IdsMissing))
+    job = job_of(track, arguments["tops_up"])
+    page = replace(page, job=job, tops_up=arguments["tops_up"])
+    if job is None:
+        return page
+    if job.state == Job.State.FAILED:
+        return replace(page, needs_ids=_may_need_ids(track))
+    if job.state != Job.State.DONE:
+        return page
+    return replace(page, tables=preview_tables(track, unpacked(job.result), **arguments))
+
+
+def _may_need_ids(track: Track) -> bool:
+    """Whether the protocol makes visual ids of submitted formulas, and no clustering has given them to all formulas."""
+    if track.protocol.parsed.instances.clustering != "submitted" or track.collection is None:
+        return False
+    return latest_clustering(track.collection, is_complete=True) is None
 
 
 def preview_tables(
-    track: Track, *, seconds: float, hours: float | None, depth: int | None, tops_up: Pool | None
+    track: Track,
+    sizes: Preview,
+    *,
+    seconds: float,
+    hours: float | None,
+    depth: int | None,
+    tops_up: Pool | None,
 ) -> PreviewTables:
-    """The tables at the given depth; without one, at the depth of the budget or of the protocol.
-
-    Raises
-    ------
-    PoolRefused
-        As `preview`.
-    """
-    sizes = preview(track, tops_up=tops_up)
+    """The tables at the given depth; without one, at the depth of the budget or of the protocol."""
     last = len(sizes.sizes)
     usual = max(sizes.depths.values(), default=0)
     budget = None if hours is None else sizes.deepest_within(hours, seconds)

@@ -8,6 +8,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/pools/", views.pools, name="pools"),
     path("tracks/<slug:slug>/pools/new/", views.new_pool, name="new_pool"),
     path("tracks/<slug:slug>/pools/preview/", views.preview, name="preview"),
+    path("tracks/<slug:slug>/pools/preview/compute/", views.compute_preview, name="compute_preview"),
     path("tracks/<slug:slug>/pools/visual-ids/", views.make_ids, name="make_ids"),
     path("pools/<int:pool_id>/", views.pool, name="pool"),
     path("pools/<int:pool_id>/pool.tsv", views.pool_file, name="pool_file"),

@@ -5,13 +5,14 @@ import json
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from pooling.models import Pool
-from pooling.pools import entries, exports, previews, selectors, services
+from pooling.pools import entries, exports, preview_services, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -53,6 +54,17 @@ def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     arguments = form.arguments if form.is_valid() else None
     page = previews.preview_page(track, query=form.query, arguments=arguments)
     return render(request, "pooling/pools/preview.html", context_of(page) | {"form": form})
+
+
+@require_POST
+@organizer_required
+def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Start the job that computes a preview, and go back to the preview. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = PreviewForm(request.POST, track=track, seconds=previews.seconds_per_judgment(track))
+    if form.is_valid():
+        preview_services.request(track=track, tops_up=form.cleaned_data.get("tops_up"), by=request.user)
+    return redirect(f"{reverse('pooling:preview', args=[track.slug])}?{form.query}")
 
 
 @require_POST

@@ -1,10 +1,10 @@
 """The pages of pools for organizers: preview, entries with members, contributions of runs and teams."""
 
 import io
+import json
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -13,7 +13,7 @@ from corpus.models import Formula
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool
-from pooling.pools import previews
+from pooling.pools import preview_services, previews
 from pooling.pools import services as pool_services
 from tests.helpers.factories import make_organizer
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
@@ -21,11 +21,6 @@ from tests.pooling.conftest import Scene
 from tests.pooling.pools.test_services import build, submit_run
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _empty_cache() -> None:
-    cache.clear()
 
 
 @pytest.fixture
@@ -76,6 +71,13 @@ def test_failed_pool_is_retried_from_its_page(scene: Scene, organizer: Client) -
 # ---- the preview
 
 
+def preview_page(client: Client, slug: str, **query: object) -> str:
+    """The page of a preview, after its job."""
+    client.post(reverse("pooling:compute_preview", args=[slug]), {"rate": 10, **query})
+    jobs.run(Job.objects.filter(kind=previews.KIND).latest("pk").pk)
+    return page(client, "preview", slug, **query)
+
+
 @pytest.mark.parametrize("depth", [1, 3, 6])
 def test_preview_equals_the_built_pool(scene: Scene, depth: int) -> None:
     submit_run(scene, "a", n=8)
@@ -102,7 +104,7 @@ def test_preview_of_formulas_equals_the_built_pool(formulas: FormulaScene) -> No
 def test_budget_gives_the_depth_and_a_link_to_build_it(scene: Scene, organizer: Client) -> None:
     submit_run(scene, "a", n=30)
 
-    text = page(organizer, "preview", scene.track.slug, budget="1", rate="120")
+    text = preview_page(organizer, scene.track.slug, budget="1", rate="120")
 
     assert "are enough for <strong>depth 10</strong>" in text, "30 units per hour, for three topics"
     assert f"/tracks/{scene.track.slug}/pools/new/?depth_primary=10&amp;depth_alternate=4" in text
@@ -116,19 +118,45 @@ def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) 
     assert 'name="depth_primary" value="10"' in text
 
 
-def test_preview_is_cached_until_the_runs_change(
-    scene: Scene, organizer: Client, django_assert_max_num_queries: Any
-) -> None:
+def test_preview_is_computed_by_a_job_until_the_runs_change(scene: Scene, organizer: Client) -> None:
     submit_run(scene, "a")
-    first = previews.preview(scene.track)
-    with django_assert_max_num_queries(3):
-        again = previews.preview(scene.track)
+    before = page(organizer, "preview", scene.track.slug)
+    first = preview_page(organizer, scene.track.slug)
+    again = preview_page(organizer, scene.track.slug, rate="10")
+    n_jobs = Job.objects.filter(kind=previews.KIND).count()
     submit_run(scene, "b", first=120)
 
-    later = previews.preview(scene.track)
+    later = page(organizer, "preview", scene.track.slug)
 
-    assert again.totals[3] == first.totals[3] == 12
-    assert later.totals[3] == 24
+    assert "Compute preview" in before
+    assert "By topic, at depth" in first
+    assert "By topic, at depth" in again
+    assert n_jobs == 1
+    assert "Compute preview" in later
+
+
+def test_preview_that_is_being_computed_shows_its_progress(scene: Scene, organizer: Client) -> None:
+    submit_run(scene, "a")
+    answer = organizer.post(reverse("pooling:compute_preview", args=[scene.track.slug]), {"rate": "10"})
+
+    text = organizer.get(answer["Location"]).content.decode()
+
+    assert answer["Location"].endswith("?rate=10")
+    assert "Waiting for a worker" in text
+
+
+def test_stored_preview_is_the_computed_one(scene: Scene) -> None:
+    submit_run(scene, "a", n=8)
+    computed = previews.preview(scene.track)
+
+    read = previews.unpacked(json.loads(json.dumps(preview_services.packed(computed))))
+
+    assert read.sizes.tolist() == computed.sizes.tolist()
+    assert (read.topics.tolist(), read.depths, read.judges) == (
+        computed.topics.tolist(),
+        computed.depths,
+        computed.judges,
+    )
 
 
 def test_preview_of_a_top_up_counts_only_new_units(scene: Scene, organizer: Client) -> None:
@@ -139,7 +167,7 @@ def test_preview_of_a_top_up_counts_only_new_units(scene: Scene, organizer: Clie
     preview = previews.preview(scene.track, tops_up=pool)
 
     assert preview.totals[3] == 3 * 2
-    assert f"tops_up={pool.pk}" in page(organizer, "preview", scene.track.slug, tops_up=pool.pk)
+    assert f"tops_up={pool.pk}" in preview_page(organizer, scene.track.slug, tops_up=pool.pk)
 
 
 @pytest.mark.parametrize(
@@ -153,20 +181,22 @@ def test_preview_shows_errors_of_its_form(scene: Scene, organizer: Client, query
 
 
 def test_preview_without_runs_explains_itself(scene: Scene, organizer: Client) -> None:
-    assert "there is no run of a kind that is pooled" in page(organizer, "preview", scene.track.slug)
+    assert "No runs yet" in page(organizer, "preview", scene.track.slug)
 
 
 def test_preview_asks_for_clustered_formulas(folder: object, organizer: Client) -> None:
     scene = build_formula_scene(is_clustered=False)
     scene.submit("a", [0, 1])
 
-    assert "first, on the page of its formulas" in page(organizer, "preview", scene.track.slug)
+    assert "first, on the page of its formulas" in preview_page(organizer, scene.track.slug)
 
 
 def test_visual_ids_of_submitted_formulas_are_made_on_demand(folder: object, organizer: Client) -> None:
     scene = build_formula_scene(protocol="arqmath-2020-task2", is_clustered=False)
     scene.submit("a", [0, 4, 1])
-    assert "3 of the submitted formulas have no visual id yet" in page(organizer, "preview", scene.track.slug)
+    text = preview_page(organizer, scene.track.slug)
+    assert "3 of the submitted formulas have no visual id yet" in text
+    assert "Make visual ids" in text
     assert not Formula.objects.exclude(visual="").exists(), "a preview stores nothing"
 
     answers = [organizer.post(reverse("pooling:make_ids", args=[scene.track.slug])) for _ in range(2)]
@@ -174,13 +204,14 @@ def test_visual_ids_of_submitted_formulas_are_made_on_demand(folder: object, org
     jobs.run(job.pk)
 
     assert [answer["Location"] for answer in answers] == [job.get_absolute_url()] * 2
+    assert "Compute preview" in page(organizer, "preview", scene.track.slug), "the ids are new"
     assert previews.preview(scene.track).totals[9] == 2 * 2
 
 
 def test_too_large_depth_becomes_the_largest(scene: Scene, organizer: Client) -> None:
     submit_run(scene, "a")
 
-    assert "By topic, at depth 100" in page(organizer, "preview", scene.track.slug, depth="5000")
+    assert "By topic, at depth 100" in preview_page(organizer, scene.track.slug, depth="5000")
 
 
 # ---- entries and members
