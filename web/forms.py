@@ -7,5 +7,6 @@ def style_fields(form: forms.BaseForm) -> None:
     """Give each control its Bootstrap class, and point it to its help and errors (`components/field.html`)."""
     for name, field in form.fields.items():
         kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
-        field.widget.attrs.setdefault("class", kind)
+        if not isinstance(field.widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
+            field.widget.attrs.setdefault("class", kind)
         field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")

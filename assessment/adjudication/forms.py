@@ -33,7 +33,6 @@ class AdjudicationForm(DifferenceForm):
         super().__init__(*args, **kwargs)
         field = cast("forms.ModelMultipleChoiceField[User]", self.fields["adjudicators"])
         field.queryset = assessors_of(track)
-        field.widget.attrs["class"] = "form-check-input"
         style_fields(self)
 
     @property
