@@ -47,6 +47,8 @@ assessment:close                        5555555
 assessment:disagreements                L333330
 assessment:disagreements_csv            L333330
 assessment:done                         L444044
+assessment:extend                       5555555
+assessment:give_back                    5555555
 assessment:guidelines                   L444040
 assessment:judging                      L333000
 assessment:judgments_csv                L333330
@@ -55,6 +57,7 @@ assessment:new_adjudication             L333330
 assessment:next                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044
+assessment:skip                         5555555
 assessment:task                         L444044
 corpus:collection                       L000000
 corpus:collection, of topics            L444000

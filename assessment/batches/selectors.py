@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Aggregate, Count, F, FloatField, Max, Q, QuerySet
+from django.db.models import Aggregate, Case, Count, F, FloatField, Max, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from accounts.models import User
@@ -146,7 +146,8 @@ def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], sett
 
 
 def _count_open(progress: dict[int, BatchProgress]) -> None:
-    tasks = Task.objects.filter(batch__in=progress).exclude(status=Task.Status.SUBMITTED).order_by()
+    done = (Task.Status.SUBMITTED, Task.Status.SKIPPED)
+    tasks = Task.objects.filter(batch__in=progress).exclude(status__in=done).order_by()
     overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
     counts = tasks.values_list("batch").annotate(
         n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)
@@ -181,6 +182,13 @@ class Remark(NamedTuple):
     label: str
 
 
+class Skip(NamedTuple):
+    """A task that its assessor skipped; `is_judged` if they have judged it since."""
+
+    task: Task
+    is_judged: bool
+
+
 @dataclass(frozen=True)
 class BatchPage:
     """A batch for organizers. `n_late`: judgments made after it closed; `n_uncounted`: see `Judgment.is_current`."""
@@ -192,6 +200,7 @@ class BatchPage:
     unassigned: QuerySet[Topic]
     choice_counts: list[ChoiceCount]
     remarks: list[Remark]
+    skips: list[Skip]
     n_late: int
     n_uncounted: int
     tab: str = "judging"
@@ -209,6 +218,7 @@ def batch_page(batch: Batch) -> BatchPage:
         unassigned=_unassigned(progress),
         choice_counts=_choice_counts(batch, rules),
         remarks=_remarks(batch, rules),
+        skips=_skips(batch),
         n_late=_late(batch).count(),
         n_uncounted=batch.judgments.filter(is_current=False, replaced_by=None).count(),
     )
@@ -257,6 +267,14 @@ def _remarks(batch: Batch, rules: JudgingRules) -> list[Remark]:
     remarkable = batch.judgments.filter(Q(grade=None) | ~Q(comment=""), is_current=True)
     latest = remarkable.select_related("topic", "assessor").order_by("-pk")[:N_REMARKS]
     return [Remark(judgment, label_of(rules, judgment.choice)) for judgment in latest]
+
+
+def _skips(batch: Batch) -> list[Skip]:
+    """The latest skipped tasks: first those not judged since, newest first."""
+    skipped = batch.tasks.filter(skipped_at__isnull=False).select_related("entry__topic", "assessor")
+    is_judged = Case(When(status=Task.Status.SUBMITTED, then=Value(1)), default=Value(0))
+    latest = skipped.order_by(is_judged, "-skipped_at")[:N_REMARKS]
+    return [Skip(task, task.status == Task.Status.SUBMITTED) for task in latest]
 
 
 def _late(batch: Batch) -> QuerySet[Judgment]:

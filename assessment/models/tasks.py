@@ -12,12 +12,14 @@ from pooling.models import Pool, PoolEntry
 class Task(models.Model):
     """An entry that an assessor has taken. There is at most one task per batch, entry and assessor.
 
-    An assessor has one open task of a batch at a time, in all windows together. Expiry returns the entry to the queue.
+    An assessor has one open task of a batch at a time, in all windows together. Expiry returns the entry to the queue;
+    an entry that its assessor skips comes back after all others.
     """
 
     class Status(models.TextChoices):
         ACCEPTED = "accepted", "accepted"
         EXPIRED = "expired", "expired"
+        SKIPPED = "skipped", "skipped"
         SUBMITTED = "submitted", "submitted"
 
     id = models.BigAutoField(primary_key=True)
@@ -32,6 +34,8 @@ class Task(models.Model):
     accepted_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True)
+    skipped_at = models.DateTimeField(null=True, help_text="When its assessor skipped it last.")
+    skip_reason = models.CharField(max_length=500, blank=True)
 
     class Meta:
         constraints = [
@@ -41,12 +45,18 @@ class Task(models.Model):
                 | (~Q(status="submitted") & Q(submitted_at__isnull=True)),
                 name="task_submitted_when",
             ),
+            models.CheckConstraint(
+                condition=~Q(status="skipped") | Q(skipped_at__isnull=False), name="task_skipped_when"
+            ),
             models.UniqueConstraint(
                 fields=["batch", "assessor"], condition=Q(status="accepted"), name="task_one_open"
             ),
         ]
         indexes = [
             models.Index(fields=["expires_at"], condition=Q(status="accepted"), name="task_overdue"),
+            models.Index(
+                fields=["batch", "skipped_at"], condition=Q(skipped_at__isnull=False), name="task_skipped"
+            ),
         ]
 
     def __str__(self) -> str:

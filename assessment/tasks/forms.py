@@ -47,6 +47,12 @@ class JudgmentForm(forms.Form):
         return data
 
 
+class SkipForm(forms.Form):
+    """Why an assessor skips a task."""
+
+    reason = forms.CharField(max_length=500, required=False)
+
+
 class MembersForm(forms.Form):
     """Choices for all members of a unit, in fields named by the member: `choice-17`, `comment-17`, `shown-17`."""
 

@@ -16,6 +16,7 @@ from assessment.batches.locks import lock_for_judging
 from assessment.judgments.other_batches import COUNTING, settled_entries, with_others
 from assessment.models import Batch, Task, TopicAssignment
 from assessment.tasks import move_to_front
+from assessment.tasks.errors import AlreadySubmitted
 from pooling.models import Pool, PoolEntry
 from tracks.models import Assessor
 
@@ -27,8 +28,8 @@ AT_THE_END = 2**31 - 1  # the cursor of a topic whose remaining entries other ba
 def accept_next(*, batch: Batch, assessor: User) -> Task | None:
     """The assessor's open task in the batch, or a task for their next entry; None if everything is judged.
 
-    Entries come by topic and position. The number of index lookups per topic is fixed, however many entries are open
-    or judged.
+    Entries come by topic and position; those that the assessor skipped come last, the oldest skip first. The number of
+    index lookups per topic is fixed, however many entries are open or judged.
 
     Raises
     ------
@@ -43,7 +44,7 @@ def accept_next(*, batch: Batch, assessor: User) -> Task | None:
     while task is None:
         place = _next_place(shared, assessor) or _next_place(shared, assessor, anywhere=True)
         if place is None:
-            return None
+            return _take_skipped(shared, assessor)
         task = _take(shared, assessor, place)
     return task
 
@@ -138,19 +139,103 @@ def _chosen(batch: Batch, assessor: User, place: _Place, *, is_moving: bool) -> 
 
 def _take(batch: Batch, assessor: User, place: _Place) -> Task | None:
     """Create or reopen the assessor's task for the entry; None if a late submission came first."""
-    now = timezone.now()
     tasks = Task.objects.select_for_update(no_key=True)
     task = tasks.filter(batch=batch, entry=place.entry_id, assessor=assessor).first()
     if task is None:
         task = Task(batch=batch, entry_id=place.entry_id, assessor=assessor)
     elif task.status != Task.Status.EXPIRED:
         return None
-    task.seat, task.status, task.accepted_at = place.seat, Task.Status.ACCEPTED, now
+    TopicAssignment.objects.filter(pk=place.assignment_id).update(cursor=place.position + 1)
+    return _accept(task, batch, place.seat)
+
+
+def _accept(task: Task, batch: Batch, seat: int) -> Task:
+    """Give the task, new or returned, to its assessor with new time."""
+    now = timezone.now()
+    task.seat, task.status, task.accepted_at = seat, Task.Status.ACCEPTED, now
     task.order = batch.pool.order
     task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
     task.save()
-    TopicAssignment.objects.filter(pk=place.assignment_id).update(cursor=place.position + 1)
     return task
+
+
+def _take_skipped(batch: Batch, assessor: User) -> Task | None:
+    """The task that the assessor skipped first, of those that are still theirs to judge."""
+    own = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
+    of_topic = {topic: (pk, seat) for topic, pk, seat in own.values_list("topic", "pk", "seat")}
+    skipped = Task.objects.filter(batch=batch, assessor=assessor, status=Task.Status.SKIPPED)
+    skipped = skipped.filter(entry__topic__in=of_topic).select_related("entry")
+    tasks = list(skipped.select_for_update(no_key=True, of=("self",)).order_by("skipped_at", "pk"))
+    settled = settled_entries([pk for pk, _ in of_topic.values()]) if tasks else {}
+    for task in tasks:
+        assignment, seat = of_topic[task.entry.topic_id]
+        in_seat = Task.objects.filter(
+            batch=batch, entry=task.entry_id, seat=seat, status=Task.Status.SUBMITTED
+        )
+        if task.entry_id not in settled[assignment] and not in_seat.exists():
+            return _accept(task, batch, seat)
+    return None
+
+
+@transaction.atomic
+def skip(*, task: Task, reason: str = "") -> Task:
+    """Put a task aside. Its entry comes back when the assessor has judged all others; organizers see the reason.
+
+    Raises
+    ------
+    BatchNotOpen, AlreadySubmitted
+    """
+    locked = _lock_open(task)
+    locked.status, locked.skipped_at, locked.skip_reason = Task.Status.SKIPPED, timezone.now(), reason.strip()
+    locked.save(update_fields=["status", "skipped_at", "skip_reason"])
+    return locked
+
+
+@transaction.atomic
+def give_back(*, task: Task) -> Task:
+    """Return a task to the queue before its time has run out. It is the first that the assessor gets again.
+
+    Raises
+    ------
+    BatchNotOpen, AlreadySubmitted
+    """
+    locked = _lock_open(task)
+    locked.status = Task.Status.EXPIRED
+    locked.save(update_fields=["status"])
+    assignments = TopicAssignment.objects.filter(batch=locked.batch_id, assessor=locked.assessor_id)
+    place = PoolEntry.objects.values_list("topic", "position").get(pk=locked.entry_id)
+    assignments.filter(topic=place[0]).update(cursor=Least(F("cursor"), place[1]))
+    return locked
+
+
+@transaction.atomic
+def extend(*, task: Task) -> Task:
+    """Start the task's time again. A task that has expired is taken again, unless the assessor has another open one.
+
+    Raises
+    ------
+    BatchNotOpen, AlreadySubmitted
+    """
+    batch = lock_for_judging(task.batch_id)
+    _hold_assessor(batch, task.assessor)
+    locked = _lock_open(task)
+    others = Task.objects.filter(batch=batch, assessor=task.assessor_id, status=Task.Status.ACCEPTED)
+    if locked.status == Task.Status.ACCEPTED or not others.exists():
+        locked.status = Task.Status.ACCEPTED
+        locked.expires_at = timezone.now() + timedelta(minutes=batch.minutes_allotted)
+        locked.save(update_fields=["status", "expires_at"])
+    return locked
+
+
+def _lock_open(task: Task) -> Task:
+    """The task, locked, in an open batch and not submitted."""
+    batch = lock_for_judging(task.batch_id)
+    if batch.status != Batch.Status.OPEN:
+        raise BatchNotOpen(batch)
+    locked = Task.objects.select_for_update(no_key=True).get(pk=task.pk)
+    if locked.status == Task.Status.SUBMITTED:
+        raise AlreadySubmitted
+    return locked
 
 
 def expire() -> int:

@@ -21,7 +21,7 @@ from assessment.judgments.errors import JudgedElsewhere
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks import members, selectors, services, unsent
-from assessment.tasks.forms import JudgmentForm, MembersForm
+from assessment.tasks.forms import JudgmentForm, MembersForm, SkipForm
 from web.pages import context_of
 
 
@@ -171,6 +171,41 @@ def _task_page(
     template = "assessment/tasks/members.html" if page.members else "assessment/tasks/task.html"
     context = context_of(page) | {"form": form, "proof": unsent.proof_of(task)}
     return render(request, template, context, status=status)
+
+
+@require_POST
+@login_required
+def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
+    """Put the task aside, and go to the next one. Only the assessor who took the task."""
+    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
+    form = SkipForm(request.POST)
+    reason = form.cleaned_data["reason"] if form.is_valid() else ""
+    services.skip(task=task, reason=reason)
+    next_task = services.accept_next(batch=task.batch, assessor=request.user)
+    if next_task == task:
+        messages.info(request, "This is the only one that you have left, so you see it again.")
+    return redirect(_address(task.batch, next_task))
+
+
+@require_POST
+@login_required
+def give_back(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
+    """Return the task to the queue, and leave. Only the assessor who took the task."""
+    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
+    services.give_back(task=task)
+    messages.success(request, f"The task of topic {task.entry.topic} is in your queue again.")
+    return redirect("assessment:mine")
+
+
+@require_POST
+@login_required
+def extend(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
+    """Start the task's time again. Only the assessor who took the task."""
+    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
+    extended = services.extend(task=task)
+    if _wants_json(request):
+        return JsonResponse({"expires": extended.expires_at.isoformat()})
+    return redirect(task)
 
 
 @require_safe

@@ -12,6 +12,7 @@
   const state = document.getElementById("state");
   const meaning = document.getElementById("meaning");
   const hint = meaning.textContent.trim();
+  const enterKey = button.querySelector("kbd");
   const { task } = main.dataset;
   const hasInstances = main.dataset.instances !== undefined;
   const texts = hasInstances
@@ -105,7 +106,18 @@
       label.addEventListener("mouseleave", showMeaning);
     }
     answer.comment.addEventListener("input", () => changed(answer));
-    answer.comment.addEventListener("focus", () => makeCurrent(answer));
+    answer.comment.addEventListener("focus", () => {
+      makeCurrent(answer);
+      if (enterKey) enterKey.textContent = "Ctrl+Enter";
+    });
+    answer.comment.addEventListener("blur", () => {
+      if (enterKey) enterKey.textContent = "Enter";
+    });
+    answer.comment.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      form.requestSubmit();
+    });
     answer.article?.addEventListener("click", () => makeCurrent(answer));
   }
 

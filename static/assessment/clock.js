@@ -1,0 +1,42 @@
+// The time left for a task, counted down in minutes, and its extension without leaving the page.
+(() => {
+  "use strict";
+  const label = document.getElementById("time-left");
+  if (!label) return;
+  const SHORT = 10; // minutes
+  const form = document.getElementById("extend");
+  const menu = document.getElementById("put-aside");
+
+  function show() {
+    const left = (new Date(label.dataset.expires) - Date.now()) / 60_000;
+    const minutes = Math.ceil(left);
+    const hours = Math.floor(minutes / 60);
+    label.textContent =
+      left <= 0 ? "Time is over" : `${hours ? `${hours} h ` : ""}${minutes % 60} min left`;
+    label.classList.toggle("is-short", left < SHORT);
+  }
+  async function extend(event) {
+    event.preventDefault();
+    const headers = { Accept: "application/json" };
+    try {
+      const response = await fetch(form.action, { method: "POST", body: new FormData(form), headers });
+      if (!response.ok) throw new Error(response.statusText);
+      label.dataset.expires = (await response.json()).expires;
+      menu.open = false;
+      show();
+    } catch {
+      form.submit(); // the answer is a page, which says what is wrong
+    }
+  }
+  form.addEventListener("submit", extend);
+  document.addEventListener("click", (event) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+  show();
+  setInterval(show, 15_000);
+})();
