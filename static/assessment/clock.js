@@ -11,8 +11,7 @@
     const left = (new Date(label.dataset.expires) - Date.now()) / 60_000;
     const minutes = Math.ceil(left);
     const hours = Math.floor(minutes / 60);
-    label.textContent =
-      left <= 0 ? "Time is over" : `${hours ? `${hours} h ` : ""}${minutes % 60} min left`;
+    label.textContent = left <= 0 ? "Time is over" : `${hours ? `${hours} h ` : ""}${minutes % 60} min left`;
     label.classList.toggle("is-short", left < SHORT);
   }
   async function extend(event) {
