@@ -16,7 +16,7 @@ class PasswordForm(PasswordChangeForm):
         style_fields(self)
 
 
-class NewPasswordForm(SetPasswordForm):
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
     """A new password without the old one, for a user who has just used a login link."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

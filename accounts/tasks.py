@@ -1,11 +1,18 @@
 """The Celery tasks of accounts."""
 
+from typing import Any
+
 from celery import shared_task
 
 from accounts import services
 from accounts.selectors import user_by_id
 
-MAIL_TRIES = {"autoretry_for": (OSError,), "retry_backoff": 10, "max_retries": 3, "ignore_result": True}
+MAIL_TRIES: dict[str, Any] = {
+    "autoretry_for": (OSError,),
+    "retry_backoff": 10,
+    "max_retries": 3,
+    "ignore_result": True,
+}
 
 
 @shared_task(name="accounts.tasks.clear_expired", ignore_result=True)

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth import views as auth_views
-from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -23,7 +23,7 @@ BY_LINK = "logged_in_by_link_at"
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
-class PasswordChange(SuccessMessageMixin[SetPasswordForm], auth_views.PasswordChangeView):
+class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):
     """Change your own password. Everyone who has logged in; soon after a login link without the old password."""
 
     template_name = "accounts/password_change.html"

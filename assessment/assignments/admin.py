@@ -7,7 +7,7 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from assessment.assignments.forms import TopicAssignmentForm
+from assessment.assignments.forms import TopicAssignmentForm, TopicAssignments
 from assessment.models import Batch, TopicAssignment
 
 
@@ -16,6 +16,7 @@ class TopicAssignmentInline(admin.TabularInline[TopicAssignment, Batch]):
 
     model = TopicAssignment
     form = TopicAssignmentForm
+    formset = TopicAssignments
     extra = 1
     can_delete = False
     verbose_name = "assigned topic"

@@ -45,6 +45,25 @@ class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
         return data
 
 
+class TopicAssignments(forms.BaseInlineFormSet[TopicAssignment, Batch, TopicAssignmentForm]):
+    """The rows of a batch in the admin. A refusal of one row is an error of the form, so that nothing is saved."""
+
+    def clean(self) -> None:
+        super().clean()
+        if any(self.errors):
+            return
+        try:
+            services.check_change(batch=self.instance, changes=self.changes)
+        except Refused as refusal:
+            raise ValidationError(refusal.message) from None
+
+    @property
+    def changes(self) -> list[services.Change]:
+        """The rows that were changed."""
+        rows = [form.instance for form in self.forms if form.has_changed()]
+        return [services.Change(row.topic, row.assessor, is_withdrawn=row.is_withdrawn) for row in rows]
+
+
 class ShareForm(forms.Form):
     """The assessors who share the topics of a batch."""
 

@@ -1,6 +1,7 @@
 """Assign topics of a batch to assessors, withdraw them, and share them evenly."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import Count, QuerySet
@@ -64,6 +65,46 @@ def reassign(*, batch: Batch, topic: Topic, from_assessor: User, to_assessor: Us
     check_may_judge(batch=locked, assessor=to_assessor)
     seat = _withdraw(locked, from_assessor, topic).seat
     return _assign(locked, to_assessor, topic, seat=seat)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of a change of assignments: a topic is assigned to an assessor, or withdrawn from them."""
+
+    topic: Topic
+    assessor: User
+    is_withdrawn: bool
+
+
+@transaction.atomic
+def change(*, batch: Batch, changes: Collection[Change]) -> None:
+    """Withdraw and assign topics: all of it, or nothing if one change is refused.
+
+    A topic that is withdrawn from one assessor and assigned to another is moved: it keeps its seat, as in `reassign`.
+
+    Raises
+    ------
+    NotAnAssessor, TeamMemberCannotJudge, TopicNotPooled, TopicNotAssigned, TopicAlreadyAssigned, AlreadyJudgedTopic,
+    GroupHasTopic
+    """
+    locked = lock_for_managing(batch.pk)
+    withdrawn = [each for each in changes if each.is_withdrawn]
+    assigned = [each for each in changes if not each.is_withdrawn]
+    free_seats: dict[int, list[int]] = {}
+    for each in withdrawn:
+        seat = _withdraw(locked, each.assessor, each.topic).seat
+        free_seats.setdefault(each.topic.pk, []).append(seat)
+    for each in assigned:
+        check_may_judge(batch=locked, assessor=each.assessor)
+        seats = free_seats.get(each.topic.pk, [])
+        _assign(locked, each.assessor, each.topic, seat=seats.pop(0) if seats else None)
+
+
+def check_change(*, batch: Batch, changes: Collection[Change]) -> None:
+    """Refuse what `change` would refuse, and change nothing."""
+    with transaction.atomic():
+        change(batch=batch, changes=changes)
+        transaction.set_rollback(True)
 
 
 @transaction.atomic

@@ -92,14 +92,9 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     def save_formset(
         self, request: HttpRequest, form: ModelForm[Batch], formset: BaseModelFormSet[Any, Any], change: bool
     ) -> None:
-        """Save each row through a service; a refusal becomes a message and does not affect the other rows."""
+        """Save all rows through the service, or none: after a refusal the form is shown again."""
         formset.save(commit=False)
-        for assignment in [*formset.new_objects, *(changed for changed, _ in formset.changed_objects)]:
-            parts = {"batch": assignment.batch, "assessor": assignment.assessor}
-            if assignment.is_withdrawn and assignment.pk is not None:
-                self._call(request, assignment_services.withdraw, **parts, topic=assignment.topic)
-            else:
-                self._call(request, assignment_services.assign, **parts, topics=[assignment.topic])
+        assignment_services.change(batch=form.instance, changes=formset.changes)  # type: ignore[attr-defined]
 
     def _call(self, request: HttpRequest, service: Any, **arguments: Any) -> bool:
         """Call a service; a refusal becomes a message. True if it did not refuse."""

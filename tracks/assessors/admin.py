@@ -13,12 +13,29 @@ from tracks.models import Assessor, Track
 from web.admin import Undeletable
 
 
+class UserName(forms.TextInput):
+    """Shows the user of an existing row, without a query for each."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def format_value(self, value: Any) -> str:
+        return self.name
+
+
 class AssessorForm(forms.ModelForm[Assessor]):
     """Shows next to the form what the service would refuse."""
 
     class Meta:
         model = Assessor
         fields = ["user", "group"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is not None:
+            self.fields["user"].disabled = True
+            self.fields["user"].widget = UserName(self.instance.user.username)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -33,7 +50,7 @@ class AssessorForm(forms.ModelForm[Assessor]):
 
 
 class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
-    """The assessors of a track. To stop an assessor, assign them no more topics; their judgments stay."""
+    """The assessors of a track and their groups. To stop one, assign no more topics to them; their judgments stay."""
 
     model = Assessor
     form = AssessorForm
@@ -43,6 +60,3 @@ class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Assessor]:
         return super().get_queryset(request).select_related("user")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

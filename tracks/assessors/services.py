@@ -1,4 +1,4 @@
-"""Add assessors to a track."""
+"""Add assessors to a track, and set their groups."""
 
 from django.db import transaction
 
@@ -21,6 +21,21 @@ def add(*, track: Track, user: User, group: str = "") -> Assessor:
     check(track=current, user=user)
     check_group(track=current, group=group)
     assessor, _ = Assessor.objects.get_or_create(track=track, user=user, defaults={"group": group})
+    return assessor
+
+
+@transaction.atomic
+def set_group(*, assessor: Assessor, group: str) -> Assessor:
+    """Move an assessor to another group of the protocol. It counts where topics are shared or assigned from now on.
+
+    Raises
+    ------
+    TrackRefused
+        The protocol does not define the group.
+    """
+    check_group(track=track_services.lock(assessor.track_id), group=group)
+    assessor.group = group
+    assessor.save(update_fields=["group"])
     return assessor
 
 

@@ -73,13 +73,12 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
     def save_formset(
         self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool
     ) -> None:
-        """Add each new assessor through the service, which checks the teams under the lock of the track."""
+        """Save assessors through the services; after a refusal the form is shown again, and nothing is saved."""
         formset.save(commit=False)
         for assessor in formset.new_objects:
-            try:
-                assessor_services.add(track=assessor.track, user=assessor.user, group=assessor.group)
-            except Refused as refusal:
-                self.message_user(request, refusal.message, messages.ERROR)
+            assessor_services.add(track=assessor.track, user=assessor.user, group=assessor.group)
+        for assessor, _ in formset.changed_objects:
+            assessor_services.set_group(assessor=assessor, group=assessor.group)
 
     @admin.action(description="Open for runs")
     def open_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:

@@ -127,6 +127,59 @@ def test_refused_row_is_reported_and_changes_nothing(scene: Scene, organizer: Cl
     assert TopicAssignment.objects.filter(batch=scene.batch).count() == 2
 
 
+def test_reassignment_is_made_completely_or_not_at_all(scene: Scene, organizer: Client) -> None:
+    first, second = TopicAssignment.objects.filter(batch=scene.batch).order_by("topic__code")
+    address = reverse("admin:assessment_batch_change", args=[scene.batch.pk])
+    moved = rows(
+        (first, {"is_withdrawn": "on"}),
+        (second, {}),
+        (None, {"topic": scene.first.pk, "assessor": scene.bob.pk}),
+        name="Renamed",
+    )
+    taken = rows(
+        (first, {"is_withdrawn": "on"}),
+        (second, {}),
+        (None, {"topic": scene.second.pk, "assessor": scene.bob.pk}),
+        name="Renamed",
+    )
+
+    name = scene.batch.name
+    refused = organizer.post(address, taken, follow=True).content.decode()
+    scene.batch.refresh_from_db()
+    first.refresh_from_db()
+    unchanged = (scene.batch.name, first.is_withdrawn)
+    organizer.post(address, moved)
+
+    assert "Topic A.2 is already assigned to ada in this batch" in refused
+    assert "changed successfully" not in refused
+    assert unchanged == (name, False)
+    active = TopicAssignment.objects.filter(batch=scene.batch, is_withdrawn=False)
+    assert set(active.values_list("topic", "assessor", "seat")) == {
+        (scene.first.pk, scene.bob.pk, first.seat),
+        (scene.second.pk, scene.ada.pk, second.seat),
+    }
+
+
+def test_refusal_between_check_and_save_changes_nothing(
+    scene: Scene, organizer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = TopicAssignment.objects.filter(batch=scene.batch).order_by("topic__code")
+    data = rows(
+        (first, {"is_withdrawn": "on"}),
+        (second, {}),
+        (None, {"topic": scene.second.pk, "assessor": scene.bob.pk}),
+        name="Renamed",
+    )
+    monkeypatch.setattr(assignment_services, "check_change", lambda **_: None)
+
+    page = organizer.post(reverse("admin:assessment_batch_change", args=[scene.batch.pk]), data)
+
+    first.refresh_from_db()
+    assert page.status_code == 409
+    assert not first.is_withdrawn
+    assert not Batch.objects.filter(name="Renamed").exists()
+
+
 def test_assessors_of_other_tracks_and_team_members_are_refused(scene: Scene, organizer: Client) -> None:
     elsewhere = make_assessor(make_track())
     make_team(scene.track, scene.bob)

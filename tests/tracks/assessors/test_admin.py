@@ -35,6 +35,23 @@ def test_organizer_gives_an_assessor_a_group_of_the_protocol(client: Client, org
     assert Assessor.objects.get().group == "graduate"
 
 
+def test_group_of_an_assessor_is_changed_in_their_row(client: Client, organizer: User) -> None:
+    track, judge = make_track(protocol="ntcir-12-wikipedia"), make_user("ada")
+    assessor = Assessor.objects.create(track=track, user=judge, group="graduate")
+    row = {"assessors-0-id": assessor.pk, "assessors-0-user": make_user("eve").pk}
+    form = track_form(
+        name=track.name, **{"assessors-TOTAL_FORMS": "1", "assessors-INITIAL_FORMS": "1"}, **row
+    )
+    address = reverse("admin:tracks_track_change", args=[track.pk])
+
+    refused = client.post(address, form | {"assessors-0-group": "students"}).content.decode()
+    client.post(address, form | {"assessors-0-group": "undergraduate"})
+
+    assessor.refresh_from_db()
+    assert "use graduate, undergraduate" in refused
+    assert (assessor.user, assessor.group) == (judge, "undergraduate")
+
+
 def test_member_of_a_team_cannot_become_an_assessor(client: Client, organizer: User) -> None:
     track, member = make_track(), make_user("pat")
     Team.objects.create(track=track, name="Abacus").members.add(member)
