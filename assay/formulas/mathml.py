@@ -13,6 +13,9 @@ from lxml import etree
 MATHML: Final = "http://www.w3.org/1998/Math/MathML"
 MATH: Final = f"{{{MATHML}}}math"
 
+# The HTML parser compares each attribute with all others of its tag, so its time grows with the square of the length.
+MAX_HTML: Final = 50_000  # characters
+
 _START = re.compile(r"<(?:[^<> :]*:)?math(?=[\s>])")
 _END = re.compile(r"</(?:[^<> :]*:)?math\s*>")
 _PREFIX = re.compile(r"<(/?)(?!mws:qvar)[^<> :/]*:")
@@ -59,8 +62,10 @@ def read_html(text: str) -> etree._Element:
     Raises
     ------
     lxml.etree.LxmlError, ValueError
-        The text cannot be turned into XML.
+        The text cannot be turned into XML, or is too long for this parser.
     """
+    if len(text) > MAX_HTML:
+        raise ValueError(f"a formula that is not XML is longer than {MAX_HTML:,} characters")
     parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
     page = etree.fromstring(text, parser)
     math = None if page is None else page.find(".//math")

@@ -24,17 +24,17 @@ START = rf"\\?[(\[]|begin\{{(?:{_ENVIRONMENT})\*?\}}"  # after a backslash
 # Closing delimiters that are tried for balanced braces; then the first one counts, as in MathJax.
 _MAX_TRIES = 8
 _MARKED = re.compile(
-    r"""<span\b(?P<attributes>[^<>]*\bmath-container\b[^<>]*)>
+    r"""<span\b(?=[^<>]*\bmath-container\b)(?P<attributes>[^<>]*+)>
         (?P<source>(?:[^<]++|<(?!/?span\b)|<span\b[^<>]*>(?:[^<]++|<(?!/?span\b))*+</span\s*>)*+)
         </span\s*>
       | <math\b(?P<mathml>[^<>]*+>(?:[^<]++|<(?!/?math\b))*+)</math\s*>""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _ALTTEXT = re.compile(r"""\balttext\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
-_ANNOTATION = re.compile(
-    r'<annotation\b[^>]*"application/x-tex"[^>]*>(.*?)</annotation', re.IGNORECASE | re.DOTALL
-)
+_ANNOTATION = re.compile(r'<annotation\b(?=[^<>]*"application/x-tex")[^<>]*+>', re.IGNORECASE)
+_ANNOTATION_END = re.compile(r"</annotation", re.IGNORECASE)
 _BLOCK_MATHML = re.compile(r"""^[^>]*\bdisplay\s*=\s*["']?block""", re.IGNORECASE)
+_ENDLESS = re.compile(r"&#[0-9]{20,}+")  # no character has such a number, and int() refuses long ones
 _LINE_COMMENT = re.compile(r"(?<!\\)%\s")
 _ID = re.compile(r"""\b(?:data-formula-)?id\s*=\s*(?:"([\w.: -]*)"|'([\w.: -]*)'|([\w.:-]+))""", re.ASCII)
 _DISPLAY = re.compile(r'\bdata-display="(inline|block)"')
@@ -44,7 +44,7 @@ _ENTITY = re.compile(r"&(?:amp;)*(?:(lt|gt|quot|nbsp|#39);)?")
 _CHARACTERS = {None: "&", "lt": "<", "gt": ">", "quot": '"', "nbsp": "\u00a0", "#39": "'"}
 _DELIMITERS = (("$$", "$$", "block"), ("$", "$", "inline"), ("\\[", "\\]", "block"), ("\\(", "\\)", "inline"))
 _BLOCK = re.compile(r"\\begin\{(?:align|alignat|eqnarray|equation|flalign|gather|multline|displaymath)\*?\}")
-_MONEY = re.compile(r"\d[\d.,]*[a-zA-Z]{0,2}\s+[A-Za-z]{2,}[^\\^_{}=+<>&]*\s")
+_MONEY = re.compile(r"\d[\d.,]*+[a-zA-Z]{0,2}+\s++[A-Za-z]{2}[^\\^_{}=+<>&]*+(?<=\s)")
 
 
 class Formula(NamedTuple):
@@ -97,8 +97,8 @@ def _marked(match: re.Match[str]) -> Formula | None:
 def _mathml(source: str, attributes: str) -> Formula | None:
     if alttext := _ALTTEXT.search(source):
         latex = _LINE_COMMENT.sub("", alttext[1] or alttext[2] or "")
-    elif annotation := _ANNOTATION.search(source):
-        latex = annotation[1]
+    elif (start := _ANNOTATION.search(source)) and (end := _ANNOTATION_END.search(source, start.end())):
+        latex = source[start.end() : end.start()]
     else:
         return None
     display = "block" if _BLOCK_MATHML.search(source) else "inline"
@@ -122,7 +122,12 @@ def decode(html: str) -> str:
     """The LaTeX of a piece of HTML without tags; text that was escaped twice is unescaped twice."""
     if "&" not in html:
         return html
-    return _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], unescape(html))
+    return _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], unescaped(html))
+
+
+def unescaped(html: str) -> str:
+    """Text with characters instead of references, as `html.unescape` returns it, for any number of digits."""
+    return unescape(_ENDLESS.sub("\ufffd", html) if "&#" in html else html)
 
 
 _INLINE = frozenset({"$", "\\(", "\\\\("})

@@ -23,18 +23,20 @@ The result contains only elements of `TAGS`, with no attributes but these:
 The id of a formula becomes `data-formula-id`: two posts on a page may contain the same formula, but an `id` must be
 unique. Headings of posts begin at the fourth level, below those of the page.
 
-The steps: marked formulas are cut out first, because `a<b` in them is not a tag. nh3, an HTML5 parser, cleans the rest.
+The steps: marked formulas are cut out first, because `a<b` in them is not a tag. nh3, an HTML5 parser, cleans the rest;
+`assay.html.tidy` rewrites long HTML before, so that this takes time in proportion to the length.
 Then delimiters are looked for as MathJax does on the page: in the text between two tags, never in `<code>` or `<pre>`.
 Unlike in MathJax, two amounts of money are not a formula. A formula is inserted only between tags, escaped.
 """
 
 import re
 from collections.abc import Callable
-from html import escape, unescape
+from html import escape
 
 import nh3
 
 from assay.html import latex, links
+from assay.html.tidy import tidy
 
 # fmt: off
 TAGS = frozenset({
@@ -52,36 +54,27 @@ ATTRIBUTES = {
     "span": frozenset({"class", "data-formula-id", "data-display"}),
 }
 
+_READ_TAGS = TAGS | {"h1", "h2", "h3", "img"}
+_READ_ATTRIBUTES = {
+    **ATTRIBUTES,
+    "a": ATTRIBUTES["a"] | {"href"},
+    "img": frozenset({"src", "alt"}),
+    "span": frozenset({"class"}),
+}
 _CLEANER = nh3.Cleaner(
-    tags=set(TAGS) | {"h1", "h2", "h3", "img"},
+    tags=set(_READ_TAGS),
     clean_content_tags={"script", "style", "template", "noscript", "iframe", "object", "svg", "math"},
-    attributes={
-        **{tag: set(names) for tag, names in ATTRIBUTES.items()},
-        "a": {"href", *ATTRIBUTES["a"]},
-        "img": {"src", "alt"},
-        "span": {"class"},
-    },
+    attributes={tag: set(names) for tag, names in _READ_ATTRIBUTES.items()},
     link_rel=None,
     url_schemes={"http", "https", "ftp", "mailto", "news", "irc", "tel", "doi", "urn"},
 )
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _NUMERIC = re.compile(r"&#(?:x0*([0-9a-f]{1,6})|0*([0-9]{1,7}));?", re.IGNORECASE)
-_TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _ANY_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
-# fmt: off
-_UNNESTED = frozenset({
-    "p", "li", "tr", "td", "th", "dd", "dt", "tbody", "thead", "tfoot", "br", "hr", "img", "wbr", "input",
-    "col", "link", "meta", "area", "base", "embed", "source", "track",
-})
-# fmt: on
-_MAX_DEPTH = 200
-_MANY_TAGS = 1000  # with fewer tags, depth costs no time and is not counted
-_LONG = 50_000  # characters; in shorter HTML no tag has enough attributes to cost time
-_MANY_ATTRIBUTES = re.compile(
-    r"""<[a-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?+)?+){100}""",
-    re.IGNORECASE,
-)
+# Above, a parser may need much more time for a character; below, it takes a few milliseconds for any HTML.
+_MANY_TAGS = 300
+_LONG = 20_000  # characters
 # All tags but those that nh3 writes as it read them. With any other tag, a second parse may give a different result.
 _UNSTEADY = re.compile(
     r"<(?!/?(?:p|em|strong|a|b|i|u|code|pre|li|ul|ol|br|hr|blockquote|h[1-6]|sup|sub|img|del|s|strike|kbd|span|div)"
@@ -121,10 +114,10 @@ _ATTRIBUTE = re.compile(r' ([a-z-]+)="([^"]*)"')
 _NUMBER = re.compile(r"-?\d{1,6}", re.ASCII)
 _HOST = re.compile(r"[a-z0-9.-]{0,253}")
 _POST = re.compile(r"\d{1,18}", re.ASCII)
-_ALONE = re.compile(r"\s*[.,;]?\s*</p>")
+_ALONE = re.compile(r"\s*+(?:[.,;]\s*+)?+</p>")
 _CLASSES = frozenset({"dollar", "image-placeholder"})
 _DOLLAR = '<span class="dollar">$</span>'
-_SHOWN_FORMULA = re.compile(r'<span class="math-container"[^>]*>([^<]*)</span>')
+_SHOWN_FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')
 _HAS_TAGS = re.compile(rf"</(?:{'|'.join(sorted(TAGS))}|h[1-3])\s*>|<[bh]r\s*/?>", re.IGNORECASE)
 _ASIDE = re.compile(f"{latex.ASIDE}(\\d+){latex.END}")
 
@@ -160,7 +153,7 @@ def plain(html: str) -> str:
     """Cleaned HTML as text on one line, formulas between dollars."""
     html = html.replace(_DOLLAR, "\\$")
     html = _SHOWN_FORMULA.sub(r"$\1$", html) if "math-container" in html else html
-    return " ".join(unescape(_ANY_TAG.sub(" " if "<p>" in html else "", html)).split())
+    return " ".join(latex.unescaped(_ANY_TAG.sub(" " if "<p>" in html else "", html)).split())
 
 
 def _fit(text: str) -> str:
@@ -180,13 +173,13 @@ def _fit_entity(entity: re.Match[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(unescape(text), quote=False)
+    return escape(latex.unescaped(text), quote=False)
 
 
 def _clean(html: str) -> str:
     """The HTML that nh3 writes; to parse it again gives the same. `x<y` is not a tag and stays."""
-    if _is_too_complex(html):
-        html = _flat(html)
+    if len(html) > _LONG or html.count("<") > _MANY_TAGS:
+        html = tidy(_NO_TAG.sub("&lt;", html), _READ_ATTRIBUTES, _READ_TAGS)
     if _UNSTEADY.search(html) is None:
         return _parsed(html)
     clean = _parsed(_NO_TAG.sub("&lt;", html))
@@ -206,24 +199,8 @@ def _parsed(html: str) -> str:
     return clean
 
 
-def _is_too_complex(html: str) -> bool:
-    """Whether a parser needs time that grows with the square of the length."""
-    if len(html) > _LONG and _MANY_ATTRIBUTES.search(html):
-        return True
-    return html.count("<") > _MANY_TAGS and _depth(html) > _MAX_DEPTH
-
-
-def _depth(html: str) -> int:
-    depth = deepest = 0
-    for close, name in _TAG_NAME.findall(html):
-        if name.lower() not in _UNNESTED:
-            depth = max(0, depth - 1) if close else depth + 1
-            deepest = max(deepest, depth)
-    return deepest
-
-
 def _flat(html: str) -> str:
-    """The text of HTML that is too complex to parse."""
+    """The text of HTML that does not become stable."""
     return _escaped(_ANY_TAG.sub(" ", html))
 
 
@@ -256,7 +233,7 @@ class _Scan:
         return "".join(out)
 
     def tag(self, match: re.Match[str]) -> tuple[str, int]:
-        attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(match["attributes"])}
+        attributes = {name: latex.unescaped(value) for name, value in _ATTRIBUTE.findall(match["attributes"])}
         return _NARROW.get(match["tag"], _numbers)(match["tag"], attributes, self.formulas), match.end()
 
     def verbatim(self, match: re.Match[str]) -> tuple[str, int]:
@@ -397,5 +374,5 @@ class _Markdown:
         return self.set_aside(_Scan(f"<code>{escape(code, quote=False)}</code>", self.formulas).run())
 
     def link(self, match: re.Match[str]) -> str:
-        start = self.set_aside(links.marker(links.read(unescape(match["href"] or match["bare"]))))
+        start = self.set_aside(links.marker(links.read(latex.unescaped(match["href"] or match["bare"]))))
         return f"{start}{match['text'] or self.set_aside(match['bare'])}</a>"

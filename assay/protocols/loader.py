@@ -19,6 +19,7 @@ from assay.protocols.schema import JudgingRules, Protocol
 
 DIRECTORY = Path(__file__).parent / "shipped"
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+MAX_SIZE = 50_000  # characters; tomllib needs time that grows with the square of the length of a dotted key
 MAX_SLUG = 100  # characters, the limit of the database column
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 MOST = 2**31 - 1  # the limit of a database column of whole numbers
@@ -67,6 +68,8 @@ def load_protocol(name: str) -> Protocol:
 
 def parse_protocol(text: str, *, name: str) -> Protocol:
     """Parse and check the TOML of a protocol; messages cite `name` as the file name."""
+    if len(text) > MAX_SIZE:
+        raise ProtocolError(f"{name}: {len(text):,} characters; a protocol has at most {MAX_SIZE:,}")
     try:
         data = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadFile
 from assay.formats.compression import UnpackedFile
-from assay.formats.documents.dump import Readable, Reader
+from assay.formats.documents.dump import MAX_ROW, Readable, Reader
 from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formats.formulas.chunks import names_of
 from assay.formats.formulas.indexes import Index
@@ -121,7 +121,7 @@ def _map(content: Readable, name: str, names: _Names) -> Iterator[Columns]:
         A line has a wrong number of columns, or no id.
     """
     first = 1
-    for lines in _blocks(content):
+    for lines in _blocks(content, name):
         rows = [line.split(b"\t") for line in lines]
         begin = int(first == 1 and names.has_header)
         for at in range(begin, len(rows)):
@@ -132,12 +132,14 @@ def _map(content: Readable, name: str, names: _Names) -> Iterator[Columns]:
         yield {column: [row[at] for row in rows[begin:]] for column, at in names.at.items()}
 
 
-def _blocks(content: Readable) -> Iterator[list[bytes]]:
+def _blocks(content: Readable, name: str) -> Iterator[list[bytes]]:
     """The lines of a text without their ends, some at a time."""
     rest = content.read(BLOCK).removeprefix(BOM)
     while rest:
         block = content.read(BLOCK)
         text, end, rest = (rest + block).rpartition(b"\n") if block else (rest.removesuffix(b"\n"), b"", b"")
+        if len(rest) > MAX_ROW:
+            raise BadFile(f"{name} has a line longer than {MAX_ROW:,} bytes.")
         if text or end:
             yield text.replace(b"\r\n", b"\n").removesuffix(b"\r").split(b"\n")
 

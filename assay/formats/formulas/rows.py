@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 from assay.errors import BadFile
 from assay.formats.compression import UnpackedFile
-from assay.formats.documents.dump import Readable, Reader
+from assay.formats.documents.dump import MAX_ROW, Readable, Reader
 from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formats.formulas import chunks
 from assay.formats.formulas.indexes import Index
@@ -129,6 +129,8 @@ def _lines(content: Readable, name: str) -> Iterator[str]:
     try:
         while block := content.read(HEAD):
             *lines, rest = (rest + block).split(b"\n")
+            if len(rest) > MAX_ROW:
+                raise BadFile(f"{name}, line {n + len(lines) + 1:,}: longer than {MAX_ROW:,} bytes.")
             for line in lines:
                 n += 1
                 yield f"{line.decode()}\n"

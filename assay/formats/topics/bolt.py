@@ -35,12 +35,11 @@ def _of_topic(topic: "etree._Element") -> dict[str, Any]:
 def _labels(properties: "etree._Element | None") -> dict[str, str]:
     if properties is None:
         return {}
-    labels = {str(key): str(value).strip() for key, value in properties.attrib.items()}
+    words = {str(key): [str(value).strip()] for key, value in properties.attrib.items()}
     for element in properties.iterchildren(tag=etree.Element):
-        word = _text(element)
-        before = labels.get(str(element.tag))
-        labels[str(element.tag)] = f"{before}, {word}" if before else word
-    return {key: " ".join(value.split()) for key, value in labels.items() if value}
+        words.setdefault(str(element.tag), []).append(_text(element))
+    labels = {key: " ".join(", ".join(filter(None, values)).split()) for key, values in words.items()}
+    return {key: value for key, value in labels.items() if value}
 
 
 def _paragraphs(text: str) -> str:

@@ -17,7 +17,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from html import unescape
 from typing import Any, cast
 
 from lxml import etree
@@ -27,6 +26,7 @@ from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM, HEAD, form_of
 from assay.formats.topics import bolt, ntcir
+from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
@@ -34,7 +34,7 @@ MAX_CODE = 100  # bytes, as in runs and qrels
 MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
 MAX_COMPLAINTS = 20
 _CODE = re.compile(r"\S+")
-_MARKUP = re.compile(r"<[^>]*>")
+_MARKUP = re.compile(r"<[^<>]*>")
 _DOLLARS = re.compile(r"\$+")
 _SPACE = re.compile(r"\s+")
 
@@ -196,7 +196,7 @@ def _labels(labels: object) -> dict[str, str]:
 
 def comparable(title: str) -> str:
     """The words and LaTeX of a sanitized title, which are equal for all forms of a title."""
-    return _SPACE.sub(" ", _DOLLARS.sub("", unescape(_MARKUP.sub("", title)))).strip().casefold()
+    return _SPACE.sub(" ", _DOLLARS.sub("", unescaped(_MARKUP.sub("", title)))).strip().casefold()
 
 
 def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:

@@ -385,3 +385,44 @@ def test_formula_ids_of_real_topics_are_kept(data: Path, year: int) -> None:
 
     assert len(ids) > 800
     assert len(ids - kept) <= 1  # one is malformed in the file: a marked formula inside a marked formula
+
+
+def test_long_real_posts_are_read_like_short_ones(bodies: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    well_nested = [body for body in bodies if "<p>" in body and "<em><strong>" not in body]
+    plainly = [clean_body(body) for body in well_nested]
+    monkeypatch.setattr(sanitize, "_LONG", 0)
+
+    rewritten = [clean_body(body) for body in well_nested]
+
+    differing = [body for body, a, b in zip(well_nested, plainly, rewritten, strict=True) if a != b]
+    assert len(differing) <= len(well_nested) // 100, "only wrongly nested tags may be read differently"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("<p>a<p>b<ul><li>x<li>y</ul>c", "<p>a</p><p>b</p><ul><li>x</li><li>y</li></ul>c"),
+        (
+            "<table><tr><td>a<td>b<tr><td>c</table>",
+            "<table><tbody><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></tbody></table>",
+        ),
+        (
+            "<table>x<b>y</b></table>z",
+            "<table><tbody><tr><td>x<b>y</b></td></tr></tbody></table>z",
+        ),
+        (
+            "<table><col><tr><th>1",
+            "<table><colgroup><col></colgroup><tbody><tr><th>1</th></tr></tbody></table>",
+        ),
+        ("<dl><dt>a<dd>b<dt>c</dl>", "<dl><dt>a</dt><dd>b</dd><dt>c</dt></dl>"),
+        ("<b><i>x</b></i>y</div>", "<b><i>x</i></b>y"),
+        ("<!-- <b> -->x<!>y<?z?>w</3>v < 3", "xywv &lt; 3"),
+        ("<script>if(a<b) x='</p>'</script>k<svg/>l<math>m", "kl"),
+        ("a<br>b</br>c<hr>", "a<br>b<br>c<hr>"),
+        ("<a HREF='x>y' onclick=z>t</a>", '<a data-host="">t</a>'),
+    ],
+)
+def test_long_html_is_closed_and_nested(monkeypatch: pytest.MonkeyPatch, written: str, shown: str) -> None:
+    monkeypatch.setattr(sanitize, "_LONG", 0)
+
+    assert clean_body(written) == shown

@@ -8,6 +8,7 @@ import pytest
 
 from assay.formats.documents import jsonl, stackexchange
 from assay.formats.documents.batch import AGAIN, Batch, Malformed
+from assay.html.tidy import MAX_DEPTH
 from tests.helpers.dumps import answer, question, row
 
 DOCUMENT = [
@@ -218,10 +219,11 @@ def test_user_without_a_name_gets_one() -> None:
     assert rows_of(batch, "author") == [["-1", "Community", "\\N"], ["4", "user4", "9"]]
 
 
-def test_markup_that_is_slow_to_parse_becomes_text() -> None:
+def test_markup_that_is_nested_too_deeply_loses_its_inner_tags() -> None:
     post = post_of(question(1, Body="<b><i><a><table>" * 60_000 + "the end"))
 
-    assert post["body"].strip() == "the end"
+    assert "the end" in post["body"]
+    assert post["body"].count("<") <= 2 * MAX_DEPTH
 
 
 def line(**values: Any) -> bytes:

@@ -1,0 +1,169 @@
+"""All functions that parse text from outside need time in proportion to its length, and none recurses.
+
+Each function reads many repeated units at two sizes. Eight times the text takes eight times as long if the time is
+linear, and 64 times if it is quadratic. The time is that of the processor, the least of several, and counts only
+where it is long enough to be measured.
+"""
+
+import gc
+import io
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from assay.errors import AssayError
+from assay.formats.documents import jsonl, stackexchange
+from assay.formats.documents.batch import Malformed, Unusable
+from assay.formats.documents.dump import Reader
+from assay.formats.formulas import chunks
+from assay.formats.qrels.reader import QrelsError, parse_qrels
+from assay.formats.runs.reader import check_run
+from assay.formats.topics.reader import comparable, read_labels, read_topics
+from assay.formulas.slt import slt
+from assay.html import highlight, links
+from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
+from assay.protocols.loader import load_protocol, parse_protocol
+from assay.protocols.measures import parse_measure
+
+SIZE = 8_000  # characters
+FACTOR = 8
+BOUND = 24  # between the factor and its square
+SHORT = 0.05  # seconds of the longer text: a quadratic function of these sizes takes longer, or does no harm
+MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">'
+PROTOCOL = load_protocol("trec-adhoc")
+REFUSALS = (AssayError, Malformed, QrelsError, Unusable)
+
+# fmt: off
+UNITS = [
+    "x<y", "<a", "<br", "<y", "${", "$", "$$", "\\(", "\\[", "\\begin{", "\\begin{align}", "{", "}", "(", ")", "\\frac",
+    "&", "&amp", "&amp;", "&#1", "[", "](", "[a](//x ", "<!--", "http://", "http://x(", '"', "'", "\\", "*a ", "**a",
+    "_a ", "`", "`a", "a ", "\n", "\n \n", "\t", "<div>", "</div>", "<b></i>", "<p>", "<p ", "<p x='", "<pre>\n",
+    "<a href=x>", "<span class='math-container'>", "<span class='math-container' ", "math-container ", "<math>",
+    "<math ", "</math>",
+    '<annotation encoding="application/x-tex">', "<annotation ", "<table><b></b>", "<b><table><td></b></table>",
+    "<b><!--</b>-->", "<foo>", "<row ", "<row/>", "<Topic number='1'/>", "<topic>", "<mi>x</mi>", "<mrow>",
+    "<mo>(</mo>", "<svg><td>", "A\tx\n", '"x\n', "1\t1\t1\tanswer\tx\n", "1 Q0 d 1 1.0 t\n", "$5 ab ",
+    "\ufdd0", "a=1\n",
+]
+# fmt: on
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "body": clean_body,
+    "comment": clean_comment,
+    "title": clean_title,
+    "text": clean_text,
+    "plain": plain,
+    "formula in HTML": lambda text: clean_body(f'<p><span class="math-container">{text}</span> x'),
+    "MathML in HTML": lambda text: clean_body(f"<math>{text}</math>"),
+    "link": lambda text: links.read(f"//{text}"),
+    "links of stored HTML": lambda text: links.resolve(text, {}, ()),
+    "posts of links": lambda text: links.posts([text], ()),
+    "highlight": lambda text: highlight.around(f"{text}{highlight._opening('1')}", "1"),
+    "MathML": lambda text: slt(f"{MATH}{text}</math>"),
+    "row of MathML": lambda text: slt(f"{MATH}<mrow>{text}</mrow></math>"),
+    "broken JSONL": lambda text: jsonl.convert(f'{{"docno": {text}'.encode()),
+    "dump": lambda text: stackexchange.convert(text.encode(), "posts"),
+    "chunks of a dump": lambda text: list(Reader(io.BytesIO(f"<posts>{text}".encode()), "Posts.xml")),
+    "formula index": lambda text: chunks.convert(text.encode(), "formulas-latex-v1"),
+    "topics": lambda text: read_topics(text.encode(), "topics.xml"),
+    "topics in XML": lambda text: read_topics(f"<Topics>{text}</Topics>".encode(), "topics.xml"),
+    "topics of NTCIR": lambda text: read_topics(f"<topics>{text}</topics>".encode(), "topics.xml"),
+    "labels": lambda text: read_labels(text.encode(), "labels.csv"),
+    "comparable title": comparable,
+    "protocol": lambda text: parse_protocol(text, name="x.toml"),
+    "measure": parse_measure,
+    "qrels": lambda text: parse_qrels(text.encode()),
+    "run": lambda text: check_run(io.BytesIO(text.encode()), protocol=PROTOCOL, name="run.txt"),
+}
+
+
+def seconds(function: Callable[[str], object], text: str) -> float:
+    """Processor time; a refusal counts like a result, and any other exception fails the test."""
+    start = time.process_time()
+    with suppress(*REFUSALS):
+        function(text)
+    return time.process_time() - start
+
+
+def is_linear(function: Callable[[str], object], make: Callable[[int], str]) -> bool:
+    short, long = make(SIZE), make(FACTOR * SIZE)
+    if seconds(function, long) < SHORT:
+        return True
+    once = min(seconds(function, short) for _ in range(5))
+    more = min(seconds(function, long) for _ in range(3))
+    return more < max(SHORT, BOUND * once)
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_time_grows_with_the_length_of_the_text(name: str) -> None:
+    function = FUNCTIONS[name]
+
+    slow = [unit for unit in UNITS if not is_linear(function, lambda n, u=unit: u * (n // len(u)))]  # type: ignore[misc]
+
+    assert slow == []
+
+
+def numbered(unit: str, *, before: str = "", after: str = "") -> Callable[[int], str]:
+    """Units with different numbers, as the names of attributes are."""
+    return lambda n: before + "".join(unit.format(i) for i in range(n // len(unit))) + after
+
+
+def nested(start: str, end: str, *, before: str = "", after: str = "") -> Callable[[int], str]:
+    return lambda n: before + start * (n // len(start + end)) + end * (n // len(start + end)) + after
+
+
+CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
+    "attributes": (clean_body, numbered("x{} ", before="<p ", after=">")),
+    "attributes of an end tag": (clean_body, numbered("x{} ", before="</p ", after=">")),
+    "attributes behind a comment": (clean_body, numbered("x{} ", before='<!-- <a x=" --><p ', after='">')),
+    "attributes of MathML in HTML": (slt, numbered("x{} ", before="<math ", after="><mi>x</mi></math>")),
+    "attributes of a row": (
+        lambda text: stackexchange.convert(text.encode(), "posts"),
+        numbered("x{}='' ", before="<row ", after="/>"),
+    ),
+    "formatting in every paragraph": (clean_body, numbered("<b a={}><p>x</i>")),
+    "text before a table": (clean_body, lambda n: "<table>" + "x<br>" * (n // 5)),
+    "spaces behind a formula": (
+        clean_body,
+        lambda n: '<p><span class="math-container">x</span>' + " " * n + "y",
+    ),
+    "words between amounts": (clean_body, lambda n: "$5 " + "a" * n + "{}$"),
+    "digits of a reference": (clean_title, lambda n: "&#" + "1" * n),
+    "digits in a formula": (clean_body, lambda n: f'<span class="math-container">&#{"1" * n};</span>'),
+    "properties of a BOLT topic": (
+        lambda text: read_topics(text.encode(), "topics.xml"),
+        lambda n: (
+            "<bolt-ir-topics><topic number='1'><properties>"
+            + "<a>x</a>" * (n // 8)
+            + "</properties></topic></bolt-ir-topics>"
+        ),
+    ),
+    "nested elements": (clean_body, nested("<div>", "</div>")),
+    "nested spans with paragraphs": (clean_body, nested("<span><p>", "</span></p>")),
+    "nested braces": (clean_body, nested("{", "}", before="$", after="$")),
+    "nested rows": (slt, nested("<mrow>", "</mrow>", before=MATH, after="</math>")),
+    "nested fences": (
+        slt,
+        nested("<mrow><mo>(</mo>", "<mo>)</mo></mrow>", before=MATH, after="</math>"),
+    ),
+    "nested lists in JSON": (
+        lambda text: jsonl.convert(text.encode()),
+        nested("[", "]", before='{"docno":"1","x":', after="}"),
+    ),
+    "dotted key": (lambda text: parse_protocol(text, name="x.toml"), lambda n: "a." * (4 * n)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_time_grows_with_the_length_of_a_hostile_text(name: str) -> None:
+    function, make = CASES[name]
+
+    assert is_linear(function, make)
