@@ -62,6 +62,7 @@ def assay(slug: str) -> Callable[[Path], int]:
     """Import like the worker. Returns the number of rows."""
 
     def run(path: Path) -> int:
+        from corpus.imports import recognition
         from corpus.imports import services as import_services
         from corpus.models import Collection
         from jobs import services as jobs
@@ -69,7 +70,7 @@ def assay(slug: str) -> Callable[[Path], int]:
 
         collection = Collection.objects.filter(slug=slug).first()
         collection = collection or import_services.create_collection(slug=slug)
-        sources = [import_services.Source(str(path), path.name)]
+        sources = [recognition.Source(str(path), path.name)]
         # No message to a worker: the job runs in this process.
         nudge, jobs.nudge = jobs.nudge, lambda _job_id: None
         job = import_services.start_import(collection=collection, sources=sources, by=None)

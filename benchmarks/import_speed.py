@@ -101,12 +101,13 @@ def database(folder: Path) -> Iterator[None]:
 
 def assay(path: Path) -> int:
     """Import like the worker. Returns the number of posts."""
+    from corpus.imports import recognition
     from corpus.imports import services as import_services
     from jobs import services as jobs
     from jobs.models import Job
 
     collection = import_services.create_collection(slug=f"import-{time.monotonic_ns()}")
-    sources = [import_services.Source(str(path), path.name)]
+    sources = [recognition.Source(str(path), path.name)]
     # No message to a worker: the job runs in this process.
     nudge, jobs.nudge = jobs.nudge, lambda _job_id: None
     job = import_services.start_import(collection=collection, sources=sources, by=None)

@@ -1,9 +1,12 @@
 """Settings, all from the environment (12-factor). A bad value stops the start and names the variable and the value."""
 
+import socket
 from datetime import timedelta
+from pathlib import Path
 
 import django_stubs_ext
 from csp.constants import NONE, SELF
+from kombu import Queue
 
 from assay.version import VERSION
 from server import environment, paths
@@ -168,6 +171,11 @@ else:
 CACHES = {
     "default": environment.cache(CELERY_BROKER_URL, VAR_DIR / "cache" / "pages") | {"KEY_PREFIX": VERSION}
 }
+HOST_NAME = environment.text("ASSAY_HOST", socket.gethostname())
+# A worker takes the jobs that any worker can do, and those that need a file of its machine (jobs.places).
+CELERY_TASK_QUEUES = [Queue("celery"), Queue(f"host.{HOST_NAME}")]
+if IMPORT_DIR and Path(IMPORT_DIR).is_dir():
+    CELERY_TASK_QUEUES.append(Queue("import-folder"))
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -21,6 +21,7 @@ from assessment.batches import services as batch_services
 from assessment.models import Batch
 from corpus.imports import files as import_files
 from corpus.imports import services as import_services
+from corpus.imports.recognition import Source
 from corpus.imports.selectors import unfinished_import
 from corpus.models import Collection
 from demo import content, judging, make_runs, people
@@ -187,7 +188,7 @@ def _start_import(collection: Collection, posts: list[content.Post], cast: peopl
     """Import the files from the storage, so that a worker on any machine can read them."""
     with TemporaryDirectory() as folder, file_services.storing() as store:
         paths = content.write_dump(posts, Path(folder))
-        sources = [import_services.Source(_upload(store, path), path.name) for path in paths]
+        sources = [Source(_upload(store, path), path.name) for path in paths]
         return import_services.start_import(collection=collection, sources=sources, by=cast.organizer)
 
 

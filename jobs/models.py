@@ -26,6 +26,11 @@ class Job(models.Model):
     kind = models.CharField(max_length=100)
     title = models.CharField(max_length=200)
     arguments = models.JSONField(default=dict)
+    place = models.CharField(
+        max_length=255,
+        blank=True,
+        help_text="The queue of the workers that can run the job. Empty: any worker.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     done = models.BigIntegerField(default=0)
     total = models.BigIntegerField(null=True)
@@ -66,6 +71,14 @@ class Job(models.Model):
     def subject_url(self) -> str:
         """URL of the subject's page; empty if it has none."""
         return get_script_prefix() + self.subject_path if self.subject_path else ""
+
+    @property
+    def needs(self) -> str:
+        """The workers that can run the job, in words; empty if any can."""
+        if not self.place:
+            return ""
+        host = self.place.removeprefix("host.")
+        return f"on the machine {host}" if host != self.place else "that sees the import folder"
 
     @property
     def is_finished(self) -> bool:

@@ -27,6 +27,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.models import User
 from assay.errors import Refused
 from jobs.models import Job
+from jobs.places import offered, this_host
 from jobs.selectors import lost_before
 
 logger = logging.getLogger(__name__)
@@ -83,14 +84,19 @@ def request(
     arguments: dict[str, Any],
     by: User | None,
     subject: Subject,
+    place: str = "",
 ) -> Job:
-    """Record a job for a subject, such as a track, and wake a worker when the transaction commits."""
+    """Record a job for a subject, such as a track, and wake a worker when the transaction commits.
+
+    Only the workers of a place (`jobs.places`) run the job; without a place, any worker does.
+    """
     if kind not in _handlers:
         raise ValueError(f"no handler for jobs of kind {kind}")
     job = Job.objects.create(
         kind=kind,
         title=title,
         arguments=arguments,
+        place=place,
         created_by=by,
         subject=str(subject)[:200],
         subject_path=subject.get_absolute_url().removeprefix(get_script_prefix()),
@@ -101,8 +107,9 @@ def request(
 
 def nudge(job_id: int) -> None:
     """Send a message that asks a worker to run a job. If the broker is down, Celery beat repeats it later."""
+    place = Job.objects.filter(pk=job_id).values_list("place", flat=True).first()
     try:
-        current_app.send_task("jobs.tasks.run_job", args=[job_id], retry=False)
+        current_app.send_task("jobs.tasks.run_job", args=[job_id], queue=place or None, retry=False)
     except BrokerError as error:
         logger.warning("job %s: no message could be sent (%s); Celery beat will repeat it", job_id, error)
 
@@ -170,12 +177,16 @@ class Progress:
 
 
 def _claim(job_id: int) -> Job | None:
-    """Claim a job that is queued, or whose worker is lost; None if it is neither."""
+    """Claim a job that is queued, or whose worker is lost; None if it is neither, or has another place."""
     is_free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING) & (
         Q(heartbeat_at=None) | Q(heartbeat_at__lt=lost_before())
     )
     with transaction.atomic():
-        job = Job.objects.select_for_update(skip_locked=True).filter(is_free, pk=job_id).first()
+        job = (
+            Job.objects.select_for_update(skip_locked=True)
+            .filter(is_free, pk=job_id, place__in=offered())
+            .first()
+        )
         if job is None:
             return None
         job.losses += job.state == Job.State.RUNNING
@@ -281,6 +292,11 @@ def _fail_after_max_losses(silent: Q) -> None:
             if job is not None:
                 reason = f"The worker was lost {MAX_LOSSES} times during this job. It is not started again."
                 _mark_failed(job, _handlers.get(job.kind), reason)
+
+
+def move_here(*, job: Job) -> None:
+    """Let this machine continue a job that another machine, or this one under another name, has begun."""
+    Job.objects.filter(pk=job.pk, state__in=Job.UNFINISHED).exclude(place="").update(place=this_host())
 
 
 def retry(*, job: Job) -> None:

@@ -15,7 +15,8 @@ import pytest
 from django.db import connection
 
 from assay.formats.qrels.reader import parse_qrels
-from corpus.imports.services import sources_of, start_import
+from corpus.imports.recognition import sources_of
+from corpus.imports.services import start_import
 from corpus.models import Collection, Comment, Document
 from jobs.models import Job
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Team

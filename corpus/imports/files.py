@@ -5,13 +5,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from django.conf import settings
 from django.core.files.storage import default_storage
 
 from assay.errors import BadFile, Refused
 from assay.formats.compression import UnpackedFile
 from files import services as file_services
+from jobs import places
 
-UPLOAD = "upload:"  # prefix of a location in Django's storage; any other location is a path on the disk
+KIND = "corpus.imports.files"  # of the jobs
+
+# Prefixes of locations. Any other location is a path on the disk of one machine.
+UPLOAD = "upload:"  # a name in Django's storage
+FOLDER = "folder:"  # a path in the import folder of the worker
 
 
 class ImportRefused(Refused):
@@ -32,12 +38,22 @@ def open_file(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO
     try:
         if location.startswith(UPLOAD):
             file = cast("BinaryIO", default_storage.open(location.removeprefix(UPLOAD), "rb"))
+        elif location.startswith(FOLDER):
+            file = Path(settings.IMPORT_DIR, location.removeprefix(FOLDER)).open("rb")  # noqa: SIM115 - as below
         else:
             file = Path(location).open("rb")  # noqa: SIM115 - closed by the `with` below
     except OSError as error:
         raise BadFile(f"{name} cannot be opened: {error.strerror}.") from None
     with file:
         yield UnpackedFile(file, name), file
+
+
+def place_of(locations: Iterable[str]) -> str:
+    """Where a job can read all of these files."""
+    prefixes = {next((each for each in (UPLOAD, FOLDER) if name.startswith(each)), "") for name in locations}
+    if "" in prefixes:
+        return places.this_host()
+    return places.IMPORT_FOLDER if FOLDER in prefixes else ""
 
 
 def claim_uploads(locations: Iterable[str]) -> None:

@@ -1,6 +1,5 @@
 """The form that starts an import."""
 
-from pathlib import Path
 from typing import Any, cast
 
 from django import forms
@@ -63,16 +62,23 @@ class ImportForm(forms.Form):
         cast("forms.ChoiceField", self.fields["path"]).choices = [("", "none"), *offered]
         if selectors.import_dir() is None:
             del self.fields["path"]
+        elif not selectors.is_folder_here():
+            self.fields["path"] = forms.CharField(
+                required=False,
+                max_length=500,
+                label="File or folder of the workers",
+                help_text="Its path in the import folder, which this server does not see. A worker that sees it looks "
+                "it up. A folder means all files in it.",
+            )
         for name in {"collection", "slug", "upload", "path"} & set(self.fields):
             self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # the page does not mark it as optional
         style_fields(self)
 
-    def clean_path(self) -> Path | None:
-        name = self.cleaned_data["path"]
-        path = selectors.offered_path(name)
-        if name and path is None:
+    def clean_path(self) -> str:
+        name: str = self.cleaned_data["path"]
+        if name and selectors.is_folder_here() and selectors.offered_path(name) is None:
             raise ValidationError("There is no such file or folder on the server.")
-        return path
+        return name
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data

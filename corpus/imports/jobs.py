@@ -7,7 +7,7 @@ because each row is complete at all times and assessors may be judging.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from django.db import connection
@@ -16,21 +16,20 @@ from assay.errors import BadFile
 from assay.formats.documents.batch import Packed
 from assay.formats.documents.dump import Chunk, Reader
 from assay.formats.formulas.chunks import FIRST_LINES
-from assay.formats.formulas.indexes import Index
+from assay.formats.formulas.indexes import Index, Representation
 from corpus.collections.counts import counts_of, in_words
 from corpus.formulas import indexing
 from corpus.formulas.selectors import formula_counts, stored_counts
-from corpus.imports.files import ImportRefused, discard_uploads, open_file
+from corpus.imports.files import KIND, ImportRefused, discard_uploads, open_file
 from corpus.imports.load import copy
 from corpus.imports.load.conversion import converted, n_processes
 from corpus.imports.load.formula_copy import FormulaStore
+from corpus.imports.recognition import Recognized, recognize, sources_in_folder
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 
-KIND = "corpus.imports.files"
 
-
-def _import_failed(*, collection_id: int, last_ids: Mapping[str, int] | None = None) -> None:
+def _import_failed(*, collection_id: int, **_: Any) -> None:
     """Keep a collection hidden if its first import fails."""
     indexing.ensure()
     importing = Collection.objects.filter(pk=collection_id, status=Collection.Status.IMPORTING)
@@ -39,13 +38,23 @@ def _import_failed(*, collection_id: int, last_ids: Mapping[str, int] | None = N
 
 @jobs.handler(KIND, failed=_import_failed)
 def import_files(
-    progress: jobs.Progress, *, collection_id: int, last_ids: Mapping[str, int] | None = None
+    progress: jobs.Progress,
+    *,
+    collection_id: int,
+    last_ids: Mapping[str, int] | None = None,
+    path: str = "",
+    representation: Representation | None = None,
 ) -> dict[str, Any]:
     """Import the files of a job, each from the end of its last committed chunk.
 
     `last_ids` are the highest keys of formulas before the job. Rows with higher keys were stored by the job itself.
+    `path` is a path in the import folder whose files are not recorded yet.
     """
     files = list(Import.objects.filter(job_id=progress.job_id).order_by("id"))
+    if path and not files:
+        recognized = recognize(sources_in_folder(path), representation)
+        with progress.storing():
+            files = record(progress.job_id, collection_id, recognized)
     total = sum(file.size for file in files)
     _begin(progress, files, collection_id)
     done = 0
@@ -55,6 +64,21 @@ def import_files(
         done += file.size
     progress.update(total, total, "counting")
     return _finish(progress, collection_id)
+
+
+def record(job_id: int, collection_id: int, files: Iterable[Recognized]) -> list[Import]:
+    """Store the files of a job, in the order of import."""
+    return [
+        Import.objects.create(
+            collection_id=collection_id,
+            job_id=job_id,
+            format=file.form,
+            name=file.source.name,
+            location=file.source.location,
+            size=file.size,
+        )
+        for file in files
+    ]
 
 
 def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from corpus.collections.counts import in_words
+from corpus.imports.files import KIND
 from corpus.models import Collection, Import
 from jobs.models import Job
 
@@ -44,9 +45,11 @@ class ImportPage:
 
 def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
     """Imports into one collection, or into any, newest first."""
-    jobs = Job.objects.filter(imports__isnull=False).distinct()
-    jobs = jobs.select_related("created_by").prefetch_related("imports")
-    return jobs.filter(imports__collection=collection) if collection else jobs
+    is_import = Q(imports__isnull=False) | Q(kind=KIND)
+    if collection:
+        is_import = Q(imports__collection=collection) | Q(kind=KIND, arguments__collection_id=collection.pk)
+    jobs = Job.objects.filter(is_import).distinct()
+    return jobs.select_related("created_by").prefetch_related("imports")
 
 
 def unfinished_import(collection: Collection) -> Job | None:
@@ -59,14 +62,17 @@ def interrupted_import(collection: Collection, locations: AnyCollection[str]) ->
     job = unfinished_import(collection)
     if job is None:
         return None
-    return job if all(file.location in locations for file in job.imports.all()) else None
+    files = job.imports.all()
+    return job if files and all(file.location in locations for file in files) else None
 
 
 def import_page(job: Job) -> ImportPage:
     """The page of an import: its progress, and what was imported from each file."""
     return ImportPage(
         job=job,
-        collection=Collection.objects.filter(imports__job=job).first(),
+        collection=Collection.objects.filter(
+            Q(imports__job=job) | Q(pk=job.arguments.get("collection_id"))
+        ).first(),
         files=[
             FileRow(file, in_words(file.counts), skipped_rows(file)) for file in job.imports.order_by("id")
         ],
@@ -91,6 +97,12 @@ def _lines(lines: list[int], n: int) -> str:
 def import_dir() -> Path | None:
     """The folder from which organizers may import files; None if the settings name none."""
     return Path(settings.IMPORT_DIR).resolve() if settings.IMPORT_DIR else None
+
+
+def is_folder_here() -> bool:
+    """Whether this machine sees the import folder. Otherwise only the workers that see it know its files."""
+    root = import_dir()
+    return root is None or root.is_dir()
 
 
 def offered_paths() -> list[str]:

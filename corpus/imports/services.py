@@ -3,40 +3,24 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.files import File
 from django.db import transaction
 
 from accounts.models import User
-from assay.errors import BadFile
-from assay.formats.documents.dump import Reader
-from assay.formats.documents.sources import DUMPS
-from assay.formats.formulas.indexes import FORMS, Index, Representation
+from assay.formats.formulas.indexes import Representation
 from corpus.clusterings.selectors import unfinished_clustering
 from corpus.formulas.selectors import last_ids
-from corpus.imports.files import UPLOAD, ImportRefused, claim_uploads, open_file
-from corpus.imports.jobs import KIND
-from corpus.imports.selectors import import_dir, unfinished_import
-from corpus.models import Collection, Import
+from corpus.imports.files import KIND, UPLOAD, ImportRefused, claim_uploads, place_of
+from corpus.imports.jobs import record
+from corpus.imports.recognition import Source, recognize, sources_in_folder
+from corpus.imports.selectors import is_folder_here, unfinished_import
+from corpus.models import Collection
 from files import services as file_services
+from jobs import places
 from jobs import services as jobs
 from jobs.models import Job
-
-ORDER = ("jsonl", *DUMPS, *FORMS)  # in which files are imported: comments, links and votes need posts
-
-
-class Source(NamedTuple):
-    """A file to import. `location` is a path, or `upload:` with a name in Django's storage."""
-
-    location: str
-    name: str
-
-
-class Recognized(NamedTuple):
-    source: Source
-    form: str
-    size: int
 
 
 @transaction.atomic
@@ -74,32 +58,12 @@ def host_of(text: str) -> str:
     return text.strip().lower().partition("://")[2].partition("/")[0] or text.strip().lower().strip("/")
 
 
-def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Source]:
-    """The files at some paths; a folder means the files in it. Links that lead out of `within` are left out.
-
-    Raises
-    ------
-    ImportRefused
-        There is no such file or folder.
-    """
-    existing: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            existing += [file for file in sorted(path.iterdir()) if file.is_file()]
-        elif path.is_file():
-            existing.append(path)
-        else:
-            raise ImportRefused(f"There is no file or folder {path}.")
-    files = [(file.resolve(), file.name) for file in existing]
-    return [Source(str(file), name) for file, name in files if within is None or file.is_relative_to(within)]
-
-
 def import_upload_or_path(
     *,
     collection: Collection | None,
     new: Mapping[str, Any],
     upload: "File[bytes] | None",
-    path: Path | None,
+    path: str | None,
     by: User | None,
     representation: Representation | None = None,
 ) -> Job:
@@ -113,8 +77,14 @@ def import_upload_or_path(
         As `create_collection` and `start_import`; the storage is full or does not answer.
     """
     with ExitStack() as stack:
+        if upload is None and not is_folder_here():
+            stack.enter_context(transaction.atomic())
+            target = collection or create_collection(**new)
+            return start_import_elsewhere(
+                collection=target, path=path or "", by=by, representation=representation
+            )
         if upload is None:
-            sources = sources_of([path] if path else [], within=import_dir())
+            sources = sources_in_folder(path) if path else []
         else:
             store = stack.enter_context(file_services.storing())
             sources = [Source(UPLOAD + store("imports", upload), Path(upload.name or "upload").name)]
@@ -142,18 +112,9 @@ def start_import(
     BadFile
         The only file cannot be read.
     """
-    files = [_with_options(file, representation, version) for file in _recognize_all(sources)]
+    files = recognize(sources, representation, version)
     with transaction.atomic():
-        current = Collection.objects.select_for_update().get(pk=collection.pk)
-        if unfinished_import(current) is not None:
-            raise ImportRefused(f"An import into {current} is running. Wait until it is finished.")
-        if unfinished_clustering(current) is not None:
-            raise ImportRefused(
-                f"The formulas of {current} are being clustered. Wait until this is finished."
-            )
-        if current.status != Collection.Status.READY:
-            current.status = Collection.Status.IMPORTING
-            current.save(update_fields=["status"])
+        current = _lock_idle(collection)
         names = ", ".join(file.source.name for file in files)
         title = f"Import {names} into {current}"
         job = jobs.request(
@@ -162,51 +123,44 @@ def start_import(
             arguments={"collection_id": current.pk, "last_ids": last_ids()},
             by=by,
             subject=current,
+            place=place_of(file.source.location for file in files),
         )
-        for file in files:
-            Import.objects.create(
-                collection=current,
-                job=job,
-                format=file.form,
-                name=file.source.name,
-                location=file.source.location,
-                size=file.size,
-            )
+        record(job.pk, current.pk, files)
         claim_uploads(file.source.location for file in files)
     return job
 
 
-def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
-    """The files that can be imported, in the order of import. Other files are ignored, unless there are only such."""
-    files, refusals = [], []
-    for source in sources:
-        try:
-            files.append(_recognize(source))
-        except BadFile as refusal:
-            refusals.append(refusal.message)
-    if not files:
-        accepted = "Import the files of a dump (Posts.xml and others), lines of JSON, or formula indexes."
-        raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
-    return sorted(files, key=lambda file: ORDER.index(file.form))
+@transaction.atomic
+def start_import_elsewhere(
+    *, collection: Collection, path: str, by: User | None, representation: Representation | None = None
+) -> Job:
+    """Queue an import from the import folder, which only some workers see. The job finds the files.
+
+    Raises
+    ------
+    ImportRefused
+        The collection is being imported or clustered.
+    """
+    current = _lock_idle(collection)
+    arguments = {"collection_id": current.pk, "last_ids": last_ids(), "path": path}
+    return jobs.request(
+        kind=KIND,
+        title=f"Import {path} into {current}"[:200],
+        arguments=arguments | {"representation": representation},
+        by=by,
+        subject=current,
+        place=places.IMPORT_FOLDER,
+    )
 
 
-def _recognize(source: Source) -> Recognized:
-    with open_file(source.location, source.name) as (content, file):
-        form = Reader(content, source.name).form
-        if form.name not in ORDER:
-            raise BadFile(f"{source.name} contains <{form.name}>, which cannot be imported.")
-        return Recognized(source, form.name, file.seek(0, 2))
-
-
-def _with_options(file: Recognized, representation: Representation | None, version: int) -> Recognized:
-    """A formula index with the representation of the options. Its version must be the one that its columns show."""
-    index = Index.of(file.form)
-    if index is None:
-        return file
-    if version and version != index.version:
-        raise ImportRefused(
-            f"{file.source.name} is not a formula index of version {version}: its columns are "
-            f"{', '.join(index.header)}, as in version {index.version}."
-        )
-    index = index._replace(representation=representation or index.representation)
-    return file._replace(form=index.form)
+def _lock_idle(collection: Collection) -> Collection:
+    """Lock a collection, which becomes one that is being imported."""
+    current = Collection.objects.select_for_update().get(pk=collection.pk)
+    if unfinished_import(current) is not None:
+        raise ImportRefused(f"An import into {current} is running. Wait until it is finished.")
+    if unfinished_clustering(current) is not None:
+        raise ImportRefused(f"The formulas of {current} are being clustered. Wait until this is finished.")
+    if current.status != Collection.Status.READY:
+        current.status = Collection.Status.IMPORTING
+        current.save(update_fields=["status"])
+    return current

@@ -395,3 +395,29 @@ def test_storing_outside_a_running_job_raises_job_lost() -> None:
 
     with pytest.raises(JobLost), Progress(job.pk, 1).storing():
         pytest.fail("stored for a job that was not running")
+
+
+def test_job_that_needs_the_disk_of_a_machine_runs_there(kind: Any, settings: Any) -> None:
+    job = kind(lambda progress, *, n: {})
+    Job.objects.filter(pk=job.pk).update(place="host.far-away")
+
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.needs) == ("queued", "on the machine far-away")
+
+    settings.HOST_NAME = "far-away"
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == "done"
+
+
+def test_message_goes_to_the_queue_of_the_place(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(jobs.current_app, "send_task", lambda *_, queue, **__: sent.append(queue))
+    job = kind(lambda progress, *, n: {})
+
+    jobs.nudge(job.pk)
+    Job.objects.filter(pk=job.pk).update(place="import-folder")
+    jobs.nudge(job.pk)
+
+    assert sent == [None, "import-folder"]

@@ -178,7 +178,7 @@ def test_other_mail_servers_are_an_error(monkeypatch: pytest.MonkeyPatch, given:
 def test_address_of_a_service_without_a_scheme_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S3_ENDPOINT_URL", "s3.example.org")
 
-    with pytest.raises(ImproperlyConfigured, match="S3_ENDPOINT_URL is 's3.example.org'"):
+    with pytest.raises(ImproperlyConfigured, match=r"S3_ENDPOINT_URL is 's3\.example\.org'"):
         environment.address("S3_ENDPOINT_URL")
 
 

@@ -12,9 +12,11 @@ from assay.formats.formulas import indexes
 from corpus.collections.counts import in_words
 from corpus.collections.selectors import collection_named
 from corpus.imports import services as import_services
+from corpus.imports.recognition import sources_of
 from corpus.imports.selectors import interrupted_import, skipped_rows
 from jobs.console import follow, progress_bar
 from jobs.models import Job
+from jobs.services import move_here
 
 
 class Command(BaseCommand):
@@ -61,13 +63,14 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def _job(self, options: dict[str, Any]) -> Job:
-        sources = import_services.sources_of(options["paths"])
+        sources = sources_of(options["paths"])
         collection = collection_named(options["slug"])
         if collection is None:
             keys = {key: options[key] for key in ("slug", "name", "license")}
             collection = import_services.create_collection(**keys, hosts=options["host"])
         interrupted = interrupted_import(collection, {source.location for source in sources})
         if interrupted is not None:
+            move_here(job=interrupted)
             self.stderr.write(f"Continuing the import of {interrupted.created_at:%Y-%m-%d %H:%M} UTC.")
             return interrupted
         index = {"representation": options["formulas_are"], "version": options["index_version"]}

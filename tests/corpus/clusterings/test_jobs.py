@@ -11,7 +11,8 @@ from corpus.clusterings import jobs as clustering_jobs
 from corpus.clusterings.jobs import HELP, ClusteringRefused
 from corpus.clusterings.services import start_clustering
 from corpus.imports.files import ImportRefused
-from corpus.imports.services import sources_of, start_import
+from corpus.imports.recognition import sources_of
+from corpus.imports.services import start_import
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
 from jobs import services as jobs
 from jobs.models import Job

@@ -66,6 +66,7 @@ def test_killed_command_continues_when_it_is_repeated(
         os.killpg(run.pid, signal.SIGKILL)
     before = Import.objects.get()
     n_before = Document.objects.count()
+    settings.HOST_NAME = "renamed"  # type: ignore[attr-defined]  # as a container that was created again
 
     output = output_of("import_collection", "math", path)
 

@@ -19,7 +19,7 @@ from assay.formats.documents.batch import AGAIN
 from assay.formats.formulas.chunks import NO_TYPE, NO_WIDTH
 from assay.formats.formulas.indexes import HEADERS, Representation
 from corpus.imports import jobs as import_jobs
-from corpus.imports import services as import_services
+from corpus.imports import recognition
 from corpus.imports.files import ImportRefused
 from corpus.imports.services import start_import
 from corpus.models import Collection, Formula, FormulaMathML, Import
@@ -43,7 +43,7 @@ def imported(
     collection: Collection, *paths: Path, representation: Representation | None = None, version: int = 0
 ) -> Job:
     """A finished import, done or failed."""
-    sources = import_services.sources_of(paths)
+    sources = recognition.sources_of(paths)
     job = start_import(
         collection=collection, sources=sources, by=None, representation=representation, version=version
     )

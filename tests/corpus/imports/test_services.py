@@ -19,6 +19,7 @@ from django.db import OperationalError, connection
 from assay.errors import BadFile
 from corpus.collections.selectors import collections_for
 from corpus.imports import files as import_files
+from corpus.imports import recognition
 from corpus.imports import services as import_services
 from corpus.imports.files import ImportRefused
 from corpus.imports.load import copy
@@ -54,7 +55,7 @@ def empty(slug: str = "posts") -> Collection:
 
 def imported(collection: Collection, *paths: Path) -> Job:
     """A finished import, done or failed."""
-    job = start_import(collection=collection, sources=import_services.sources_of(paths), by=None)
+    job = start_import(collection=collection, sources=recognition.sources_of(paths), by=None)
     jobs.run(job.pk)
     job.refresh_from_db()
     collection.refresh_from_db()
@@ -234,7 +235,7 @@ def test_packed_json_documents_are_imported(tmp_path: Path) -> None:
 def test_only_organizers_see_a_collection_during_its_first_import(tmp_path: Path) -> None:
     collection = empty()
 
-    start_import(collection=collection, sources=import_services.sources_of([small_dump(tmp_path)]), by=None)
+    start_import(collection=collection, sources=recognition.sources_of([small_dump(tmp_path)]), by=None)
 
     assert not collections_for(make_user()).exists()
     assert collections_for(make_organizer()).exists()
@@ -244,7 +245,7 @@ def test_ready_collection_stays_visible_during_another_import(tmp_path: Path) ->
     collection, folder = empty(), small_dump(tmp_path)
     imported(collection, folder)
 
-    start_import(collection=collection, sources=import_services.sources_of([folder]), by=None)
+    start_import(collection=collection, sources=recognition.sources_of([folder]), by=None)
 
     assert collections_for(make_user()).exists()
 
@@ -336,7 +337,7 @@ def test_import_that_loses_its_worker_while_it_deletes_old_votes_is_completed(
         imported(collection, folder)
     votes = write(tmp_path, "Votes.xml", dump("votes", row(Id=1, PostId=3, VoteTypeId=2)))
     imported(undisturbed, votes)
-    job = start_import(collection=disturbed, sources=import_services.sources_of([votes]), by=None)
+    job = start_import(collection=disturbed, sources=recognition.sources_of([votes]), by=None)
     with monkeypatch.context() as patched:
         patched.setattr(copy, "delete_other_votes", Mock(side_effect=OperationalError))
         with pytest.raises(OperationalError):
@@ -363,7 +364,7 @@ def test_collection_without_documents_is_not_ready(tmp_path: Path) -> None:
 
 def test_second_import_is_refused_while_the_first_runs(tmp_path: Path) -> None:
     collection = empty()
-    sources = import_services.sources_of([small_dump(tmp_path)])
+    sources = recognition.sources_of([small_dump(tmp_path)])
     start_import(collection=collection, sources=sources, by=None)
 
     with pytest.raises(ImportRefused, match="is running"):
@@ -398,12 +399,12 @@ def test_file_of_an_unknown_format_is_refused_at_once(
 
 def test_missing_file_is_refused_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match=r"nothing\.xml"):
-        import_services.sources_of([tmp_path / "nothing.xml"])
+        recognition.sources_of([tmp_path / "nothing.xml"])
 
 
 def test_file_that_changed_before_the_job_started_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "Posts.xml", many_posts(3))
-    job = start_import(collection=empty(), sources=import_services.sources_of([path]), by=None)
+    job = start_import(collection=empty(), sources=recognition.sources_of([path]), by=None)
     write(tmp_path, "Posts.xml", many_posts(30))
 
     jobs.run(job.pk)
@@ -414,7 +415,7 @@ def test_file_that_changed_before_the_job_started_is_refused(tmp_path: Path) -> 
 
 def test_job_fails_if_the_file_was_deleted(tmp_path: Path) -> None:
     path = write(tmp_path, "Posts.xml", many_posts(3))
-    job = start_import(collection=empty(), sources=import_services.sources_of([path]), by=None)
+    job = start_import(collection=empty(), sources=recognition.sources_of([path]), by=None)
     path.unlink()
 
     jobs.run(job.pk)
@@ -544,7 +545,7 @@ def test_next_worker_completes_the_import_of_a_killed_worker(
     uninterrupted, killed = empty("uninterrupted"), empty("killed")
     imported(uninterrupted, folder)
     victim = worker()
-    job = start_import(collection=killed, sources=import_services.sources_of([folder]), by=None)
+    job = start_import(collection=killed, sources=recognition.sources_of([folder]), by=None)
     jobs.nudge(job.pk)
     posts = job.imports.get(name="Posts.xml")
     until = random.Random(seed).randrange(posts.size // 2)

@@ -200,3 +200,43 @@ def test_only_organizers_start_an_import(client: Client) -> None:
 
     assert start(client, slug="math", upload=upload()).status_code == 403
     assert not Job.objects.exists()
+
+
+def test_worker_that_sees_the_import_folder_looks_files_up(
+    organizer: Client, tmp_path: Path, settings: Any
+) -> None:
+    folder = tmp_path / "dumps"
+    settings.IMPORT_DIR = str(folder)  # the web server does not see it
+    assert b"which this server does not see" in organizer.get(reverse("corpus:start_import")).content
+
+    response = start(organizer, slug="math", path="2018/Posts.xml")
+    job = Job.objects.get()
+    waiting = organizer.get(response["Location"]).content.decode()
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert "Waiting for a worker that sees the import folder" in " ".join(waiting.split())
+    assert (job.state, job.place) == ("queued", "import-folder"), "no worker without the folder takes it"
+
+    (folder / "2018").mkdir(parents=True)
+    (folder / "2018" / "Posts.xml").write_bytes(POSTS)
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("done", "")
+    assert job.imports.get().location == "folder:2018/Posts.xml"
+    assert b"Posts.xml" in organizer.get(response["Location"]).content
+
+
+def test_worker_names_itself_if_its_import_folder_lacks_the_file(
+    organizer: Client, tmp_path: Path, settings: Any
+) -> None:
+    settings.IMPORT_DIR = str(tmp_path / "dumps")
+    settings.HOST_NAME = "worker-1"
+    response = start(organizer, slug="math", path="../Posts.xml")
+    (tmp_path / "dumps").mkdir()
+    (tmp_path / "Posts.xml").write_bytes(POSTS)
+
+    jobs.run(Job.objects.get().pk)
+
+    page = organizer.get(response["Location"]).content.decode()
+    assert "There is no file or folder ../Posts.xml in the import folder of worker-1." in page

@@ -1,0 +1,117 @@
+"""The files of an import: where they are, and what they contain."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+
+from assay.errors import BadFile
+from assay.formats.documents.dump import Reader
+from assay.formats.documents.sources import DUMPS
+from assay.formats.formulas.indexes import FORMS, Index, Representation
+from corpus.imports.files import FOLDER, ImportRefused, open_file
+from corpus.imports.selectors import import_dir, offered_path
+
+ORDER = ("jsonl", *DUMPS, *FORMS)  # in which files are imported: comments, links and votes need posts
+
+
+class Source(NamedTuple):
+    """A file to import. `location` is a path, or `upload:` with a name in Django's storage."""
+
+    location: str
+    name: str
+
+
+class Recognized(NamedTuple):
+    source: Source
+    form: str
+    size: int
+
+
+def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Source]:
+    """The files at some paths; a folder means the files in it. Links that lead out of `within` are left out.
+
+    Raises
+    ------
+    ImportRefused
+        There is no such file or folder.
+    """
+    existing: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            existing += [file for file in sorted(path.iterdir()) if file.is_file()]
+        elif path.is_file():
+            existing.append(path)
+        else:
+            raise ImportRefused(f"There is no file or folder {path}.")
+    files = [(file.resolve(), file.name) for file in existing]
+    if within is None:
+        return [Source(str(file), name) for file, name in files]
+    inside = [(file.relative_to(within), name) for file, name in files if file.is_relative_to(within)]
+    return [Source(f"{FOLDER}{file.as_posix()}", name) for file, name in inside]
+
+
+def sources_in_folder(name: str) -> list[Source]:
+    """The files of a file or folder in the import folder, which this machine must see.
+
+    Raises
+    ------
+    ImportRefused
+        There is no such file or folder.
+    """
+    path = offered_path(name)
+    if path is None:
+        raise ImportRefused(
+            f"There is no file or folder {name} in the import folder of {settings.HOST_NAME}."
+        )
+    return sources_of([path], within=import_dir())
+
+
+def recognize(
+    sources: Sequence[Source], representation: Representation | None, version: int = 0
+) -> list[Recognized]:
+    """The files that can be imported, in the order of import.
+
+    Raises
+    ------
+    ImportRefused
+        No file has a known format, or a version differs.
+    """
+    return [_with_options(file, representation, version) for file in _recognize_all(sources)]
+
+
+def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
+    """The files that can be imported, in the order of import. Other files are ignored, unless there are only such."""
+    files, refusals = [], []
+    for source in sources:
+        try:
+            files.append(_recognize(source))
+        except BadFile as refusal:
+            refusals.append(refusal.message)
+    if not files:
+        accepted = "Import the files of a dump (Posts.xml and others), lines of JSON, or formula indexes."
+        raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
+    return sorted(files, key=lambda file: ORDER.index(file.form))
+
+
+def _recognize(source: Source) -> Recognized:
+    with open_file(source.location, source.name) as (content, file):
+        form = Reader(content, source.name).form
+        if form.name not in ORDER:
+            raise BadFile(f"{source.name} contains <{form.name}>, which cannot be imported.")
+        return Recognized(source, form.name, file.seek(0, 2))
+
+
+def _with_options(file: Recognized, representation: Representation | None, version: int) -> Recognized:
+    """A formula index with the representation of the options. Its version must be the one that its columns show."""
+    index = Index.of(file.form)
+    if index is None:
+        return file
+    if version and version != index.version:
+        raise ImportRefused(
+            f"{file.source.name} is not a formula index of version {version}: its columns are "
+            f"{', '.join(index.header)}, as in version {index.version}."
+        )
+    index = index._replace(representation=representation or index.representation)
+    return file._replace(form=index.form)
