@@ -32,8 +32,12 @@ from jobs.selectors import lost_before
 
 logger = logging.getLogger(__name__)
 
-MAX_LOSSES = 5
+MAX_LOSSES = 3
 PROGRESS_SECONDS = 0.5
+LOST = (
+    f"The worker was lost {MAX_LOSSES} times during this job: it was killed, ran out of memory, or did not respond. "
+    "The log of the worker has the details. The job is not started again by itself."
+)
 
 
 class Subject(Protocol):
@@ -177,7 +181,10 @@ class Progress:
 
 
 def _claim(job_id: int) -> Job | None:
-    """Claim a job that is queued, or whose worker is lost; None if it is neither, or has another place."""
+    """Claim a job that is queued, or whose worker is lost; None if it is neither, or has another place.
+
+    A job that lost `MAX_LOSSES` workers fails instead, so that a job that kills or blocks workers does not run forever.
+    """
     is_free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING) & (
         Q(heartbeat_at=None) | Q(heartbeat_at__lt=lost_before())
     )
@@ -190,6 +197,9 @@ def _claim(job_id: int) -> Job | None:
         if job is None:
             return None
         job.losses += job.state == Job.State.RUNNING
+        if job.losses >= MAX_LOSSES:
+            _mark_failed(job, _handlers.get(job.kind), LOST)
+            return None
         job.state = Job.State.RUNNING
         job.attempt += 1
         job.save(update_fields=["losses", "state", "attempt"])
@@ -269,12 +279,8 @@ def _mark_failed(job: Job, registered: RegisteredHandler | None, reason: str) ->
 
 
 def relaunch_lost() -> int:
-    """Queue the jobs again whose message or worker was lost. Returns their number.
-
-    A job that lost `MAX_LOSSES` workers fails with that reason, so that a job that kills workers does not run forever.
-    """
+    """Queue the jobs again whose message or worker was lost. Returns their number."""
     silent = Q(heartbeat_at__lt=lost_before()) | Q(heartbeat_at=None, created_at__lt=lost_before())
-    _fail_after_max_losses(Q(state=Job.State.RUNNING) & silent)
     waiting = Job.objects.filter(silent, state__in=Job.UNFINISHED)
     ids = list(waiting.order_by("id").values_list("pk", flat=True))
     # The heartbeat of a queued job is the time of its last message, so that a busy worker gets few messages.
@@ -282,16 +288,6 @@ def relaunch_lost() -> int:
     for job_id in ids:
         nudge(job_id)
     return len(ids)
-
-
-def _fail_after_max_losses(silent: Q) -> None:
-    jobs = Job.objects.filter(silent, losses__gte=MAX_LOSSES)
-    for job_id in list(jobs.values_list("pk", flat=True)):
-        with transaction.atomic():
-            job = Job.objects.select_for_update(skip_locked=True).filter(silent, pk=job_id).first()
-            if job is not None:
-                reason = f"The worker was lost {MAX_LOSSES} times during this job. It is not started again."
-                _mark_failed(job, _handlers.get(job.kind), reason)
 
 
 def move_here(*, job: Job) -> None:

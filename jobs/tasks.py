@@ -1,14 +1,19 @@
 """Celery tasks that run jobs."""
 
 from celery import shared_task
+from django.conf import settings
 
 from jobs import services
+from jobs.watchdog import watched
+
+STUCK = 4  # times as long as after which the job counts as lost: a loaded machine is not a stuck process
 
 
 @shared_task(name="jobs.tasks.run_job")
 def run_job(job_id: int) -> None:
     """Run a job. A second delivery does nothing."""
-    services.run(job_id)
+    with watched(STUCK * settings.JOB_LOST_AFTER_SECONDS):
+        services.run(job_id)
 
 
 @shared_task(name="jobs.tasks.relaunch_lost_jobs", ignore_result=True)

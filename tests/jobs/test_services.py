@@ -197,16 +197,24 @@ def test_only_jobs_that_lost_their_worker_or_message_are_relaunched(kind: Any, n
     assert jobs.relaunch_lost() == 1, "a message was sent for the forgotten job; the lost job is still silent"
 
 
-def test_job_that_kills_its_workers_fails_after_five_losses(kind: Any, nudged: list[int]) -> None:
+def test_job_that_loses_every_worker_fails_and_says_so(kind: Any) -> None:
     failures: list[int] = []
-    job = kind(lambda progress, *, n: {}, lambda *, n: failures.append(n))
-    Job.objects.filter(pk=job.pk).update(state="running", losses=jobs.MAX_LOSSES, heartbeat_at=long_ago())
+    attempts: list[int] = []
 
-    jobs.relaunch_lost()
+    def work(progress: Progress, *, n: int) -> dict[str, Any]:
+        attempts.append(progress.attempt)
+        Job.objects.filter(pk=progress.job_id).update(heartbeat_at=long_ago())
+        raise OperationalError("as if the worker were killed here: nothing is stored")
+
+    job = kind(work, lambda *, n: failures.append(n))
+    for _ in range(jobs.MAX_LOSSES):
+        with pytest.raises(OperationalError):
+            jobs.run(job.pk)
+    jobs.run(job.pk)
 
     job.refresh_from_db()
-    assert (job.state, nudged, failures) == ("failed", [], [3])
-    assert "lost 5 times" in job.error
+    assert (job.state, attempts, failures) == ("failed", [1, 2, 3], [3])
+    assert "lost 3 times" in job.error
 
 
 SKEWS = [timedelta(hours=-3), timedelta(hours=3)]
