@@ -4,10 +4,10 @@
 
 A database of its own is filled by `pages_data.py`. Then a process crawls the site as visitor, participant, assessor and
 organizer, from the home page and from the lists of the admin with a search in each: `--examples` addresses of each
-page. Requests pass through all middleware. The table shows the median and maximum of `--repeats` requests, the number
-of queries, the size of the answer and the growth of the process, slowest first. With `--against` the same is measured
-with the code of another checkout, and the ratio is shown. Then gunicorn serves a public leaderboard to six visitors at
-once, and the memory of its processes is shown.
+page. Requests pass through all middleware. The table shows the median and maximum of `--repeats` requests, the CPU
+time of the web process, the number of queries, the size of the answer and the growth of the process, slowest first.
+With `--against` the same is measured with the code of another checkout, and the ratio is shown. Then gunicorn serves a
+public leaderboard to six visitors at once, and the memory of its processes is shown.
 """
 
 import argparse
@@ -176,7 +176,10 @@ def make_rows(arguments: argparse.Namespace) -> dict[str, Any]:
 def request_all(arguments: argparse.Namespace) -> dict[str, Any]:
     """Crawl the site as each role, and measure the pages on the way."""
     import pages_data
+    from django.core.management import call_command
 
+    call_command("migrate", verbosity=0)  # rows that were kept may be from older code
+    call_command("collectstatic", interactive=False, verbosity=0)
     campaign = pages_data.find_campaign()
     pages = []
     for role, user in campaign.people.items():
@@ -185,7 +188,7 @@ def request_all(arguments: argparse.Namespace) -> dict[str, Any]:
         starts += admin_addresses() if role == "organizer" else []
         pages += list(crawl.measure(starts))
         note(f"{role}: {crawl.n_requested} pages, {memory():.0f} MB")
-    return {"pages": pages, "memory": memory()}
+    return {"pages": pages, "memory": memory(), "load": os.getloadavg()[0]}
 
 
 def extra_addresses(campaign: Any) -> list[str]:
@@ -249,6 +252,7 @@ class Crawl:
     def page(self, name: str, address: str) -> tuple[dict[str, Any], str]:
         before = memory()
         seconds: list[float] = []
+        start = time.process_time()
         repeats = self.arguments.repeats if re.search(self.arguments.only, name) else 1
         while len(seconds) < repeats and sum(seconds) < 10:
             took, n_queries, status, content = self.request(address)
@@ -261,6 +265,7 @@ class Crawl:
             "status": status,
             "median": statistics.median(seconds),
             "max": max(seconds),
+            "cpu": (time.process_time() - start) / len(seconds),
             "queries": n_queries,
             "size": len(content),
             "growth": memory() - before,
@@ -397,14 +402,16 @@ def wait_for(address: str) -> None:
 def print_table(results: dict[str, Any], against: dict[str, Any] | None, is_complete: bool) -> None:
     pages = sorted(results["pages"], key=lambda page: -page["median"])
     before = {(page["role"], page["name"]): page["median"] for page in reversed(_slowest_last(against))}
-    print(f"{'median':>8} {'max':>8} {'queries':>7} {'kB':>8} {'+MB':>5} {'before':>8}  role         page")
+    print(
+        f"{'median':>8} {'max':>8} {'cpu':>7} {'queries':>7} {'kB':>8} {'+MB':>5} {'before':>8}  role         page"
+    )
     for page in pages if is_complete else pages[:60]:
         old = before.get((page["role"], page["name"]))
         ratio = f"{old / page['median']:6.1f} x" if old else ""
         print(
-            f"{page['median']:8.3f} {page['max']:8.3f} {page['queries']:7} {page['size'] / 1024:8.0f} "
-            f"{page['growth']:5.0f} {ratio:>8}  {page['role']:12} {page['name']} {page['address']}"
-            f"{'' if page['status'] in {200, 302} else ' ' + str(page['status'])}"
+            f"{page['median']:8.3f} {page['max']:8.3f} {page['cpu']:7.3f} {page['queries']:7} "
+            f"{page['size'] / 1024:8.0f} {page['growth']:5.0f} {ratio:>8}  {page['role']:12} "
+            f"{page['name']} {page['address']}{'' if page['status'] in {200, 302} else ' ' + str(page['status'])}"
         )
     slow = sum(page["median"] > LIMIT for page in pages)
     print(f"{len(pages)} pages, {slow} of them over {LIMIT} s")
@@ -420,7 +427,9 @@ def _slowest_last(results: dict[str, Any] | None) -> list[dict[str, Any]]:
 def _summary(results: dict[str, Any]) -> str:
     over = sum(page["median"] > LIMIT for page in results["pages"])
     slowest = max((page["median"] for page in results["pages"]), default=0.0)
-    words = [f"{over} pages over {LIMIT} s, slowest {slowest:.2f} s", f"crawler {results['memory']:.0f} MB"]
+    busy = sum(page["cpu"] > LIMIT for page in results["pages"])
+    words = [f"{over} pages over {LIMIT} s, {busy} of them of CPU time, slowest {slowest:.2f} s"]
+    words.append(f"crawler {results['memory']:.0f} MB, load of the machine {results['load']:.1f}")
     words += [f"{kind} {seconds:.1f} s" for kind, seconds in results["analyses"].items()]
     if "gunicorn" in results:
         web = results["gunicorn"]

@@ -74,7 +74,7 @@ def test_no_page_makes_more_queries_for_more_rows(scene: Scene, addresses: dict[
     grow(scene)
     many = measured()
 
-    growing = {page: repeated(few[page], many[page]) for page in few if len(many[page]) != len(few[page])}
+    growing = {page: repeated(few[page], many[page]) for page in few if len(many[page]) > len(few[page])}
     assert not growing, "\n".join(f"{role}: {name}: {text}" for (role, name), text in growing.items())
 
 

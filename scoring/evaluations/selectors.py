@@ -16,12 +16,12 @@ from assay.charts import BarChart, CurveChart, DifferenceChart, curve_chart, dif
 from assay.evaluation.score_table import ALL, HEADER, one_word, shown, tsv_lines
 from assay.formats.spreadsheet import csv_lines
 from assay.statistics.rank_correlation import overlap_of_runs
-from assay.statistics.significance import paired_t, randomization
+from assay.statistics.significance import paired_t, randomization, unpacked_pairs
 from pooling.models import Run, Team
 from scoring.evaluations.stored_runs import columns_of
 from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.leaderboards.pages import LeaderboardPage, shared_fields
-from scoring.leaderboards.selectors import leaderboards_for, name_order
+from scoring.leaderboards.selectors import leaderboards_for, name_order, places_of
 from scoring.models import Evaluation, Leaderboard, Score
 
 EXTREMES = 5  # topics listed on which a run is farthest from the median
@@ -218,13 +218,17 @@ class ComparedTopic(NamedTuple):
 
 
 class PairTests(NamedTuple):
-    """p-values of two tests of one pair of runs; no adjustment, because it is a single pair."""
+    """p-values of two tests of one pair of runs, without adjustment, because it is a single pair.
+
+    `tukey` holds for all pairs of the leaderboard together; None if the leaderboard has no such test.
+    """
 
     randomization: float
     is_exact: bool
     n_permutations: int
     seed: int
     t: float
+    tukey: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,7 +278,7 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
         n_worse=sum(gap < 0 for _, gap in differences),
         n_equal=sum(gap == 0 for _, gap in differences),
         chart=difference_chart(sorted(differences, key=lambda item: -item[1])),
-        tests=_tests(pairs, board.seed) if topics else None,
+        tests=_tests(pairs, board.seed, _tukey(first, second, shared["charted"])) if topics else None,
     )
 
 
@@ -296,7 +300,18 @@ def _overlap(first: Evaluation, second: Evaluation) -> str:
     return shown(_mean([overlap.extrapolated for overlap in overlaps])) if overlaps else ""
 
 
-def _tests(pairs: NDArray[np.float64], seed: int) -> PairTests:
+def _tukey(first: Evaluation, second: Evaluation, measure: str) -> float | None:
+    """The stored p-value of a pair of runs in the test of all pairs of their leaderboard."""
+    board = first.leaderboard
+    stored = board.by_measure.filter(measure=measure).exclude(pairs=None).first()
+    places = places_of(board)
+    if stored is None or first.pk not in places or second.pk not in places:
+        return None
+    p = unpacked_pairs(bytes(stored.pairs), len(stored.means))
+    return float(p[places[first.pk], places[second.pk]])
+
+
+def _tests(pairs: NDArray[np.float64], seed: int, tukey: float | None) -> PairTests:
     test = randomization(pairs, seed=seed)
     return PairTests(
         randomization=float(test.p[0, 1]),
@@ -304,4 +319,5 @@ def _tests(pairs: NDArray[np.float64], seed: int) -> PairTests:
         n_permutations=test.n_permutations,
         seed=seed,
         t=float(paired_t(pairs).p[0, 1]),
+        tukey=tukey,
     )

@@ -90,8 +90,8 @@ def _grow_pool(pool: Pool, number: int) -> None:
     for topic in pool.track.topics.filter(code__in=["A.1", "A.10"]):
         entry = PoolEntry.objects.create(pool=pool, topic=topic, docno=f"d{number}", position=number)
         Contribution.objects.bulk_create(Contribution(entry=entry, run_id=run, rank=1) for run in runs)
-        for one in (entry, PoolEntry.objects.filter(pool=pool, topic=topic).earliest("pk")):
-            member = PoolMember.objects.create(entry=one, docno=f"m{number}", position=number)
+        for changed in (entry, PoolEntry.objects.filter(pool=pool, topic=topic).earliest("pk")):
+            member = PoolMember.objects.create(entry=changed, docno=f"m{number}", position=number)
             MemberContribution.objects.bulk_create(
                 MemberContribution(member=member, run_id=run, rank=1) for run in runs
             )
@@ -115,8 +115,8 @@ def _grow_boards(scene: Scene, run: Run, number: int) -> None:
     text = f"A.1 0 10 3\nA.1 0 9 0\nA.10 0 10 2\nA.2 0 10 0\nA.2 0 d{number} 1\n"
     board = scene.leaderboard(scene.qrels(text.encode()), release=Leaderboard.Release.PUBLIC)
     scene.leaderboard(first.qrels)
-    for one in (board, first):
-        analysis = analysis_services.request(leaderboard=one, kind="topics", by=make_organizer())
+    for scored in (board, first):
+        analysis = analysis_services.request(leaderboard=scored, kind="topics", by=make_organizer())
         assert analysis.job_id is not None
         jobs.run(analysis.job_id)
 
@@ -125,10 +125,10 @@ def _grow_collection(collection: Collection, number: int) -> None:
     """A thread more, an answer more in the first thread, and formulas, imports and a clustering more."""
     question = make_document(collection, f"q{number}", title="A title", tags=["a", "b"])
     first = collection.documents.filter(kind="question").earliest("pk")
-    for one in (question, first):
-        answer = make_answer(one, f"a{number}.{one.pk}")
+    for asked in (question, first):
+        answer = make_answer(asked, f"a{number}.{asked.pk}")
         make_comment(answer)
-        make_comment(one)
+        make_comment(asked)
     Formula.objects.create(
         collection=collection,
         code=f"f.{number}",

@@ -4,7 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay.statistics.tukey import tukey_hsd
 from pooling.models import Contribution
+from scoring.analyses.selectors import evaluated, scores_of
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import topic_pages
 from scoring.models import Evaluation, Leaderboard
@@ -74,10 +76,23 @@ def test_two_runs_are_compared_topic_by_topic(scored: Scene, board: Leaderboard)
     assert page.tests.randomization == turned.tests.randomization
     assert page.tests.is_exact
     assert 0 < float(page.overlap) < 1
-    assert (
-        "Paired randomization"
-        in organizer(scored).get(reverse("scoring:compare_runs", args=[first.pk, second.pk])).content.decode()
-    )
+    text = organizer(scored).get(reverse("scoring:compare_runs", args=[first.pk, second.pk])).content.decode()
+    assert "Paired randomization" in text
+    assert "Among all pairs" in text
+
+
+def test_pair_has_its_p_value_in_the_test_of_all_pairs(scored: Scene) -> None:
+    scored.submit(scored.ours, "middle", "9 10 x")
+    board = scored.leaderboard()
+    first, second = of(board, "good"), of(board, "poor")
+    runs = evaluated(board)
+    places = [runs.index(first), runs.index(second)]
+
+    page = evaluation_selectors.compare_page(scored.organizer, first, second.pk)
+
+    test = tukey_hsd(scores_of(board, runs, page.charted), seed=board.seed)
+    assert page.tests is not None
+    assert page.tests.tukey == test.p[places[0], places[1]]
 
 
 def test_a_run_against_itself_differs_nowhere(scored: Scene, board: Leaderboard) -> None:
