@@ -8,24 +8,35 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from django.core.files import File
-from django.core.files.storage import Storage
+from django.core.files.storage import Storage, default_storage
 
 from assay.digests import sha256_of_file
+from backups import tables
 from backups.archive import PIECE, Advance, Reader, Writer, file_member
 from backups.tables import StoredName
 
 
 @dataclass
 class Restored:
-    """The files that a restore has put into the storage: those that it saved, and those that have another name now."""
+    """The files that a restore has put into the storage: those that it saved, and those that have another name now.
 
+    Until the restored tables replace those in a schema, the files are recorded there as unclaimed.
+    """
+
+    schema: str
     saved: list[tuple[Storage, str]] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
+
+    def save(self, storage: Storage, name: str, content: BinaryIO) -> str:
+        tables.record_unclaimed(self.schema, name)
+        self.saved.append((storage, name))
+        return storage.save(name, File(content))
 
     def undo(self) -> None:
         """Delete what was saved."""
         for storage, name in self.saved:
             storage.delete(name)
+            tables.remove_unclaimed(self.schema, name)
 
 
 def copy_out(stored: StoredName, archive: Writer) -> bool:
@@ -52,18 +63,20 @@ def copy_in(stored: StoredName, archive: Reader, restored: Restored, *, advance:
         with archive.member(file_member(stored.name), advance=advance) as member:
             _copy(member, copy)
         copy.seek(0)
-        saved = storage.save(name, File(copy))
-    restored.saved.append((storage, saved))
+        saved = restored.save(storage, name, copy)
     if saved != stored.name:
         restored.renamed[stored.name] = saved
 
 
-def delete(names: Iterable[StoredName], *, keep: Iterable[str]) -> None:
-    """Delete files that no row names anymore."""
+def delete(names: Iterable[StoredName], unclaimed: Iterable[str], *, keep: Iterable[str]) -> None:
+    """Delete files that no row names anymore, except those to keep."""
+    stored = [(each.column.storage, each.name) for each in names] + [
+        (default_storage, name) for name in unclaimed
+    ]
     kept = set(keep)
-    for stored in names:
-        if stored.name not in kept:
-            stored.column.storage.delete(stored.name)
+    for storage, name in stored:
+        if name not in kept:
+            storage.delete(name)
 
 
 def _digest(storage: Storage, name: str) -> str:

@@ -108,11 +108,11 @@ def restore(*, path: Path, replace: bool, progress: Progress) -> Manifest:
 def _restore(archive: Reader, old: State, progress: Progress) -> None:
     """Build the new state next to the old one, replace the tables, then delete the files of the old state.
 
-    A restore that is killed before the tables are replaced leaves files that no row names, and nothing else.
+    If it is killed before the tables are replaced, the files that it has saved are unclaimed, and beat deletes them.
     """
-    old_names = tables.stored_names(old)
-    restored = files.Restored()
+    old_names, unclaimed = tables.stored_names(old), tables.unclaimed_files(old)
     with schemas.new_schema() as usual:
+        restored = files.Restored(usual)
         try:
             names = _load(archive, restored, progress)
             progress.begin("migrating", None)
@@ -122,7 +122,7 @@ def _restore(archive: Reader, old: State, progress: Progress) -> None:
             restored.undo()
             raise
         schemas.replace_tables(usual, old.tables)
-    files.delete(old_names, keep={restored.renamed.get(each.name, each.name) for each in names})
+    files.delete(old_names, unclaimed, keep={restored.renamed.get(each.name, each.name) for each in names})
 
 
 def _load(archive: Reader, restored: files.Restored, progress: Progress) -> list[StoredName]:

@@ -15,8 +15,9 @@ from django.db.migrations.recorder import MigrationRecorder
 
 Key = tuple[str, str]  # app and name of a migration
 
-# Sessions belong to browsers: after a restore, people log in again.
-WITHOUT_ROWS = {"django_session"}
+UNCLAIMED = "files_unclaimedfile"
+# Sessions belong to browsers: after a restore, people log in again. Unclaimed files belong to the storage.
+WITHOUT_ROWS = {"django_session", UNCLAIMED}
 # Columns with names of uploads that exist only until their import is complete. Each name has a prefix.
 UPLOADS = {("corpus_import", "location"): "upload:"}
 

@@ -10,7 +10,7 @@ from psycopg2 import sql
 
 from backups.archive import SequenceState, TableContent
 from backups.errors import RestoreRefused
-from backups.states import FileColumn, State
+from backups.states import UNCLAIMED, FileColumn, State
 
 COLUMNS = """
     SELECT attname, pg_get_serial_sequence(quote_ident(%(table)s), attname) FROM pg_attribute
@@ -144,6 +144,33 @@ def stored_names(state: State) -> list[StoredName]:
         for name in _names(column):
             names.setdefault(name, StoredName(name, column))
     return [names[name] for name in sorted(names)]
+
+
+def unclaimed_files(state: State) -> list[str]:
+    """The names of files that no row of the state needs, and that are still to be deleted."""
+    return (
+        [str(name) for (name,) in rows("SELECT name FROM files_unclaimedfile")]
+        if UNCLAIMED in state.tables
+        else []
+    )
+
+
+def record_unclaimed(schema: str, name: str) -> None:
+    """Record a file that is about to be stored, so that it is deleted if the process is killed."""
+    if rows("SELECT to_regclass(%(table)s)", table=f'"{schema}".{UNCLAIMED}')[0][0]:
+        table = sql.Identifier(schema, UNCLAIMED)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                sql.SQL("INSERT INTO {} (name) VALUES (%s) ON CONFLICT DO NOTHING").format(table), [name]
+            )
+
+
+def remove_unclaimed(schema: str, name: str) -> None:
+    """Remove the record of a file that was deleted."""
+    if rows("SELECT to_regclass(%(table)s)", table=f'"{schema}".{UNCLAIMED}')[0][0]:
+        table = sql.Identifier(schema, UNCLAIMED)
+        with connection.cursor() as cursor:
+            cursor.execute(sql.SQL("DELETE FROM {} WHERE name = %s").format(table), [name])
 
 
 def rename_file(column: FileColumn, old: str, new: str) -> None:

@@ -214,7 +214,7 @@ def build_documentation() -> None:
     output = ROOT / "docs" / "_build"
     run(
         [PYTHON, "-m", "sphinx", "-q", "-b", "html", "-d", output / "doctrees", "docs", output / "html"],
-        hint="The site works without its help pages; `make docs` shows more.",
+        hint="`make docs` shows more.",
     )
 
 
@@ -327,7 +327,10 @@ def set_up(*, wants_browser: bool) -> None:
     pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")]
     names = sorted(str(page) for page in pages if not generated & set(page.parts))
     is_built = (ROOT / "docs" / "_build" / "html" / "index.html").is_file()
-    once("documentation", digest("docs/conf.py", *names), build_documentation, done=is_built)
+    try:
+        once("documentation", digest("docs/conf.py", *names), build_documentation, done=is_built)
+    except SetupError as error:
+        say(f"{error}\nsetup: the site works, but without its help pages")
     if wants_browser and not browser.find():
         install_browser()
 

@@ -47,8 +47,12 @@ DEFINITIONS = """
     WHERE c.relnamespace = 'public'::regnamespace AND attnum > 0
     ORDER BY 1
 """
-SEQUENCES = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public' ORDER BY 1"
-CHANGING = {"django_migrations", "django_session"}  # the times of migrations, and sessions
+SEQUENCES = """
+    SELECT sequencename, last_value FROM pg_sequences
+    WHERE schemaname = 'public' AND sequencename NOT LIKE 'files_%' AND sequencename NOT LIKE 'django_migrations_%'
+    ORDER BY 1
+"""
+CHANGING = {"django_migrations", "django_session", "files_unclaimedfile"}  # of the installation
 
 
 @pytest.fixture(autouse=True)
@@ -395,10 +399,12 @@ services.restore(path=Path(sys.argv[1]), replace=True, progress=Killed())
 
 @pytest.mark.parametrize(("step", "is_restored"), [("migrating", False), ("after", True)])
 def test_killed_restore_leaves_the_old_state_or_the_new(
-    archive: Path, process_environment: dict[str, str], step: str, is_restored: bool
+    run: Run, archive: Path, process_environment: dict[str, str], step: str, is_restored: bool
 ) -> None:
     saved = all_rows(this_database())
     make_user("later")
+    Run.objects.filter(pk=run.pk).update(original="")
+    default_storage.delete(run.original.name)
     current = all_rows(this_database())
     environment = process_environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     connection.close()
@@ -408,6 +414,7 @@ def test_killed_restore_leaves_the_old_state_or_the_new(
     assert killed.returncode == -signal.SIGKILL
     assert all_rows(this_database()) == (saved if is_restored else current)
     if not is_restored:
+        assert read(this_database(), "SELECT name FROM files_unclaimedfile") == [run.original.name]
         restore(archive, "--replace")
         assert all_rows(this_database()) == saved
 
