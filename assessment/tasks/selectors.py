@@ -191,6 +191,21 @@ def choices_of(protocol: StoredProtocol) -> list[Choice]:
 
 
 @dataclass(frozen=True)
+class GuidelinesPage:
+    """The meaning of each choice of a batch."""
+
+    batch: Batch
+    protocol: StoredProtocol
+    choices: list[Choice]
+
+
+def guidelines_page(batch: Batch) -> GuidelinesPage:
+    """The guidelines of a batch. No query if its pool and protocol are loaded."""
+    protocol = batch.pool.protocol
+    return GuidelinesPage(batch, protocol, choices_of(protocol))
+
+
+@dataclass(frozen=True)
 class TaskPage:
     """The judging page of a task.
 

@@ -224,6 +224,5 @@ def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     own = selectors.batches_of(request.user)
     batches = batch_selectors.batches_for_organizer() if request.user.is_organizer else own
     batch = get_object_or_404(batches, pk=batch_id)
-    protocol = batch.pool.protocol
-    context = {"batch": batch, "protocol": protocol, "choices": selectors.choices_of(protocol)}
-    return render(request, "assessment/tasks/guidelines.html", context)
+    page = selectors.guidelines_page(batch)
+    return render(request, "assessment/tasks/guidelines.html", context_of(page))
