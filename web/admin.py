@@ -124,7 +124,7 @@ class ReadOnly(Undeletable):
     """Mixin for an admin whose rows are created and changed elsewhere. Excluded fields are not loaded."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]
+        rows: QuerySet[Any] = super().get_queryset(request)
         return rows.defer(*(self.exclude or ()))  # type: ignore[attr-defined]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
