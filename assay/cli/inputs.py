@@ -1,6 +1,7 @@
 """What the commands that analyze runs share: options, qrels and runs, and the scores of all runs by topic."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,13 +27,13 @@ from assay.cli.options import (
 )
 from assay.cli.tables import add_table_options
 from assay.errors import InputError
-from assay.evaluation.units import prepare, read_units
+from assay.evaluation.units import FORMATS_OF_VISUAL_IDS, VISUAL_IDS, prepare, read_units
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, mismatch, score_hits
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import FAMILIES, Measure, parse_measures
 from assay.protocols.schema import Average, Protocol
@@ -109,7 +110,14 @@ class Inputs:
 
     @cached_property
     def _scored(self) -> list[RunScores]:
-        return [score_run(run, self.judged, self.measures) for run in self.runs]
+        return [self._score(name, run) for name, run in zip(self.names, self.runs, strict=True)]
+
+    def _score(self, name: str, run: Ranked) -> RunScores:
+        hits = self.judged.hits(run)
+        problem = mismatch(run, self.judged, hits)
+        if problem:
+            print(f"warning: {name}: {problem}", file=sys.stderr)  # noqa: T201
+        return score_hits(hits, self.judged, self.measures)
 
     @cached_property
     def is_counted(self) -> NDArray[np.bool_]:
@@ -165,8 +173,11 @@ def inputs_of(
     """Read the files, with a protocol that is loaded and names of the runs that are known."""
     measures = _only_means(parse_measures(arguments.measure or protocol.scoring.measures))
     formulas = read_units(protocol, arguments.units, arguments.formulas)
-    qrels = read_qrels(arguments.qrels)
-    rows = [read_run(path, protocol) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)]
+    qrels = read_qrels(arguments.qrels, protocol)
+    formats = FORMATS_OF_VISUAL_IDS if arguments.units == VISUAL_IDS else ()
+    rows = [
+        read_run(path, protocol, formats) for path in bar(paths, "reading", "run", is_quiet=arguments.quiet)
+    ]
     average = arguments.average or protocol.scoring.average
     level = arguments.level or protocol.scoring.relevant_from
     return Inputs(protocol, qrels, run_names, rows, formulas, measures, average, level)

@@ -74,9 +74,10 @@ def add_formulas(parser: argparse.ArgumentParser) -> None:
 def add_units(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--units",
-        choices=["distinct", "instances"],
-        help="units to score: distinct, visually distinct formulas, each at the rank of its first instance; or "
-        "instances, every row of the run (default: as the protocol says)",
+        choices=["distinct", "instances", "visual-ids"],
+        help="units to score: distinct, visually distinct formulas, each at the rank of its first instance; "
+        "instances, every row of the run; or visual-ids, every row, for runs that already name formulas by their "
+        "visual ids (default: as the protocol says)",
     )
     add_formulas(parser)
 

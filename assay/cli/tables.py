@@ -1,4 +1,4 @@
-"""Tables as tab-separated text or JSON, with the same numbers in both: four decimals each."""
+"""Tables as tab-separated text, with four decimals, or JSON, with all digits."""
 
 import argparse
 import json
@@ -69,5 +69,5 @@ def _json_rows(table: Table) -> str:
 def _json_cell(cell: Cell) -> Cell:
     """An undefined number is null."""
     if isinstance(cell, float):
-        return float(f"{cell:.4f}") if math.isfinite(cell) else None
+        return cell if math.isfinite(cell) else None
     return cell

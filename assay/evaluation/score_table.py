@@ -47,11 +47,11 @@ def tsv_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[
 
 
 def as_json(rows: Iterable[ScoreRow]) -> str:
-    """A list of objects, one per line; values have four decimals."""
+    """A list of objects, one per line; values have all their digits."""
     dumps = import_module("json").dumps  # not imported for tables
     return "[\n" + ",\n".join(_json_line(row, dumps) for row in rows) + "\n]\n"
 
 
 def _json_line(row: ScoreRow, dumps: Callable[..., str]) -> str:
     words = ", ".join(f'"{key}": {dumps(getattr(row, key), ensure_ascii=False)}' for key in HEADER[:3])
-    return f'{{{words}, "value": {shown(row.value)}}}'
+    return f'{{{words}, "value": {dumps(row.value)}}}'

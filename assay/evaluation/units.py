@@ -18,7 +18,10 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import columns_from
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formulas.columns import Formulas
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Protocol, RunFormat
+
+VISUAL_IDS = "visual-ids"  # runs that name formulas by their visual ids, in any form of lines
+FORMATS_OF_VISUAL_IDS: tuple[RunFormat, ...] = ("arqmath-5", "arqmath-6", "trec-6")
 
 
 class NotComputed(InputError):
@@ -44,7 +47,7 @@ def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> 
 
     Parameters
     ----------
-    units : "distinct" or "instances"; None for the units of the protocol.
+    units : "distinct", "instances" or "visual-ids"; None for the units of the protocol.
     paths : formula indexes and id maps.
 
     Raises
@@ -52,9 +55,9 @@ def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> 
     InputError
         An index cannot be used, or distinct formulas need one and none is given.
     """
-    if units == "instances" or not (units or protocol.scoring.collapse_instances):
+    if units in {"instances", VISUAL_IDS} or not (units or protocol.scoring.collapse_instances):
         return None
-    how = "name the formula index or id map with --formulas, or use --units instances"
+    how = "name the formula index or id map with --formulas, or use --units instances or --units visual-ids"
     check_units(protocol, has_formulas=bool(paths), how=how)
     if not paths:
         raise InputError(f"--units distinct: {how}")
@@ -82,10 +85,11 @@ def read_formulas(paths: Sequence[Path]) -> Formulas:
 
 
 class Prepared(NamedTuple):
-    """A run ready for scoring, and a note on what was changed."""
+    """A run ready for scoring, a note on what was changed, and what is probably wrong."""
 
     ranking: Ranked
-    note: str
+    note: str = ""
+    problem: str = ""
 
 
 def prepare(run: RunColumns, formulas: Formulas) -> Prepared:
@@ -94,7 +98,13 @@ def prepare(run: RunColumns, formulas: Formulas) -> Prepared:
     note = f"{len(run)} instances, {len(collapsed.columns)} distinct formulas"
     if collapsed.n_skipped:
         note += f", {collapsed.n_skipped} instances without a visual id skipped"
-    return Prepared(collapsed.columns, note)
+    problem = ""
+    if collapsed.n_skipped == len(run) > 0:
+        problem = (
+            f"none of its formulas, such as {run.docno[0].decode()}, has a visual id, every value is 0; "
+            "if the run has visual ids, use --units visual-ids"
+        )
+    return Prepared(collapsed.columns, note, problem)
 
 
 class Collapsed(NamedTuple):

@@ -123,6 +123,7 @@ class JudgedDocuments:
         self.topics = qrels.topics
         self.docno = qrels.docno
         self.topic = qrels.topic_index.astype(np.int64)
+        self.docno = qrels.docno
         self.grade = qrels.grade.astype(np.int64)
         self._place = {code: index for index, code in enumerate(qrels.topics.tolist())}
         self._table = _Table(self.topic, qrels.docno)

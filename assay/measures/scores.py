@@ -135,3 +135,20 @@ def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure])
         values[:, column] = kernel(primed if measure.judged_only else hits, judged, measure)
     summaries = tuple(FAMILIES[measure.family].summary for measure in measures)
     return RunScores(values, hits.n_returned > 0, summaries)
+
+
+def mismatch(run: Ranked, judged: JudgedDocuments, hits: Hits) -> str:
+    """Why a run has no judged document, with an id of each side; empty if it has one."""
+    if len(hits.topic) or not len(run.docno) or not len(judged.topic):
+        return ""
+    in_run = {code: n for n, code in enumerate(run.topics.tolist())}
+    common = [code for code in judged.topics.tolist() if code in in_run]
+    if not common:
+        ours, theirs = run.topics[0], judged.topics[0]
+        return f"none of its topics is in the qrels, every value is 0; the run has {ours}, the qrels have {theirs}"
+    ours = run.docno[run.offsets[in_run[common[0]]]].decode()
+    theirs = judged.docno[np.searchsorted(judged.topic, judged.topics.tolist().index(common[0]))].decode()
+    return (
+        f"none of its documents is judged, every value is 0; for topic {common[0]}, "
+        f"the run has {ours}, the qrels have {theirs}"
+    )

@@ -7,7 +7,7 @@ with a default may be left out. `_check_rules` has the rules on ranges and on se
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -81,6 +81,8 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
     if "text" in data:
         raise ProtocolError(f"{name}: text: unknown key")
     protocol: Protocol = _table(Protocol, {**data, "text": text}, name, "")
+    if not protocol.runs.scored_kinds:
+        protocol = replace(protocol, runs=replace(protocol.runs, scored_kinds=protocol.runs.kinds))
     for complaint in _check_rules(protocol):
         raise ProtocolError(f"{name}: {complaint}")
     return protocol
@@ -235,6 +237,7 @@ def _check_pool(protocol: Protocol) -> Iterator[str]:
 def _check_judging(protocol: Protocol) -> Iterator[str]:
     judging = protocol.judging
     yield from _check_grades(judging)
+    yield from _check_codes(protocol)
     keys = {grade.key for grade in judging.grades}
     for follow_up in judging.follow_ups:
         for key in follow_up.after:
@@ -276,3 +279,15 @@ def _check_grades(judging: JudgingRules) -> Iterator[str]:
         yield "judging.grade: a value is below 0; a choice that is not a grade is a non_answer"
     if any(value > HIGHEST_GRADE for value in values):
         yield f"judging.grade: the value {max(values)} is above {HIGHEST_GRADE}"
+
+
+def _check_codes(protocol: Protocol) -> Iterator[str]:
+    """Complaints about codes of non-answers, which must differ from each other and from all grades."""
+    codes = [choice.qrels_code for choice in protocol.judging.non_answers if choice.qrels_code is not None]
+    if len(set(codes)) != len(codes):
+        yield "judging.non_answer: two non-answers have the same qrels_code"
+    for code in codes:
+        if not 0 <= code <= HIGHEST_GRADE:
+            yield f"judging.non_answer: the qrels_code {code} is below 0 or above {HIGHEST_GRADE}"
+        elif code in protocol.grades_in_qrels:
+            yield f"judging.non_answer: the qrels_code {code} is a grade of the qrels"

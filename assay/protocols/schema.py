@@ -49,7 +49,7 @@ class RunRules:
     formats: tuple[RunFormat, ...]  # each file may have any of them
     max_ranks: int  # ranked documents per topic, at most
     kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")  # the kinds that a team may declare
-    scored_kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")
+    scored_kinds: tuple[RunKind, ...] = ()  # empty in the file: all `kinds`
     # By kind, the most runs that a team may have at the same time.
     max_of_kind: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     min_score: float | None = None  # the lowest accepted score
@@ -117,6 +117,7 @@ class NonAnswer:
     definition: str  # shown to assessors
     needs_comment: bool = False  # whether the assessor must give a comment
     shortcut: str = ""  # the key on the keyboard that chooses it
+    qrels_code: int | None = None  # stands for the choice in qrels files of others; such a line has no grade
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,16 @@ class Protocol:
     text: str = field(repr=False)  # of the file; not a key
     # Published sizes of the collection, to compare with.
     published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def grades_in_qrels(self) -> tuple[int, ...]:
+        """The grades that a unit can have in qrels, lowest first: those of the scale, or sums of several judges."""
+        values = sorted(grade.value for grade in self.judging.grades)
+        return (
+            tuple(range(self.judging.judges * values[-1] + 1))
+            if self.qrels.aggregate == "sum"
+            else tuple(values)
+        )
 
     @property
     def digest(self) -> str:

@@ -92,6 +92,7 @@ class RankingPage(LeaderboardPage):
     tier_column: int
     statistics: MeasureStatistics | None
     others: list[Leaderboard]
+    mismatched: list[BoardRow]  # runs without a judged document
 
 
 def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
@@ -116,6 +117,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         tier_column=tier_column,
         statistics=statistics_of(board).get(shared["charted"]),
         others=comparable(user, board),
+        mismatched=[row for row in rows if row.evaluation.mismatch],
     )
 
 

@@ -34,6 +34,17 @@ class Evaluation(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("scoring:evaluation", args=[self.pk])
 
+    @property
+    def mismatch(self) -> str:
+        """Why all values are 0, if nothing of the run is in the qrels; else empty."""
+        is_over_all = self.leaderboard.average == "judged"
+        n_common = self.n_topics - self.n_missing if is_over_all else self.n_topics
+        if n_common == 0:
+            return "None of the run’s topics is in the qrels, so every value is 0."
+        if self.unjudged == 1:
+            return "None of the run’s documents is judged, so every value is 0. Check that both use the same ids."
+        return ""
+
 
 class Score(models.Model):
     """The value of a measure for one topic of an evaluation, or its mean if `topic` is `all`."""

@@ -6,7 +6,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from assay.formats.qrels.exports import FORMS
-from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
+from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, parse_qrels
 from pooling.models import Pool
 from tracks.models import Track
 from web.forms import style_fields
@@ -84,8 +84,9 @@ class ImportForm(forms.Form):
     )
     name = _name()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.grades = GradeScale.of(track.protocol.parsed)
         style_fields(self)
 
     def clean_file(self) -> "UploadedFile[Any]":
@@ -96,7 +97,7 @@ class ImportForm(forms.Form):
                 f"The file has {(upload.size or 0) >> 20} MB; at most {MAX_MB} MB are accepted."
             )
         try:
-            self.columns: QrelsColumns = parse_qrels(upload.read())
+            self.columns: QrelsColumns = parse_qrels(upload.read(), grades=self.grades)
         except QrelsError as error:
             lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]
             n_more = error.n_complaints - len(lines)

@@ -10,7 +10,7 @@ from django.db.models import Exists, F, Max, OuterRef, Q
 from accounts.models import User
 from assay.digests import sha256_of
 from assay.evaluation.score_table import ALL
-from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
+from assay.formats.qrels.reader import GradeScale, QrelsColumns, columns_from, format_qrels
 from assay.formats.runs.rules import ABSENT
 from assay.protocols.schema import Protocol
 from assay.qrels.freezing import (
@@ -116,10 +116,15 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
     Raises
     ------
     QrelsRefused
-        None of the topics is in the track, or another version has the same entries.
+        None of the topics is in the track, a grade is not in the protocol, or another version has the same entries.
     """
     track = track_services.lock(track.pk)
     protocol = track.protocol.parsed
+    grades = GradeScale.of(protocol)
+    if not grades.contains(columns.grade):
+        first = next(filter(None, map(grades.complaint, columns.grade.tolist())))
+        raise QrelsRefused(f"{first[0].upper()}{first[1:]}.")
+    columns = grades.without_codes(columns)
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     unknown = [code for code in columns.topics.tolist() if code not in codes]
     if len(unknown) == len(columns.topics):
@@ -134,7 +139,6 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
         "unknown_topics": unknown,
         "absent_topics": sorted(codes - set(columns.topics.tolist())),
         "unknown_documents": _unknown_documents(track, protocol, columns),
-        "other_grades": _other_grades(protocol, columns),
     }
     return _store(qrels, columns)
 
@@ -220,14 +224,6 @@ def _unknown_documents(track: Track, protocol: Protocol, columns: QrelsColumns) 
     is_absent = lookup(columns.docno) == ABSENT
     first = sorted({docno.decode() for docno in columns.docno[is_absent][:DOCNOS_NAMED].tolist()})
     return {"n": int(is_absent.sum()), "first": first}
-
-
-def _other_grades(protocol: Protocol, columns: QrelsColumns) -> list[int]:
-    """Grades of the file that are not possible in the protocol, which may sum the grades of several judges."""
-    scale = {grade.value for grade in protocol.judging.grades}
-    if protocol.qrels.aggregate == "sum":
-        scale = set(range(protocol.judging.judges * max(scale) + 1))
-    return sorted(set(columns.grade.tolist()) - scale)
 
 
 def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:

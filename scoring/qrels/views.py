@@ -56,7 +56,7 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import a qrels file as a version. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = ImportForm(request.POST or None, request.FILES or None)
+    form = ImportForm(request.POST or None, request.FILES or None, track=track)
     if form.is_valid():
         try:
             version = services.import_file(track=track, by=request.user, **form.contents)

@@ -7,6 +7,7 @@ is_current, replaced judgments are left out. A judgment without a grade is a non
 import argparse
 import csv
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import NamedTuple
@@ -83,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.judgments}: no batch of the kind {unknown[0]!r}; the kinds are {', '.join(sorted(kinds))}"
         )
     graded = _graded(row for row in rows if not arguments.kind or row.kind in arguments.kind)
+    if not arguments.quiet and not _n_judged_twice(graded.unit):
+        print(_why_empty(graded), file=sys.stderr)  # noqa: T201
     return print_tables([_all(graded, level), _pairs(graded, level), _topics(graded, level)], arguments)
 
 
@@ -164,7 +167,7 @@ def _topics(graded: Graded, level: int) -> Table:
 
 def _agreement(graded: Graded, of: NDArray[np.bool_], level: int) -> tuple[Cell, ...]:
     unit, grade = graded.unit[of], graded.grade[of]
-    n_twice = int((np.unique(unit, return_counts=True)[1] > 1).sum())
+    n_twice = _n_judged_twice(unit)
     two_way = krippendorff_alpha(unit, (grade >= level).astype(np.int64), metric="nominal")
     return (
         len(unit),
@@ -172,6 +175,18 @@ def _agreement(graded: Graded, of: NDArray[np.bool_], level: int) -> tuple[Cell,
         *(krippendorff_alpha(unit, grade, metric=metric) for metric in METRICS),
         two_way,
     )
+
+
+def _n_judged_twice(unit: NDArray[np.int64]) -> int:
+    """The number of units with grades from several assessors."""
+    return int((np.unique(unit, return_counts=True)[1] > 1).sum())
+
+
+def _why_empty(graded: Graded) -> str:
+    n = len(graded.unit)
+    text = "no unit has grades from two assessors, so there is no agreement: "
+    text += f"{n} grades by {len(graded.assessors)} assessors"
+    return text + (f", {graded.n_without_grade} judgments without a grade" if graded.n_without_grade else "")
 
 
 def _pairs(graded: Graded, level: int) -> Table:

@@ -25,16 +25,16 @@ from assay.cli.options import (
 from assay.errors import InputError
 from assay.evaluation.duplicates import read_duplicates
 from assay.evaluation.score_table import HEADER, ScoreRow, as_json, as_tsv
-from assay.evaluation.units import Prepared, prepare, read_units
+from assay.evaluation.units import FORMATS_OF_VISUAL_IDS, VISUAL_IDS, Prepared, prepare, read_units
 from assay.formats.qrels.reader import read_qrels
 from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, mismatch, score_hits
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures
-from assay.protocols.schema import Average, Protocol
+from assay.protocols.schema import Average, Protocol, RunFormat
 
 SMALL = 2 << 20  # bytes; starting a second process takes longer than reading fewer bytes
 
@@ -74,7 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
     request = _read_request(arguments)
     scored = _score_all(list(request.names), request, arguments)
     rows: list[ScoreRow] = []
-    for name, (scores, n_topics, note) in zip(request.names.values(), scored, strict=True):
+    for name, (scores, n_topics, note, problem) in zip(request.names.values(), scored, strict=True):
+        if problem:
+            print(f"warning: {name}: {problem}", file=sys.stderr)  # noqa: T201
         if not arguments.quiet:
             print(_topics_note(name, scores, n_topics, note, request.average), file=sys.stderr)  # noqa: T201
         by_topic = scores.rows(
@@ -95,14 +97,16 @@ class Request(NamedTuple):
     measures: list[Measure]
     average: Average
     formulas: Formulas | None
+    formats: Sequence[RunFormat]  # of runs; empty: those of the protocol
 
 
 class Scored(NamedTuple):
-    """The scores of a run, how many topics the run has, and a note on its units."""
+    """The scores of a run, how many topics the run has, a note on its units, and why no document is judged."""
 
     scores: RunScores
     n_topics: int
     note: str
+    mismatch: str
 
 
 def _read_request(arguments: argparse.Namespace) -> Request:
@@ -114,7 +118,7 @@ def _read_request(arguments: argparse.Namespace) -> Request:
         raise InputError(f"--scale {arguments.scale}: use a whole number from 1")
     measures = parse_measures(arguments.measure or protocol.scoring.measures)
     formulas = read_units(protocol, arguments.units, arguments.formulas)
-    qrels = read_qrels(arguments.qrels, scale=arguments.scale)
+    qrels = read_qrels(arguments.qrels, protocol, scale=arguments.scale)
     if arguments.duplicates is not None:
         judged = JudgedDocuments(*read_duplicates(arguments.duplicates, qrels))
     else:
@@ -122,7 +126,8 @@ def _read_request(arguments: argparse.Namespace) -> Request:
         if protocol.scoring.duplicates_are_false_alarms and not arguments.quiet:
             print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
     average = arguments.average or protocol.scoring.average
-    return Request(names, protocol, judged, measures, average, formulas)
+    formats = FORMATS_OF_VISUAL_IDS if arguments.units == VISUAL_IDS else ()
+    return Request(names, protocol, judged, measures, average, formulas, formats)
 
 
 def _score_all(paths: list[str], request: Request, arguments: argparse.Namespace) -> list[Scored]:
@@ -133,10 +138,12 @@ def _score_all(paths: list[str], request: Request, arguments: argparse.Namespace
 
 
 def _score(path: str, *, request: Request) -> Scored:
-    run = read_run(path, request.protocol)
+    run = read_run(path, request.protocol, request.formats)
     prepared = Prepared(run, "") if request.formulas is None else prepare(run, request.formulas)
-    scores = score_run(prepared.ranking, request.judged, request.measures)
-    return Scored(scores, len(prepared.ranking.topics), prepared.note)
+    hits = request.judged.hits(prepared.ranking)
+    scores = score_hits(hits, request.judged, request.measures)
+    problem = mismatch(prepared.ranking, request.judged, hits) or prepared.problem
+    return Scored(scores, len(prepared.ranking.topics), prepared.note, problem)
 
 
 def _topics_note(name: str, scores: RunScores, n_topics: int, note: str, average: Average) -> str:

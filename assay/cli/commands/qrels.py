@@ -12,7 +12,7 @@ from pathlib import Path
 from assay.cli.options import Parser, add_formulas, add_seed, add_topics, input_path, names_of_runs, share
 from assay.errors import InputError
 from assay.evaluation.units import of_distinct_formulas, read_formulas
-from assay.formats.compression import read_text
+from assay.formats.compression import read_file, read_text
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     FORMS,
@@ -24,7 +24,7 @@ from assay.formats.qrels.exports import (
     split_given,
     zipped,
 )
-from assay.formats.qrels.reader import read_qrels
+from assay.formats.qrels.reader import QrelsError, parse_qrels
 from assay.formats.topics.codes import read_topic_codes
 
 ASSESSOR_COLUMNS = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
@@ -173,7 +173,10 @@ def _anonymize(arguments: argparse.Namespace) -> None:
 def _read(arguments: argparse.Namespace) -> QrelsColumns:
     if arguments.scale < 1:
         raise InputError(f"--scale {arguments.scale}: use a whole number from 1")
-    return read_qrels(arguments.qrels, scale=arguments.scale)
+    try:
+        return parse_qrels(read_file(arguments.qrels), scale=arguments.scale)
+    except QrelsError as error:
+        raise InputError(f"{arguments.qrels}: {error}") from None
 
 
 def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from assay.formats.topics.reader import read_labels, read_topics
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.protocols.measures import Measure
+from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
 from assay.tables import Cell, Table
@@ -67,7 +68,7 @@ def named_file(text: str) -> tuple[str, str]:
 
 def run(arguments: argparse.Namespace) -> int:
     inputs = read_inputs(arguments, arguments.runs)
-    other_qrels = _read_other_qrels(arguments)
+    other_qrels = _read_other_qrels(arguments, inputs.protocol)
     labels = _labels(arguments, inputs) if arguments.labels else {}
     compared = [*_by_labels(inputs, labels), *_by_qrels(inputs, other_qrels)]
     tables = [
@@ -79,12 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
     return print_tables(tables, arguments)
 
 
-def _read_other_qrels(arguments: argparse.Namespace) -> dict[str, QrelsColumns]:
-    other_qrels = {INSTANCES: read_qrels(arguments.instances)} if arguments.instances else {}
+def _read_other_qrels(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, QrelsColumns]:
+    other_qrels = {INSTANCES: read_qrels(arguments.instances, protocol)} if arguments.instances else {}
     for name, path in arguments.compare:
         if name in {QRELS, INSTANCES, *other_qrels}:
             raise InputError(f"--compare {name}: the name is in use; use a name of its own for each qrels")
-        other_qrels[name] = read_qrels(path)
+        other_qrels[name] = read_qrels(path, protocol)
     return other_qrels
 
 

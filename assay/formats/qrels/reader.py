@@ -7,12 +7,14 @@ inside a line have no meaning. Rows are sorted by topic, then docno, both by the
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.formats.compression import read_file
@@ -21,12 +23,14 @@ from assay.formats.qrels.tables import header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
 from assay.formats.tokens import Table
+from assay.protocols.schema import Protocol
 
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
 FRACTION = re.compile(rb"[+-]?\d*\.\d+")
 HIGHEST = 999
 LOWEST = -999
+POOLED = -1  # the grade of a unit that was pooled and has no grade
 COMPLAINTS_KEPT = 100  # a file in another format has one for each line
 LINES_SHOWN = 5
 CLOSE = Decimal("0.05")  # the largest distance from a whole number that counts as rounding
@@ -69,24 +73,65 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
     )
 
 
-def read_qrels(path: str, *, scale: int = 1) -> QrelsColumns:
+class GradeScale(NamedTuple):
+    """The grades that qrels of a protocol may have. A line with a code has no grade: it was pooled, not judged."""
+
+    slug: str
+    grades: tuple[int, ...]
+    codes: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, protocol: Protocol, scale: int = 1) -> Self:
+        """The scale of a protocol, for qrels whose grades are multiplied by `scale`."""
+        grades = protocol.grades_in_qrels
+        if scale > 1:  # fractions become grades in between
+            grades = tuple(range(grades[-1] * scale + 1))
+        codes = [
+            choice.qrels_code for choice in protocol.judging.non_answers if choice.qrels_code is not None
+        ]
+        return cls(protocol.slug, grades, tuple(code * scale for code in codes if code * scale not in grades))
+
+    def contains(self, grade: NDArray[np.int32]) -> bool:
+        """Whether all grades are in the scale, codes, or negative."""
+        return bool((np.isin(grade, (*self.grades, *self.codes)) | (grade < 0)).all())
+
+    def complaint(self, grade: int) -> str:
+        """What is wrong with a grade; empty if it is in the scale."""
+        if grade < 0 or grade in self.grades or grade in self.codes:
+            return ""
+        *others, last = map(str, self.grades)
+        is_range = self.grades == tuple(range(len(self.grades))) and len(self.grades) > 4
+        accepted = f"0 to {last}" if is_range else f"{', '.join(others)} or {last}" if others else last
+        return f"grade {grade} is not in {self.slug}; use {accepted}"
+
+    def without_codes(self, columns: QrelsColumns) -> QrelsColumns:
+        """The qrels with a negative grade in place of each code."""
+        is_code = np.isin(columns.grade, self.codes)
+        return (
+            columns if not is_code.any() else replace(columns, grade=np.where(is_code, POOLED, columns.grade))
+        )
+
+
+def read_qrels(path: str, protocol: Protocol, *, scale: int = 1) -> QrelsColumns:
     """The rows of a qrels file, with every grade multiplied by `scale`; `-` is standard input.
 
     Raises
     ------
     InputError
-        It cannot be read, or it has errors; the message has the first ones.
+        It cannot be read, or it has errors, such as a grade that the protocol does not have; the message has the
+        first ones.
     """
     try:
-        return parse_qrels(read_file(path), scale=scale)
+        return parse_qrels(read_file(path), scale=scale, grades=GradeScale.of(protocol, scale))
     except QrelsError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def parse_qrels(data: bytes, *, scale: int = 1) -> QrelsColumns:
+def parse_qrels(data: bytes, *, scale: int = 1, grades: GradeScale | None = None) -> QrelsColumns:
     """Read a qrels file: four columns, or a table with a header (`assay.formats.qrels.tables`).
 
     Every grade is multiplied by `scale`, which turns fractions, such as the mean of three judges, into whole numbers.
+    With `grades`, another grade is an error.
 
     Raises
     ------
@@ -98,7 +143,9 @@ def parse_qrels(data: bytes, *, scale: int = 1) -> QrelsColumns:
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
     columns = read_fast_path(data) if scale == 1 else None
-    return columns if columns is not None else _read_slow_path(data, scale)
+    if columns is None or (grades is not None and not grades.contains(columns.grade)):
+        columns = _read_slow_path(data, scale, grades)
+    return columns if grades is None else grades.without_codes(columns)
 
 
 def read_fast_path(data: bytes) -> QrelsColumns | None:
@@ -125,8 +172,8 @@ def read_fast_path(data: bytes) -> QrelsColumns | None:
     return None if is_same.any() else QrelsColumns(topics, topic_index, docno[order], grade[order])
 
 
-def _read_slow_path(data: bytes, scale: int = 1) -> QrelsColumns:
-    reading = _Reading(scale)
+def _read_slow_path(data: bytes, scale: int = 1, grades: GradeScale | None = None) -> QrelsColumns:
+    reading = _Reading(scale, grades)
     header = header_of(data)
     if header is not None:
         reading.take_table(data, *header)
@@ -143,8 +190,9 @@ def _read_slow_path(data: bytes, scale: int = 1) -> QrelsColumns:
 class _Reading:
     """Rows and complaints of the lines read so far."""
 
-    def __init__(self, scale: int) -> None:
+    def __init__(self, scale: int, grades: GradeScale | None) -> None:
         self.scale = scale
+        self.grades = grades
         self.rows: list[Row] = []
         self.complaints: list[Complaint] = []
         self.n_complaints = 0
@@ -186,6 +234,10 @@ class _Reading:
         problem = _id_problem(topic, docno) or (grade if isinstance(grade, str) else "")
         if problem or isinstance(grade, str):
             self.complain(number, problem)
+            return
+        outside = self.grades.complaint(grade) if self.grades is not None else ""
+        if outside:
+            self.complain(number, outside)
             return
         first = self.first_lines.setdefault((topic, docno), number)
         if first != number:

@@ -12,7 +12,7 @@
 
 import codecs
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -40,7 +40,7 @@ from assay.formats.runs.rules import (
     warn_of_rows,
 )
 from assay.formats.runs.text import UTF16, LineReader, Lines, shown
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Protocol, RunFormat
 
 if TYPE_CHECKING:
     from assay.formats.runs.xml import XmlReader
@@ -98,8 +98,10 @@ def check_run(
     return CheckedRun(report, None if report.errors else columns, form, columns)
 
 
-def read_run(path: str, protocol: Protocol) -> RunColumns:
+def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -> RunColumns:
     """The columns of a run file; `-` is standard input. Without errors, no report is made.
+
+    `formats` are accepted instead of those of the protocol.
 
     Raises
     ------
@@ -110,9 +112,8 @@ def read_run(path: str, protocol: Protocol) -> RunColumns:
     try:
         with opened(path, limits) as file:
             expected = _expected(protocol, None, None, limits)
-            check = _Check(
-                file, expected, limits, [FORMS[form] for form in protocol.runs.formats], warns=False
-            )
+            forms = [FORMS[form] for form in formats or protocol.runs.formats]
+            check = _Check(file, expected, limits, forms, warns=False)
             columns = check.columns()
             if columns is not None and not check.tally.has_errors:
                 return columns

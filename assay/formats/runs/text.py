@@ -304,7 +304,13 @@ def _detect_form(chunk: bytes, forms: list[LineForm]) -> LineForm:
     """The form that most of the first lines have; the protocol's first form if no line has any."""
     lines = [line.split() for line in chunk[: SAMPLE * 200].split(b"\n")[:SAMPLE]]
     counts = Counter(len(words) for words in lines if words)
-    return max(forms, key=lambda form: counts[form.width])
+    width = max(forms, key=lambda form: counts[form.width]).width
+    first, *others = (form for form in forms if form.width == width)
+    if not others:
+        return first
+    # A topic lists a document once, so a second column that is always the same has no meaning: TREC's Q0.
+    second = {words[1] for words in lines if len(words) == width}
+    return next((form for form in (first, *others) if (form.filler == 1) == (len(second) == 1)), first)
 
 
 def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:

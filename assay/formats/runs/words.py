@@ -34,18 +34,24 @@ def score_of(word: bytes, number: int, tally: Tally) -> float | None:
 
 
 def rank_of(word: bytes, number: int, tally: Tally) -> int:
-    """The rank that a word writes; 0, and an error in the tally, if it writes none."""
+    """The rank that a word writes; 0, and an error in the tally, if it writes none.
+
+    Nothing is ordered by ranks, so another notation of a whole number, such as 0.00E+00, is only a warning.
+    """
     if RANK.fullmatch(word):
         return int(word)
-    tally.error(
-        "rank",
-        f"rank {quoted(word)} is not a whole number of at most nine digits",
+    value = float(word) if SCORE.fullmatch(word) else math.nan
+    is_whole = value.is_integer() and abs(value) < 10**9
+    complain = tally.warning if is_whole else tally.error
+    complain(
+        "rank-notation" if is_whole else "rank",
+        f"rank {quoted(word)} is not {'written as ' if is_whole else ''}a whole number of at most nine digits",
         "1, 2, 3, … in the order of the scores.",
         number,
         is_repairable=True,
         others="other ranks that are not whole numbers",
     )
-    return 0
+    return int(value) if is_whole else 0
 
 
 def quoted(word: bytes) -> str:

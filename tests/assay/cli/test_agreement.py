@@ -46,7 +46,7 @@ def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.Ca
     path = tmp_path / "judgments.csv"
     path.write_text(JUDGMENTS)
 
-    tables = ask(capsys, "agreement", str(path), "--kind", "main", *PROTOCOL)
+    tables = ask(capsys, "agreement", str(path), "--kind", "main", "--quiet", *PROTOCOL)
 
     assert tables["all"][0]["judges"] == "1"
     assert tables["all"][0]["alpha_ordinal"] == ""
@@ -93,3 +93,17 @@ def test_standard_input_can_be_judgments(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(JUDGMENTS.encode())))
 
     assert ask(capsys, "agreement", "-")["all"][0]["judges"] == "2"
+
+
+def test_judgments_without_a_second_assessor_explain_the_empty_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "judgments.csv"
+    path.write_text("topic,docno,assessor,grade\nA.1,10,ada,3\nA.1,11,bob,1\nA.1,12,bob,\n")
+
+    assert main(["agreement", str(path)]) == 0
+
+    assert capsys.readouterr().err == (
+        "no unit has grades from two assessors, so there is no agreement: 2 grades by 2 assessors, "
+        "1 judgments without a grade\n"
+    )

@@ -1,6 +1,7 @@
 import gzip
 import io
 import json
+import math
 import os
 import re
 import subprocess
@@ -551,3 +552,92 @@ def test_known_items_are_scored_by_reciprocal_rank(
 
     assert status == 0
     assert table(capsys.readouterr().out) == {("r", "all", "RR"): "0.5000"}
+
+
+def test_grade_outside_the_protocol_is_refused_with_its_lines(
+    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels = tmp_path / "q.txt"
+    qrels.write_text("A.1 0 10 3\nA.1 0 11 7\nA.10 0 12 5\nA.2 0 13 4\n")
+
+    assert main([*PROTOCOL, "--qrels", str(qrels), run]) == 2
+
+    error = capsys.readouterr().err
+    assert "line 2: grade 7 is not in arqmath-2020-task1; use 0, 1, 2 or 3; line 4: grade 4" in error
+    assert "line 3" not in error
+
+
+def test_code_of_a_non_answer_counts_as_not_judged(
+    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def output(grade: str) -> str:
+        qrels = tmp_path / "q.txt"
+        qrels.write_text(f"A.1 0 10 3\nA.1 0 11 {grade}\n")
+        assert main([*PROTOCOL, "--quiet", "--qrels", str(qrels), run]) == 0
+        return capsys.readouterr().out
+
+    assert output("5") == output("6") == output("-1")
+    assert output("5") != output("3")
+
+
+def test_sum_of_judges_is_in_the_scale_of_its_protocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, qrels = tmp_path / "r.trec", tmp_path / "q.txt"
+    run.write_text("T1 Q0 a 1 2.0 r\n")
+    qrels.write_text("T1 0 a 4\nT1 0 b 5\n")
+
+    assert main(["evaluate", "--protocol", "ntcir-12-wikipedia", "--qrels", str(qrels), str(run)]) == 2
+
+    error = capsys.readouterr().err
+    assert "q.txt: line 2: grade 5 is not in ntcir-12-wikipedia; use 0 to 4\n" in error
+
+
+@pytest.mark.parametrize(
+    ("qrels", "problem"),
+    [
+        (
+            "B.1 0 10 3\n",
+            "none of its topics is in the qrels, every value is 0; the run has A.1, the qrels have B.1",
+        ),
+        (
+            "A.1 0 x 3\n",
+            "none of its documents is judged, every value is 0; for topic A.1, the run has 11, the qrels",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["evaluate", "tiers"])
+def test_run_without_a_judged_document_is_named(
+    command: str, qrels: str, problem: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "q.txt"
+    path.write_text(qrels)
+
+    main([command, *PROTOCOL[1:], "--quiet", "--average", "judged", "--qrels", str(path), run])
+
+    assert f"warning: good: {problem}" in capsys.readouterr().err
+
+
+def test_json_has_all_digits(qrels: str, run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([*PROTOCOL, "--qrels", qrels, "--measure", "nDCG'", "--format", "json", run])
+
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["value"] == pytest.approx((1 / math.log2(3) + 1) / 3, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["B.1\t{id}\t1\t0.5\tv", "B.1\t{id}\t77\t1\t0.5\tv", "B.1 Q0 {id} 1 0.5 v"],
+    ids=["5", "6", "trec"],
+)
+def test_run_of_visual_ids_is_scored_in_every_form_of_lines(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, qrels = tmp_path / "v.tsv", tmp_path / "q.txt"
+    run.write_text("".join(line.format(id=n) + "\n" for n in (101, 102)))
+    qrels.write_text("B.1 0 101 3\n")
+    words = ["evaluate", "--protocol", "arqmath-2020-task2", "--measure", "judged", "--qrels", str(qrels)]
+
+    assert main([*words, "--units", "visual-ids", str(run)]) == 0
+
+    assert "v\tall\tjudged\t0.5000\n" in capsys.readouterr().out

@@ -346,3 +346,29 @@ def test_round_robin_needs_a_target() -> None:
 def test_toml_that_is_nested_too_deeply_is_refused() -> None:
     with pytest.raises(ProtocolError, match="nested too deeply"):
         parse_protocol(f"slug = {'[' * 40_000}", name="x.toml")
+
+
+def test_without_scored_kinds_all_kinds_are_scored() -> None:
+    text = loader.shipped_text("arqmath-2021-task1").replace(
+        'kinds = ["primary", "alternate", "baseline"]', 'kinds = ["primary", "alternate"]'
+    )
+
+    protocol = loader.parse_protocol(text, name="p.toml")
+
+    assert protocol.runs.scored_kinds == ("primary", "alternate")
+    assert load_protocol("bolt-ir-p3").runs.scored_kinds == ("evaluation", "phase2", "post-interaction")
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("3", "the qrels_code 3 is a grade of the qrels"),
+        ("-1", "the qrels_code -1 is below 0 or above 999"),
+        ("5", "two non-answers have the same qrels_code"),
+    ],
+)
+def test_code_of_a_non_answer_differs_from_grades_and_other_codes(code: str, complaint: str) -> None:
+    text = loader.shipped_text("arqmath-2021-task1").replace("qrels_code = 6", f"qrels_code = {code}")
+
+    with pytest.raises(loader.ProtocolError, match=complaint):
+        loader.parse_protocol(text, name="p.toml")

@@ -197,6 +197,13 @@ def test_an_official_file_is_imported(scene: Scene) -> None:
     assert "official.txt" in page
 
 
+def test_codes_of_non_answers_are_imported_as_not_judged(scene: Scene) -> None:
+    page = upload(scene, b"A.1 0 10 3\nA.1 0 9 5\nA.1 0 x 6\n")
+
+    assert "pooled, not judged" in page
+    assert list(Qrels.objects.get().entries.values_list("grade", flat=True).order_by("docno")) == [3, -1, -1]
+
+
 @pytest.mark.parametrize(
     ("content", "complaints"),
     [
@@ -207,6 +214,10 @@ def test_an_official_file_is_imported(scene: Scene) -> None:
         (b"%PDF-1.7 \x00\xff", ["line 1: expected 4 columns"]),
         (b"\xff\xfeA\x00", ["the file is UTF-16"]),
         (b"x\n" * 50, ["line 20: expected 4 columns", "and 30 more errors"]),
+        (
+            b"A.1 0 10 3\nA.1 0 9 7\n",
+            ["line 2: grade 7 is not in arqmath-2020-task1; use 0, 1, 2 or 3"],
+        ),
         (b"B.1 0 10 3\n", ["None of the 1 topics in the file is a topic of ARQ"]),
         (b"A.1 0 <script>alert(1)</script> x\n", ["grade &#x27;x&#x27; is not a whole number"]),
     ],
@@ -372,3 +383,34 @@ def test_admin_is_read_only(scored: Scene, model: str) -> None:
         client.post(reverse(f"admin:scoring_{model}_delete", args=[pk]), {"post": "yes"}).status_code == 403
     )
     assert client.get(reverse(f"admin:scoring_{model}_add")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("qrels", "message"),
+    [
+        (b"A.1 0 nowhere 3\n", "None of the run’s documents is judged, so every value is 0."),
+        (b"A.1 0 10 3\nA.99 0 10 3\n", ""),
+    ],
+)
+def test_run_without_a_judged_document_is_named_on_both_pages(
+    scene: Scene, qrels: bytes, message: str
+) -> None:
+    scene.submit(scene.ours, "good", "10 9")
+    board = scene.leaderboard(scene.qrels(qrels))
+    client = client_of(scene, "organizer")
+
+    pages = [
+        text_of(client, address)
+        for address in (board.get_absolute_url(), board.evaluations.get().get_absolute_url())
+    ]
+
+    assert [message in page and "every value is 0" in page for page in pages] == [bool(message)] * 2
+
+
+def test_run_without_a_topic_of_the_qrels_is_named(scene: Scene) -> None:
+    scene.submit_lines(scene.ours, "elsewhere", ["A.2\t10\t1\t9\telsewhere\n"])
+    board = scene.leaderboard(scene.qrels(b"A.1 0 10 3\n"))
+
+    page = text_of(client_of(scene, "organizer"), board.get_absolute_url())
+
+    assert "None of the run’s topics is in the qrels" in page

@@ -255,7 +255,7 @@ def test_the_database_keeps_the_entries_of_a_version(scene: Scene, statement: st
 
 
 def test_import_reports_what_is_not_part_of_the_track(scene: Scene) -> None:
-    text = b"A.1 0 10 3\nA.1 0 x -1\nA.99 0 10 7\n"
+    text = b"A.1 0 10 3\nA.1 0 x -1\nA.99 0 10 2\n"
 
     qrels = scene.qrels(text, name="official")
 
@@ -264,9 +264,8 @@ def test_import_reports_what_is_not_part_of_the_track(scene: Scene) -> None:
         "unknown_topics": ["A.99"],
         "absent_topics": ["A.10", "A.2"],
         "unknown_documents": None,
-        "other_grades": [-1, 7],
     }
-    assert lines(qrels) == ["A.1\t0\t10\t3", "A.1\t0\tx\t-1", "A.99\t0\t10\t7"]
+    assert lines(qrels) == ["A.1\t0\t10\t3", "A.1\t0\tx\t-1", "A.99\t0\t10\t2"]
     assert (qrels.n_topics, qrels.n_judged) == (2, 2)
 
 
@@ -310,10 +309,11 @@ def test_another_track_numbers_its_own_versions(scene: Scene) -> None:
 def test_grades_that_judges_can_only_give_together_are_on_the_scale_of_a_sum(scene: Scene) -> None:
     stored = scene.track.protocol
     stored.text = stored.text.replace('aggregate = "single"', 'aggregate = "sum"')
-    stored.text = stored.text.replace("judges = 1", "judges = 2")
+    stored.text = stored.text.replace("judges = 1", "judges = 2").replace("qrels_code", "#")
     stored.save()
 
-    assert scene.qrels(b"A.1 0 a 6\nA.1 0 b 7\n").report["other_grades"] == [7]
+    with pytest.raises(QrelsRefused, match=r"Grade 7 is not in arqmath-2020-task1; use 0 to 6\."):
+        scene.qrels(b"A.1 0 a 6\nA.1 0 b 7\n")
 
 
 @pytest.mark.django_db(transaction=True)

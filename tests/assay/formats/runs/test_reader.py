@@ -223,6 +223,14 @@ def test_every_form_that_a_protocol_may_name_has_a_reader() -> None:
 # ---- accepted files
 
 
+def test_rank_in_another_notation_is_a_warning() -> None:
+    checked = check(changed(2, "A.1\t102\t0.00E+00\t9.5\trun-1"))
+
+    assert codes(checked)[0] == []
+    assert "rank-notation" in codes(checked)[1]
+    assert checked.columns is not None
+
+
 def test_good_run_has_no_complaints() -> None:
     checked = check(GOOD)
 
