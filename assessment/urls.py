@@ -10,4 +10,5 @@ urlpatterns = [
     path("", include("assessment.batches.urls")),
     path("", include("assessment.agreement.urls")),
     path("", include("assessment.adjudication.urls")),
+    path("", include("assessment.planning.urls")),
 ]

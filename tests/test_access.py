@@ -55,6 +55,8 @@ assessment:judging                      L333000
 assessment:judgments_csv                L333330
 assessment:mine                         L000000
 assessment:new_adjudication             L333330
+assessment:new_dual                     L333330
+assessment:new_training                 L333330
 assessment:next                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches import selectors, services
 from assessment.models import Batch
+from assessment.planning.selectors import pools_to_plan
 from assessment.tasks import selectors as task_selectors
 from tracks.assessors.selectors import is_assessor
 from tracks.tracks.selectors import tracks_for
@@ -23,7 +24,8 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     if request.user.is_organizer:
-        context = {"track": track, "batches": selectors.track_progress(track)}
+        pools = pools_to_plan().filter(track=track)
+        context = {"track": track, "batches": selectors.track_progress(track), "pools": pools}
         return render(request, "assessment/batches/judging.html", context)
     if not is_assessor(request.user, track):
         raise PermissionDenied

@@ -1,0 +1,62 @@
+"""The pages that plan a round. Organizers only."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from assay.errors import Refused
+from assessment.models import Batch
+from assessment.planning import selectors, services
+from assessment.planning.forms import DualForm, RoundForm, TrainingForm
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+    """Plan a dual batch by the protocol's rule. Organizers only."""
+    pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
+    form = DualForm(request.POST or None, proposal=selectors.dual_proposal(pool))
+    batch = _created(form, lambda: services.create_dual(pool=pool, by=request.user, **form.arguments))
+    if batch is not None:
+        messages.success(request, "The dual batch is a draft. Open it to give out its tasks.")
+        return redirect(batch)
+    context = {
+        "track": pool.track,
+        "pool": pool,
+        "form": form,
+        "rule": selectors.rule_in_words(pool),
+        "tab": "judging",
+    }
+    return render(request, "assessment/planning/dual.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+    """Plan a training round. Organizers only."""
+    pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
+    form = TrainingForm(request.POST or None, pool=pool)
+    batch = _created(form, lambda: services.create_training(pool=pool, by=request.user, **form.arguments))
+    if batch is not None:
+        messages.success(request, "The training round is a draft. Open it to give out its tasks.")
+        return redirect(batch)
+    context = {"track": pool.track, "pool": pool, "form": form, "tab": "judging"}
+    return render(request, "assessment/planning/training.html", context, status=422 if form.errors else 200)
+
+
+def _created(form: RoundForm, create: Callable[[], Batch]) -> Batch | None:
+    """The batch of a submitted form; None if it is not valid, or if a refusal is added to it."""
+    if not form.is_bound or not form.is_valid():
+        return None
+    try:
+        return create()
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+        return None

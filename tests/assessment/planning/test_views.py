@@ -1,0 +1,190 @@
+"""Dual batches and training rounds by the rule of a protocol, planned on the site."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from assay.protocols.loader import shipped_text
+from assessment.agreement.selectors import rounds_of
+from assessment.batches import services as batch_services
+from assessment.models import Batch
+from pooling.models import Contribution, Run
+from tests.assessment.conftest import Scene
+from tests.helpers.factories import make_assessor, make_organizer, make_topic
+from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(scene: Scene) -> Client:
+    client = Client()
+    client.force_login(make_organizer())
+    return client
+
+
+def address(name: str, scene: Scene) -> str:
+    return reverse(f"assessment:new_{name}", args=[scene.pool.pk])
+
+
+@pytest.fixture
+def judged(scene: Scene) -> Scene:
+    """Ada judged A.1 (two relevant) and A.2 (none), Bob A.3 (one)."""
+    third = make_topic(scene.track, "A.3")
+    add_entries(scene.pool, third, 2)
+    for choice in ("high", "high", "low", "low", "low", "low"):
+        judge(accept(scene.batch, scene.ada), choice)
+    batch = make_batch(scene.pool, {scene.bob: [third]})
+    for choice in ("medium", "low"):
+        judge(accept(batch, scene.bob), choice)
+    return scene
+
+
+def test_each_assessor_is_proposed_the_poorest_topic_of_another(judged: Scene, organizer: Client) -> None:
+    html = organizer.get(address("dual", judged)).content.decode()
+
+    assert "gives each assessor one topic of another" in html
+    assert html.count(f'<option value="{judged.bob.pk}" selected>') == 1
+    assert html.count(f'<option value="{judged.ada.pk}" selected>') == 1
+    response = organizer.post(address("dual", judged), _as_proposed(judged))
+    assert response.status_code == 302
+    batch = Batch.objects.get(kind=Batch.Kind.DUAL)
+    assert set(batch.topic_assignments.values_list("topic__code", "assessor__username")) == {
+        ("A.2", "bob"),
+        ("A.3", "ada"),
+    }
+
+
+def _as_proposed(scene: Scene, **changed: object) -> dict[str, object]:
+    third = scene.track.topics.get(code="A.3")
+    second = {f"topic-{scene.second.pk}": scene.bob.pk, f"topic-{third.pk}": scene.ada.pk}
+    return {"name": "Second", "minutes_allotted": 60} | second | changed
+
+
+def test_organizer_changes_the_proposal(judged: Scene, organizer: Client) -> None:
+    eve = make_assessor(judged.track, "eve")
+    third = judged.track.topics.get(code="A.3")
+    fields = _as_proposed(judged, **{f"topic-{judged.first.pk}": eve.pk, f"topic-{third.pk}": ""})
+
+    organizer.post(address("dual", judged), fields)
+
+    batch = Batch.objects.get(kind=Batch.Kind.DUAL)
+    assert (batch.name, batch.minutes_allotted, batch.status) == ("Second", 60, Batch.Status.DRAFT)
+    assert set(batch.topic_assignments.values_list("topic__code", "assessor__username")) == {
+        ("A.1", "eve"),
+        ("A.2", "bob"),
+    }
+
+
+@pytest.mark.parametrize("fields", [{}, {"topic-{first}": "{ada}"}])
+def test_refused_plan_creates_nothing(judged: Scene, organizer: Client, fields: dict[str, str]) -> None:
+    names = {"first": judged.first.pk, "ada": judged.ada.pk}
+    values = {key.format(**names): value.format(**names) for key, value in fields.items()}
+
+    response = organizer.post(address("dual", judged), {"name": "Second", "minutes_allotted": 60} | values)
+
+    assert response.status_code == 422
+    html = response.content.decode()
+    assert "Choose one for at least one topic" in html or "Select a valid choice" in html
+    assert not Batch.objects.filter(kind=Batch.Kind.DUAL).exists()
+
+
+def test_share_of_the_topics_is_proposed_where_the_protocol_states_one(
+    judged: Scene, organizer: Client
+) -> None:
+    text = judged.track.protocol.text.replace("dual_topics = 1", "dual_share = 0.5")
+    type(judged.track.protocol).objects.filter(pk=judged.track.protocol_id).update(text=text)
+
+    html = organizer.get(address("dual", judged)).content.decode()
+
+    assert "50% of the topics judged twice" in html
+    assert html.count(" selected>") - html.count('<option value="" selected>') == 2  # two of three
+
+
+def test_training_round_gives_everyone_the_same_units(scene: Scene, organizer: Client) -> None:
+    fields = {
+        "name": "Round 1",
+        "minutes_allotted": 60,
+        "n_units": 2,
+        "topics": [scene.first.pk, scene.second.pk],
+    }
+
+    organizer.post(address("training", scene), fields | {"assessors": [scene.ada.pk, scene.bob.pk]})
+    batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
+    batch_services.open_for_judging(batch=batch)
+
+    by_assessor = [
+        {judgment.docno for judgment in judge_all(batch, assessor)} for assessor in (scene.ada, scene.bob)
+    ]
+    assert by_assessor[0] == by_assessor[1]
+    assert len(by_assessor[0]) == 4
+    assert [each.label for each in rounds_of(scene.track)][1:] == ["Training: Round 1"]
+
+
+def test_training_units_are_spread_over_the_ranks(judged: Scene, organizer: Client) -> None:
+    run = Run.objects.create(
+        track=judged.track,
+        team=make_team(judged.track),
+        tag="run",
+        kind="primary",
+        sha256="run",
+        n_lines=1,
+        n_topics=1,
+        submitted_by=make_organizer(),
+    )
+    entries = list(judged.pool.entries.filter(topic=judged.first).order_by("-position"))
+    for rank, entry in enumerate(entries, 1):
+        Contribution.objects.create(entry=entry, run=run, rank=rank)
+    fields = {"name": "Round 1", "minutes_allotted": 60, "n_units": 2, "topics": [judged.first.pk]}
+
+    organizer.post(address("training", judged), fields | {"assessors": [judged.ada.pk]})
+
+    batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
+    assert set(batch.selected.values_list("entry", flat=True)) == {entries[0].pk, entries[-1].pk}
+
+
+def test_training_units_can_be_picked_by_hand(scene: Scene, organizer: Client) -> None:
+    picked = scene.pool.entries.filter(topic=scene.first)[:2]
+    fields = {
+        "name": "Round 1",
+        "minutes_allotted": 60,
+        "n_units": 10,
+        "topics": [scene.first.pk],
+        "docnos": "\n".join(entry.docno for entry in picked),
+        "assessors": [scene.ada.pk],
+    }
+
+    organizer.post(address("training", scene), fields)
+
+    batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
+    assert set(batch.selected.values_list("entry", flat=True)) == {entry.pk for entry in picked}
+
+
+def test_unknown_unit_is_named_and_nothing_is_created(scene: Scene, organizer: Client) -> None:
+    fields = {"name": "R", "minutes_allotted": 60, "n_units": 1, "topics": [scene.first.pk], "docnos": "nope"}
+
+    response = organizer.post(address("training", scene), fields | {"assessors": [scene.ada.pk]})
+
+    assert response.status_code == 422
+    assert "not in the pool for these topics: nope" in response.content.decode()
+    assert not Batch.objects.filter(kind=Batch.Kind.TRAINING).exists()
+
+
+def test_training_starts_with_as_many_topics_as_the_protocol_states(scene: Scene, organizer: Client) -> None:
+    assert "training_topics = 7" in shipped_text("arqmath-2020-task1")
+    for n in range(3, 12):
+        add_entries(scene.pool, make_topic(scene.track, f"A.{n:02}"), 1)
+
+    html = organizer.get(address("training", scene)).content.decode()
+
+    assert html.count('name="topics"') == 11
+    checked = [line for line in html.split("<input") if 'name="topics"' in line and "checked" in line]
+    assert len(checked) == 7
+
+
+def test_only_organizers_plan_rounds(scene: Scene) -> None:
+    client = Client()
+    client.force_login(scene.ada)
+
+    for name in ("dual", "training"):
+        assert client.post(address(name, scene), {}).status_code == 403
