@@ -25,7 +25,7 @@ def n_training_rounds(track: Track) -> int:
 
 
 class DualTopic(NamedTuple):
-    """A topic with the people who may judge it a second time, and the one whom the protocol's rule proposes."""
+    """A topic with the people who may judge it a second time, and the one that the protocol's rule proposes."""
 
     topic: Topic
     judged_by: list[User]
