@@ -123,7 +123,7 @@ def protocol_keys(table: str) -> Iterator[str]:
         keys = {
             key: field
             for key, field in keys.items()
-            if not is_dataclass(_bare(hints[field.name])) and key not in {"digest", "published"}
+            if not is_dataclass(_bare(hints[field.name])) and key not in {"text", "published"}
         }
     meanings = _notes(
         "protocol-keys.toml", {f"{table}.{key}".lstrip("."): None for key in keys}, prefix=table
