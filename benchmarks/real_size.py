@@ -62,9 +62,8 @@ def imported(*files: Path) -> str:
     from corpus.models import Import
 
     call_command("import_collection", SLUG, *map(str, files), "--host", "math.stackexchange.com")
-    last = Import.objects.order_by("-job_id").first()
-    assert last is not None
-    n = sum(sum(file.counts.values()) for file in Import.objects.filter(job_id=last.job_id))
+    last = Import.objects.latest("id")
+    n = sum(sum(map(int, file.counts.values())) for file in Import.objects.filter(job=last.job))
     return f"{n:,} rows"
 
 
@@ -258,7 +257,7 @@ def addresses() -> Iterator[tuple[str, str]]:
     for board in Leaderboard.objects.all():
         yield "leaderboard", f"/leaderboards/{board.pk}/"
         yield "leaderboard by topic", f"/leaderboards/{board.pk}/topics/"
-        yield "evaluation", f"/evaluations/{board.evaluations.first().pk}/"
+        yield "evaluation", f"/evaluations/{board.evaluations.order_by('pk')[0].pk}/"
 
 
 def admin_addresses() -> Iterator[tuple[str, str]]:
@@ -281,18 +280,20 @@ def visited(_folder: Path) -> str:
     slow = []
     pages = [*addresses(), *admin_addresses()]
     for name, address in pages:
-        seconds = []
+        seconds, cpu = [], time.process_time()
         for _ in range(3):
             start = time.perf_counter()
             response = client.get(address, follow=True)
             seconds.append(time.perf_counter() - start)
+        cpu = (time.process_time() - cpu) / 3
         if response.status_code != 200:
             print(f"  {response.status_code} {name} {address}", flush=True)
         size = len(response.content) / 1e3
-        slow.append((statistics.median(seconds), seconds[0], name, size))
+        slow.append((statistics.median(seconds), seconds[0], name, cpu, size))
     slow.sort(reverse=True)
-    for median, first, name, size in slow[:12]:
-        print(f"  {name:<40} first {first:6.3f} s, median {median:6.3f} s, {size:7,.0f} kB", flush=True)
+    for median, first, name, cpu, size in slow[:15]:
+        times = f"first {first:6.3f} s, median {median:6.3f} s, CPU of the web process {cpu:6.3f} s"
+        print(f"  {name:<32} {times}, {size:7,.0f} kB", flush=True)
     n_slow = sum(median > 0.5 for median, *_ in slow)
     return f"{len(pages)} pages, {n_slow} over 0.5 s, slowest {slow[0][2]} {slow[0][0]:.2f} s"
 

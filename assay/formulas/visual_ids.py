@@ -13,7 +13,7 @@ Source: Mansouri, Zanibbi, Oard and Agarwal, "Overview of ARQMath-2 (2021)", doi
 """
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple, Self
@@ -64,9 +64,18 @@ class Keys:
         return cls(np.array(formula, dtype=np.bytes_), slt, latex, np.array(kept, dtype=np.bytes_))
 
     @classmethod
-    def joined(cls, parts: "Sequence[Keys]") -> Self:
-        columns = [[getattr(part, name) for part in parts] for name in cls.__slots__]
-        return cls(*(np.concatenate(column) for column in columns))
+    def joined(cls, parts: "Iterable[Keys]") -> Self:
+        """All rows of some parts, joined one column at a time. Parts from an iterator are not in memory twice."""
+        columns: dict[str, list[Ids]] = {name: [] for name in cls.__slots__}
+        for part in parts:
+            for name, column in columns.items():
+                column.append(getattr(part, name))
+        return cls(*(np.concatenate(columns.pop(name)) for name in cls.__slots__))
+
+    def in_order(self) -> "Keys":
+        """The rows in the order of their ids."""
+        order = id_order(self.formula)
+        return self if _is_range(order) else self[order]
 
     def __getitem__(self, rows: NDArray[np.intp] | slice) -> "Keys":
         return Keys(self.formula[rows], self.slt[rows], self.latex[rows], self.kept[rows])
@@ -87,6 +96,11 @@ def id_order(formula: Ids) -> NDArray[np.intp]:
     return np.lexsort((formula, np.strings.str_len(formula)))
 
 
+def _is_range(rows: NDArray[np.intp]) -> bool:
+    """Whether rows are the numbers from 0 on."""
+    return bool((rows == np.arange(len(rows))).all())
+
+
 def visual_ids(keys: Keys, *, above: int = 0) -> Ids:
     """(n,) the visual id of each formula, in the order of the rows; empty for a formula without keys.
 
@@ -95,20 +109,27 @@ def visual_ids(keys: Keys, *, above: int = 0) -> Ids:
     above : new numbers are greater than this, and greater than every number among the ids that formulas keep.
     """
     order = id_order(keys.formula)
-    ordered = keys[order]
-    visual = _joined_ids(ordered)
-    rest = np.flatnonzero(visual == b"")
-    numbers = walk(ordered.slt[rest], ordered.latex[rest])
-    start = 1 + max(above, greatest_number(ordered.kept))
-    new_ids = np.array(
-        [b"%d" % number for number in range(start, start + numbers.max(initial=-1) + 1)], dtype=np.bytes_
-    )
-    visual = visual.astype(f"S{max(visual.itemsize, new_ids.itemsize)}")
-    is_known = numbers >= 0
-    visual[rest[is_known]] = new_ids[numbers[is_known]]
+    if _is_range(order):
+        return _visual_ids(keys, above)
+    visual = _visual_ids(keys[order], above)
     result = np.empty_like(visual)
     result[order] = visual
     return result
+
+
+def _visual_ids(keys: Keys, above: int) -> Ids:
+    """(n,) the visual id of each formula. Rows are in the order of `id_order`."""
+    visual = _joined_ids(keys)
+    rest = np.flatnonzero(visual == b"")
+    is_whole = len(rest) == len(visual)  # the usual case: a copy of all keys would take much memory
+    numbers = walk(keys.slt if is_whole else keys.slt[rest], keys.latex if is_whole else keys.latex[rest])
+    start = 1 + max(above, greatest_number(keys.kept))
+    end = start + int(numbers.max(initial=-1)) + 1
+    new_ids = np.arange(start, end).astype(f"S{len(str(end))}")
+    visual = visual.astype(f"S{max(visual.itemsize, new_ids.itemsize)}")
+    is_known = numbers >= 0
+    visual[rest[is_known]] = new_ids[numbers[is_known]]
+    return visual
 
 
 def greatest_number(ids: Ids) -> int:
@@ -128,24 +149,35 @@ def walk(slt: Ids, latex: Ids) -> NDArray[np.int64]:
     recorded = recorded[np.argsort(latex[recorded], kind="stable")]
     # A number begins at each first row of a LaTeX and at each first row of an SLT string.
     begins = np.ones(len(recorded), dtype=bool)
-    begins[1:] = (latex[recorded][1:] != latex[recorded][:-1]) | is_first[recorded][1:]
+    sorted_latex = latex[recorded]
+    begins[1:] = (sorted_latex[1:] != sorted_latex[:-1]) | is_first[recorded][1:]
     lead[recorded] = recorded[np.maximum.accumulate(np.where(begins, np.arange(len(recorded)), 0))]
     is_known = has_slt | (latex != b"")
-    numbers = np.full(len(slt), -1, dtype=np.int64)
-    numbers[is_known] = np.unique(lead[is_known], return_inverse=True)[1]
-    return numbers
+    is_lead = np.zeros(len(slt), dtype=bool)
+    is_lead[lead[is_known]] = True
+    numbers = np.cumsum(is_lead) - 1
+    return np.where(is_known, numbers[lead], -1)
 
 
 def _first_rows(values: Ids) -> NDArray[np.intp]:
     """(n,) the first row with the same value."""
-    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    return first[inverse]
+    order = np.argsort(values, kind="stable")
+    in_order = values[order]
+    begins = np.ones(len(values), dtype=bool)
+    begins[1:] = in_order[1:] != in_order[:-1]
+    del in_order  # with keys, as large as all other arrays together
+    starts = np.maximum.accumulate(np.where(begins, np.arange(len(values)), 0))
+    first = np.empty_like(order)
+    first[order] = order[starts]
+    return first
 
 
 def _joined_ids(keys: Keys) -> Ids:
     """(n,) the id that each formula keeps or joins, empty if there is none. Rows are in the order of `id_order`."""
     visual = keys.kept.copy()
     has = np.flatnonzero(keys.kept != b"")
+    if not len(has):
+        return visual
     is_open = (keys.kept == b"") & (keys.slt != b"")
     visual[is_open] = _usual(keys.slt[has], keys.kept[has], keys.slt[is_open])
     is_open = (keys.kept == b"") & (keys.slt == b"")

@@ -19,6 +19,7 @@ from django.db import connection
 from django.db.models import F, Q, QuerySet
 
 from assay.errors import Refused
+from assay.formulas.visual_ids import Disagreement as FormulaDisagreement
 from assay.formulas.visual_ids import Ids, Keys, Report, report, visual_ids
 from corpus.clusterings.keys import bounds, keys_between, strings_of
 from corpus.formulas.selectors import formula_counts
@@ -32,6 +33,7 @@ HELP = "corpus.help_clustering"
 MAX_HELPERS = 15
 PARTS_PER_HELPER = 5  # with fewer parts, a helper starts too late to help
 WAIT_SECONDS = 0.5
+STORED_AT_ONCE = 5_000  # disagreements
 
 
 class ClusteringRefused(Refused):
@@ -134,10 +136,13 @@ def _is_led(clustering: Clustering) -> bool:
 
 
 def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> dict[str, Any]:
-    """Assign visual ids, store them part by part, and report."""
+    """Assign visual ids, store them part by part, and report.
+
+    With each part, as many formulas as it has are stored, in the order of their ids: usually neighbors in the table.
+    """
     parts = list(clustering.parts.defer("keys").order_by("first"))
     progress.update(0, len(parts), "parts; assigning visual ids")
-    keys = Keys.joined(list(_stored_keys(parts)))
+    keys = Keys.joined(_stored_keys(parts)).in_order()
     visuals = visual_ids(keys)
     end = 0
     for i, part in enumerate(parts):
@@ -154,7 +159,7 @@ def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> dict[str, An
 
 
 def _stored_keys(parts: Sequence[ClusteringPart]) -> Iterator[Keys]:
-    """The keys of each part, read one part at a time: loading all stored keys at once would double the memory."""
+    """The keys of each part, read one part at a time."""
     for part in parts:
         keys = ClusteringPart.objects.values_list("keys", flat=True).get(pk=part.pk)
         yield Keys.from_bytes(bytes(keys or b""))
@@ -186,7 +191,7 @@ def _finish(
     """Store the report, and delete the parts."""
     progress.update(0, None, "comparing the ids of the index with our strings")
     summary = report(keys)
-    rows = _disagreements(clustering, keys, summary)
+    _store_disagreements(progress, clustering, keys, summary)
     result = {
         **counts,
         "formulas": len(keys),
@@ -199,7 +204,6 @@ def _finish(
     }
     of_collection = formula_counts(clustering.collection)
     with progress.storing():
-        Disagreement.objects.bulk_create(rows, batch_size=5000)
         clustering.parts.all().delete()
         clustering.is_complete, clustering.counts = True, result
         clustering.save(update_fields=["is_complete", "counts"])
@@ -209,8 +213,22 @@ def _finish(
     return result
 
 
-def _disagreements(clustering: Clustering, keys: Keys, summary: Report) -> Sequence[Disagreement]:
-    codes = [keys.formula[detail.row].decode() for detail in summary.details]
+def _store_disagreements(
+    progress: jobs.Progress, clustering: Clustering, keys: Keys, summary: Report
+) -> None:
+    """Store the disagreements in short transactions, in place of those that a killed attempt has stored."""
+    with progress.storing():
+        clustering.disagreements.all().delete()
+    for start in range(0, len(summary.details), STORED_AT_ONCE):
+        rows = _disagreements(clustering, keys, summary.details[start : start + STORED_AT_ONCE])
+        with progress.storing():
+            Disagreement.objects.bulk_create(rows)
+
+
+def _disagreements(
+    clustering: Clustering, keys: Keys, details: Sequence[FormulaDisagreement]
+) -> list[Disagreement]:
+    codes = [keys.formula[detail.row].decode() for detail in details]
     strings = strings_of(clustering.collection_id, codes)
     return [
         Disagreement(
@@ -223,5 +241,5 @@ def _disagreements(clustering: Clustering, keys: Keys, summary: Report) -> Seque
             n_strings=detail.n_strings,
             n_ids=detail.n_ids,
         )
-        for detail, code in zip(summary.details, codes, strict=True)
+        for detail, code in zip(details, codes, strict=True)
     ]

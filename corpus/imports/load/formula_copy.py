@@ -22,7 +22,7 @@ MAX_ID = 2**63 - 1  # of any key
 
 
 class _Table(NamedTuple):
-    """A table, with the columns of its lines; `keys` is the condition for an existing row."""
+    """A table, with the columns of its lines; `keys` is the condition for the rows with the same constants."""
 
     name: str
     columns: str
@@ -37,14 +37,14 @@ FORMULA = _Table(
     'code text COLLATE "C", post text COLLATE "C", thread text COLLATE "C", comment text COLLATE "C", '
     'place smallint, visual text COLLATE "C", is_visual_given boolean, old_visual text, issue text, latex text',
     "collection_id",
-    "old.collection_id = %(collection)s AND old.code = new.code",
+    "old.collection_id = %(collection)s",
 )
 MATHML = _Table(
     "corpus_formulamathml",
     "code, content",
     'code text COLLATE "C", content text',
     "collection_id, form",
-    "old.collection_id = %(collection)s AND old.form = %(form)s AND old.code = new.code",
+    "old.collection_id = %(collection)s AND old.form = %(form)s",
 )
 
 
@@ -150,18 +150,22 @@ class FormulaStore:
 def _select(table: _Table, columns: dict[str, str]) -> str:
     """SQL that selects the lines that are new, differ from their row, or repeat a row of this job: usually very few.
 
-    `OFFSET 0` makes the database look up each line by the unique index. Without it, the database relies on statistics
-    that are older than most of the rows, and reads the whole table for each chunk or even for each line.
+    The database has statistics that are older than most of the rows. Given an array of the ids, it looks them up by
+    the unique index in one pass, in half the time of one look-up for each line, and never reads the whole table.
+    Without the setting, it would compare every line with every row that it has found.
     """
     old = ", ".join(f"old.{name}" for name in columns)
+    differs = f"ROW ({old}) IS DISTINCT FROM ROW ({', '.join(columns.values())})"
     return f"""
+        SET LOCAL enable_nestloop = off;
         CREATE TEMP TABLE stage_formula AS
-            SELECT new.*, old.id AS old_id, old.differs
-            FROM stage_lines new LEFT JOIN LATERAL (
-                SELECT old.id, ROW ({old}) IS DISTINCT FROM ROW ({", ".join(columns.values())}) AS differs
-                FROM {table.name} old WHERE {table.keys} OFFSET 0
-            ) old ON true
-            WHERE old.id IS NULL OR old.differs OR old.id > %(last)s;
+            SELECT new.*, old.id AS old_id, {differs} AS differs
+            FROM stage_lines new LEFT JOIN (
+                SELECT * FROM {table.name} old
+                WHERE {table.keys} AND old.code = ANY (ARRAY (SELECT code FROM stage_lines))
+            ) old ON old.code = new.code
+            WHERE old.id IS NULL OR {differs} OR old.id > %(last)s;
+        SET LOCAL enable_nestloop = on;
         DROP TABLE stage_lines
     """  # noqa: S608 - our own names
 

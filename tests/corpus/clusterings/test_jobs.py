@@ -2,10 +2,12 @@
 
 import csv
 import gzip
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from django.db import OperationalError
 
 from corpus.clusterings import jobs as clustering_jobs
 from corpus.clusterings.jobs import HELP, ClusteringRefused
@@ -267,6 +269,27 @@ def test_repeated_clustering_job_changes_nothing(collection: Collection) -> None
     done(job)
 
     assert (job.state, job.result["formulas"], Disagreement.objects.count()) == (Job.State.DONE, 2, before)
+
+
+def test_clustering_that_lost_its_worker_at_the_end_stores_each_disagreement_once(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_formulas(collection, [One(str(n), "x", letter("x"), str(n % 3)) for n in range(9)])
+    monkeypatch.setattr(clustering_jobs, "STORED_AT_ONCE", 2)
+    job = start_clustering(collection=collection, is_anew=False, by=None)
+    with monkeypatch.context() as patched:
+        patched.setattr(clustering_jobs, "formula_counts", Mock(side_effect=OperationalError))
+        with pytest.raises(OperationalError):
+            jobs.run(job.pk)
+    Job.objects.filter(pk=job.pk).update(heartbeat_at=datetime(2000, 1, 1, tzinfo=UTC))
+
+    assert done(job).state == Job.State.DONE
+
+    assert list(Disagreement.objects.values_list("visual", "formula", "n")) == [
+        ("0", "0", 3),
+        ("1", "1", 3),
+        ("2", "2", 3),
+    ]
 
 
 def test_second_clustering_at_the_same_time_is_refused(collection: Collection) -> None:
