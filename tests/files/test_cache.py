@@ -32,7 +32,7 @@ def test_copy_is_fetched_once_and_read_from_its_start(tmp_path: Path) -> None:
 
 def test_copies_that_were_not_used_for_longest_are_removed_first(tmp_path: Path) -> None:
     cache = FileCache(tmp_path, 10)
-    files = {}
+    files: dict[str, Path] = {}
     for seconds_ago, key in ((30, "a"), (20, "b"), (10, "c")):
         cache.open(key, 3, fetching(b"abc")).close()
         (files[key],) = set(tmp_path.iterdir()) - set(files.values())
