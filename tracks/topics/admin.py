@@ -1,7 +1,10 @@
 """Topics and their imports in the admin."""
 
+from typing import Any
+
 from django import forms
 from django.contrib import admin
+from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest
 
 from assay.errors import Refused
@@ -10,10 +13,28 @@ from tracks.topics.services import checked_labels
 from web.admin import ReadOnly, Undeletable
 
 
+class LabelsField(forms.JSONField):
+    """Django's field reports only wrong syntax, not a number or a nesting that Python does not read."""
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except (ValueError, RecursionError):
+            raise forms.ValidationError(
+                "A number has too many digits, or the value is nested too deeply."
+            ) from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            return super().bound_data(data, initial)
+        except (ValueError, RecursionError):
+            return InvalidJSONInput(data)
+
+
 class TopicForm(forms.ModelForm[Topic]):
     """Accepts the labels that the protocol of the track allows."""
 
-    labels = forms.JSONField(
+    labels = LabelsField(
         required=False,
         help_text='A JSON object such as {"category": "proof"}, with labels that the protocol allows.',
     )

@@ -15,20 +15,21 @@ from itertools import compress, repeat
 
 from assay.formats.documents.batch import AGAIN, MAX_NAME, MAX_TEXT, Packed
 from assay.formats.formulas.indexes import ROW, Index
-from assay.formulas.places import PLACES
+from assay.formulas.places import PLACE_ALIASES, PLACES
 
 COLUMNS = "code, post, thread, comment, place, visual, is_visual_given, old_visual, issue, latex"
 FIRST_LINES = 3  # of the rows skipped for the same reason, so many are named
 
 NO_NAME = f"an id, post or thread that is empty, has white space or is longer than {MAX_NAME} characters"
 NO_VISUAL = f"a visual id or comment that has white space or is longer than {MAX_NAME} characters"
-NO_TYPE = f"a type that is not one of {', '.join(PLACES)}"
+NO_TYPE = f"a type that is not one of {', '.join((*PLACES, *PLACE_ALIASES))}"
 NO_WIDTH = "a wrong number of columns"
 NO_CLOSE = "a quotation mark that is never closed"
 NO_TEXT = "text that is not UTF-8, or contains a NUL"
 TOO_LONG = f"a formula longer than {MAX_TEXT:,} bytes"
 
 _PLACE = {place.encode(): str(number).encode() for number, place in enumerate(PLACES)}
+_PLACE |= {alias.encode(): _PLACE[place.encode()] for alias, place in PLACE_ALIASES.items()}
 _NEEDED = ("id", "post_id", "thread_id")
 _NAMED = ("comment_id", "old_visual_id", "visual_id")
 

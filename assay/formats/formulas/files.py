@@ -23,12 +23,14 @@ from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formats.formulas.chunks import names_of
 from assay.formats.formulas.indexes import Index
 from assay.formulas.columns import PLACES, Formulas
+from assay.formulas.places import PLACE_ALIASES
 
 BLOCK = 4_000_000  # bytes
 # A place that no file gives. It counts as an answer, because only comments have a rule of their own.
 UNKNOWN = 255
 _ALIASES = {"formula_id": "id", "post": "post_id", "thread": "thread_id", "place": "type"}
 _PLACES = {place.encode(): number for number, place in enumerate(PLACES)}
+_PLACES |= {alias.encode(): _PLACES[place.encode()] for alias, place in PLACE_ALIASES.items()}
 
 Columns = Mapping[
     str, Sequence[bytes]

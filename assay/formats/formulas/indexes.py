@@ -5,7 +5,8 @@
     v3   id post_id thread_id type comment_id old_visual_id visual_id issue formula
 
 Tabs separate the columns. `type` is title, question, answer or comment. The formula is LaTeX, Presentation MathML
-(SLT) or Content MathML (OPT). The index of the topics' own formulas has `topic_id` instead of `post_id`.
+(SLT) or Content MathML (OPT). The index of the topics' own formulas has `topic_id` instead of `post_id`, and may have
+the type `body` for `question`. The column of formulas may have the name of their representation: `latex`, `slt`, `opt`.
 """
 
 import re
@@ -13,7 +14,7 @@ from collections import Counter
 from typing import Literal, NamedTuple, cast, get_args
 
 from assay.formats.documents.batch import Unusable
-from assay.formulas.places import PLACES
+from assay.formulas.places import PLACE_ALIASES, PLACES
 
 Representation = Literal["latex", "slt", "opt"]
 REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)
@@ -26,9 +27,9 @@ HEADERS = {
     ),
 }
 WIDTHS = {len(header): version for version, header in HEADERS.items()}
-_ALIASES = {"formula_id": "id", "topic_id": "post_id"}
+_ALIASES = {"formula_id": "id", "topic_id": "post_id", **dict.fromkeys(REPRESENTATIONS, "formula")}
 _FORM = re.compile(r"formulas-(latex|slt|opt)-v([123])(-topics)?")
-_TYPES = "|".join(PLACES).encode()
+_TYPES = "|".join((*PLACES, *PLACE_ALIASES)).encode()
 ROW = re.compile(rb'(?:"?[^\t\n"]{0,2000}+"?\t){3}"?(?:%b)"?\t' % _TYPES)
 _PRESENTATION = re.compile(rb"<(?:\w+:)?(?:mi|mo|mn|mrow|mtext|msub|msup|mfrac|mtable|msqrt|mstyle)\b")
 _CONTENT = re.compile(rb"<(?:\w+:)?(?:apply|ci|cn|csymbol|cerror)\b")
@@ -77,7 +78,9 @@ def recognized(text: bytes, name: str) -> tuple[Index, int] | None:
     words = [word.strip(b'"').lower().decode(errors="replace") for word in first.strip().split(b"\t")]
     if len(words) > 1 and words[0] in {"id", "formula_id"}:
         version = _named_version(words)
-        index = Index(_representation(rest, name), version, "topic_id" in words)
+        named = words[-1] in REPRESENTATIONS
+        representation = cast("Representation", words[-1]) if named else _representation(rest, name)
+        index = Index(representation, version, "topic_id" in words)
         return index, min(len(first) + 1, len(text))
     counted = _counted_version(text)
     return (Index(_representation(text, name), counted), 0) if counted else None

@@ -1,5 +1,9 @@
-"""Reads topic codes: from topic XML whose topics have a `number` or `num`, or from a list with one code per line."""
+"""Reads topic codes: from topic XML whose topics have a `number` or `num`, from JSON lines, or from a list.
 
+A list has one code per line.
+"""
+
+import json
 from pathlib import Path
 
 from lxml import etree
@@ -26,11 +30,21 @@ def read_topic_codes(path: Path) -> list[str]:
     """
     with opened(path, Limits()) as file:
         data = b"".join(unpack(file, Limits(), name=path.name))
-    is_xml = data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    codes = _from_xml(data, path.name) if is_xml else _from_list(data, path.name)
+    readers = {b"<": _from_xml, b"{": _from_json}
+    codes = readers.get(data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], _from_list)(data, path.name)
     if not codes:
-        raise TopicListError(f"{path.name}: no topics; use topic XML or a list with one code per line")
+        raise TopicListError(
+            f"{path.name}: no topics; use topic XML, JSON lines or a list with one code per line"
+        )
     return codes
+
+
+def _from_json(data: bytes, name: str) -> list[str]:
+    rows = (json.loads(line) for line in data.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip())
+    try:
+        return [row["code"].strip() for row in rows]
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        raise TopicListError(f"{name}: not one JSON object with a `code` per line") from None
 
 
 def _from_xml(data: bytes, name: str) -> list[str]:

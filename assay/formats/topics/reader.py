@@ -22,7 +22,7 @@ from typing import Any, cast
 from lxml import etree
 
 from assay.errors import BadFile
-from assay.formats.documents.batch import Unusable
+from assay.formats.documents.batch import MAX_NAME, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
 from assay.formats.documents.sources import BOM, HEAD, form_of
 from assay.formats.topics import bolt, ntcir
@@ -191,7 +191,11 @@ def _formula_id(row: Mapping[str, Any]) -> str:
 def _labels(labels: object) -> dict[str, str]:
     if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
         raise Unusable("labels is not an object of strings")
-    return labels
+    return {_label(label): _label(value) for label, value in labels.items()}
+
+
+def _label(text: str) -> str:
+    return limited(text_of(text, "a label"), "a label", MAX_NAME)
 
 
 def comparable(title: str) -> str:
@@ -220,12 +224,26 @@ def _labels_of_json(text: str, name: str) -> dict[str, dict[str, str]]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadFile(f"{name} is not JSON: {error}.") from None
-    if not all(isinstance(labels, dict) for labels in content.values()):
+        raise BadFile(f"{name} is not JSON: {_shown(error)}.") from None
+    if not isinstance(content, dict) or not all(isinstance(labels, dict) for labels in content.values()):
         raise BadFile(
             f'{name} must contain an object for each topic, such as {{"A.9": {{"category": "proof"}}}}.'
         )
-    return {code: {label: str(value) for label, value in labels.items()} for code, labels in content.items()}
+    try:
+        return {code: _labels({k: _word(v) for k, v in labels.items()}) for code, labels in content.items()}
+    except Unusable as reason:
+        raise BadFile(f"{name}: {reason}.") from None
+
+
+def _word(value: object) -> object:
+    """A number as text; other values as they are."""
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _shown(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return str(error)
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
 
 
 def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:

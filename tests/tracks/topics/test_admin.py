@@ -30,6 +30,8 @@ def organizer(client: Client) -> User:
         ('{"category": null}', "Labels must be a JSON object of strings"),
         ('{"category": "\\u0000"}', "is not allowed"),
         ("{", "Enter a valid JSON"),
+        ('{"category": %s}' % ("1" * 5000), "A number has too many digits"),
+        ("[" * 3000 + "]" * 3000, "nested too deeply"),
     ],
 )
 def test_topic_accepts_the_labels_that_its_protocol_defines(

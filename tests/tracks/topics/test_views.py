@@ -1,5 +1,7 @@
 """The pages of topics, and the page that imports topics and labels."""
 
+from html import unescape
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -117,3 +119,28 @@ def test_thread_of_a_topic_is_linked_for_those_who_may_read_it(client: Client) -
 
     assert thread not in for_stranger
     assert thread in for_assessor
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (b'{"A.1": {"category": %s}}' % (b"1" * 5000), "a number has too many digits"),
+        (b'{"A.1": {"category": %s}}' % (b"[" * 3000 + b"]" * 3000), "nested too deeply"),
+        (b'{"A.1": {"category": []}}', "labels is not an object of strings"),
+        (b'{"A.1": {"category": "%s"}}' % (b"1" * 5000), "a label is longer than 200 characters"),
+        (b"topic,category\nA.1,%s\n" % (b"1" * 5000), "is not allowed"),
+    ],
+)
+def test_unreadable_labels_are_refused_with_the_reason(
+    organizer: Client, labels: bytes, message: str
+) -> None:
+    track = make_track()
+    make_topic(track, "A.1")
+
+    answer = organizer.post(
+        reverse("tracks:import_topics", args=[track.slug]),
+        {"holds": "labels", "upload": upload(labels, "labels.json")},
+        follow=True,
+    )
+
+    assert message in unescape(answer.content.decode())

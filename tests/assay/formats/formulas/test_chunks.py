@@ -159,6 +159,18 @@ def test_mathml_has_a_table_of_its_own() -> None:
     assert packed.counts == {"formulas": 3}
 
 
+@pytest.mark.parametrize("name", ["latex", "slt", "opt"])
+def test_index_of_topics_names_its_column_and_its_types_as_arqmath_does(name: str) -> None:
+    text = f"id\ttopic_id\tthread_id\ttype\t{name}\nq_1\tA.1\t9\tbody\tx\nq_2\tA.1\t9\ttitle\ty\n"
+
+    form = form_of(text.encode(), "Topics_Formulas.tsv")
+
+    assert form.name == f"formulas-{name}-v1-topics"
+    content = text[form.start :]
+    assert [row["place"] for row in rows(content, form.name)] == ["1", "0"]
+    assert skipped(content, form.name) == {}
+
+
 def test_post_of_a_topics_formula_is_its_question() -> None:
     assert rows("q_1\tA.201\t3666538\ttitle\tx\n", "formulas-latex-v1-topics")[0]["post"] == "3666538"
 

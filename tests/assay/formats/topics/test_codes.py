@@ -15,13 +15,17 @@ def test_topics_are_read_from_xml_and_from_lists(tmp_path: Path) -> None:
     (tmp_path / "t.xml").write_text(
         '<?xml version="1.0"?><Topics><Topic number="A.1"><Title/></Topic><topic number="A.2"/></Topics>'
     )
+    (tmp_path / "t.jsonl").write_bytes(b'\xef\xbb\xbf{"code": "A.1", "labels": {}}\n\n{"code": "A.2"}\n')
     (tmp_path / "t.txt").write_bytes(b"\xef\xbb\xbfA.1\tfirst topic\r\n\r\nA.2\r\n")
 
     assert read_topic_codes(tmp_path / "t.xml") == ["A.1", "A.2"]
+    assert read_topic_codes(tmp_path / "t.jsonl") == ["A.1", "A.2"]
     assert read_topic_codes(tmp_path / "t.txt") == ["A.1", "A.2"]
 
 
-@pytest.mark.parametrize("data", [b"", b"<Topics></Topics>", b"<Topics><Topic", b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "data", [b"", b"<Topics></Topics>", b"<Topics><Topic", b"\xff\xfe", b'{"code": 1}', b"{" * 5000]
+)
 def test_file_without_topics_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t").write_bytes(data)
 
