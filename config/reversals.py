@@ -34,14 +34,15 @@ def losses(migrations: Sequence[Migration], *, apps: Apps, using: str) -> Iterat
     """What the reversal of migrations would drop although it contains data.
 
     `migrations` are in the order of reversal, latest first. `apps` has the models of the database as it is now; a model
-    that it lacks was deleted by a later migration, with its data.
+    that it lacks was deleted by a later migration, with its data. The reversal of a migration with `keeps_data = True`
+    moves the data elsewhere before it drops something.
     """
     names: dict[tuple[str, ...], str] = {}  # of models and fields that later migrations renamed
     for migration in migrations:
         for operation in reversed(list(_in_database(migration.operations))):
             _note_rename(names, migration.app_label, operation)
             loss = _loss(names, migration.app_label, operation, apps, using)
-            if loss:
+            if loss and not getattr(migration, "keeps_data", False):
                 yield f"{migration} drops {loss}"
 
 

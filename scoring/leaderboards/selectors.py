@@ -97,7 +97,8 @@ class RankingPage(LeaderboardPage):
 
 def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
     """The rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
-    rows, keys = board_rows(user, board), _sort_keys(board)
+    statistics = statistics_of(board)
+    rows, keys = _rows(user, board, statistics), _sort_keys(board)
     key = sort.removeprefix("-")
     if key not in keys:
         key = sort = board.measures[0]
@@ -115,7 +116,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         show=show,
         filters=FILTERS,
         tier_column=tier_column,
-        statistics=statistics_of(board).get(shared["charted"]),
+        statistics=statistics.get(shared["charted"]),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
     )
@@ -132,9 +133,13 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
 
     There are none until the leaderboard is ready: a job may be storing scores between the queries of a page.
     """
+    return _rows(user, board, statistics_of(board))
+
+
+def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatistics]) -> list[BoardRow]:
     if board.status != Leaderboard.Status.READY:
         return []
-    means, statistics, place = means_of(board), statistics_of(board), places_of(board)
+    means, place = means_of(board), places_of(board)
     own = (
         set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
         if isinstance(user, User)

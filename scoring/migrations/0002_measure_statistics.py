@@ -66,6 +66,8 @@ def _as_json(row: Any, seed: int) -> dict[str, Any]:
 
 class Migration(migrations.Migration):
 
+    keeps_data = True  # also when it is reversed
+
     dependencies = [("scoring", "0001_initial")]
 
     operations = [

@@ -86,7 +86,7 @@ def test_a_leaderboard_takes_as_many_queries_for_many_runs_as_for_few(
 ) -> None:
     board = leaderboard_selectors.leaderboards_for(many.organizer).get(pk=many.leaderboard().pk)
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         page = leaderboard_selectors.leaderboard_page(many.organizer, board)
 
     assert len(page.rows) == 12

@@ -28,7 +28,7 @@ def client_of(scene: Scene, part: str) -> Client:
 def text_of(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.getvalue().decode()
 
 
 def statuses(scene: Scene, address: str) -> dict[str, int]:
@@ -187,7 +187,7 @@ def upload(scene: Scene, content: bytes, **data: str) -> str:
     address = reverse("scoring:import_qrels", args=["arq"])
     response = client_of(scene, "organizer").post(address, {"file": file, **data}, follow=True)
     assert response.status_code == 200
-    return response.content.decode()
+    return response.getvalue().decode()
 
 
 def test_an_official_file_is_imported(scene: Scene) -> None:
