@@ -405,6 +405,70 @@ def test_a_document_may_be_repeated_in_an_unjudged_topic(files: Files) -> None:
     assert files.evaluate("1 0 a 1\n", run).status == 0
 
 
+# Cases in which 10.0 differs: the table in docs/reference/measures.md
+
+
+def test_number_of_relevant_documents_of_all_topics_is_the_sum_of_those_of_each(files: Files) -> None:
+    qrels, run = "1 0 a 1\n1 0 b 2\n2 0 a 1\n3 0 c 2\n", "1 Q0 a 1 1 r\n"
+
+    values = files.evaluate(qrels, run, "-q -c -l2 -m num_rel").values
+
+    assert [values["num_rel", topic] for topic in ("1", "2", "3", "all")] == ["1", "0", "1", "2"]
+
+
+def test_a_document_that_is_repeated_below_the_depth_is_refused(files: Files) -> None:
+    refused = files.evaluate("1 0 a 1\n", "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n1 Q0 b 3 1 r\n", "-M 1 -m map")
+
+    assert (refused.status, refused.lines) == (4, [])
+    assert "run: line 3: document b of topic 1 is repeated" in refused.error
+
+
+@pytest.mark.parametrize("measure", ["ndcg.-1=1", "Rndcg.-2=1", "rbp.-1=1"])
+def test_documents_without_a_grade_get_no_gain(files: Files, measure: str) -> None:
+    refused = files.evaluate("1 0 a 1\n", "1 Q0 x 1 3 r\n1 Q0 a 2 2 r\n", f"-m {measure}")
+
+    assert refused.status == 2
+    assert "is not a grade" in refused.error
+
+
+def test_a_blank_line_of_qrels_is_skipped(files: Files) -> None:
+    values = files.evaluate("1 0 a 1\n\n \t\n1 0 b 1\n\n", "1 Q0 a 1 2 r\n\n1 Q0 b 2 1 r\n", "-m map").values
+
+    assert values["map", "all"] == "1.0000"
+
+
+def test_a_byte_order_mark_and_comments_are_no_part_of_qrels(files: Files) -> None:
+    qrels = "\ufeff# one\n# two\n1 0 a 1\n# end\n"
+
+    assert files.evaluate(qrels, "1 Q0 a 1 2 r\n", "-m map").values["map", "all"] == "1.0000"
+
+
+def test_a_hexadecimal_score_is_refused(files: Files) -> None:
+    refused = files.evaluate("1 0 a 1\n", "1 Q0 a 1 0x1p3 r\n")
+
+    assert refused.status == 2
+    assert "line 1: score '0x1p3' is not a finite number" in refused.error
+
+
+def test_no_common_topic_has_a_status_of_its_own(files: Files) -> None:
+    repeated = "1 Q0 a 1 2 r\n1 Q0 a 2 1 r\n"
+
+    assert files.evaluate("2 0 a 1\n", repeated).status == 7
+    assert files.evaluate("1 0 a 1\n", repeated).status == 4
+
+
+def test_a_level_above_all_grades_has_no_relevant_documents(files: Files) -> None:
+    values = files.evaluate("1 0 a 1\n1 0 b 2\n", "1 Q0 a 1 2 r\n", "-l 9 -m bpref -m num_rel").values
+
+    assert (values["bpref", "all"], values["num_rel", "all"]) == ("0.0000", "0")
+
+
+def test_a_missing_topic_has_no_utility(files: Files) -> None:
+    values = files.evaluate("1 0 a 1\n2 0 b 1\n", "1 Q0 x 1 2 r\n", "-q -c -m utility.1,-1,0,0").values
+
+    assert values["utility_1,-1,0,0", "2"] == "0.0000"
+
+
 # Measures for which 10.0 is not a reference, or that its own tests leave out
 
 
