@@ -1,44 +1,75 @@
-"""Rejects a request whose body is too large before anything reads it, and shortens the names of files.
+"""Rejects a request whose body is too large for the site or for its disk, and shortens the names of files.
 
 Django limits forms but not files, and its CSRF check reads the body before any view checks permissions.
 """
 
+import contextlib
+import errno
 from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from django.core.files import uploadhandler
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 
 MAX_NAME = 200  # bytes of a file's name
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class UploadLimitMiddleware:
-    """Responds with 413 above UPLOAD_MAX_MB, and above one megabyte to a visitor who is not logged in."""
+    """Responds with 413 above UPLOAD_MAX_MB, to a visitor above one megabyte, and with 507 if the disk is full."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         limit = _limit(request)
-        if limit is None:
-            return self.get_response(request)
-        message = f"The upload is larger than {limit // 1024 // 1024} MB, the largest size accepted."
-        context = {"title": "The upload is too large", "message": message}
-        return render(request, "409.html", context, status=413)
+        if limit is not None:
+            message = f"The upload is larger than {limit // 1024 // 1024} MB, the largest size accepted."
+            return _refusal(request, "The upload is too large", message, status=413)
+        if not _can_store(request):
+            message = "The disk of the server is full. Tell an organizer, and try again later."
+            return _refusal(request, "The upload could not be stored", message, status=507)
+        return self.get_response(request)
 
 
 def _limit(request: HttpRequest) -> int | None:
-    """The limit that a request exceeds, or None. The declared length is enough: WSGI reads no more than that."""
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    size = int(length) if length.isdigit() else 0
+    """The limit that a request exceeds, or None."""
+    size = _length(request)
     if size <= settings.ANONYMOUS_UPLOAD_MAX_BYTES:
         return None
     limit: int = settings.ANONYMOUS_UPLOAD_MAX_BYTES
     if request.user.is_authenticated:
         limit = settings.UPLOAD_MAX_BYTES
     return limit if size > limit else None
+
+
+def _length(request: HttpRequest) -> int:
+    """The declared length of the body, which is enough: WSGI reads no more than that."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return int(length) if length.isdigit() else 0
+
+
+def _can_store(request: HttpRequest) -> bool:
+    """Read a body that is too large for memory into temporary files; false if the disk is full. Nothing of it stays."""
+    if (
+        _length(request) > settings.FILE_UPLOAD_MAX_MEMORY_SIZE
+        and request.content_type == "multipart/form-data"
+    ):
+        try:
+            request.FILES  # noqa: B018  # reading it stores the files
+        except UnreadablePostError:  # the client is gone
+            return True
+        except OSError as error:
+            if error.errno in FULL:
+                return False
+            raise
+    return True
+
+
+def _refusal(request: HttpRequest, title: str, message: str, *, status: int) -> HttpResponse:
+    return render(request, "409.html", {"title": title, "message": message}, status=status)
 
 
 def short_name(name: str) -> str:
@@ -58,3 +89,12 @@ class Temporary(uploadhandler.TemporaryFileUploadHandler):
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
         super().new_file(field_name, short_name(file_name), *args, **kwargs)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Write a part of the file. If the disk is full, nothing of the file stays."""
+        try:
+            super().receive_data_chunk(raw_data, start)
+        except OSError:
+            with contextlib.suppress(OSError):  # closing writes what is left
+                self.file.close()
+            raise

@@ -49,6 +49,7 @@ class Run(models.Model):
     original = models.FileField(upload_to="runs/original/", max_length=255)
     columns = models.FileField(upload_to="runs/columns/", max_length=255)
     sha256 = models.CharField(max_length=64, help_text="Of the original bytes as uploaded.")
+    n_bytes = models.PositiveBigIntegerField(default=0, help_text="Of both files in the storage.")
     n_lines = models.PositiveIntegerField()
     n_topics = models.PositiveIntegerField()
     report = models.JSONField(

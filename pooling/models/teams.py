@@ -13,6 +13,12 @@ class Team(models.Model):
     track = models.ForeignKey(Track, models.PROTECT, related_name="teams")
     name = models.CharField(max_length=100)
     members = models.ManyToManyField(User, blank=True, related_name="teams")
+    max_megabytes = models.PositiveIntegerField(
+        "disk limit",
+        null=True,
+        blank=True,
+        help_text="In megabytes, for all runs of the team, also withdrawn ones. Empty: the limit of the site.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

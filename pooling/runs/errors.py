@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from assay.errors import Refused
 from assay.formats.runs.reader import CheckedRun
+from web.counting import size
 
 if TYPE_CHECKING:
-    from pooling.models import Run
+    from pooling.models import Run, Team
 
 
 class RunRefused(Refused):
@@ -44,6 +45,16 @@ class TagTaken(SubmissionRefused):
 
     def __init__(self, tag: str) -> None:
         super().__init__(f"The track already has a run with the tag {tag}; choose another tag.")
+
+
+class DiskLimitReached(SubmissionRefused):
+    """A run for which the team has too little disk space left."""
+
+    def __init__(self, team: "Team", *, used: int, needed: int, limit: int) -> None:
+        super().__init__(
+            f"{team} may use {size(limit)} on the disk. Its runs use {size(used)}, and this one needs "
+            f"{size(needed)}. Withdrawn runs count, because they are kept. Ask an organizer for a higher limit."
+        )
 
 
 class WithdrawalRefused(Refused):

@@ -1,5 +1,6 @@
 """Check, submit and withdraw runs. The pages, the admin and the commands all use these services."""
 
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -16,9 +17,17 @@ from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
 from files import services as file_services
 from pooling.models import Run, Team
-from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
+from pooling.runs.errors import (
+    DiskLimitReached,
+    RunRefused,
+    SameBytes,
+    SubmissionRefused,
+    TagTaken,
+    WithdrawalRefused,
+)
 from pooling.runs.selectors import is_accepting_runs, why_closed
 from pooling.runs.units import formula_lookup, unit_lookup
+from pooling.teams.selectors import disk_limit, disk_use
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -71,6 +80,7 @@ def check_submission(
     _check_tag(declared.tag or checked.report.tag)
     _check_new(track=track, team=team, tag=declared.tag or checked.report.tag, sha256=checked.report.sha256)
     _check_number(track=track, team=team, kind=declared.kind)
+    _check_disk(team=team, n_bytes=file.seek(0, os.SEEK_END))
     return checked
 
 
@@ -105,6 +115,8 @@ def submit(
         The team has already submitted the same file.
     TagTaken
         Another run of the track has the tag.
+    DiskLimitReached
+        The runs of the team use too much disk space.
     SubmissionRefused
         The track is not open, or the user may not submit this run.
     NotStored
@@ -117,14 +129,17 @@ def submit(
     tag = declared.tag or checked.report.tag
     with ExitStack() as stack:
         store = stack.enter_context(file_services.storing())
+        packed = columns.save(checked.columns)
+        n_bytes = file.seek(0, os.SEEK_END) + len(packed)
         file.seek(0)
         original = store("runs/original", File(file))
-        stored_columns = store("runs/columns", ContentFile(columns.save(checked.columns)))
+        stored_columns = store("runs/columns", ContentFile(packed))
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
         _check_allowed(track=track, team=team, by=by, declared=declared)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
         _check_number(track=track, team=team, kind=declared.kind)
+        _check_disk(team=team, n_bytes=n_bytes)
         file_services.claim(original, stored_columns)
         return Run.objects.create(
             track=track,
@@ -139,6 +154,7 @@ def submit(
             original=original,
             columns=stored_columns,
             sha256=checked.report.sha256,
+            n_bytes=n_bytes,
             n_lines=checked.report.n_lines,
             n_topics=checked.report.n_topics,
             report=checked.report.as_json(),
@@ -178,6 +194,14 @@ def _check_new(*, track: Track, team: Team, tag: str, sha256: str) -> None:
         raise SameBytes(earlier)
     if submitted.filter(tag=tag).exists():
         raise TagTaken(tag)
+
+
+def _check_disk(*, team: Team, n_bytes: int) -> None:
+    """Refuse a run for which the team has too little disk space left."""
+    team = Team.objects.get(pk=team.pk)  # its limit may have changed since the page was opened
+    used, limit = disk_use(team), disk_limit(team)
+    if used + n_bytes > limit:
+        raise DiskLimitReached(team, used=used, needed=n_bytes, limit=limit)
 
 
 def _check_number(*, track: Track, team: Team, kind: str) -> None:

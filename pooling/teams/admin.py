@@ -3,12 +3,14 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Sum
 from django.http import HttpRequest
 
 from pooling.models import Team
-from pooling.teams import services
+from pooling.teams import selectors, services
 from pooling.teams.forms import TeamForm
 from web.admin import Undeletable
+from web.counting import size
 
 
 @admin.register(Team)
@@ -16,18 +18,24 @@ class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
     """Teams, with their members."""
 
     form = TeamForm
-    list_display = ["name", "track", "people"]
+    list_display = ["name", "track", "people", "disk_use"]
     list_filter = ["track"]
     list_select_related = ["track"]
     search_fields = ["name", "track__name"]
     autocomplete_fields = ["track", "members"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).prefetch_related("members")
+        return (
+            super().get_queryset(request).prefetch_related("members").annotate(n_bytes=Sum("runs__n_bytes"))
+        )
 
     @admin.display(description="members")
     def people(self, team: Team) -> str:
         return ", ".join(member.username for member in team.members.all())
+
+    @admin.display(description="disk use")
+    def disk_use(self, team: Team) -> str:
+        return f"{size(team.n_bytes or 0)} of {size(selectors.disk_limit(team))}"  # type: ignore[attr-defined]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Team | None = None) -> list[str]:
         return [] if obj is None else ["track"]
@@ -36,8 +44,10 @@ class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
         """Save through the services; the admin continues with the row of a new team."""
         if change:
             services.rename(team=obj, name=obj.name)
+            services.set_disk_limit(team=obj, max_megabytes=obj.max_megabytes)
             return
         created = services.create(track=obj.track, name=obj.name)
+        services.set_disk_limit(team=created, max_megabytes=obj.max_megabytes)
         obj.pk, obj.name = created.pk, created.name
         obj._state.adding = False
 

@@ -14,7 +14,7 @@ class TeamForm(forms.ModelForm[Team]):
 
     class Meta:
         model = Team
-        fields = ["track", "name", "members"]
+        fields = ["track", "name", "members", "max_megabytes"]
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

@@ -1,11 +1,13 @@
 """Teams of a track and of a user."""
 
-from django.db.models import QuerySet
+from django.conf import settings
+from django.db.models import QuerySet, Sum
 
 from accounts.access import AnyUser
 from accounts.models import User
 from pooling.models import Team
 from tracks.models import Track
+from web.counting import MEGABYTE
 
 
 def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
@@ -19,6 +21,17 @@ def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
 def team_named(track: Track, name: str) -> Team | None:
     """The team of a track with a name, in upper or lower case."""
     return track.teams.filter(name__iexact=name).first()
+
+
+def disk_limit(team: Team) -> int:
+    """The bytes that the runs of a team may use in the storage."""
+    limit: int = settings.TEAM_MAX_BYTES
+    return limit if team.max_megabytes is None else team.max_megabytes * MEGABYTE
+
+
+def disk_use(team: Team) -> int:
+    """The bytes that the runs of a team use in the storage, also withdrawn ones. One query."""
+    return team.runs.aggregate(n=Sum("n_bytes"))["n"] or 0
 
 
 def teams_with(user: User, tracks: QuerySet[Track]) -> QuerySet[Team]:

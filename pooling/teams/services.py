@@ -42,6 +42,15 @@ def rename(*, team: Team, name: str) -> Team:
     return team
 
 
+@transaction.atomic
+def set_disk_limit(*, team: Team, max_megabytes: int | None) -> Team:
+    """Set the limit of disk space for a team's runs; None: that of the site. Runs that exceed it already stay."""
+    track_services.lock(team.track_id)
+    team.max_megabytes = max_megabytes
+    team.save(update_fields=["max_megabytes"])
+    return team
+
+
 def check_name(*, track: Track, name: str, team: Team | None = None) -> None:
     """Refuse an empty name, and one that another team of the track has, ignoring case."""
     others = Team.objects.filter(track=track, name__iexact=name.strip()).exclude(pk=team.pk if team else 0)

@@ -17,7 +17,14 @@ from corpus.models import Collection
 from files.errors import NotStored
 from pooling.models import Run, Team
 from pooling.runs import services as run_services
-from pooling.runs.errors import RunRefused, SameBytes, SubmissionRefused, TagTaken, WithdrawalRefused
+from pooling.runs.errors import (
+    DiskLimitReached,
+    RunRefused,
+    SameBytes,
+    SubmissionRefused,
+    TagTaken,
+    WithdrawalRefused,
+)
 from pooling.runs.services import Declaration
 from pooling.teams import services as team_services
 from tests.helpers.factories import make_track
@@ -270,6 +277,34 @@ def test_two_submissions_at_once_of_one_tag_give_one_run(folder: Path) -> None:
     assert sorted(outcomes) == ["refused", "stored"]
     assert Run.objects.count() == 1
     assert len(scene.files()) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_submissions_at_once_do_not_exceed_the_disk_limit(folder: Path, settings: Any) -> None:
+    scene = build_scene(folder)
+    stored = submit(scene, run_bytes(n=3))
+    settings.TEAM_MAX_BYTES = int(stored.n_bytes * 2.5)
+    start = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def submit_another(tag: str) -> None:
+        try:
+            start.wait()
+            submit(scene, run_bytes(n=3, tag=tag))
+            outcomes.append("stored")
+        except DiskLimitReached:
+            outcomes.append("refused")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=submit_another, args=[tag]) for tag in ("run-2", "run-3")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(outcomes) == ["refused", "stored"]
+    assert len(scene.files()) == 4
 
 
 def test_database_enforces_unique_tags(scene: Scene) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from jobs import services as jobs
-from pooling.models import Pool, Run
+from pooling.models import Pool, Run, Team
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from pooling.runs.forms import RunForm, bytes_of
@@ -201,6 +201,22 @@ def test_refused_upload_keeps_the_entered_fields(scene: Scene, as_: Any) -> None
     assert "my long words" in page
     assert 'value="mine"' in page
     assert '<option value="alternate" selected' in page
+
+
+def test_run_beyond_the_disk_limit_of_its_team_is_refused_with_limit_and_use(
+    scene: Scene, run: Run, as_: Any, settings: Any
+) -> None:
+    settings.TEAM_MAX_BYTES = run.n_bytes + 100
+    run_services.withdraw(run=run, by=scene.member)  # its files stay, so it counts
+
+    page = upload(as_(scene.member), scene, GOOD).content.decode()
+    theirs = upload(as_(scene.other), scene, GOOD, team=scene.theirs.pk, tag="theirs")
+    Team.objects.filter(pk=scene.ours.pk).update(max_megabytes=1)
+    ours = upload(as_(scene.member), scene, GOOD)
+
+    assert run.n_bytes == sum(len(path.read_bytes()) for path in scene.files()) / 3
+    assert "may use 3 kB on the disk. Its runs use 3 kB, and this one needs 1 kB." in page
+    assert (theirs.status_code, ours.status_code) == (302, 302)
 
 
 def test_htmx_gets_only_the_report(scene: Scene, as_: Any) -> None:
