@@ -37,6 +37,7 @@ lint: setup ## Check style, types, prose, import contracts, templates, and the s
 	$(PYTHON) tools/prose.py
 	$(PYTHON) -m djlint templates --lint --quiet
 	$(BIOME) ci
+	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml docker-compose.several.yml
 	@echo "$(PYTHON) manage.py check --deploy"
 	@HTTPS=true SECURE_HSTS_SECONDS=31536000 $(PYTHON) manage.py check --deploy --fail-level WARNING
 

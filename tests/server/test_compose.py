@@ -27,6 +27,7 @@ from tests.conftest import Running, start_process, wait_until
 
 COMPOSE = yaml.safe_load((paths.ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+SEVERAL = yaml.safe_load((paths.ROOT / "docker-compose.several.yml").read_text())["services"]
 OURS = ("migrate", "web", "worker", "beat")
 DOCKERFILE = (paths.ROOT / "Dockerfile").read_text()
 GIVEN = {
@@ -65,7 +66,7 @@ def read_by_the_project() -> set[str]:
     """Every variable that settings and servers read."""
     folders = (paths.ROOT / "config", paths.ROOT / "server")
     sources = "".join(path.read_text() for folder in folders for path in folder.glob("*.py"))
-    return set(re.findall(r'(?:environment\.\w+|environ\.get)\(\s*"([A-Z_]+)"', sources))
+    return set(re.findall(r'(?:environment\.\w+|environ\.get)\(\s*"([A-Z0-9_]+)"', sources))
 
 
 class TestFiles:
@@ -96,12 +97,26 @@ class TestFiles:
                 assert not re.search("KEY|PASSWORD|SECRET", name) or "${" in value
 
     def test_the_example_names_every_variable_that_can_be_set(self) -> None:
-        text = (paths.ROOT / "docker-compose.yml").read_text()
+        files = ("docker-compose.yml", "docker-compose.several.yml")
+        text = "".join((paths.ROOT / file).read_text() for file in files)
         example = (paths.ROOT / ".env.example").read_text()
 
         assert set(re.findall(r"\$\{(\w+)", text)) - {"ASSAY_VERSION"} == set(
             re.findall(r"^(\w+)=", example, re.MULTILINE)
         )
+
+    def test_services_of_several_machines_are_those_of_one(self) -> None:
+        """They differ in where the database, Redis and the files are, and in how many there are."""
+        assert set(SEVERAL) == set(OURS)
+        own = ("command", "environment", "healthcheck", "restart", "stop_grace_period")
+        for name, service in SEVERAL.items():
+            added = {key for key in service["environment"] if key.startswith("S3_")} | {"ASSAY_HOST"}
+            assert set(service["environment"]) - added == set(SERVICES[name]["environment"])
+            assert set(service["environment"]) <= read_by_the_project()
+            for key in set(own) - {"environment"}:
+                assert service.get(key) == SERVICES[name].get(key), (name, key)
+        once = [name for name, service in SEVERAL.items() if service.get("profiles") == ["first"]]
+        assert once == ["migrate", "beat"]
 
     def test_the_database_is_the_one_of_the_one_command_start(self) -> None:
         assert (
