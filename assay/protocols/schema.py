@@ -177,7 +177,7 @@ class ScoringRules:
     # True: an instance counts as its distinct formula; only the first one stays.
     collapse_instances: bool = False
     duplicates_are_false_alarms: bool = False  # True: a repeated near-duplicate is not relevant
-    topic_classes: tuple[str, ...] = ()  # labels by which averages are also reported
+    topic_classes: tuple[str, ...] = ()  # labels by which reports average; empty: all labels
 
 
 @dataclass(frozen=True, slots=True)

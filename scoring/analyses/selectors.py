@@ -52,7 +52,10 @@ def scores_of(board: Leaderboard, evaluations: Sequence[Evaluation], measure: st
 
 
 def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, RankingComparison]:
-    """The means of the runs over the topics of each value of a label, by label; from stored scores, without a job."""
+    """The means of the runs over the topics of each value of a label, by label; from stored scores, without a job.
+
+    The labels are the topic classes of the protocol or, if the topics have none of them, all labels.
+    """
     evaluations = evaluated(board)
     values = topic_values(board, measure)
     topics = [code for code, of_topic in values.items() if len(of_topic) == len(evaluations)]
@@ -63,4 +66,5 @@ def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, RankingComp
     for code, labels_of_topic in board.track.topics.filter(code__in=topics).values_list("code", "labels"):
         for name, value in labels_of_topic.items():
             labels.setdefault(name, {})[code] = value
-    return {name: compare_by_label(scores, topics, by_topic) for name, by_topic in sorted(labels.items())}
+    classes = [name for name in board.track.protocol.parsed.scoring.topic_classes if name in labels]
+    return {name: compare_by_label(scores, topics, labels[name]) for name in classes or sorted(labels)}

@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="label to report; repeat it for more (default: all labels with a few values that are words)",
+        help="label to report; repeat it for more (default: the topic classes of the protocol, or all labels "
+        "with a few values that are words)",
     )
     parser.add_argument(
         "--compare",
@@ -90,7 +91,10 @@ def _read_other_qrels(arguments: argparse.Namespace, protocol: Protocol) -> dict
 
 
 def _labels(arguments: argparse.Namespace, inputs: Inputs) -> dict[str, dict[str, str]]:
-    """The values of each label, by topic: the labels of --label, or all labels with a few values that are words."""
+    """The values of each label, by topic: the labels of --label, or the topic classes of the protocol.
+
+    If the topics have none of these labels, all labels with a few values that are words.
+    """
     of_topics = _read_labels(arguments.labels)
     known = {code: of_topics[code] for code in inputs.topics if code in of_topics}
     if not known:
@@ -100,8 +104,11 @@ def _labels(arguments: argparse.Namespace, inputs: Inputs) -> dict[str, dict[str
     if missing:
         raise InputError(f"{arguments.labels}: no label {missing[0]!r}; the labels are {', '.join(names)}")
     values = {name: {code: labels.get(name, "") for code, labels in known.items()} for name in names}
-    if arguments.label:
-        return {name: values[name] for name in arguments.label}
+    by_class = {name.casefold(): name for name in values}
+    classes = [by_class[name] for name in inputs.protocol.scoring.topic_classes if name in by_class]
+    chosen = arguments.label or classes
+    if chosen:
+        return {name: values[name] for name in chosen}
     return {name: by_topic for name, by_topic in values.items() if _are_words(set(by_topic.values()) - {""})}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
+from assay.protocols.loader import shipped_text
 from tests.helpers.paths import ROOT
 from tests.helpers.real_files import KNOWN, real_qrels
 from tests.helpers.score_files import PROTOCOL, ask, qrels
@@ -154,6 +155,28 @@ def test_a_report_counts_units_and_ranks_by_label(
     assert len(tables["precision"]) == 3 * 9
 
 
+def test_a_report_covers_the_topic_classes_of_the_protocol(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels, plain = folder / "labels.csv", folder / "plain.toml"
+    labels.write_text(
+        "topic,color,dependence,category\nA.1,red,text,proof\nA.10,blue,formula,concept\nA.2,red,text,proof\n"
+    )
+    plain.write_text(
+        shipped_text("arqmath-2020-task1").replace(
+            'topic_classes = ["category", "difficulty", "dependence"]', "topic_classes = []"
+        )
+    )
+
+    def reported(*options: str) -> list[str]:
+        words = ["report", *qrels(folder), "--measure", "RR", "--labels", str(labels), *options, *three]
+        return list(dict.fromkeys(row["by"] for row in ask(capsys, *words)["gaps"]))
+
+    assert reported() == ["category", "dependence"]
+    assert reported("--label", "color") == ["color"]
+    assert reported("--protocol", str(plain)) == ["color", "dependence", "category"]
+
+
 def test_a_label_of_numbers_is_reported_if_asked_for(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -268,7 +291,7 @@ def test_real_runs_of_2020_rank_differently_by_difficulty(
         *runs,
     )
 
-    assert {row["by"] for row in tables["gaps"]} == {"Difficulty", "Dependence", "TopicType"}
+    assert {row["by"] for row in tables["gaps"]} == {"Difficulty", "Dependence"}
     sizes = {row["value"]: row["topics"] for row in tables["gaps"] if row["by"] == "Difficulty"}
     assert sizes == {"all topics": "77", "Easy": "32", "Medium": "21", "Hard": "24"}
     taus = {(r["first"], r["second"]): r["tau"] for r in tables["correlations"] if r["by"] == "Difficulty"}

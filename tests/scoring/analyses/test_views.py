@@ -42,6 +42,23 @@ def table_of(tables: list[report_pages.ShownTable], name: str) -> list[list[str]
     return [[text for text, _ in row] for row in named.cells]
 
 
+def test_reports_by_label_cover_the_topic_classes_of_the_protocol(scored: Scene, board: Leaderboard) -> None:
+    for topic in scored.topics.values():
+        topic.labels |= {"color": "red"}
+        topic.save()
+
+    def labels() -> set[str]:
+        tables = report_pages.reports_page(scored.organizer, board).tables
+        return {table.name for table in tables if table.name in {"label_color", "label_difficulty"}}
+
+    assert labels() == {"label_difficulty"}
+    stored = board.track.protocol
+    stored.text = stored.text.replace('topic_classes = ["category", "difficulty", "dependence"]', "")
+    stored.save()
+    board.refresh_from_db()
+    assert labels() == {"label_color", "label_difficulty"}
+
+
 def test_units_and_rankings_by_label_need_no_job(scored: Scene, board: Leaderboard) -> None:
     page = report_pages.reports_page(scored.organizer, board)
 
