@@ -29,6 +29,7 @@ from backups.progress import Progress
 from pooling.models import Run
 from server import paths
 from tests.conftest import start_process, wait_until
+from tests.helpers import s3
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.judging import make_team
 from tests.helpers.runs import run_bytes
@@ -178,7 +179,21 @@ def content_of(name: str) -> bytes:
         return bytes(file.read())
 
 
-def test_replaced_state_is_that_of_the_backup(run: Run, tmp_path: Path) -> None:
+@pytest.fixture(params=["folder", "s3"])
+def any_storage(request: pytest.FixtureRequest, settings: Any, tmp_path: Path) -> Iterator[None]:
+    """A test runs once with each kind of storage."""
+    if request.param == "folder":
+        yield
+        return
+    service = s3.start(tmp_path / "objects")
+    settings.VAR_DIR = tmp_path / "var"
+    bucket = {"BACKEND": "files.s3.ObjectStorage", "OPTIONS": service.options}
+    settings.STORAGES = settings.STORAGES | {"default": bucket}
+    yield
+    service.stop()
+
+
+def test_replaced_state_is_that_of_the_backup(any_storage: None, run: Run, tmp_path: Path) -> None:
     path, err = tmp_path / "assay.zip", StringIO()
     name, content = run.original.name, content_of(run.original.name)
     gone = default_storage.save("runs/columns/gone", ContentFile(b""))
