@@ -91,10 +91,10 @@ def restore(*, path: Path, replace: bool, progress: Progress) -> Manifest:
             _check_version(archive.manifest)
             progress.begin("checking the archive", archive.manifest.n_bytes)
             archive.check(advance=progress.advance)
-            _wait_for_no_other_clients()
             old = _known_state("Restore with the version that migrated it, or into an empty database.")
             if not replace:
                 _check_empty(old)
+            _wait_for_no_other_clients()
             _restore(archive, old, progress)
             return archive.manifest
     except OSError as error:
