@@ -47,8 +47,9 @@ def main() -> None:
             prepare(var)
             print(TURKLE)
             print("Assay, measured now (the submission takes the next task in the same request)")
-            measure_pages(arguments, var)
-            measure_accept()
+            if not arguments.services_only:
+                measure_pages(arguments, var)
+            measure_accept(arguments.sizes)
         finally:
             server.stop()
 
@@ -62,8 +63,12 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--open", type=int, default=4000, help="entries of the batch")
+    parser.add_argument("--services-only", action="store_true", help="do not start gunicorn and the load")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[200, 4_000, 100_000], help="entries of batches"
+    )
     arguments = parser.parse_args()
-    if not arguments.load.is_file():
+    if not arguments.services_only and not arguments.load.is_file():
         parser.error(f"there is no load generator at {arguments.load}; name it with --load")
     return arguments
 
@@ -85,8 +90,8 @@ def prepare(var: Path) -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
 
 
-def make_batch(n: int, n_people: int = PEOPLE) -> int:
-    """A batch of n entries with documents of 15.5 kB; each assessor has one topic."""
+def make_batch(n: int, n_people: int = PEOPLE, length: int = 15_500) -> int:
+    """A batch of n entries with documents of that many bytes; each assessor has one topic."""
     from assessment.assignments import services as assignment_services
     from assessment.batches import services as batch_services
     from corpus.models import Collection, Document
@@ -101,7 +106,7 @@ def make_batch(n: int, n_people: int = PEOPLE) -> int:
             docno=f"{pool.pk}-{i}",
             thread=f"{pool.pk}-{i}",
             kind="answer",
-            body=text[:15_500],
+            body=text[:length],
         )
         for i in range(n)
     ]
@@ -233,28 +238,42 @@ def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int
     )
 
 
-def measure_accept() -> None:
-    """Call the services in this process: accept and submit 200 tasks in batches of three sizes."""
+def measure_accept(sizes: list[int]) -> None:
+    """In this process: accept tasks, request their pages and submit them, in batches of several sizes."""
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
     from accounts.models import User
     from assessment.judgments import services as judgment_services
     from assessment.models import Batch
     from assessment.tasks import services as task_services
 
-    person = User.objects.get(username="worker01")
-    for n in (200, 2_000, 10_000):
-        batch = Batch.objects.select_related("pool__track", "pool__protocol").get(pk=make_batch(n))
-        accepts, submits = [], []
+    client = Client(SERVER_NAME="localhost")
+    for n in sizes:
+        made = make_batch(n, length=1_000)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        batch = Batch.objects.select_related("pool__track", "pool__protocol").get(pk=made)
+        person = User.objects.get(username="worker01")
+        client.force_login(person)
+        accepts, pages, submits = [], [], []
         for _ in range(min(200, n // PEOPLE)):
             start = time.perf_counter()
             task = task_services.accept_next(batch=batch, assessor=person)
             accepts.append(time.perf_counter() - start)
             assert task is not None
             task.batch = batch
+            with CaptureQueriesContext(connection) as queries:
+                start = time.perf_counter()
+                client.get(task.get_absolute_url())
+                pages.append(time.perf_counter() - start)
             start = time.perf_counter()
             judgment_services.submit(task=task, choice="high", request_id=uuid4())
             submits.append(time.perf_counter() - start)
         print(
-            f"  services only, {n:6,} open: accept p50 {1e3 * statistics.median(accepts):.1f} ms, "
+            f"  in one process, {n:7,} open: accept p50 {1e3 * statistics.median(accepts):.1f} ms, "
+            f"page p50 {1e3 * statistics.median(pages):.1f} ms with {len(queries)} queries, "
             f"submit p50 {1e3 * statistics.median(submits):.1f} ms"
         )
 
