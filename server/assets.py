@@ -21,6 +21,7 @@ FILES = [
     ("htmx.org/dist/htmx.min.js", "htmx"),
     ("katex/dist/katex.min.css", "katex"),
     ("katex/dist/katex.min.js", "katex"),
+    ("katex/dist/contrib/mhchem.min.js", "katex/contrib"),
     ("katex/dist/fonts/*", "katex/fonts"),
     ("mathjax/startup.js", "mathjax"),
     ("mathjax/core.js", "mathjax"),

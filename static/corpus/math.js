@@ -126,7 +126,7 @@
         startup: { typeset: false, pageReady: () => undefined },
         tex: {
           packages: { "[-]": ["require", "html", "texhtml"], "[+]": ["begingroup"] },
-          autoload: { html: [], texhtml: [] },
+          autoload: { html: [], texhtml: [], mhchem: [] }, // KaTeX has mhchem; MathJax's needs its output's fonts
           maxMacros: 1000,
           maxBuffer: 20000,
         },

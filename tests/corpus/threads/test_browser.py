@@ -32,6 +32,19 @@ CLICK_ALL = """() => {
     const click = new Event('click', {bubbles: true});
     for (const element of document.querySelectorAll('.post-body *')) element.dispatchEvent(click);
 }"""
+AT_ITS_PLACE = """() => {
+    const wrong = [];
+    for (const post of document.querySelectorAll('.thread-post')) {
+        const {left, top, width, height} = post.getBoundingClientRect();
+        for (let y = top + 2; y < top + height - 2; y += 5)
+            for (let x = left + 2; x < left + width; x += 20) {
+                const formula = document.elementFromPoint(x, y)?.closest('.math-container');
+                const text = formula?.closest('h1, .post-title, .comment-text, .post-body').getBoundingClientRect();
+                if (text && (y < text.top - 6 || y > text.bottom + 6)) wrong.push([x, y, formula.textContent]);
+            }
+    }
+    return wrong;
+}"""
 AT_TARGET = """() => {
     const {top} = document.querySelector(':target').getBoundingClientRect();
     return top > -5 && top < innerHeight - 20;
@@ -119,6 +132,35 @@ def test_formulas_are_rendered_by_katex_then_mathjax_then_shown_as_latex(
     assert page.locator("[data-math=mathjax] math mtable").count() == 1
     assert page.locator("[data-math=mathjax] math").nth(1).text_content() == "ℝ"
     assert page.locator(".katex-mathml annotation").first.text_content() == "x^2"
+
+
+def test_chemical_formulas_are_rendered_without_a_failed_request(posts: Collection, read: Open) -> None:
+    _question(
+        posts, "<p>$\\ce{H2O}$ and $$\\ce{CO2 + C -> 2 CO}$$ $\\pu{1.2e3 kJ}$ $\\ce{^{227}_{90}Th+}$</p>"
+    )
+
+    page = read("1")
+
+    assert page.evaluate(COUNT) == {"katex": 4}
+    assert {"H", "2", "O"} <= set(page.locator(".katex-html").first.inner_text().split())
+
+
+def test_formula_draws_only_in_its_own_text(posts: Collection, read: Open) -> None:
+    hostile = [
+        "\\smash{\\raisebox{-12em}{\\rule{4em}{10em}}}",
+        "\\smash{\\rule[-20em]{4em}{40em}}",
+        "\\smash{\\raisebox{-9em}{\\Huge yes}}",
+    ]
+    text = " and ".join(f"${formula}$" for formula in hostile)
+    question = _question(posts, f"<p>{text}</p>", title=sanitize.clean_title(text))
+    make_comment(question, text=sanitize.clean_comment(text))
+    answer = make_answer(question, "2", body=sanitize.clean_body("<p>The answer.</p>"))
+    make_comment(answer, text=sanitize.clean_comment(text))
+    make_answer(question, "3", body=sanitize.clean_body("<p>Another.</p>"))
+
+    page = read("1", viewport={"width": 1280, "height": 1600})
+
+    assert page.evaluate(AT_ITS_PLACE) == []
 
 
 def test_definitions_of_a_post_apply_only_in_that_post(posts: Collection, read: Open) -> None:
