@@ -207,6 +207,7 @@ def judged(_folder: Path) -> str:
         start = time.perf_counter()
         task = task_services.accept_next(batch=batch, assessor=people[0])
         assert task is not None
+        task.batch = batch
         judgment_services.submit(task=task, choice="high", request_id=uuid4())
         seconds.append(time.perf_counter() - start)
     n = pool.statistics["n"]

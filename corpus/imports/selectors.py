@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from corpus.collections.counts import in_words
 from corpus.imports.files import KIND
@@ -44,12 +44,16 @@ class ImportPage:
 
 
 def import_jobs(collection: Collection | None = None) -> QuerySet[Job]:
-    """Imports into one collection, or into any, newest first."""
-    is_import = Q(imports__isnull=False) | Q(kind=KIND)
+    """Imports into one collection, or into any, newest first.
+
+    An import can have a hundred files. A join with them would repeat its job as often, to be sorted and made distinct.
+    """
+    files = Import.objects.filter(job=OuterRef("pk"))
+    is_import = Exists(files) | Q(kind=KIND)
     if collection:
-        is_import = Q(imports__collection=collection) | Q(kind=KIND, arguments__collection_id=collection.pk)
-    jobs = Job.objects.filter(is_import).distinct()
-    return jobs.select_related("created_by").prefetch_related("imports")
+        is_into = Q(kind=KIND, arguments__collection_id=collection.pk)
+        is_import = Exists(files.filter(collection=collection)) | is_into
+    return Job.objects.filter(is_import).select_related("created_by").prefetch_related("imports")
 
 
 def unfinished_import(collection: Collection) -> Job | None:
