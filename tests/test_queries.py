@@ -84,7 +84,8 @@ def test_no_page_makes_more_queries_for_more_rows(
 
 
 def requested(scene: Scene, addresses: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Role, name and address of each page."""
+    """Role, name and address of each page. What `/health/` finds counts for some seconds, so it is left out."""
+    addresses = {name: address for name, address in addresses.items() if name != "health"}
     for name, address in {**addresses, **in_admin(scene)}.items():
         yield "organizer", name, address
     for role in ("visitor", "member", "assessor"):
