@@ -283,11 +283,14 @@ def _check_grades(judging: JudgingRules) -> Iterator[str]:
 
 def _check_codes(protocol: Protocol) -> Iterator[str]:
     """Complaints about codes of non-answers, which must differ from each other and from all grades."""
+    is_sum, grades = protocol.qrels.aggregate == "sum", {grade.value for grade in protocol.judging.grades}
+    if is_sum and grades:
+        grades = set(range(protocol.judging.judges * max(grades) + 1))
     codes = [choice.qrels_code for choice in protocol.judging.non_answers if choice.qrels_code is not None]
     if len(set(codes)) != len(codes):
         yield "judging.non_answer: two non-answers have the same qrels_code"
     for code in codes:
         if not 0 <= code <= HIGHEST_GRADE:
             yield f"judging.non_answer: the qrels_code {code} is below 0 or above {HIGHEST_GRADE}"
-        elif code in protocol.grades_in_qrels:
+        elif code in grades:
             yield f"judging.non_answer: the qrels_code {code} is a grade of the qrels"

@@ -217,16 +217,6 @@ class Protocol:
     published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def grades_in_qrels(self) -> tuple[int, ...]:
-        """The grades that a unit can have in qrels, lowest first: those of the scale, or sums of several judges."""
-        values = sorted(grade.value for grade in self.judging.grades)
-        return (
-            tuple(range(self.judging.judges * values[-1] + 1))
-            if self.qrels.aggregate == "sum"
-            else tuple(values)
-        )
-
-    @property
     def digest(self) -> str:
         """The SHA-256 of the file."""
         return sha256_of(self.text.encode())

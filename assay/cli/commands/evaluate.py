@@ -142,7 +142,7 @@ def _score(path: str, *, request: Request) -> Scored:
     prepared = Prepared(run, "") if request.formulas is None else prepare(run, request.formulas)
     hits = request.judged.hits(prepared.ranking)
     scores = score_hits(hits, request.judged, request.measures)
-    problem = mismatch(prepared.ranking, request.judged, hits) or prepared.problem
+    problem = "" if len(hits.topic) else prepared.problem or mismatch(prepared.ranking, request.judged, hits)
     return Scored(scores, len(prepared.ranking.topics), prepared.note, problem)
 
 

@@ -83,9 +83,10 @@ class GradeScale(NamedTuple):
     @classmethod
     def of(cls, protocol: Protocol, scale: int = 1) -> Self:
         """The scale of a protocol, for qrels whose grades are multiplied by `scale`."""
-        grades = protocol.grades_in_qrels
-        if scale > 1:  # fractions become grades in between
-            grades = tuple(range(grades[-1] * scale + 1))
+        grades = tuple(sorted(grade.value for grade in protocol.judging.grades))
+        judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
+        if judges * scale > 1:  # sums of several judges, and fractions, are between the grades of the scale
+            grades = tuple(range(grades[-1] * judges * scale + 1))
         codes = [
             choice.qrels_code for choice in protocol.judging.non_answers if choice.qrels_code is not None
         ]
