@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from typing import Literal, NamedTuple, cast, get_args
 
-from assay.formats.documents.batch import Unusable
+from assay.formats.documents.batch import MAX_TEXT, Unusable
 from assay.formulas.places import PLACE_ALIASES, PLACES
 
 Representation = Literal["latex", "slt", "opt"]
@@ -29,6 +29,7 @@ HEADERS = {
 WIDTHS = {len(header): version for version, header in HEADERS.items()}
 _ALIASES = {"formula_id": "id", "topic_id": "post_id", **dict.fromkeys(REPRESENTATIONS, "formula")}
 _FORM = re.compile(r"formulas-(latex|slt|opt)-v([123])(-topics)?")
+LONGEST = 2 * MAX_TEXT + 10_000  # bytes of a usable row: all its quotation marks are doubled
 _TYPES = "|".join((*PLACES, *PLACE_ALIASES)).encode()
 ROW = re.compile(rb'(?:"?[^\t\n"]{0,2000}+"?\t){3}"?(?:%b)"?\t' % _TYPES)
 _PRESENTATION = re.compile(rb"<(?:\w+:)?(?:mi|mo|mn|mrow|mtext|msub|msup|mfrac|mtable|msqrt|mstyle)\b")
@@ -116,9 +117,12 @@ def _representation(text: bytes, name: str) -> Representation:
 
 
 def cut(buffer: bytes) -> int:
-    """Where the last complete or incomplete row of a buffer begins; 0 if no row begins after its first byte."""
+    """Where the last complete or incomplete row of a buffer begins; 0 if no row begins after its first byte.
+
+    If no row begins in more bytes than a row may have, there are only unusable lines: the last of them begins there.
+    """
     at = len(buffer)
     while (at := buffer.rfind(b"\n", 0, at)) >= 0:
         if ROW.match(buffer, at + 1):
             return at + 1
-    return 0
+    return buffer.rfind(b"\n") + 1 if len(buffer) > LONGEST else 0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from assay.errors import BadFile
+from assay.formats.documents.dump import INDEX_CHUNK, Reader
 from assay.formats.formulas.chunks import NO_WIDTH
 from assay.formats.formulas.files import read_files, read_index
 from assay.formulas.columns import PLACES, Formulas
@@ -106,3 +107,16 @@ def test_real_map_has_its_known_counts(data: Path) -> None:
     assert (len(mapped), len(np.unique(mapped.visual))) == (81_103, 40_592)
     assert mapped.visual[mapped.rows(np.array([b"1294"]))[0]] == b"8230016"
     assert (len(index), len(np.unique(index.visual))) == (1000, 760)
+
+
+def test_index_of_unusable_rows_is_read_in_small_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "index.tsv"
+    n = 400_000
+    path.write_text("id\tpost_id\tthread_id\ttype\tformula\n" + "1\t1\t1\tnowhere\tx\n" * n)
+
+    with path.open("rb") as file:
+        sizes = [len(chunk.data) for chunk in Reader(file, path.name)]
+    read = read_files([path])
+
+    assert max(sizes) <= 2 * INDEX_CHUNK
+    assert (len(read.formulas), sum(read.skipped.values())) == (0, n)
