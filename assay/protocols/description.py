@@ -132,7 +132,10 @@ def _interaction(protocol: Protocol) -> str:
     if protocol.interaction is None:
         return ""
     interaction = protocol.interaction
-    return f"{interaction.seconds_per_topic} seconds per topic, followed by {interaction.run_kind} runs."
+    return (
+        f"{interaction.seconds_per_topic} seconds per topic, followed by {interaction.run_kind} runs. "
+        "Assay does not carry out the interaction; it only accepts the runs."
+    )
 
 
 def _published(published: Mapping[str, float]) -> str:

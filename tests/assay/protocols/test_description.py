@@ -45,7 +45,10 @@ WORDS = {
         "Judging",
     ): "One assessor judges each unit. A second assessor also judges 50% of the topics. "
     "Units are shown in context.",
-    ("bolt-ir-p3", "Interaction"): "120 seconds per topic, followed by post-interaction runs.",
+    ("bolt-ir-p3", "Interaction"): (
+        "120 seconds per topic, followed by post-interaction runs. "
+        "Assay does not carry out the interaction; it only accepts the runs."
+    ),
     ("bolt-ir-p3", "Participants see"): "number, query, language-target",
 }
 
