@@ -13,6 +13,7 @@ from jobs.models import Job
 from pooling.models import Pool
 from pooling.pools import previews
 from pooling.pools.errors import PoolRefused
+from pooling.pools.selectors import runs_to_pool
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -55,7 +56,7 @@ def compute(progress: jobs.Progress, *, track_id: int, tops_up_id: int | None, k
     tops_up = None if tops_up_id is None else Pool.objects.get(pk=tops_up_id)
     if previews.key_of(track, tops_up) != key:
         raise PoolRefused("The runs or formulas changed after the preview was requested. Compute it again.")
-    total = previews.runs_to_pool(track).count() + 2
+    total = runs_to_pool(track).count() + 2
     report = lambda n, step: progress.update(n, total, step)  # noqa: E731
     return packed(previews.preview(track, tops_up=tops_up, report=report))
 

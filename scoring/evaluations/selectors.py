@@ -303,9 +303,9 @@ def _overlap(first: Evaluation, second: Evaluation) -> str:
 def _tukey(first: Evaluation, second: Evaluation, measure: str) -> float | None:
     """The stored p-value of a pair of runs in the test of all pairs of their leaderboard."""
     board = first.leaderboard
-    stored = board.by_measure.filter(measure=measure).exclude(pairs=None).first()
+    stored = board.by_measure.filter(measure=measure).first()
     places = places_of(board)
-    if stored is None or first.pk not in places or second.pk not in places:
+    if stored is None or stored.pairs is None or first.pk not in places or second.pk not in places:
         return None
     p = unpacked_pairs(bytes(stored.pairs), len(stored.means))
     return float(p[places[first.pk], places[second.pk]])
