@@ -9,7 +9,6 @@ compressed at level 1. Peak memory is that of the command. pg_restore gets an em
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -32,6 +31,9 @@ POSTS = """
 """
 
 
+POLL_SECONDS = 0.02
+
+
 @dataclass(frozen=True)
 class Cost:
     seconds: float
@@ -40,16 +42,22 @@ class Cost:
 
 def cost(command: Sequence[object], **environment: str) -> Cost:
     """Run a command; its time, and the most memory that it had."""
-    begin = time.perf_counter()
+    begin, most = time.perf_counter(), 0.0
     process = subprocess.Popen(
         [str(word) for word in command], env=os.environ | environment, stdout=sys.stderr
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    while process.poll() is None:
+        most = max(most, peak_of(process.pid))
+        time.sleep(POLL_SECONDS)
     if process.returncode:
         raise SystemExit(f"{command[0]} failed")
-    assert isinstance(usage, resource.struct_rusage)
-    return Cost(time.perf_counter() - begin, usage.ru_maxrss / 1024)
+    return Cost(time.perf_counter() - begin, most)
+
+
+def peak_of(number: int) -> float:
+    """Peak memory of a running process in MB. Unlike that of `wait4`, it does not begin with this script's own."""
+    lines = Path(f"/proc/{number}/status").read_text().splitlines()
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
 def url_of(name: str) -> str:
