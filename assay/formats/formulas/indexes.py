@@ -27,7 +27,7 @@ HEADERS = {
     ),
 }
 WIDTHS = {len(header): version for version, header in HEADERS.items()}
-_ALIASES = {"formula_id": "id", "topic_id": "post_id", **dict.fromkeys(REPRESENTATIONS, "formula")}
+_ALIASES = {"formula_id": "id", "topic_id": "post_id", "latex": "formula", "slt": "formula", "opt": "formula"}
 _FORM = re.compile(r"formulas-(latex|slt|opt)-v([123])(-topics)?")
 LONGEST = 2 * MAX_TEXT + 10_000  # bytes of a usable row: all its quotation marks are doubled
 _TYPES = "|".join((*PLACES, *PLACE_ALIASES)).encode()
