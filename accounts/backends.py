@@ -1,10 +1,23 @@
-"""Permissions in the admin: an organizer (`is_staff`) has every permission on the models of Assay."""
+"""Permissions in the admin: an organizer (`is_staff`) has every permission on the models of Assay.
+
+Also the name for which django-axes counts wrong passwords.
+"""
 
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
+from django.http import HttpRequest
 
 APPS = {"accounts", "jobs", "corpus", "tracks", "pooling", "assessment", "scoring"}
+
+
+MAX_NAME = 150  # characters of a user name
+
+
+def counted_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
+    """The submitted user name, short enough to be stored: no account has a longer one."""
+    entered = request.POST if credentials is None else credentials
+    return str(entered.get("username") or "")[:MAX_NAME]
 
 
 class OrganizerBackend(ModelBackend):

@@ -98,6 +98,7 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.back
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_USERNAME_CALLABLE = "accounts.backends.counted_name"
 AXES_CLIENT_IP_CALLABLE = "config.proxies.network_of"
 AXES_LOCKOUT_CALLABLE = "accounts.views.locked"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # so that nobody can make it last forever

@@ -45,7 +45,7 @@ class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
         return data
 
 
-class TopicAssignments(forms.BaseInlineFormSet[TopicAssignment, Batch, TopicAssignmentForm]):
+class TopicAssignments(forms.BaseInlineFormSet[TopicAssignment, Batch, forms.ModelForm[TopicAssignment]]):
     """The rows of a batch in the admin. A refusal of one row is an error of the form, so that nothing is saved."""
 
     def clean(self) -> None:

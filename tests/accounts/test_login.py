@@ -37,6 +37,11 @@ def test_ten_wrong_passwords_lock_that_user_name_only(client: Client, url_name: 
     assert log_in(client, "emmy", PASSWORD) == 302
 
 
+def test_very_long_names_are_wrong_like_any_other(client: Client) -> None:
+    assert log_in(client, "x" * 300, "guess") == 200
+    assert log_in(client, "x" * 300, "guess", "admin:login") == 200
+
+
 def test_page_view_of_an_organizer_unlocks_nobody(client: Client) -> None:
     make_user("ada")
     for _ in range(10):
