@@ -26,12 +26,12 @@ from assessment.tasks import services as task_services
 from tests.helpers.factories import make_assessor, make_topic, make_track
 from tests.helpers.judging import judge, make_batch, make_pool
 
-PEOPLE = st.integers(0, 3)
+PEOPLE = st.integers(0, 2)
 TOPICS = st.integers(0, 1)
 
 
 class JudgingRoom(RuleBasedStateMachine):
-    """A main batch of two topics with three entries each, and four assessors. Each example is rolled back."""
+    """A main batch of two topics with two entries each, and three assessors. Each example is rolled back."""
 
     protocol = "arqmath-2020-task1"
     choice = "high"
@@ -42,8 +42,8 @@ class JudgingRoom(RuleBasedStateMachine):
         self.transaction.__enter__()
         track = make_track(protocol=self.protocol)
         self.topics = [make_topic(track, "A.1"), make_topic(track, "A.2")]
-        self.people = [make_assessor(track) for _ in range(4)]
-        pool = make_pool(track, dict.fromkeys(self.topics, 3))
+        self.people = [make_assessor(track) for _ in range(3)]
+        pool = make_pool(track, dict.fromkeys(self.topics, 2))
         self.judges = judging_rules(pool.protocol).judges
         holders = dict.fromkeys(self.people[: self.judges], self.topics)
         self.batch = make_batch(pool, holders)
@@ -67,6 +67,12 @@ class JudgingRoom(RuleBasedStateMachine):
         if task is not None:
             self.pages.append(task)
 
+    @rule(person=PEOPLE)
+    def take_a_task_and_submit_it(self, person: int) -> None:
+        task = self._try(task_services.accept_next, batch=self.batch, assessor=self.people[person])
+        if task is not None:
+            self._try(judge, task=task, choice=self.choice)
+
     @precondition(lambda self: self.pages)
     @rule(data=st.data())
     def submit_a_page(self, data: st.DataObject) -> None:
@@ -84,24 +90,30 @@ class JudgingRoom(RuleBasedStateMachine):
         Task.objects.filter(batch=self.batch).update(expires_at=timezone.now() - timedelta(minutes=1))
         task_services.expire()
 
-    @rule(topic=TOPICS, giver=PEOPLE, taker=PEOPLE)
-    def reassign(self, topic: int, giver: int, taker: int) -> None:
-        self._try(
-            assignment_services.reassign,
-            batch=self.batch,
-            topic=self.topics[topic],
-            from_assessor=self.people[giver],
-            to_assessor=self.people[taker],
-        )
+    @rule(data=st.data(), taker=PEOPLE)
+    def reassign(self, data: st.DataObject, taker: int) -> None:
+        assignment = self._active(data)
+        if assignment is not None:
+            self._try(
+                assignment_services.reassign,
+                batch=self.batch,
+                topic=assignment.topic,
+                from_assessor=assignment.assessor,
+                to_assessor=self.people[taker],
+            )
 
-    @rule(topic=TOPICS, person=PEOPLE)
-    def withdraw(self, topic: int, person: int) -> None:
-        self._try(
-            assignment_services.withdraw,
-            batch=self.batch,
-            topic=self.topics[topic],
-            assessor=self.people[person],
-        )
+    @rule(data=st.data())
+    def withdraw(self, data: st.DataObject) -> None:
+        assignment = self._active(data)
+        if assignment is not None:
+            assignment_services.withdraw(
+                batch=self.batch, topic=assignment.topic, assessor=assignment.assessor
+            )
+
+    def _active(self, data: st.DataObject) -> TopicAssignment | None:
+        active = TopicAssignment.objects.filter(batch=self.batch, is_withdrawn=False)
+        rows = list(active.select_related("topic", "assessor").order_by("pk"))
+        return data.draw(st.sampled_from(rows)) if rows else None
 
     @rule(topic=TOPICS, person=PEOPLE)
     def assign(self, topic: int, person: int) -> None:
@@ -149,8 +161,8 @@ class JudgingRoom(RuleBasedStateMachine):
                 judge(task, self.choice)
         current = Judgment.objects.filter(batch=self.batch, is_current=True).order_by()
         counts = current.values_list("topic", "docno").annotate(n=Count("pk"))
-        assert sorted(n for *_, n in counts) == [self.judges] * 6
-        assert len(set(current.values_list("topic", "docno", "task__seat"))) == 6 * self.judges
+        assert sorted(n for *_, n in counts) == [self.judges] * 4
+        assert len(set(current.values_list("topic", "docno", "task__seat"))) == 4 * self.judges
 
 
 class TwoJudges(JudgingRoom):
