@@ -26,9 +26,6 @@ from assessment.tasks import services as task_services
 from tests.helpers.factories import make_assessor, make_topic, make_track
 from tests.helpers.judging import judge, make_batch, make_pool
 
-PEOPLE = st.integers(0, 2)
-TOPICS = st.integers(0, 1)
-
 
 class JudgingRoom(RuleBasedStateMachine):
     """A main batch of two topics with two entries each, and three assessors. Each example is rolled back."""
@@ -61,15 +58,22 @@ class JudgingRoom(RuleBasedStateMachine):
         self.batch.refresh_from_db()
         return self.batch.status == Batch.Status.OPEN
 
-    @rule(person=PEOPLE)
-    def take_a_task(self, person: int) -> None:
-        task = self._try(task_services.accept_next, batch=self.batch, assessor=self.people[person])
+    @rule(data=st.data())
+    def take_a_task(self, data: st.DataObject) -> None:
+        task = self._take(data)
         if task is not None:
             self.pages.append(task)
 
-    @rule(person=PEOPLE)
-    def take_a_task_and_submit_it(self, person: int) -> None:
-        task = self._try(task_services.accept_next, batch=self.batch, assessor=self.people[person])
+    def _take(self, data: st.DataObject) -> Task | None:
+        """The next task of somebody who has a topic."""
+        assignment = self._active(data)
+        person = self.people[0] if assignment is None else assignment.assessor
+        task: Task | None = self._try(task_services.accept_next, batch=self.batch, assessor=person)
+        return task
+
+    @rule(data=st.data())
+    def take_a_task_and_submit_it(self, data: st.DataObject) -> None:
+        task = self._take(data)
         if task is not None:
             self._try(judge, task=task, choice=self.choice)
 
@@ -90,44 +94,33 @@ class JudgingRoom(RuleBasedStateMachine):
         Task.objects.filter(batch=self.batch).update(expires_at=timezone.now() - timedelta(minutes=1))
         task_services.expire()
 
-    @rule(data=st.data(), taker=PEOPLE)
-    def reassign(self, data: st.DataObject, taker: int) -> None:
+    @rule(data=st.data(), action=st.sampled_from(["reassign", "reassign", "withdraw", "assign", "pause"]))
+    def organize(self, data: st.DataObject, action: str) -> None:
         assignment = self._active(data)
-        if assignment is not None:
+        person = data.draw(st.sampled_from(self.people))
+        if action == "pause":
+            service = batch_services.close if self._is_open() else batch_services.open_for_judging
+            self._try(service, batch=self.batch)
+        elif action == "assign" or assignment is None:
+            topics = [data.draw(st.sampled_from(self.topics))]
+            self._try(assignment_services.assign, batch=self.batch, topics=topics, assessor=person)
+        elif action == "withdraw":
+            assignment_services.withdraw(
+                batch=self.batch, topic=assignment.topic, assessor=assignment.assessor
+            )
+        else:
             self._try(
                 assignment_services.reassign,
                 batch=self.batch,
                 topic=assignment.topic,
                 from_assessor=assignment.assessor,
-                to_assessor=self.people[taker],
-            )
-
-    @rule(data=st.data())
-    def withdraw(self, data: st.DataObject) -> None:
-        assignment = self._active(data)
-        if assignment is not None:
-            assignment_services.withdraw(
-                batch=self.batch, topic=assignment.topic, assessor=assignment.assessor
+                to_assessor=person,
             )
 
     def _active(self, data: st.DataObject) -> TopicAssignment | None:
         active = TopicAssignment.objects.filter(batch=self.batch, is_withdrawn=False)
         rows = list(active.select_related("topic", "assessor").order_by("pk"))
         return data.draw(st.sampled_from(rows)) if rows else None
-
-    @rule(topic=TOPICS, person=PEOPLE)
-    def assign(self, topic: int, person: int) -> None:
-        self._try(
-            assignment_services.assign,
-            batch=self.batch,
-            topics=[self.topics[topic]],
-            assessor=self.people[person],
-        )
-
-    @rule()
-    def pause_or_resume(self) -> None:
-        service = batch_services.close if self._is_open() else batch_services.open_for_judging
-        self._try(service, batch=self.batch)
 
     @invariant()
     def no_assessor_holds_two_tasks(self) -> None:
