@@ -117,7 +117,7 @@ class NonAnswer:
     definition: str  # shown to assessors
     needs_comment: bool = False  # whether the assessor must give a comment
     shortcut: str = ""  # the key on the keyboard that chooses it
-    qrels_code: int | None = None  # stands for the choice in qrels files of others; such a line has no grade
+    qrels_code: int | None = None  # the choice in qrels files of others; such a line has no grade
 
 
 @dataclass(frozen=True, slots=True)

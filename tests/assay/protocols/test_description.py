@@ -17,7 +17,7 @@ WORDS = {
     "Topics with fewer than 2 units of grade 2 or more are dropped.",
     ("arqmath-2020-task2", "Formula instances"): "At most 5 instances of a formula are judged: "
     "those that the most runs submitted. Instances are clustered among submitted formulas.",
-    ("arqmath-2020-task2", "Judging"): "One assessor judges each unit. Units are shown without context. "
+    ("arqmath-2020-task2", "Judging"): "One assessor judges each unit. Units are shown in context. "
     "Training topics: 7. Topics of another assessor that each assessor judges at the end: 2.",
     (
         "arqmath-2021-task2",

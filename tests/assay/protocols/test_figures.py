@@ -95,7 +95,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "pool.depth": {"primary": 25, "alternate": 10},
         "instances.clustering": "submitted",
         "instances.strategy": "most-runs",
-        "judging.in_context": False,
+        "judging.in_context": True,
         "qrels.min_relevant": 0,
         "published": {"topics": 45, "mean_pool": 134.9},
     },

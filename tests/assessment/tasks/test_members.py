@@ -17,6 +17,7 @@ from assessment.models import Batch, Judgment, Task
 from assessment.tasks import members as tasks_members
 from assessment.tasks import selectors as task_selectors
 from assessment.tasks import services as task_services
+from assessment.tasks import unsent
 from corpus.models import Formula
 from pooling.models import Pool, PoolEntry, PoolMember
 from scoring.qrels import services as qrels_services
@@ -72,9 +73,14 @@ def add_unit(
 
 
 @pytest.fixture
-def scene() -> Scene:
+def protocol() -> str:
+    return "arqmath-2021-task2"
+
+
+@pytest.fixture
+def scene(protocol: str) -> Scene:
     """Ada has a topic with a unit of three shown formulas and a unit of one."""
-    track = make_track(protocol="arqmath-2021-task2")
+    track = make_track(protocol=protocol)
     topic = make_topic(track, "B.1", formula_id="q_1", latex="x^2")
     pool = make_pool(track, {})
     add_unit(pool, topic, "v1", ["11", "12", "13", "14"], position=1, hidden=1)
@@ -216,6 +222,7 @@ def form_of(task: Task, *choices: str, **more: Any) -> dict[str, Any]:
     return {"request_id": str(uuid4()), "seconds": "12"} | fields | more
 
 
+@pytest.mark.parametrize("protocol", ["arqmath-2020-task2", "arqmath-2021-task2"])
 def test_page_shows_the_query_and_each_member_in_its_post(scene: Scene, ada: Client) -> None:
     task = accept(scene.batch, scene.ada)
 
@@ -292,7 +299,7 @@ def test_missing_comment_is_an_error_of_its_member(scene: Scene, ada: Client) ->
 
 def test_choices_submitted_without_a_login_are_shown_again(scene: Scene, client: Client) -> None:
     task = accept(scene.batch, scene.ada)
-    form = form_of(task, "high", "low", "low")
+    form = form_of(task, "high", "low", "low", proof=unsent.proof_of(task))
     client.post(task.get_absolute_url(), form)
     client.force_login(scene.ada)
 
