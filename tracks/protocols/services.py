@@ -1,6 +1,9 @@
 """Store protocols."""
 
+from typing import NamedTuple
+
 from django.db import transaction
+from django.db.models import ProtectedError
 
 from accounts.models import User
 from assay.errors import Refused
@@ -48,6 +51,38 @@ def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProt
     return stored
 
 
-def load_shipped() -> list[StoredProtocol]:
-    """Store every protocol that ships with Assay. Repeating it changes nothing."""
-    return [store(text=shipped_text(slug), by=None, is_shipped=True) for slug in shipped_slugs()]
+class Loaded(NamedTuple):
+    """The stored rows of the shipped protocols. `kept` are those whose text is not the shipped one."""
+
+    current: list[StoredProtocol]
+    kept: list[StoredProtocol]
+
+
+@transaction.atomic
+def load_shipped() -> Loaded:
+    """Store every protocol that ships with Assay. Repeating it changes nothing.
+
+    A protocol that an earlier version of Assay shipped with another text is replaced, unless a track, a pool or qrels
+    use it. What they use is kept, and so is a protocol of an organizer with the same slug.
+    """
+    stored = [_load(slug) for slug in shipped_slugs()]
+    current = [row for row in stored if row.text == shipped_text(row.slug)]
+    return Loaded(current, kept=[row for row in stored if row not in current])
+
+
+def _load(slug: str) -> StoredProtocol:
+    text = shipped_text(slug)
+    outdated = StoredProtocol.objects.select_for_update().filter(slug=slug).exclude(text=text).first()
+    if outdated is not None and not (outdated.is_shipped and _delete_if_unused(outdated)):
+        return outdated
+    return store(text=text, by=None, is_shipped=True)
+
+
+def _delete_if_unused(stored: StoredProtocol) -> bool:
+    """Delete a protocol to which no row refers; False if one does."""
+    try:
+        with transaction.atomic():
+            stored.delete()
+    except ProtectedError:
+        return False
+    return True
