@@ -24,11 +24,14 @@ from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from pooling.runs.services import Declaration
 from scoring.leaderboards import services as leaderboard_services
-from scoring.models import Evaluation, Leaderboard, Score
+from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
 from scoring.qrels import services as qrels_services
-from tests.conftest import Factory, wait_until
+from scoring.qrels.selectors import qrels_tsv
+from tests.assessment.conftest import build_scene
+from tests.conftest import Factory, start_process, wait_until
 from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene
+from tests.helpers.judging import accept, judge
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -152,6 +155,10 @@ def test_pool_is_built_completely_by_the_next_worker(worker: Factory, beat: Fact
     assert_taken_up(pool.job)
     assert pool.status == Pool.Status.READY
     assert PoolEntry.objects.filter(pool=pool).count() == pool.statistics["n"] == 2 * 3 * 50
+    undisturbed = pool_services.request(track=track, name="again", seed=7, depth={}, by=make_organizer())
+    wait_until(lambda: is_done(undisturbed.job), reason="the second pool is built")
+    undisturbed.refresh_from_db()
+    assert pool.sha256 == undisturbed.sha256
 
 
 @pytest.mark.parametrize("table", ["pooling_poolmember", "pooling_membercontribution"])
@@ -205,3 +212,42 @@ def test_runs_are_scored_completely_by_the_next_worker(worker: Factory, beat: Fa
     assert board.status == Leaderboard.Status.READY
     assert board.evaluations.count() == 3
     assert Score.objects.count() == 3 * len(board.measures) * (len({"A.1", "A.2"}) + 1)
+
+
+FREEZE = """
+from accounts.models import User
+from pooling.models import Pool
+from scoring.qrels import services
+services.freeze_judgments(pool=Pool.objects.get(), by=User.objects.filter(is_staff=True).first())
+"""
+
+
+@pytest.mark.parametrize("table", ["scoring_qrels", "scoring_qrelsentry"])
+def test_killed_freezing_stores_nothing_and_the_next_one_everything(
+    process_environment: dict[str, str], tmp_path: Path, table: str
+) -> None:
+    scene = build_scene()
+    for choice in ("high", "high", "medium", "low", "low", "not-relevant"):
+        judge(accept(scene.batch, scene.ada), choice)
+    command = ["manage.py", "shell", "--no-imports", "-c", FREEZE]
+
+    with held(table) as is_waited_for:
+        freezing = start_process(command, process_environment, tmp_path / "freeze.log")
+        wait_until(is_waited_for, reason=freezing.output)
+        freezing.kill()
+    wait_until(lambda: not is_in_use(), reason="PostgreSQL notices that the process is gone")
+
+    assert (Qrels.objects.count(), QrelsEntry.objects.count()) == (0, 0)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=make_organizer())
+    assert qrels.version == 1
+    assert qrels_tsv(qrels).count(b"\n") == QrelsEntry.objects.count() == 6
+
+
+def is_in_use() -> bool:
+    """Whether another client of this database is in a transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND xact_start IS NOT NULL"
+        )
+        return cursor.fetchone() is not None
