@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from assay.protocols.not_carried_out import NOT_CARRIED_OUT, VALUES_NOT_CARRIED_OUT
 from assay.protocols.schema import InstanceRules, JudgingRules, PoolRules, Protocol, QrelsRules, RunRules
 
 UNITS = {
@@ -39,9 +40,9 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Judging", " ".join(_judging(protocol.judging)) if is_judged else ""),
         ("Grades", ", ".join(f"{grade.label} ({grade.value})" for grade in protocol.judging.grades)),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
-        ("Follow-up questions", " ".join(question.label for question in protocol.judging.follow_ups)),
+        ("Follow-up questions", " ".join(_follow_ups(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol.qrels))),
-        ("Measures", ", ".join(protocol.scoring.measures)),
+        ("Measures", _measures(protocol)),
         ("Interaction", _interaction(protocol)),
         ("Participants see", ", ".join(protocol.topics.participants_see)),
         ("Published figures", _published(protocol.published)),
@@ -112,12 +113,38 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
     else:
         yield f"{judging.judges} assessors{groups} judge each unit."
     if judging.dual_share:
-        yield f"A second assessor also judges {judging.dual_share:.0%} of the topics."
-    yield "Units are shown in context." if judging.in_context else "Units are shown without context."
+        yield f"A second assessor also judges {judging.dual_share:.0%} of the topics{_choice_of_dual(judging)}."
+    yield _shown(judging)
     if judging.training_topics:
-        yield f"Training topics: {judging.training_topics}."
+        n = _topics(judging.training_topics)
+        yield f"The plan of a training round starts with {n}; organizers can choose others."
     if judging.dual_topics:
-        yield f"Topics of another assessor that each assessor judges at the end: {judging.dual_topics}."
+        n = _topics(judging.dual_topics)
+        yield (
+            f"Each assessor also judges {n} of another: the plan of a dual batch proposes those with the fewest "
+            "relevant units."
+        )
+
+
+def _shown(judging: JudgingRules) -> str:
+    """What assessors see of a unit."""
+    without_page = VALUES_NOT_CARRIED_OUT.get(("judging.layout", judging.layout))
+    return without_page or f"Units are shown {'in' if judging.in_context else 'without'} context."
+
+
+def _choice_of_dual(judging: JudgingRules) -> str:
+    """How the topics of `dual_share` are chosen. The plan of a dual batch uses `dual_topics` if both are given."""
+    return "" if judging.dual_topics else ": the plan of a dual batch proposes them at random"
+
+
+def _topics(n: int) -> str:
+    return "one topic" if n == 1 else f"{n} topics"
+
+
+def _follow_ups(judging: JudgingRules) -> Iterator[str]:
+    if judging.follow_ups:
+        yield f"{NOT_CARRIED_OUT['judging.follow_up']} The protocol has:"
+        yield from (question.label for question in judging.follow_ups)
 
 
 def _qrels(qrels: QrelsRules) -> Iterator[str]:
@@ -128,15 +155,19 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
         yield "Each group of assessors also has qrels of its own."
 
 
+def _measures(protocol: Protocol) -> str:
+    note = ". They count citations, not characters." if protocol.unit == "passage" else ""
+    return ", ".join(protocol.scoring.measures) + note
+
+
 def _interaction(protocol: Protocol) -> str:
     if protocol.interaction is None:
         return ""
     interaction = protocol.interaction
-    return (
-        f"{interaction.seconds_per_topic} seconds per topic, followed by {interaction.run_kind} runs. "
-        "Assay does not carry out the interaction; it only accepts the runs."
-    )
+    rules = f"{interaction.seconds_per_topic} seconds per topic, followed by {interaction.run_kind} runs."
+    return f"{NOT_CARRIED_OUT['interaction']} The protocol has {rules}"
 
 
 def _published(published: Mapping[str, float]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {number:g}" for name, number in published.items())
+    figures = ", ".join(f"{name.replace('_', ' ')} {number:g}" for name, number in published.items())
+    return f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""

@@ -141,9 +141,10 @@ class JudgingRules:
     follow_ups: tuple[FollowUp, ...] = ()
     judges: int = 1  # assessors per unit
     groups: tuple[str, ...] = ()  # groups of assessors; one assessor of each judges a topic (NTCIR-12)
-    dual_share: float = 0.0  # share of the topics that a second assessor also judges, 0 to 1
+    # Share of the topics that a second assessor also judges, 0 to 1. The plan of a dual batch prefers `dual_topics`.
+    dual_share: float = 0.0
     in_context: bool = True  # whether a unit is shown in its post; False: alone
-    training_topics: int = 0  # number of training topics
+    training_topics: int = 0  # number of topics with which the plan of a training round starts
     dual_topics: int = 0  # topics of another assessor that each assessor judges afterwards
 
     @property

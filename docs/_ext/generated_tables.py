@@ -22,6 +22,7 @@ from assay.protocols import schema
 from assay.protocols.description import facts
 from assay.protocols.loader import SINGULAR, load_protocol
 from assay.protocols.measures import ALIASES, FAMILIES, Family
+from assay.protocols.not_carried_out import NOT_CARRIED_OUT, VALUES_NOT_CARRIED_OUT
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 ROOT = Path(__file__).parents[2]
@@ -128,11 +129,24 @@ def protocol_keys(table: str) -> Iterator[str]:
     meanings = _notes(
         "protocol-keys.toml", {f"{table}.{key}".lstrip("."): None for key in keys}, prefix=table
     )
+    if table in NOT_CARRIED_OUT:
+        yield f"**{NOT_CARRIED_OUT[table]}**"
+        yield ""
     yield "| key | values | if left out | meaning |"
     yield "|---|---|---|---|"
     for key, field in keys.items():
         meaning = meanings[f"{table}.{key}".lstrip(".")]
         yield f"| `{key}` | {_values(hints[field.name])} | {_left_out(field, hints[field.name])} | {_cell(meaning)} |"
+
+
+def keys_not_carried_out(_: str) -> Iterator[str]:
+    """The keys, and values of keys, that Assay only checks and shows."""
+    keys = {f"`{key}`": reason for key, reason in NOT_CARRIED_OUT.items()}
+    values = {f'`{key} = "{value}"`': reason for (key, value), reason in VALUES_NOT_CARRIED_OUT.items()}
+    yield "| key | what Assay does |"
+    yield "|---|---|"
+    for name, reason in (keys | values).items():
+        yield f"| {name} | {_cell(reason)} |"
 
 
 def protocol(slug: str) -> Iterator[str]:
@@ -168,6 +182,7 @@ DIRECTIVES: Mapping[str, Callable[[str], Iterator[str]]] = {
     "measure-arguments": measure_arguments,
     "measure-aliases": measure_aliases,
     "protocol-keys": protocol_keys,
+    "keys-not-carried-out": keys_not_carried_out,
     "protocol": protocol,
     "command-help": options,
 }

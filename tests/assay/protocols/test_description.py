@@ -18,7 +18,8 @@ WORDS = {
     ("arqmath-2020-task2", "Formula instances"): "At most 5 instances of a formula are judged: "
     "those that the most runs submitted. Instances are clustered among submitted formulas.",
     ("arqmath-2020-task2", "Judging"): "One assessor judges each unit. Units are shown in context. "
-    "Training topics: 7. Topics of another assessor that each assessor judges at the end: 2.",
+    "The plan of a training round starts with 7 topics; organizers can choose others. Each assessor also judges 2 "
+    "topics of another: the plan of a dual batch proposes those with the fewest relevant units.",
     (
         "arqmath-2021-task2",
         "Pool",
@@ -26,7 +27,8 @@ WORDS = {
     "k is 20 for primary, 10 for alternate runs. Baselines are pooled as primary runs. "
     "Units are judged in random order.",
     ("arqmath-2021-task2", "Non-answers"): "System failure, Do not know, Not matching",
-    ("arqmath-2021-task2", "Published figures"): "assessed topics 60, topics 58, mean pool 140",
+    ("arqmath-2021-task2", "Published figures"): "assessed topics 60, topics 58, mean pool 140. "
+    "These figures are for you to compare with; Assay does not check them.",
     ("ntcir-10-math", "Pool"): "One rank at a time is pooled from every run, until a topic has 100 units. "
     "Units are judged in random order.",
     ("ntcir-11-math", "Pool"): "The known items are the only relevant units; nothing is judged.",
@@ -43,11 +45,22 @@ WORDS = {
     (
         "bolt-ir-p3",
         "Judging",
-    ): "One assessor judges each unit. A second assessor also judges 50% of the topics. "
-    "Units are shown in context.",
+    ): "One assessor judges each unit. A second assessor also judges 50% of the topics: the plan of a dual batch "
+    "proposes them at random. This version of Assay has no judging page for citations: it supports only their runs and "
+    "pools. Assessors would see the id of a passage, not its text.",
+    (
+        "bolt-ir-p3",
+        "Follow-up questions",
+    ): "This version of Assay does not ask follow-up questions. The protocol has: "
+    "How good is the English passage as a translation? Did you consult the source text? "
+    "Does the source text contain Egyptian Arabic? Did you give yes or maybe generously?",
+    (
+        "bolt-ir-p3",
+        "Measures",
+    ): "P@100, R@100, Rprec, AP@1000, P@5, P@10, P@20. They count citations, not characters.",
     ("bolt-ir-p3", "Interaction"): (
-        "120 seconds per topic, followed by post-interaction runs. "
-        "Assay does not carry out the interaction; it only accepts the runs."
+        "This version of Assay does not run the interaction: there is no session and no clock. It only accepts the "
+        "runs that follow. The protocol has 120 seconds per topic, followed by post-interaction runs."
     ),
     ("bolt-ir-p3", "Participants see"): "number, query, language-target",
 }

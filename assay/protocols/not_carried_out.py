@@ -1,0 +1,29 @@
+"""The keys of a protocol file that this version of Assay checks and shows, but does not carry out.
+
+`description` and the reference page of protocol keys take their sentences from here. A key that is neither here nor
+used by other code fails a test.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+# Key -> what Assay does instead. The name of a table includes all its keys.
+NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
+    {
+        "judging.follow_up": "This version of Assay does not ask follow-up questions.",
+        "interaction": (
+            "This version of Assay does not run the interaction: there is no session and no clock. It only accepts the "
+            "runs that follow."
+        ),
+        "published": "These figures are for you to compare with; Assay does not check them.",
+    }
+)
+# (key, value) -> the same, for a key of which other values have an effect.
+VALUES_NOT_CARRIED_OUT: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("judging.layout", "citation"): (
+            "This version of Assay has no judging page for citations: it supports only their runs and pools. Assessors "
+            "would see the id of a passage, not its text."
+        ),
+    }
+)
