@@ -60,12 +60,16 @@ def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
-    """The disagreements of the page as CSV, with every judgment and comment. Organizers only."""
+    """The disagreements of the page as CSV, with every judgment and comment. Organizers only.
+
+    The page itself says what is wrong with a filter that is not valid.
+    """
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = _form(request)
-    difference = form.difference if form.is_valid() else Difference()
+    if not form.is_valid():
+        return disagreements(request, slug)
     of_round = selectors.round_of(track, request.GET.get("round"))
-    units = selectors.with_comments(selectors.disagreements(track, of_round, difference))
+    units = selectors.with_comments(selectors.disagreements(track, of_round, form.difference))
     return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
 
 

@@ -119,6 +119,13 @@ def test_unknown_rule_is_refused_with_a_message(dual: Scene, organizer: Client) 
     assert "Select a valid choice" in response.content.decode()
 
 
+@pytest.mark.parametrize("query", [{"rule": "all"}, {"rule": "steps", "steps": "0"}])
+def test_file_of_an_unknown_rule_is_refused(dual: Scene, organizer: Client, query: dict[str, str]) -> None:
+    response = organizer.get(reverse("assessment:disagreements_csv", args=[dual.track.slug]), query)
+
+    assert response.status_code == 400
+
+
 def test_training_batch_is_a_round_of_its_own(scene: Scene, organizer: Client) -> None:
     topics = {scene.ada: [scene.first], scene.bob: [scene.first]}
     training = make_batch(scene.pool, topics, kind=Batch.Kind.TRAINING, name="Round 1")
