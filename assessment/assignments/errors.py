@@ -37,6 +37,14 @@ class AlreadyJudgedTopic(Refused):
         )
 
 
+class JudgedInOtherSeat(Refused):
+    def __init__(self, topic: Topic, user: User) -> None:
+        super().__init__(
+            f"{user} has judged a part of topic {topic} already, in the place of an assessor who has the topic now. "
+            "Nobody is two judges of a document. Assign the topic to somebody else, or reassign it from that assessor."
+        )
+
+
 class GroupHasTopic(Refused):
     def __init__(self, topic: Topic, user: User, group: str) -> None:
         super().__init__(

@@ -1,6 +1,7 @@
 """Assign topics of a batch to assessors, withdraw them, and share them evenly."""
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -10,6 +11,7 @@ from accounts.models import User
 from assessment.assignments.errors import (
     AlreadyJudgedTopic,
     GroupHasTopic,
+    JudgedInOtherSeat,
     NoAssessorsChosen,
     NotAnAssessor,
     TeamMemberCannotJudge,
@@ -35,7 +37,8 @@ def assign(*, batch: Batch, assessor: User, topics: Iterable[Topic]) -> list[Top
 
     Raises
     ------
-    NotAnAssessor, TeamMemberCannotJudge, TopicNotPooled, TopicAlreadyAssigned, AlreadyJudgedTopic, GroupHasTopic
+    NotAnAssessor, TeamMemberCannotJudge, TopicNotPooled, TopicAlreadyAssigned, AlreadyJudgedTopic, GroupHasTopic,
+    JudgedInOtherSeat
     """
     locked = lock_for_managing(batch.pk)
     check_may_judge(batch=locked, assessor=assessor)
@@ -59,7 +62,8 @@ def reassign(*, batch: Batch, topic: Topic, from_assessor: User, to_assessor: Us
 
     Raises
     ------
-    NotAnAssessor, TeamMemberCannotJudge, TopicNotAssigned, TopicAlreadyAssigned, AlreadyJudgedTopic, GroupHasTopic
+    NotAnAssessor, TeamMemberCannotJudge, TopicNotAssigned, TopicAlreadyAssigned, AlreadyJudgedTopic, GroupHasTopic,
+    JudgedInOtherSeat
     """
     locked = lock_for_managing(batch.pk)
     check_may_judge(batch=locked, assessor=to_assessor)
@@ -149,9 +153,10 @@ def _share_out(batch: Batch, assessors: Sequence[User], seats: int) -> list[Topi
         ]
         for user in sorted(able, key=lambda user: load[user.pk]):
             if missing > 0 and not _group_with_topic(batch, user, topic):
-                load[user.pk] += sizes[topic.pk]
-                assigned.append(_assign(batch, user, topic))
-                missing -= 1
+                with suppress(JudgedInOtherSeat):  # somebody else can
+                    assigned.append(_assign(batch, user, topic))
+                    load[user.pk] += sizes[topic.pk]
+                    missing -= 1
     return assigned
 
 
@@ -223,9 +228,19 @@ def _restore(
     wanted = seat or own.seat
     if any(each.seat == wanted for each in active):
         wanted = _free_seat(batch, own.topic, assignments)
+    if wanted != own.seat and _has_judged(batch, own):
+        raise JudgedInOtherSeat(own.topic, own.assessor)
     own.seat, own.is_withdrawn, own.cursor = wanted, False, 0
     own.save(update_fields=["seat", "is_withdrawn", "cursor"])
     return own
+
+
+def _has_judged(batch: Batch, own: TopicAssignment) -> bool:
+    """Whether the assessor has a main judgment of the topic in the seat, so that they cannot be another judge of it."""
+    tasks = Task.objects.filter(
+        batch=batch, assessor=own.assessor_id, entry__topic=own.topic_id, seat=own.seat
+    )
+    return batch.kind == Batch.Kind.MAIN and tasks.filter(status=Task.Status.SUBMITTED).exists()
 
 
 def _free_seat(batch: Batch, topic: Topic, assignments: list[TopicAssignment]) -> int:

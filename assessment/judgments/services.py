@@ -118,7 +118,7 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     ]
     if locked_task.status != Task.Status.SUBMITTED:
         locked_task.status, locked_task.submitted_at = Task.Status.SUBMITTED, stored[0].created_at
-        locked_task.save(update_fields=["status", "submitted_at"])
+        locked_task.save(update_fields=["status", "submitted_at", "seat"])
     return stored
 
 
@@ -155,6 +155,9 @@ def _lock_tasks(task: Task) -> tuple[Task, list[Task]]:
     tasks = Task.objects.filter(batch=task.batch_id, entry=task.entry_id)
     locked = list(tasks.select_for_update(no_key=True).order_by("pk"))
     locked_task = next(each for each in locked if each.pk == task.pk)
+    if locked_task.status != Task.Status.SUBMITTED:
+        # the topic may have come back to the assessor in another seat
+        locked_task.seat = _current_seat(locked_task) or locked_task.seat
     return locked_task, [each for each in locked if each.seat == locked_task.seat]
 
 

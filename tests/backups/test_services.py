@@ -61,6 +61,17 @@ def _quick_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(autouse=True)
+def _no_other_clients(django_db_setup: None) -> None:
+    """End the connections that the server threads of earlier tests keep: a restore refuses other clients."""
+    connection.close()
+    read(
+        this_database(),
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
+    )
+
+
 def read(database: str, query: str) -> list[Any]:
     """The rows of a query, without Django. The connection is closed, because a restore refuses others."""
     made = connect(database)

@@ -7,7 +7,7 @@ from accounts.models import User
 from assessment.assignments import errors as assignment_errors
 from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
-from assessment.models import TopicAssignment
+from assessment.models import Batch, Task, TopicAssignment
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_topic, make_track, make_user
@@ -226,3 +226,59 @@ def test_topics_are_shared_among_one_assessor_of_each_group() -> None:
     pairs = TopicAssignment.objects.filter(batch=batch).values_list("topic", "assessor__username")
     assert sorted(name for topic, name in pairs if topic == topics[0].pk) == ["grace", "una"]
     assert sorted(name for topic, name in pairs if topic == topics[1].pk) == ["guy", "una"]
+
+
+@pytest.fixture
+def two_seats(db: None) -> tuple[Batch, Topic, User, User, User]:
+    """Two judges per document. Ada judged one of two in seat 1, Cy has it now; Bob has seat 2."""
+    track = make_track(protocol="ntcir-10-math")
+    topic = make_topic(track, "A.1")
+    ada, bob, cy = (make_assessor(track, name) for name in ("ada", "bob", "cy"))
+    batch = make_batch(make_pool(track, {topic: 2}), {ada: [topic], bob: [topic]})
+    judge(accept(batch, ada), "relevant")
+    assignment_services.reassign(batch=batch, topic=topic, from_assessor=ada, to_assessor=cy)
+    return batch, topic, ada, bob, cy
+
+
+def test_nobody_becomes_the_second_judge_of_what_they_judged_first(
+    two_seats: tuple[Batch, Topic, User, User, User],
+) -> None:
+    batch, topic, ada, bob, _ = two_seats
+    assignment_services.withdraw(batch=batch, topic=topic, assessor=bob)
+
+    with pytest.raises(assignment_errors.JudgedInOtherSeat, match="has judged a part of topic"):
+        assignment_services.assign(batch=batch, topics=[topic], assessor=ada)
+
+    assert assignment_services.share(batch=batch, assessors=[ada]) == []
+
+
+def test_topic_comes_back_to_an_assessor_from_the_one_in_their_seat(
+    two_seats: tuple[Batch, Topic, User, User, User],
+) -> None:
+    batch, topic, ada, bob, cy = two_seats
+
+    assignment_services.reassign(batch=batch, topic=topic, from_assessor=cy, to_assessor=ada)
+    judge_all(batch, ada, "relevant")
+    judge_all(batch, bob, "relevant")
+
+    assert batch.judgments.filter(is_current=True).count() == 4
+
+
+def test_page_from_a_former_seat_is_submitted_in_the_present_one(
+    two_seats: tuple[Batch, Topic, User, User, User],
+) -> None:
+    batch, topic, _, bob, cy = two_seats
+    page = accept(batch, cy)
+    assignment_services.withdraw(batch=batch, topic=topic, assessor=bob)
+    eve = make_assessor(batch.pool.track, "eve")
+    assignment_services.reassign(batch=batch, topic=topic, from_assessor=cy, to_assessor=eve)
+    assignment_services.assign(batch=batch, topics=[topic], assessor=cy)
+
+    judge(Task.objects.get(pk=page.pk), "relevant")
+    for assessor in (cy, eve):
+        judge_all(batch, assessor, "relevant")
+
+    current = batch.judgments.filter(is_current=True)
+    assert sorted(current.values_list("docno", "task__seat")) == sorted(
+        (entry.docno, seat) for entry in batch.pool.entries.all() for seat in (1, 2)
+    )

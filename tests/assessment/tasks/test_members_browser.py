@@ -14,6 +14,7 @@ from accounts.models import User
 from assessment.models import Batch, Judgment
 from assessment.tasks import selectors as task_selectors
 from jobs import services as jobs
+from jobs.models import Job
 from pooling.models import Pool, PoolMember
 from pooling.pools import services as pool_services
 from tests.assessment.tasks.test_browser import left, log_in, ready
@@ -74,6 +75,10 @@ def test_organizer_previews_builds_and_browses_a_formula_pool(
     page.click("text=Preview size and cost")
     page.fill("[name=budget]", "0.05")
     page.click("button:has-text('Show')")
+    page.click("button:has-text('Compute preview')")
+    for job in Job.objects.filter(state=Job.State.QUEUED):
+        jobs.run(job.pk)
+    page.reload()
     expect(page.locator("#main")).to_contain_text("are enough for depth 2")
     assert_fit(page)
 

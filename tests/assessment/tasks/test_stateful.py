@@ -142,6 +142,10 @@ class JudgingRoom(RuleBasedStateMachine):
 
     def _finish(self) -> None:
         """Assign what is free, open the batch, and judge the rest: then every unit has its judges."""
+        spare = [
+            make_assessor(self.batch.pool.track) for _ in range(2)
+        ]  # who have judged nothing in another seat
+        self.people += spare
         for topic in self.topics:
             for person in self.people:
                 active = TopicAssignment.objects.filter(batch=self.batch, topic=topic, is_withdrawn=False)
