@@ -13,6 +13,8 @@ HELP: Mapping[str, str] = MappingProxyType(
         "login": START,
         "account": "roles/assessor.html#the-judging-page",
         "password_change": START,
+        "request_link": START,
+        "login_link": START,
         "jobs:jobs": "explanation/jobs.html",
         "jobs:job": "explanation/jobs.html",
         # corpus
@@ -53,6 +55,11 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:own_judgments": "roles/assessor.html#change-your-mind",
         "assessment:judging": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:batch": "howto/run-a-campaign.html#create-batches-and-judge",
+        "assessment:new_training": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
+        "assessment:new_dual": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
+        "assessment:agreement": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
+        "assessment:disagreements": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
+        "assessment:new_adjudication": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
         # scoring
         "scoring:qrels_list": "howto/run-a-campaign.html#freeze-the-qrels",
         "scoring:freeze": "howto/run-a-campaign.html#freeze-the-qrels",
