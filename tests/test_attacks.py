@@ -1,5 +1,7 @@
-"""Other methods than GET, by every kind of person, at every address: nobody gets further than the pages let them."""
+"""Requests that no page sends, at every address: no server error, and nobody gets further than the pages let them."""
 
+import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,7 +15,24 @@ __all__ = ["addresses", "scene"]  # fixtures
 
 pytestmark = pytest.mark.django_db
 
+BUTTONS_OF_THE_ASSESSOR = {"assessment:extend", "assessment:give_back", "assessment:next", "assessment:skip"}
+OF_THE_ASSESSOR = {*BUTTONS_OF_THE_ASSESSOR, "assessment:task", "assessment:done", "assessment:own_judgments"}
 FORM = "application/x-www-form-urlencoded"
+FIELDS = (
+    "name", "slug", "tag", "kind", "file", "upload", "action", "choice", "comment", "request_id", "seconds", "shown",
+    "sent", "proof", "team", "topic", "pool", "seed", "batch", "docno", "code", "measure", "run", "other", "board",
+    "level", "release", "username", "password", "next", "new_password1", "old_password", "depth", "order", "path",
+    "index_version", "n_units", "assessors", "reason", "minutes_allotted", "docnos", "topics",
+    "adjudicators", "rule", "steps", "tops_up", "holds", "minutes", "status", "is_blind", "collection",
+)  # fmt: skip
+BAD_QUERIES = (
+    "page=x&after=x&measure=x&code=x&docno=x&sort=x&topic=x&run=x&other=x&k=x&q=x&kind=x&n=x&board=x&from=x&show=x",
+    "page={0}&after={0}&k={0}&run={0}&other={0}&board={0}&n={0}&q={0}&topic={0}&tops_up={0}".format("9" * 40),
+    "page=-1&after=-1&k=-1&run=-1&other=-1&board=-1&n=-1&rule=steps&steps=-1&tops_up=-1",
+    "rule=steps&steps=" + "9" * 40,
+    "page=%ff&after=%ff&measure=%ff&docno=%ff&topic=%ff&sort=%ff&code=%ff&run=%ff&q=%ff",
+    "page=%C2%B2&after=%C2%B2&run=%C2%B2&other=%C2%B2&k=%C2%B2&board=%C2%B2&n=%C2%B2",
+)
 
 
 class Attack(NamedTuple):
@@ -21,6 +40,31 @@ class Attack(NamedTuple):
     body: bytes = b""
     content_type: str = FORM
     query: str = ""
+
+
+def form(value: str) -> bytes:
+    return "&".join(f"{field}={value}" for field in FIELDS).encode()
+
+
+ATTACKS = [
+    *(Attack("GET", query=query) for query in BAD_QUERIES),
+    Attack("PUT", b"{}", "application/json"),
+    Attack("POST"),
+    Attack("POST", form("%00")),
+    Attack("POST", form("%ff%fe")),
+    Attack("POST", form("9" * 40)),
+    Attack("POST", form("-1")),
+    Attack("POST", form("%F0%9F%92%A9" * 500)),
+    Attack("POST", b"{]", "application/json"),
+    Attack("POST", b"\xff\x00", "text/plain"),
+    Attack("POST", b"garbage", "multipart/form-data; boundary=x"),
+    Attack("POST", b"garbage", "multipart/form-data"),
+    Attack(
+        "POST",
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a\x00\xff/../b"\r\n\r\n\x00\xff\r\n--x--\r\n',
+        "multipart/form-data; boundary=x",
+    ),
+]
 
 
 def clients(scene: Scene) -> dict[str, Client]:
@@ -45,6 +89,37 @@ def status(client: Client, address: str, attack: Attack) -> int:
     return 401 if is_login else int(response.status_code)
 
 
+def elsewhere(address: str) -> Iterator[str]:
+    """The address with ids and names that do not exist."""
+    yield re.sub(r"/\d+/", f"/{'9' * 25}/", address)
+    yield re.sub(r"/[^/]+/$", "/%ff%fe/", address)
+
+
+def test_no_request_is_a_server_error(scene: Scene, addresses: dict[str, str]) -> None:
+    known = clients(scene)
+    targets = [("organizer", each) for name, each in addresses.items() if name != "logout"]
+    targets += [("assessor", each) for name, each in addresses.items() if name in OF_THE_ASSESSOR]
+    requests = [(person, address, attack) for person, address in targets for attack in ATTACKS]
+    requests += [
+        (person, other, Attack("GET")) for person, address in targets for other in elsewhere(address)
+    ]
+    failed = [
+        f"{person}: {attack.method} {address}?{attack.query} {attack.content_type} {attack.body[:60]!r}"
+        for person, address, attack in requests
+        if status(known[person], address, attack) >= 500
+    ]
+
+    assert failed == []
+
+
+def test_every_form_needs_its_csrf_token(scene: Scene, addresses: dict[str, str]) -> None:
+    organizer = Client(enforce_csrf_checks=True)
+    organizer.force_login(scene.organizer)
+    posted = {name: status(organizer, address, Attack("POST", b"a=1")) for name, address in addresses.items()}
+
+    assert {name: answer for name, answer in posted.items() if answer != 403} == {}
+
+
 def test_nobody_gets_further_with_another_method(scene: Scene, addresses: dict[str, str]) -> None:
     known = clients(scene)
     closed = [
@@ -58,9 +133,6 @@ def test_nobody_gets_further_with_another_method(scene: Scene, addresses: dict[s
     assert [each for each in closed if each[-1] not in {401, 403, 404, 405}] == []
 
 
-OF_THE_ASSESSOR = {"assessment:extend", "assessment:give_back", "assessment:next", "assessment:skip"}
-
-
 def test_buttons_work_only_for_those_who_see_them(scene: Scene, addresses: dict[str, str]) -> None:
     known = clients(scene)
     buttons = [name for name, row in rows_of(MATRIX).items() if set(row) == {"5"} and name != "logout"]
@@ -68,7 +140,7 @@ def test_buttons_work_only_for_those_who_see_them(scene: Scene, addresses: dict[
         (person, name, answer)
         for name in buttons
         for person in PEOPLE
-        if person != ("assessor" if name in OF_THE_ASSESSOR else "organizer")
+        if person != ("assessor" if name in BUTTONS_OF_THE_ASSESSOR else "organizer")
         and (answer := status(known[person], addresses[name], Attack("POST"))) not in {401, 403, 404}
     ]
 
