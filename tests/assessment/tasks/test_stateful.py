@@ -173,5 +173,5 @@ class TwoJudges(JudgingRoom):
 @pytest.mark.parametrize("machine", [JudgingRoom, TwoJudges])
 def test_every_unit_gets_its_judges(machine: type[JudgingRoom]) -> None:
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=10, stateful_step_count=30, deadline=None)
+        machine, settings=settings(max_examples=25, stateful_step_count=30, deadline=None)
     )
