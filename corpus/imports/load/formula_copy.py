@@ -151,13 +151,14 @@ def _select(table: _Table, columns: dict[str, str]) -> str:
     """SQL that selects the lines that are new, differ from their row, or repeat a row of this job: usually very few.
 
     The database has statistics that are older than most of the rows. Given an array of the ids, it looks them up by
-    the unique index in one pass, in half the time of one look-up for each line, and never reads the whole table.
-    Without the setting, it would compare every line with every row that it has found.
+    the unique index in one pass, in half the time of one look-up for each line. Without the settings, it would compare
+    every line with every row that it has found, or read the whole table because it believes it to be small.
     """
     old = ", ".join(f"old.{name}" for name in columns)
     differs = f"ROW ({old}) IS DISTINCT FROM ROW ({', '.join(columns.values())})"
     return f"""
         SET LOCAL enable_nestloop = off;
+        SET LOCAL enable_seqscan = off;
         CREATE TEMP TABLE stage_formula AS
             SELECT new.*, old.id AS old_id, {differs} AS differs
             FROM stage_lines new LEFT JOIN (
@@ -166,6 +167,7 @@ def _select(table: _Table, columns: dict[str, str]) -> str:
             ) old ON old.code = new.code
             WHERE old.id IS NULL OR {differs} OR old.id > %(last)s;
         SET LOCAL enable_nestloop = on;
+        SET LOCAL enable_seqscan = on;
         DROP TABLE stage_lines
     """  # noqa: S608 - our own names
 
