@@ -7,7 +7,7 @@ from accounts.models import User
 from assessment.models.batches import Batch
 from assessment.models.tasks import Task
 from pooling.models import Pool
-from tracks.models import Topic, Track
+from tracks.models import GuidelinesVersion, Topic, Track
 
 
 class Judgment(models.Model):
@@ -28,6 +28,18 @@ class Judgment(models.Model):
     choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
     grade = models.SmallIntegerField(null=True)
     comment = models.TextField(blank=True)
+    follow_ups = models.JSONField(
+        default=dict,
+        help_text="The answers to the protocol's follow-up questions: key of the question to key.",
+    )
+    guidelines = models.ForeignKey(
+        GuidelinesVersion,
+        models.PROTECT,
+        null=True,
+        db_index=False,
+        related_name="judgments",
+        help_text="The version of the guidelines that was in force; empty if there was none.",
+    )
     order = models.CharField(max_length=20, choices=Pool.Order, help_text="The order of its task.")
     request_id = models.UUIDField(
         help_text="Made by the page: the same submission, sent twice, is stored once."

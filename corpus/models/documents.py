@@ -33,6 +33,12 @@ class Document(models.Model):
     author_code = models.TextField(blank=True)
     author_name = models.TextField(blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
+    language = models.CharField(
+        max_length=20,
+        blank=True,
+        db_default="",
+        help_text="A code such as eng or arz; empty if it is not known.",
+    )
 
     class Meta:
         constraints = [

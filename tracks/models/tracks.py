@@ -43,6 +43,14 @@ class Track(models.Model):
         blank=True,
         help_text="From this time on, runs can no longer be submitted or withdrawn. Leave it empty to close by hand.",
     )
+    guidelines = models.ForeignKey(
+        "tracks.GuidelinesVersion",
+        models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="+",
+        help_text="The version in force.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

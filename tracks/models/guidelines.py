@@ -1,0 +1,56 @@
+"""Guidelines of tracks."""
+
+from django.db import models
+
+from accounts.models import User
+from tracks.models.tracks import Track
+
+
+class GuidelinesVersion(models.Model):
+    """A published version of a track's guidelines; `Track.guidelines` is the one in force.
+
+    The database refuses to change or delete it: judgments name the version under which they were made. `html` is what
+    `text` was rendered to when it was published.
+    """
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="guidelines_versions")
+    number = models.PositiveIntegerField()
+    text = models.TextField("Markdown")
+    html = models.TextField(editable=False)
+    summary = models.CharField("what changed", max_length=500, blank=True)
+    published_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    published_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["track", "-number"]
+        constraints = [models.UniqueConstraint(fields=["track", "number"], name="guidelines_number_unique")]
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+
+class GuidelinesDraft(models.Model):
+    """The text that organizers are writing for the next version. `revision` counts its saves."""
+
+    track = models.OneToOneField(Track, models.PROTECT, related_name="guidelines_draft")
+    text = models.TextField("Markdown", blank=True)
+    revision = models.PositiveIntegerField(default=0)
+    edited_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    edited_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"draft of {self.track_id}"
+
+
+class GuidelinesReading(models.Model):
+    """A user has opened a version of the guidelines."""
+
+    version = models.ForeignKey(GuidelinesVersion, models.PROTECT, related_name="readings")
+    user = models.ForeignKey(User, models.PROTECT, related_name="+")
+    read_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "user"], name="guidelines_reading_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} read {self.version_id}"
