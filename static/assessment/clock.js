@@ -1,5 +1,5 @@
 // The time left for a task, counted down in minutes, and its extension without leaving the page.
-(() => {
+window.assay.eachTask((_main, signal) => {
   "use strict";
   const label = document.getElementById("time-left");
   if (!label) return;
@@ -28,14 +28,19 @@
     }
   }
   form.addEventListener("submit", extend);
-  document.addEventListener("click", (event) => {
-    if (!menu.contains(event.target)) menu.open = false;
-  });
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (!menu.contains(event.target)) menu.open = false;
+    },
+    { signal },
+  );
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     menu.open = false;
     menu.querySelector("summary").focus();
   });
   show();
-  setInterval(show, 15_000);
-})();
+  const ticking = setInterval(show, 15_000);
+  signal.addEventListener("abort", () => clearInterval(ticking));
+});

@@ -2,11 +2,10 @@
 //
 // A page asks for one answer, or for one answer for each formula instance of a unit (`data-instances` on main). An
 // answer is a choice with its comment. The fields of an answer end in its suffix: none, or "-17" for instance 17.
-// The script sets `data-judging="ready"` on the html element when the page takes keys and clicks.
-(() => {
+// The script sets `data-judging="ready"` on the html element when the page takes keys and clicks. It runs for each task.
+window.assay.eachTask((main, signal) => {
   "use strict";
   const { outbox, drafts } = window.assay;
-  const main = document.getElementById("main");
   const form = document.getElementById("judgment");
   const button = document.getElementById("submit");
   const state = document.getElementById("state");
@@ -186,13 +185,17 @@
   function stopwatch() {
     let seen = 0;
     let since = document.hidden ? null : performance.now();
-    document.addEventListener("visibilitychange", () => {
-      if (document.hidden && since !== null) {
-        seen += performance.now() - since;
-        since = null;
-      }
-      if (!document.hidden && since === null) since = performance.now();
-    });
+    document.addEventListener(
+      "visibilitychange",
+      () => {
+        if (document.hidden && since !== null) {
+          seen += performance.now() - since;
+          since = null;
+        }
+        if (!document.hidden && since === null) since = performance.now();
+      },
+      { signal },
+    );
     return () => Math.round((seen + (since === null ? 0 : performance.now() - since)) / 1000);
   }
   const seconds = stopwatch();
@@ -303,14 +306,23 @@
     tries = 0;
     submit();
   });
-  for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry);
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) retry();
-  });
-  window.addEventListener("pageshow", (event) => {
-    if (event.persisted) window.location.reload();
-  });
-  if (main.dataset.shortcuts !== undefined) document.addEventListener("keydown", pressed);
+  for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry, { signal });
+  document.addEventListener(
+    "visibilitychange",
+    () => {
+      if (!document.hidden) retry();
+    },
+    { signal },
+  );
+  window.addEventListener(
+    "pageshow",
+    (event) => {
+      if (event.persisted) window.location.reload();
+    },
+    { signal },
+  );
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  if (main.dataset.shortcuts !== undefined) document.addEventListener("keydown", pressed, { signal });
   for (const answer of answers) listen(answer);
 
   const mustSubmit = !button.disabled && restore();
@@ -320,4 +332,4 @@
   document.getElementById("document-panel").focus({ preventScroll: true });
   document.documentElement.dataset.judging = "ready";
   if (mustSubmit) submit();
-})();
+});
