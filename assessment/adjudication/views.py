@@ -32,4 +32,4 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             messages.success(request, "The adjudication is a draft. Check its topics, then open it.")
             return redirect(batches[0] if len(batches) == 1 else reverse("assessment:judging", args=[slug]))
     context = {"track": track, "form": form, "current": of_round, "tab": "judging"}
-    return render(request, "assessment/adjudication/new.html", context, status=409 if form.errors else 200)
+    return render(request, "assessment/adjudication/new.html", context, status=422 if form.errors else 200)

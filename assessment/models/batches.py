@@ -29,7 +29,7 @@ class Batch(models.Model):
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="batches")
     name = models.CharField(max_length=100)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.MAIN)
-    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.DRAFT)
     minutes_allotted = models.PositiveIntegerField(
         default=120,
         validators=[MinValueValidator(1)],

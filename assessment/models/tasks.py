@@ -30,7 +30,7 @@ class Task(models.Model):
     order = models.CharField(
         max_length=20, choices=Pool.Order, help_text="The order of judging in force when the task was taken."
     )
-    status = models.CharField(max_length=10, choices=Status, default=Status.ACCEPTED)
+    status = models.CharField("state", max_length=10, choices=Status, default=Status.ACCEPTED)
     accepted_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True)

@@ -164,12 +164,13 @@ def _task_page(
     entered: dict[str, Any],
     *,
     form: JudgmentForm | MembersForm | None = None,
+    skip_form: SkipForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
     page = selectors.task_page(task, request.user, entered=entered)
     template = "assessment/tasks/members.html" if page.members else "assessment/tasks/task.html"
-    context = context_of(page) | {"form": form, "proof": unsent.proof_of(task)}
+    context = context_of(page) | {"form": form, "skip_form": skip_form, "proof": unsent.proof_of(task)}
     return render(request, template, context, status=status)
 
 
@@ -179,8 +180,9 @@ def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """Put the task aside, and go to the next one. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     form = SkipForm(request.POST)
-    reason = form.cleaned_data["reason"] if form.is_valid() else ""
-    services.skip(task=task, reason=reason)
+    if not form.is_valid():
+        return _task_page(request, task, {}, skip_form=form, status=422)
+    services.skip(task=task, reason=form.cleaned_data["reason"])
     next_task = services.accept_next(batch=task.batch, assessor=request.user)
     if next_task == task:
         messages.info(request, "This is the only one that you have left, so you see it again.")

@@ -7,6 +7,17 @@ class PoolRefused(Refused):
     title = "The pool cannot be built"
 
 
+class StatisticsMissing(PoolRefused):
+    """A pool without statistics: Assay did not build it."""
+
+    title = "The pool has no statistics"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Pool {name} has no statistics of its runs, so this page or file cannot be made. Its units can be judged."
+        )
+
+
 class IdsMissing(PoolRefused):
     """Submitted formulas need visual ids before a pool of distinct formulas can be previewed."""
 

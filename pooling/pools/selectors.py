@@ -138,7 +138,7 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolPage:
-    """A pool. Before it is ready, only `pool_runs` is filled: the runs from which it is built."""
+    """A pool. Only `pool_runs` is filled, the runs from which it is built, before it is ready and without statistics."""
 
     pool: Pool
     track: Track
@@ -153,7 +153,7 @@ class PoolPage:
 
 def pool_page(pool: Pool) -> PoolPage:
     """What the page of a pool shows."""
-    if pool.status != Pool.Status.READY:
+    if pool.status != Pool.Status.READY or not pool.statistics:
         pool_runs = pool.pool_runs.select_related("run__team").defer("run__report")
         return PoolPage(pool, pool.track, pool.job, pool_runs)
     statistics: Statistics = pool.statistics

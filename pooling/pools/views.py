@@ -13,6 +13,7 @@ from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from pooling.models import Pool
 from pooling.pools import entries, exports, preview_services, previews, selectors, services
+from pooling.pools.errors import StatisticsMissing
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -88,6 +89,20 @@ def _ready(pool_id: int) -> Pool:
     return get_object_or_404(selectors.pools(), pk=pool_id, status=Pool.Status.READY)
 
 
+def _with_statistics(pool_id: int) -> Pool:
+    """A pool that is ready.
+
+    Raises
+    ------
+    StatisticsMissing
+        It has no statistics.
+    """
+    pool = _ready(pool_id)
+    if not pool.statistics:
+        raise StatisticsMissing(pool.name)
+    return pool
+
+
 @require_safe
 @organizer_required
 def pool_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
@@ -100,7 +115,7 @@ def pool_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
 @organizer_required
 def pool_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The contributions of runs: topic, docno, team, tag, rank. Organizers only."""
-    pool = _ready(pool_id)
+    pool = _with_statistics(pool_id)
     return download(exports.contribution_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-contributions.tsv")
 
 
@@ -116,7 +131,7 @@ def pool_members(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBas
 @organizer_required
 def pool_member_contributions(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The contributions of runs to members: topic, docno, member, team, tag, rank. Organizers only."""
-    pool = _ready(pool_id)
+    pool = _with_statistics(pool_id)
     name = f"{pool.track.slug}-pool-{pool.pk}-member-contributions.tsv"
     return download(exports.member_contribution_lines(pool), name)
 
@@ -134,7 +149,7 @@ def pool_record(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase
 @organizer_required
 def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """By topic: the units of only one team, and the last pooled rank of each run. Organizers only."""
-    page = selectors.depths_page(_ready(pool_id), request.GET.get("from", ""))
+    page = selectors.depths_page(_with_statistics(pool_id), request.GET.get("from", ""))
     return render(request, "pooling/pools/depths.html", context_of(page))
 
 
@@ -142,7 +157,7 @@ def pool_depths(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 @organizer_required
 def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """The overlap of runs: a matrix, or one run with all others. Organizers only."""
-    page = selectors.overlap_page(_ready(pool_id), request.GET.get("run", ""))
+    page = selectors.overlap_page(_with_statistics(pool_id), request.GET.get("run", ""))
     return render(request, "pooling/pools/overlap.html", context_of(page))
 
 
@@ -150,7 +165,7 @@ def pool_overlap(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 @organizer_required
 def pool_overlap_file(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
     """The complete overlap matrix as a TSV. Organizers only."""
-    pool = _ready(pool_id)
+    pool = _with_statistics(pool_id)
     return download(exports.overlap_lines(pool), f"{pool.track.slug}-pool-{pool.pk}-overlap.tsv")
 
 

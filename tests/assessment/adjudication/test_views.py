@@ -123,7 +123,7 @@ def test_second_batch_has_only_new_disagreements(judged_twice: Scene, organizer:
 
     response = organizer.post(reverse("assessment:new_adjudication", args=[judged_twice.track.slug]), values)
 
-    assert response.status_code == 409
+    assert response.status_code == 422
     assert "in an adjudication batch already" in response.content.decode()
     assert not Batch.objects.filter(name="More").exists()
 
@@ -133,7 +133,7 @@ def test_refused_adjudicator_leaves_no_batch(judged_twice: Scene, organizer: Cli
 
     response = organizer.post(reverse("assessment:new_adjudication", args=[judged_twice.track.slug]), values)
 
-    assert response.status_code == 409
+    assert response.status_code == 422
     assert "This field is required" in response.content.decode()
     assert not Batch.objects.filter(kind=Batch.Kind.ADJUDICATION).exists()
 

@@ -73,13 +73,17 @@ def test_organizer_sees_the_reason_of_a_skip(scene: Scene) -> None:
     assert (progress.n_open, progress.n_overdue) == (1, 0)  # the next task; the skipped one is neither
 
 
-def test_too_long_a_reason_skips_without_it(scene: Scene) -> None:
-    task = accept(scene.batch, scene.ada)
+def test_too_long_a_reason_is_refused_and_stays_in_the_form(scene: Scene) -> None:
+    task, reason = accept(scene.batch, scene.ada), "x" * 501
 
-    post(client_of(scene.ada), "skip", task, reason="x" * 501)
+    response = client_of(scene.ada).post(reverse("assessment:skip", args=[task.pk]), {"reason": reason})
 
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert "Not skipped. Ensure this value has at most 500 characters (it has 501)." in html
+    assert reason in html
     task.refresh_from_db()
-    assert (task.status, task.skip_reason) == (Task.Status.SKIPPED, "")
+    assert task.status == Task.Status.ACCEPTED
 
 
 def test_skipped_task_can_still_be_submitted(scene: Scene) -> None:

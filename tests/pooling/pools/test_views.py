@@ -17,6 +17,7 @@ from pooling.pools import preview_services, previews
 from pooling.pools import services as pool_services
 from tests.helpers.factories import make_organizer
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
+from tests.helpers.judging import make_pool
 from tests.pooling.conftest import Scene
 from tests.pooling.pools.test_services import build, submit_run
 
@@ -366,3 +367,24 @@ def test_topics_start_at_an_index_and_an_invalid_one_shows_the_first(
 
     assert f"{shown} of 3" in text
     assert "No run of this pool has a topic" not in text
+
+
+# ---- a pool that Assay did not build
+
+
+def test_ready_pool_without_statistics_has_a_page_and_explains_what_is_missing(
+    scene: Scene, organizer: Client
+) -> None:
+    pool = make_pool(scene.track, {})
+
+    assert "This pool has no statistics" in page(organizer, "pool", pool.pk)
+    assert "None" not in page(organizer, "pools", scene.track.slug)
+    for name in (
+        "pool_contributions",
+        "pool_member_contributions",
+        "pool_depths",
+        "pool_overlap",
+        "pool_overlap_file",
+    ):
+        answer = organizer.get(reverse(f"pooling:{name}", args=[pool.pk]))
+        assert (answer.status_code, b"has no statistics" in answer.content) == (409, True), name
