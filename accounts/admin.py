@@ -21,7 +21,7 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
     list_filter = ["is_staff", "is_active"]
     fieldsets = (
         (None, {"fields": ("username", "password")}),
-        ("Person", {"fields": ("first_name", "last_name", "email", "uses_shortcuts")}),
+        ("Person", {"fields": ("first_name", "last_name", "email", "uses_shortcuts", "accepts_next")}),
         (
             "Role",
             {

@@ -13,6 +13,15 @@ class User(AbstractUser):
         help_text="Judge with single keys. Switch this off if you use speech input or another tool that sends keys.",
     )
 
+    accepts_next = models.BooleanField(
+        "next task at once",
+        default=True,
+        help_text="After a submission, take the next task at once. Off: first ask whether to go on.",
+    )
+    judging_keys = models.JSONField(
+        default=dict, editable=False, help_text="The user's own keys on the judging page, by action."
+    )
+
     link_sent_at = models.DateTimeField(
         null=True, editable=False, help_text="The latest e-mail with a login link."
     )

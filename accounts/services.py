@@ -1,6 +1,7 @@
 """Change the settings of a user, lock and unlock the login, and delete what is no longer needed."""
 
 import logging
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
@@ -24,8 +25,17 @@ BETWEEN_REPORTS = timedelta(hours=1)
 KEPT_LOCKOUTS = timedelta(days=30)
 
 
-def set_shortcuts(*, user: User, is_on: bool) -> None:
-    User.objects.filter(pk=user.pk).update(uses_shortcuts=is_on)
+def set_judging(*, user: User, uses_shortcuts: bool, accepts_next: bool) -> None:
+    User.objects.filter(pk=user.pk).update(uses_shortcuts=uses_shortcuts, accepts_next=accepts_next)
+
+
+def set_accepts_next(*, user: User, is_on: bool) -> None:
+    User.objects.filter(pk=user.pk).update(accepts_next=is_on)
+
+
+def set_keys(*, user: User, keys: Mapping[str, str]) -> None:
+    """Keep a user's own keys on the judging page; an action without one has its usual key."""
+    User.objects.filter(pk=user.pk).update(judging_keys=dict(keys))
 
 
 def clear_expired() -> None:

@@ -21,7 +21,11 @@ def home(request: HttpRequest) -> HttpResponse:
 def account(request: AuthenticatedRequest) -> HttpResponse:
     """The user's settings, teams and tracks. Everyone who has logged in."""
     if request.method == "POST":
-        account_services.set_shortcuts(user=request.user, is_on="uses_shortcuts" in request.POST)
+        account_services.set_judging(
+            user=request.user,
+            uses_shortcuts="uses_shortcuts" in request.POST,
+            accepts_next="accepts_next" in request.POST,
+        )
         messages.success(request, "Settings saved.")
         return redirect("account")
     tracks = tracks_for(request.user)

@@ -40,6 +40,7 @@ LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
 account                                 L000000
+assessment:accepting                    5555555
 assessment:agreement                    L333330
 assessment:agreement_tsv                L333330
 assessment:back                         L000000
@@ -61,6 +62,7 @@ assessment:next                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044
 assessment:skip                         5555555
+assessment:stored                       L444044
 assessment:task                         L444044
 corpus:collection                       L000000
 corpus:collection, of topics            L444000

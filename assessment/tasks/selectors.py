@@ -13,8 +13,8 @@ from assay.protocols.schema import JudgingRules
 from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
 from assessment.batches.entries import sizes_by_topic
 from assessment.judgments.other_batches import settled_entries, with_others
-from assessment.judgments.rules import has_members, judging_rules
-from assessment.judgments.selectors import OwnJudgment, latest_judgment
+from assessment.judgments.rules import has_members, judging_rules, label_of
+from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgments
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Document
@@ -188,6 +188,22 @@ def choices(rules: JudgingRules) -> list[Choice]:
 def choices_of(protocol: StoredProtocol) -> list[Choice]:
     """The choices of a stored protocol."""
     return choices(judging_rules(protocol))
+
+
+@dataclass(frozen=True)
+class StoredPage:
+    """The page between two tasks: the assessor's progress, and their latest judgment of the batch."""
+
+    batch: Batch
+    item: DeskBatch
+    last: OwnJudgment | None
+
+
+def stored_page(batch: Batch, user: User) -> StoredPage:
+    judgment = own_judgments(batch, user).first()
+    rules = judging_rules(batch.pool.protocol)
+    last = None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
+    return StoredPage(batch, desk_batch(batch, user), last)
 
 
 @dataclass(frozen=True)

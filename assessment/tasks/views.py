@@ -9,9 +9,11 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required
 from accounts.models import User
 from assay.errors import Refused
@@ -120,16 +122,22 @@ def _store(task: Task, form: JudgmentForm | MembersForm) -> Judgment:
 
 
 def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> HttpResponse:
-    """Go to the next task. If there is a refusal, say that the judgment is saved nevertheless."""
+    """Go on. If there is a refusal, say that the judgment is saved nevertheless."""
     try:
-        next_task = services.accept_next(batch=task.batch, assessor=request.user)
-        address = _address(task.batch, next_task)
+        address = _onward(request, task.batch)
     except Refused as refusal:
         messages.info(request, f"Your judgment is saved. {refusal.message}")
         address = reverse("assessment:mine")
     if _wants_json(request):
         return JsonResponse({"judgment": judgment.pk, "choice": judgment.choice, "next": address})
     return HttpResponseRedirect(address)
+
+
+def _onward(request: AuthenticatedRequest, batch: Batch) -> str:
+    """The address of the next task, or of the page that asks whether to take it."""
+    if not request.user.accepts_next:
+        return reverse("assessment:stored", args=[batch.pk])
+    return _address(batch, services.accept_next(batch=batch, assessor=request.user))
 
 
 def _not_saved(
@@ -183,10 +191,10 @@ def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     if not form.is_valid():
         return _task_page(request, task, {}, skip_form=form, status=422)
     services.skip(task=task, reason=form.cleaned_data["reason"])
-    next_task = services.accept_next(batch=task.batch, assessor=request.user)
-    if next_task == task:
+    address = _onward(request, task.batch)
+    if address == task.get_absolute_url():
         messages.info(request, "This is the only one that you have left, so you see it again.")
-    return redirect(_address(task.batch, next_task))
+    return redirect(address)
 
 
 @require_POST
@@ -208,6 +216,30 @@ def extend(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     if _wants_json(request):
         return JsonResponse({"expires": extended.expires_at.isoformat()})
     return redirect(task)
+
+
+@require_safe
+@never_cache
+@login_required
+def stored(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The page between two tasks, for those who do not take the next one at once. Assessors of the batch only."""
+    batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
+    page = selectors.stored_page(batch, request.user)
+    if page.item.is_done:
+        return redirect("assessment:done", batch.pk)
+    return render(request, "assessment/tasks/stored.html", context_of(page))
+
+
+@require_POST
+@login_required
+def accepting(request: AuthenticatedRequest) -> HttpResponse:
+    """Choose whether the next task comes at once, and go back. Every logged-in user, for themselves."""
+    account_services.set_accepts_next(user=request.user, is_on="accepts_next" in request.POST)
+    if _wants_json(request):
+        return JsonResponse({})
+    back = request.POST.get("back", "")
+    is_own = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return redirect(back if is_own else "assessment:mine")
 
 
 @require_safe

@@ -13,17 +13,18 @@ from tracks.models import Assessor, Track
 pytestmark = pytest.mark.django_db
 
 
-def test_user_switches_shortcuts_off_and_on(client: Client) -> None:
+@pytest.mark.parametrize("setting", ["uses_shortcuts", "accepts_next"])
+def test_user_switches_a_setting_off_and_on(client: Client, setting: str) -> None:
     user = make_user()
     client.force_login(user)
 
     client.post(reverse("account"), {})
     user.refresh_from_db()
-    is_on_at_first = user.uses_shortcuts
-    client.post(reverse("account"), {"uses_shortcuts": "on"})
+    is_on_at_first = getattr(user, setting)
+    client.post(reverse("account"), {setting: "on"})
     user.refresh_from_db()
 
-    assert (is_on_at_first, user.uses_shortcuts) == (False, True)
+    assert (is_on_at_first, getattr(user, setting)) == (False, True)
 
 
 def test_account_lists_all_roles_in_a_known_number_of_queries(

@@ -20,7 +20,7 @@ NO_PAGES = {
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
     *("pooling:pool_overlap_file", "pooling:compute_preview"),
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
-    *("assessment:skip", "assessment:give_back", "assessment:extend"),
+    *("assessment:skip", "assessment:give_back", "assessment:extend", "assessment:accepting"),
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
     *("scoring:topics_file", "scoring:release", "scoring:analyze", "scoring:report_table"),

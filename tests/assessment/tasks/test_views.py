@@ -201,7 +201,7 @@ def test_page_shows_nothing_about_runs_and_other_assessors(scene: Scene) -> None
 
     assert "bob" not in text
     assert team.name not in text
-    assert "checked" not in text
+    assert "checked" not in text.partition('<form id="judgment"')[2]
 
 
 def test_page_takes_the_same_queries_in_a_large_pool(db: None) -> None:
@@ -376,6 +376,55 @@ def test_locked_judgment_is_shown_and_cannot_be_changed(scene: Scene, cause: str
 
     assert "cannot change it" in page.context["lock_reason"]
     assert 'id="submit" disabled' in page.content.decode()
+
+
+# -- one task at a time
+
+
+def test_without_the_next_task_at_once_a_submission_holds_no_task(scene: Scene) -> None:
+    client, address = as_user(scene.ada), reverse("assessment:stored", args=[scene.batch.pk])
+    task = accept(scene.batch, scene.ada)
+    switched = client.post(reverse("assessment:accepting"), {"back": task.get_absolute_url()})
+
+    reply = client.post(task.get_absolute_url(), answer(), **JSON).json()
+    page = client.get(reply["next"])
+
+    assert switched.url == task.get_absolute_url()
+    assert reply["next"] == address
+    text = " ".join(page.content.decode().split())
+    assert f'Stored: <strong>High</strong> for topic A.1, <span class="mono">{task.entry.docno}' in text
+    assert "Take the next task" in text
+    assert not Task.objects.filter(status=Task.Status.ACCEPTED).exists()
+
+
+def test_without_the_next_task_at_once_a_skip_holds_no_task(scene: Scene) -> None:
+    User.objects.filter(pk=scene.ada.pk).update(accepts_next=False)
+    task = accept(scene.batch, scene.ada)
+
+    sent = as_user(scene.ada).post(reverse("assessment:skip", args=[task.pk]))
+
+    assert sent.url == reverse("assessment:stored", args=[scene.batch.pk])
+    assert not Task.objects.filter(status=Task.Status.ACCEPTED).exists()
+
+
+def test_last_judgment_without_the_next_task_at_once_leads_to_the_done_page(scene: Scene) -> None:
+    User.objects.filter(pk=scene.ada.pk).update(accepts_next=False)
+    judge_all(scene.batch, scene.ada)
+
+    page = as_user(scene.ada).get(reverse("assessment:stored", args=[scene.batch.pk]))
+
+    assert page.url == reverse("assessment:done", args=[scene.batch.pk])
+
+
+@pytest.mark.parametrize("back", ["//evil.example/", "https://evil.example/", ""])
+def test_the_switch_leads_back_to_this_site_only(scene: Scene, back: str) -> None:
+    client = as_user(scene.ada)
+
+    sent = client.post(reverse("assessment:accepting"), {"accepts_next": "on", "back": back})
+
+    assert sent.url == reverse("assessment:mine")
+    assert client.post(reverse("assessment:accepting"), **JSON).json() == {}
+    assert not User.objects.get(pk=scene.ada.pk).accepts_next
 
 
 # -- without a login
