@@ -1,12 +1,14 @@
 """Batches."""
 
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
 from accounts.models import User
 from pooling.models import Pool, PoolEntry
+
+MOST_CHECKS = 50  # percent
 
 
 class Batch(models.Model):
@@ -26,6 +28,11 @@ class Batch(models.Model):
         OPEN = "open", "open"
         CLOSED = "closed", "closed"
 
+    class Discussion(models.TextChoices):
+        HIDDEN = "hidden", "organizers only"
+        NAMED = "named", "its assessors, with names"
+        LETTERED = "lettered", "its assessors, as Assessor A, B, …"
+
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="batches")
     name = models.CharField(max_length=100)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.MAIN)
@@ -40,6 +47,27 @@ class Batch(models.Model):
         default=False,
         help_text="Of an adjudication: the assessor does not see the judgments that disagree.",
     )
+    discussion = models.CharField(
+        max_length=10,
+        choices=Discussion,
+        default=Discussion.HIDDEN,
+        help_text="Who sees the discussion of a training batch that is closed.",
+    )
+    gold_percent = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(MOST_CHECKS)],
+        help_text="Hidden tasks with known grades, per 100 units of an assessor.",
+    )
+    repeat_percent = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(MOST_CHECKS)],
+        help_text="Hidden repeats of an assessor's own units, per 100 units.",
+    )
+    repeat_after = models.PositiveIntegerField(
+        default=20,
+        validators=[MinValueValidator(1)],
+        help_text="A unit is repeated after at least this many further judgments.",
+    )
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -50,6 +78,12 @@ class Batch(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["pool", "name"], name="batch_name_unique"),
             models.CheckConstraint(condition=Q(minutes_allotted__gte=1), name="batch_minutes_positive"),
+            models.CheckConstraint(
+                condition=Q(
+                    gold_percent__lte=MOST_CHECKS, repeat_percent__lte=MOST_CHECKS, repeat_after__gte=1
+                ),
+                name="batch_checks_in_range",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -57,6 +91,11 @@ class Batch(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("assessment:batch", args=[self.pk])
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether hidden checks are mixed into its tasks."""
+        return bool(self.gold_percent or self.repeat_percent)
 
 
 class BatchEntry(models.Model):

@@ -46,6 +46,9 @@ class Judgment(models.Model):
     )
     replaces = models.OneToOneField("self", models.PROTECT, null=True, related_name="replaced_by")
     is_current = models.BooleanField(default=True)
+    is_check = models.BooleanField(
+        "hidden check", default=False, help_text="An answer to a hidden check: it is never current."
+    )
     seconds = models.PositiveIntegerField(null=True, help_text="From the task's page to its submission.")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -61,6 +64,9 @@ class Judgment(models.Model):
                 fields=["batch", "topic", "docno", "assessor"],
                 condition=Q(is_current=True),
                 name="judgment_current_unique",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_check=False) | Q(is_current=False), name="judgment_check_never_current"
             ),
         ]
 

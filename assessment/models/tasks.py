@@ -10,7 +10,7 @@ from pooling.models import Pool, PoolEntry
 
 
 class Task(models.Model):
-    """An entry that an assessor has taken. There is at most one task per batch, entry and assessor.
+    """An entry that an assessor has taken. At most one task per batch, entry and assessor, and one hidden check.
 
     An assessor has one open task of a batch at a time, in all windows together. Expiry returns the entry to the queue;
     an entry that its assessor skips comes back after all others.
@@ -26,7 +26,10 @@ class Task(models.Model):
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="tasks")
     entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="tasks")
     assessor = models.ForeignKey(User, models.PROTECT, related_name="tasks")
-    seat = models.PositiveSmallIntegerField(default=1)
+    seat = models.PositiveSmallIntegerField(default=1, help_text="0 for a hidden check.")
+    is_check = models.BooleanField(
+        "hidden check", default=False, help_text="Its judgments never count; see Check."
+    )
     order = models.CharField(
         max_length=20, choices=Pool.Order, help_text="The order of judging in force when the task was taken."
     )
@@ -39,7 +42,11 @@ class Task(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["batch", "entry", "assessor"], name="task_unique"),
+            models.UniqueConstraint(fields=["batch", "entry", "assessor", "is_check"], name="task_unique"),
+            models.CheckConstraint(
+                condition=Q(is_check=True, seat=0) | Q(is_check=False, seat__gt=0),
+                name="task_check_has_no_seat",
+            ),
             models.CheckConstraint(
                 condition=Q(status="submitted", submitted_at__isnull=False)
                 | (~Q(status="submitted") & Q(submitted_at__isnull=True)),
