@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("assessment", "0004_skipped_tasks")]
+    dependencies = [("assessment", "0006_hidden_checks")]
 
     operations = [
         migrations.AlterField(
