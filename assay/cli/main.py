@@ -39,7 +39,8 @@ examples:
   assay evaluate --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv
   assay COMMAND --help
 
-exit status: 0 success, 1 a run has errors, 2 a file or an option cannot be used, 130 interrupted"""
+exit status: 0 success, 1 a run has errors, or nothing can be compared, 2 a file or an option cannot be used,
+             130 interrupted"""
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 
 # OpenBLAS starts its threads when NumPy is imported. That takes 50 ms, and the commands hardly use them.

@@ -9,15 +9,26 @@ from itertools import islice
 from typing import Any
 
 LINES_AT_ONCE = 2_000
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(
+    r"'*[=+\-@\t\r]"
+)  # apostrophes before it count, so that `original` can take the added one away
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
 
 
 def harmless(value: Any) -> Any:
     """The value of a cell, with an apostrophe before text that a spreadsheet would run as a formula."""
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(value):
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
+
+
+def original(text: str) -> str:
+    """The text of which `harmless` made a cell.
+
+    >>> [original(harmless(text)) for text in ("=1", "'=1", "-1", "'tis")]
+    ['=1', "'=1", '-1', "'tis"]
+    """
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

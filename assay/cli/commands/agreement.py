@@ -1,58 +1,51 @@
-"""Measure how far assessors agree: kappa of every two, and Krippendorff's alpha of all, also by topic.
+"""Measure how far assessors agree: kappa of every two, and Krippendorff's alpha of all, also by topic and assessor.
 
-The CSV is an export of judgments, or any file with the columns topic, docno, assessor and grade. If it has the column
-is_current, replaced judgments are left out. A judgment without a grade is a non-answer and is left out.
+The files are exports of judgments (CSV or lines of JSON), any CSV with the columns topic, docno, assessor and grade,
+Turkle's results, or qrels. The judgments of all files are compared together. In qrels, the file is the assessor.
+Replaced judgments (is_current is False) are left out, and judgments without a grade, which are non-answers.
 """
 
 import argparse
-import csv
-import re
 import sys
-from collections.abc import Iterable, Iterator
-from io import StringIO
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from assay.cli.options import add_level, add_protocol
+from assay.cli.options import add_level, add_protocol, names_of_runs
 from assay.cli.tables import add_table_options, print_tables
 from assay.errors import InputError
-from assay.formats.compression import read_text
+from assay.formats.compression import read_file
+from assay.formats.judgments.choices import grade_of
+from assay.formats.judgments.reader import MAPPED, JudgmentsError, parse_judgments
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.qrels.reader import Complaint
 from assay.protocols.loader import load_protocol
-from assay.statistics.agreement import Metric, cohen_kappa, krippendorff_alpha, shared_units
+from assay.protocols.schema import JudgingRules
+from assay.statistics import agreement_report as report
+from assay.statistics.agreement import krippendorff_alpha
 from assay.tables import Cell, Table
 
-NEEDED = ("topic", "docno", "assessor", "grade")
-METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
 ALPHA = "Krippendorff's alpha with nominal, ordinal and interval differences of grades"
-COLUMNS = ("judgments", "units_judged_twice", *(f"alpha_{metric}" for metric in METRICS), "alpha_two_way")
-WHOLE = re.compile(r"[+-]?\d{1,4}")
+COLUMNS = (
+    "judgments", "units_judged_twice", *(f"alpha_{metric}" for metric in report.METRICS), "alpha_two_way",
+)  # fmt: skip
+PAIR_COLUMNS = (
+    "first", "second", "units", "agreement", "kappa", "kappa_linear", "kappa_quadratic", "agreement_two_way",
+    "kappa_two_way", "kappa_low", "kappa_high", "kappa_two_way_low", "kappa_two_way_high",
+)  # fmt: skip
+NOTHING_COMPARED = 1  # exit status
 
-EXAMPLE = "assay agreement --protocol arqmath-2020-task1 judgments.csv"
+EXAMPLE = """assay agreement --protocol arqmath-2020-task1 judgments.csv
+  assay agreement --level 2 qrels-ines.txt qrels-marek.txt
+  assay agreement --column topic=Input.qid --column grade=Answer.rel Batch_12_results.csv"""
 
 
-class Graded(NamedTuple):
-    """Judgments with a grade, one per assessor and unit: arrays of one length, with indexes of assessors and topics."""
+class Compared(NamedTuple):
+    """The judgments to compare: with a grade, and how many were left out."""
 
-    assessors: list[str]
-    topics: list[str]
-    unit: NDArray[np.int64]
-    topic: NDArray[np.int64]
-    assessor: NDArray[np.int64]
-    grade: NDArray[np.int64]
+    graded: report.Graded
     n_without_grade: int
     n_repeated: int
-
-
-class Row(NamedTuple):
-    """A judgment in the file."""
-
-    topic: str
-    docno: str
-    assessor: str
-    grade: int | None
-    kind: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,153 +58,169 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help="only judgments from batches of this kind, such as dual; repeat it for more kinds",
     )
+    parser.add_argument(
+        "--column",
+        action="append",
+        type=_column,
+        default=[],
+        metavar="FIELD=COLUMN",
+        help=f"the column of a field, where its name does not tell; the fields are {', '.join(MAPPED)}",
+    )
     add_table_options(parser)
     parser.add_argument(
         "judgments",
-        metavar="CSV",
-        help="judgments with the columns topic, docno, assessor, grade; - for standard input",
+        nargs="+",
+        metavar="FILE",
+        help="judgments as CSV or lines of JSON, Turkle's results, or qrels; - for standard input",
     )
+
+
+def _column(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition("=")
+    if not equals or name not in MAPPED or not column:
+        accepted = f"FIELD=COLUMN, such as topic=Input.qid; the fields are {', '.join(MAPPED)}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not {accepted}")
+    return name, column
 
 
 def run(arguments: argparse.Namespace) -> int:
     protocol = load_protocol(arguments.protocol) if arguments.protocol else None
     level = arguments.level or (protocol.agreement.binary_from if protocol else 1)
-    rows = _read(arguments.judgments)
-    kinds = {row.kind for row in rows}
-    unknown = [kind for kind in arguments.kind if kind not in kinds]
-    if unknown:
-        raise InputError(
-            f"{arguments.judgments}: no batch of the kind {unknown[0]!r}; the kinds are {', '.join(sorted(kinds))}"
-        )
-    graded = _graded(row for row in rows if not arguments.kind or row.kind in arguments.kind)
-    if not arguments.quiet and not _n_judged_twice(graded.unit):
-        print(_why_empty(graded), file=sys.stderr)  # noqa: T201
-    return print_tables([_all(graded, level), _pairs(graded, level), _topics(graded, level)], arguments)
+    rows = _read(arguments.judgments, dict(arguments.column), protocol.judging if protocol else None)
+    compared = _compared(_of_kinds(rows, arguments.kind))
+    pairs = report.pairs(compared.graded, level)
+    tables = [
+        _all(compared, level),
+        _alphas(compared.graded, level),
+        _pairs(pairs, level),
+        _assessors(pairs, level),
+        _topics(compared.graded, level),
+    ]
+    status = print_tables(tables, arguments)
+    if not compared.graded.n_shared_units:
+        sys.stdout.flush()
+        print(_why_empty(compared), file=sys.stderr)  # noqa: T201
+        return NOTHING_COMPARED
+    return status
 
 
-def _read(path: str) -> list[Row]:
-    """Current judgments, in the order of the file.
+def _read(paths: Sequence[str], columns: Mapping[str, str], rules: JudgingRules | None) -> list[JudgmentRow]:
+    """The current judgments of all files.
 
     Raises
     ------
     InputError
-        The file is not a CSV of judgments. The message names the line.
+        A file is not a file of judgments. The message names the lines.
     """
-    text = read_text(path)
-    try:
-        reader = csv.DictReader(StringIO(text, newline=""), strict=True)
-        missing = [name for name in NEEDED if name not in (reader.fieldnames or [])]
-        if missing:
-            raise InputError(
-                f"{path}: line 1: expected the columns {', '.join(NEEDED)}; {missing[0]} is missing"
-            )
-        rows = [_row(path, reader.line_num, cells) for cells in reader if _is_current(cells)]
-    except csv.Error as error:
-        # the reader counts the lines before the wrong one
-        line = min(reader.line_num + 1, text.count("\n") + 1)
-        raise InputError(f"{path}: line {line}: {error}") from None
+    judges = names_of_runs(paths)
+    rows: list[JudgmentRow] = []
+    for path in paths:
+        read = parse_judgments(read_file(path), path, judge=judges[path], columns=columns)
+        is_named = read.form == "turkle" or (read.form == "assay-csv" and "grade" not in read.columns)
+        rows += [_with_grade(row, path, rules, is_named=is_named) for row in read.rows if row.is_current]
     return rows
 
 
-def _is_current(cells: dict[str, str | None]) -> bool:
-    return (cells.get("is_current") or "True").strip().casefold() not in {"false", "0", "no"}
+def _with_grade(row: JudgmentRow, path: str, rules: JudgingRules | None, *, is_named: bool) -> JudgmentRow:
+    try:
+        return replace(row, grade=grade_of(row, rules, is_named=is_named))
+    except ValueError as error:
+        raise JudgmentsError(path, [Complaint(row.line, str(error))]) from None
 
 
-def _row(path: str, line: int, cells: dict[str, str | None]) -> Row:
-    topic, docno, assessor, grade = ((cells[name] or "").strip() for name in NEEDED)
-    if None in cells or not (topic and docno and assessor):
-        raise InputError(
-            f"{path}: line {line}: expected a topic, a docno and an assessor in the columns of the header"
-        )
-    if grade and not WHOLE.fullmatch(grade):
-        raise InputError(
-            f"{path}: line {line}: grade {grade!r} is not a whole number; leave it empty for a non-answer"
-        )
-    return Row(topic, docno, assessor, int(grade) if grade else None, (cells.get("kind") or "").strip())
+def _of_kinds(rows: list[JudgmentRow], kinds: Sequence[str]) -> list[JudgmentRow]:
+    known = sorted({row.kind for row in rows} - {""})
+    for kind in kinds:
+        if kind not in known:
+            named = f"the kinds are {', '.join(known)}" if known else "no file has a column kind"
+            raise InputError(f"--kind: no batch of the kind {kind!r}; {named}")
+    return [row for row in rows if row.kind in kinds] if kinds else rows
 
 
-def _graded(rows: Iterable[Row]) -> Graded:
+def _compared(rows: Iterable[JudgmentRow]) -> Compared:
     """The last judgment of each assessor for each unit, if it has a grade."""
     last: dict[tuple[str, str, str], int | None] = {}
     n_rows = 0
     for row in rows:
         n_rows += 1
         last[row.topic, row.docno, row.assessor] = row.grade
-    graded = {key: grade for key, grade in last.items() if grade is not None}
-    units = {key: n for n, key in enumerate(dict.fromkeys(key[:2] for key in graded))}
-    assessors, topics = sorted({key[2] for key in graded}), sorted({key[0] for key in graded}, key=str.encode)
-    columns = [
-        (units[key[:2]], topics.index(key[0]), assessors.index(key[2]), grade)
-        for key, grade in graded.items()
-    ]
-    unit, topic, assessor, grade = np.array(columns, dtype=np.int64).reshape(-1, 4).T
-    n_without_grade, n_repeated = len(last) - len(graded), n_rows - len(last)
-    return Graded(assessors, topics, unit, topic, assessor, grade, n_without_grade, n_repeated)
+    graded = [(*key, grade) for key, grade in last.items() if grade is not None]
+    return Compared(report.Graded.from_rows(graded), len(last) - len(graded), n_rows - len(last))
 
 
-def _all(graded: Graded, level: int) -> Table:
-    everything = np.ones(len(graded.unit), dtype=np.bool_)
-    left_out = (graded.n_without_grade, graded.n_repeated)
+def _all(compared: Compared, level: int) -> Table:
+    graded = compared.graded
+    left_out = (compared.n_without_grade, compared.n_repeated)
     return Table(
         "all",
         f"{ALPHA}; two-way from grade {level}; without non-answers, and without earlier judgments by the same assessor",
         ("judges", *COLUMNS, "without_grade", "repeated"),
-        [(len(graded.assessors), *_agreement(graded, everything, level), *left_out)],
+        [(len(graded.assessors), *_agreement(graded, level), *left_out)],
     )
 
 
-def _topics(graded: Graded, level: int) -> Table:
-    rows = [(code, *_agreement(graded, graded.topic == n, level)) for n, code in enumerate(graded.topics)]
+def _topics(graded: report.Graded, level: int) -> Table:
+    rows = [(code, *_agreement(graded.of_topic(n), level)) for n, code in enumerate(graded.topics)]
     return Table("topics", f"{ALPHA}; two-way from grade {level}", ("topic", *COLUMNS), rows)
 
 
-def _agreement(graded: Graded, of: NDArray[np.bool_], level: int) -> tuple[Cell, ...]:
-    unit, grade = graded.unit[of], graded.grade[of]
-    n_twice = _n_judged_twice(unit)
-    two_way = krippendorff_alpha(unit, (grade >= level).astype(np.int64), metric="nominal")
+def _agreement(graded: report.Graded, level: int) -> tuple[Cell, ...]:
     return (
-        len(unit),
-        n_twice,
-        *(krippendorff_alpha(unit, grade, metric=metric) for metric in METRICS),
-        two_way,
+        len(graded.unit),
+        graded.n_shared_units,
+        *(krippendorff_alpha(graded.unit, graded.grade, metric=metric) for metric in report.METRICS),
+        krippendorff_alpha(graded.unit, graded.two_way(level), metric="nominal"),
     )
 
 
-def _n_judged_twice(unit: NDArray[np.int64]) -> int:
-    """The number of units with grades from several assessors."""
-    return int((np.unique(unit, return_counts=True)[1] > 1).sum())
+def _alphas(graded: report.Graded, level: int) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (each.name, each.value, *each.interval) for each in report.alphas(graded, level)
+    ]
+    return Table(
+        "alpha",
+        f"Krippendorff's alpha with 95 % intervals; two-way from grade {level}",
+        ("grades", "alpha", "low", "high"),
+        rows,
+    )
 
 
-def _why_empty(graded: Graded) -> str:
-    n = len(graded.unit)
-    text = "no unit has grades from two assessors, so there is no agreement: "
-    text += f"{n} grades by {len(graded.assessors)} assessors"
-    return text + (f", {graded.n_without_grade} judgments without a grade" if graded.n_without_grade else "")
-
-
-def _pairs(graded: Graded, level: int) -> Table:
+def _pairs(pairs: Sequence[report.Pair], level: int) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(pair.first, pair.second, pair.kappa.n, pair.kappa.observed, pair.kappa.value),
+            *(pair.linear.value, pair.quadratic.value, pair.two_way.observed, pair.two_way.value),
+            *(*pair.kappa.interval(), *pair.two_way.interval()),
+        )
+        for pair in pairs
+    ]
     return Table(
         "pairs",
-        f"Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, two-way from grade {level}",
-        ("first", "second", "units", "agreement", "kappa", "kappa_linear", "kappa_quadratic",
-         "agreement_two_way", "kappa_two_way"),
-        list(_pair_rows(graded, level)),
-    )  # fmt: skip
+        f"Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, two-way from grade {level}; "
+        "95 % intervals",
+        PAIR_COLUMNS,
+        rows,
+    )
 
 
-def _pair_rows(graded: Graded, level: int) -> Iterator[tuple[Cell, ...]]:
-    for pair in shared_units(graded.unit, graded.assessor):
-        first, second = graded.grade[pair.of_first], graded.grade[pair.of_second]
-        plain = cohen_kappa(first, second)
-        two_way = cohen_kappa((first >= level).astype(np.int64), (second >= level).astype(np.int64))
-        yield (
-            graded.assessors[pair.first],
-            graded.assessors[pair.second],
-            plain.n,
-            plain.observed,
-            plain.value,
-            cohen_kappa(first, second, weights="linear").value,
-            cohen_kappa(first, second, weights="quadratic").value,
-            two_way.observed,
-            two_way.value,
-        )
+def _assessors(pairs: Sequence[report.Pair], level: int) -> Table:
+    return Table(
+        "assessors",
+        f"mean kappa of each assessor with the others; two-way from grade {level}",
+        report.ASSESSOR_HEADER,
+        list(report.by_assessor(pairs)),
+    )
+
+
+def _why_empty(compared: Compared) -> str:
+    graded = compared.graded
+    n = len(graded.unit)
+    text = "no unit has grades from two assessors, so there is no agreement: "
+    text += (
+        f"{n} grade{'s' * (n != 1)} by {len(graded.assessors)} assessor{'s' * (len(graded.assessors) != 1)}"
+    )
+    if compared.n_without_grade:
+        text += f", {compared.n_without_grade} judgments without a grade"
+    if len(graded.assessors) < 2:
+        text += "; give several files, or a file with several assessors"
+    return text

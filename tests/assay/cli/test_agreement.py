@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assay import samples
 from assay.cli.main import main
-from tests.helpers.score_files import PROTOCOL, ask
+from tests.helpers.score_files import PROTOCOL, ask, read
 
 JUDGMENTS = (
     "topic,docno,assessor,grade,kind,is_current,choice\n"
@@ -46,19 +47,23 @@ def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.Ca
     path = tmp_path / "judgments.csv"
     path.write_text(JUDGMENTS)
 
-    tables = ask(capsys, "agreement", str(path), "--kind", "main", "--quiet", *PROTOCOL)
+    status = main(["agreement", str(path), "--kind", "main", "--quiet", *PROTOCOL])
 
+    captured = capsys.readouterr()
+    tables = read(captured.out)
+    assert status == 1
     assert tables["all"][0]["judges"] == "1"
     assert tables["all"][0]["alpha_ordinal"] == ""
     assert tables["pairs"] == []
+    assert "give several files, or a file with several assessors" in captured.err
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         (
-            b"topic,docno,grade\n",
-            "line 1: expected the columns topic, docno, assessor, grade; assessor is missing",
+            b"topic,docno,choice\n",
+            "line 1: expected the columns topic, docno, assessor, grade; assessor missing: got topic, docno, choice",
         ),
         (b"topic,docno,assessor,grade\nA.1,10,ada,good\n", "line 2: grade 'good' is not a whole number"),
         (
@@ -67,11 +72,32 @@ def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.Ca
         ),
         (
             b"topic,docno,assessor,grade\nA.1,10,ada,1,9\n",
-            "line 2: expected a topic, a docno and an assessor",
+            "line 2: expected 4 columns as in the header, got 5",
+        ),
+        (
+            b"topic,docno,assessor,grade,judged_at\nA.1,10,ada,1,today\n",
+            "line 2: judged_at 'today' is not a time such as 2026-11-20T10:30:37+00:00 or Fri Nov 20 10:30:37 UTC 2026",
+        ),
+        (
+            b"topic,docno,assessor,grade\nA.1,10,ada,y\nA.1,11,ada,x\n",
+            "line 2: grade 'y' is not a whole number; leave it empty for a non-answer; line 3: grade 'x'",
+        ),
+        (
+            b"topic,docno,assessor,grade,is_current\nA.1,10,ada,1,maybe\n",
+            "is_current 'maybe' is neither True nor False",
+        ),
+        (
+            b'{"topic": "A.1", "docno": "1", "assessor": "ada", "grade": 1}\n{"topic"\n',
+            "line 2: not a line of JSON",
+        ),
+        (
+            b'{"topic": "A.1"}\n[]\n',
+            "line 1: expected a topic, a docno and an assessor; line 2: expected an object",
         ),
         (b'topic,docno,assessor,grade\nA.1,"10"0,ada,1\n', "line 2"),
         (b"topic,docno,assessor,grade\nA.1,\xff,ada,1\n", "not UTF-8 (byte 32)"),
         (b"", "line 1: expected the columns"),
+        (b"A.1 0 10 high\n", "line 1: grade 'high'"),
     ],
 )
 def test_judgments_that_cannot_be_used_are_refused(
@@ -101,9 +127,83 @@ def test_judgments_without_a_second_assessor_explain_the_empty_result(
     path = tmp_path / "judgments.csv"
     path.write_text("topic,docno,assessor,grade\nA.1,10,ada,3\nA.1,11,bob,1\nA.1,12,bob,\n")
 
-    assert main(["agreement", str(path)]) == 0
+    assert main(["agreement", str(path)]) == 1
 
     assert capsys.readouterr().err == (
         "no unit has grades from two assessors, so there is no agreement: 2 grades by 2 assessors, "
         "1 judgments without a grade\n"
     )
+
+
+def test_several_files_are_compared_and_qrels_are_one_judge_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "judgments.csv").write_text(JUDGMENTS)
+    (tmp_path / "carl.txt").write_text("A.1 0 10 2\nA.1 0 11 -1\nA.2 0 13 1\n")
+    (tmp_path / "dora.csv").write_text("docno,topic,grade\n10,A.1,3\n")
+
+    tables = ask(
+        capsys, "agreement", *(str(tmp_path / name) for name in ("judgments.csv", "carl.txt", "dora.csv"))
+    )
+
+    pairs = {(row["first"], row["second"]): row for row in tables["pairs"]}
+    assert {pair: row["units"] for pair, row in pairs.items()} == {
+        ("ada", "bob"): "3", ("ada", "carl"): "1", ("ada", "dora.csv"): "1",
+        ("bob", "carl"): "2", ("bob", "dora.csv"): "1", ("carl", "dora.csv"): "1",
+    }  # fmt: skip
+    assert [row["other_assessors"] for row in tables["assessors"]] == ["3", "3", "3", "3"]
+    assert tables["all"][0]["without_grade"] == "2"
+
+
+def test_intervals_surround_kappa_and_alpha(capsys: pytest.CaptureFixture[str]) -> None:
+    tables = ask(capsys, "agreement", str(samples.path("judgments.csv")), "--level", "2")
+
+    (pair,) = tables["pairs"]
+    assert float(pair["kappa_low"]) < float(pair["kappa"]) < float(pair["kappa_high"])
+    assert [row["grades"] for row in tables["alpha"]] == ["nominal", "ordinal", "interval", "two-way"]
+    assert all(float(row["low"]) < float(row["alpha"]) < float(row["high"]) for row in tables["alpha"])
+
+
+TURKLE = (
+    '"HITId","AssignmentId","WorkerId","SubmitTime","WorkTimeInSeconds","Input.qid","Input.html","Answer.comment",'
+    '"Answer.rel","Turkle.Username"\n'
+    '"1","1","7","Fri Nov 20 10:30:37 UTC 2026","12","A.1","<p>\nlong</p>","=1","High","ada"\n'
+    '"1","2","8","Fri Nov 20 10:31:37 UTC 2026","9","A.1","<p>\nlong</p>","","3","bob"\n'
+)
+
+
+def test_results_of_turkle_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "Batch_1_results.csv"
+    path.write_text(TURKLE.replace("Input.html", "Input.post"))
+    named = ["--column", "docno=Input.post", *PROTOCOL]
+
+    path.write_text(path.read_text().replace("<p>\nlong</p>", "17"))
+    (pair,) = ask(capsys, "agreement", str(path), *named)["pairs"]
+
+    assert (pair["first"], pair["second"], pair["units"], pair["agreement"]) == ("ada", "bob", "1", "1.0000")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            (),
+            "line 1: name the column of docno; Turkle's are Input.qid, Input.html, Answer.comment, Answer.rel",
+        ),
+        (("--column", "docno=Input.id"), "line 1: no column 'Input.id'; the columns are HITId"),
+        (("--column", "docno=WorkerId"), "line 2: the answer 'High' is not a whole number; with --protocol"),
+        (
+            ("--column", "docno=Input.html"),
+            "line 2: topic 'A.1' and docno '<p>\\nlong</p>' must not contain white space",
+        ),
+    ],
+)
+def test_results_of_turkle_that_cannot_be_used_are_refused(
+    options: tuple[str, ...], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "Batch_1_results.csv"
+    path.write_text(TURKLE)
+
+    assert main(["agreement", str(path), *options]) == 2
+
+    assert f"{path}: {reason}" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""From the cells of a row, as text, to a judgment; or what is wrong with them."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from assay.formats.judgments.rows import ASSAY, TURKLE, JudgmentRow
+from assay.formats.spreadsheet import original
+
+WHOLE = re.compile(r"[+-]?\d{1,4}(\.0*)?")
+COUNT = re.compile(r"\d{1,9}(\.\d*)?")
+TURKLE_TIME = "%a %b %d %H:%M:%S %Y"  # between time and year is the zone
+ZONES = {"UTC", "GMT"}
+TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
+
+
+class Wrong(NamedTuple):
+    """What is wrong with a row."""
+
+    message: str
+
+
+class _Refused(ValueError):
+    """A cell that cannot be used."""
+
+
+def row_of(cells: Mapping[str, str], form: str) -> JudgmentRow | Wrong:
+    """The judgment in the cells, by field."""
+    undo = original if form == "assay-csv" else str
+    try:
+        return _row({name: undo(text) for name, text in cells.items()}, is_turkle=form == "turkle")
+    except _Refused as refused:
+        return Wrong(str(refused))
+
+
+def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
+    topic, docno, assessor = (cells.get(name, "").strip() for name in ("topic", "docno", "assessor"))
+    if not (topic and docno and assessor):
+        raise _Refused("expected a topic, a docno and an assessor")
+    if len(topic.split()) > 1 or len(docno.split()) > 1:
+        raise _Refused(f"topic {topic!r} and docno {docno!r} must not contain white space")
+    choice, grade = _answer(cells, is_turkle=is_turkle)
+    return JudgmentRow(
+        topic=topic,
+        docno=docno,
+        assessor=assessor,
+        choice=choice,
+        grade=grade,
+        comment=cells.get("comment", ""),
+        pool=cells.get("pool", "").strip(),
+        batch=cells.get("batch", "").strip(),
+        kind=cells.get("kind", "").strip(),
+        unit=cells.get("unit", "").strip(),
+        order=cells.get("order", "").strip(),
+        seat=_count(cells, "seat"),
+        accepted_at=_time(cells, "accepted_at"),
+        judged_at=_time(cells, "judged_at"),
+        seconds=_count(cells, "seconds"),
+        number=_count(cells, "judgment"),
+        replaces=_count(cells, "replaces"),
+        is_current=_truth(cells, "is_current", default=True),
+        is_withdrawn=_truth(cells, "is_withdrawn", default=False),
+        source=TURKLE if is_turkle else cells.get("source", "").strip() or ASSAY,
+    )
+
+
+def _answer(cells: Mapping[str, str], *, is_turkle: bool) -> tuple[str, int | None]:
+    """Key and grade. Turkle has one answer, which is a number or a word."""
+    text = cells.get("grade", "").strip()
+    if WHOLE.fullmatch(text):
+        return cells.get("choice", "").strip(), int(float(text))
+    if is_turkle:
+        if not text:
+            raise _Refused("the row has no answer")
+        return text, None
+    if text:
+        raise _Refused(f"grade {text!r} is not a whole number; leave it empty for a non-answer")
+    return cells.get("choice", "").strip(), None
+
+
+def _count(cells: Mapping[str, str], name: str) -> int | None:
+    text = cells.get(name, "").strip()
+    if not text:
+        return None
+    if not COUNT.fullmatch(text):
+        raise _Refused(f"{name} {text!r} is not a number")
+    return round(float(text))
+
+
+def _truth(cells: Mapping[str, str], name: str, *, default: bool) -> bool:
+    text = cells.get(name, "").strip().casefold()
+    if text and text not in TRUE | FALSE:
+        raise _Refused(f"{name} {text!r} is neither True nor False")
+    return text in TRUE if text else default
+
+
+def _time(cells: Mapping[str, str], name: str) -> datetime | None:
+    text = cells.get(name, "").strip()
+    if not text:
+        return None
+    words = text.split()
+    try:
+        if len(words) == 6 and words[4] in ZONES:
+            return datetime.strptime(" ".join([*words[:4], words[5]]), TURKLE_TIME).replace(tzinfo=UTC)
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        accepted = "2026-11-20T10:30:37+00:00 or Fri Nov 20 10:30:37 UTC 2026"
+        raise _Refused(f"{name} {text!r} is not a time such as {accepted}") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,0 +1,217 @@
+"""Reads judgments: Assay's own files (CSV and lines of JSON), Turkle's results, and qrels.
+
+The content decides which of them a file is. Our own CSV needs the columns topic, docno, assessor and grade or choice;
+Turkle's results need to know which of its columns are the topic, the document and the grade. Qrels name no assessor, so
+the caller names one. A file with an error is refused as a whole, with every wrong line.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+from assay.errors import InputError
+from assay.formats.judgments.cells import Wrong, row_of
+from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow
+from assay.formats.judgments.turkle import is_turkle, turkle_columns
+from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
+from assay.formats.qrels.tables import header_of
+
+SEPARATORS = (",", ";", "\t")
+LONGEST_CELL = 16 << 20  # characters; Turkle repeats the text of a document in each row
+NEEDED = ("topic", "docno", "assessor")
+ANSWERS = ("choice", "grade")
+MAPPED = (*NEEDED, "grade", "comment")  # fields whose column the user can name
+ACCEPTED = (
+    "accepted: CSV with the columns topic, docno, assessor and grade or choice; Assay's lines of JSON; Turkle's "
+    "results; qrels"
+)
+
+
+class JudgmentsError(InputError):
+    """A file of judgments has errors. `complaints` has the first hundred of `n_complaints`."""
+
+    def __init__(self, name: str, complaints: Sequence[Complaint], *, n_complaints: int = 0) -> None:
+        self.name = name
+        self.complaints = list(complaints)
+        self.n_complaints = n_complaints or len(self.complaints)
+        more = self.n_complaints - min(LINES_SHOWN, len(self.complaints))
+        first = "; ".join(map(str, self.complaints[:LINES_SHOWN]))
+        super().__init__(f"{name}: {first}" + (f"; and {more} more" if more else ""))
+
+
+def parse_judgments(
+    data: bytes, name: str, *, judge: str = "", columns: Mapping[str, str] | None = None
+) -> JudgmentFile:
+    """The judgments of a file with the given content.
+
+    Parameters
+    ----------
+    name : of the file, for messages.
+    judge : the assessor of qrels.
+    columns : the column of a field, such as {"topic": "Input.qid"}, where its name does not tell.
+
+    Raises
+    ------
+    JudgmentsError
+        The file has another format, a column is missing, or lines are wrong.
+    """
+    text = _decoded(data, name)
+    start = text.lstrip()[:1]
+    if start == "{":
+        return _collected(name, "assay-jsonl", _json_cells(text), {})
+    separator, header = _header(text)
+    if not columns and not is_turkle(header) and _is_qrels(data, header):
+        return _qrels(data, name, judge or name)
+    form, places = _columns(name, header, columns or {})
+    return _collected(name, form, _csv_cells(text, separator, header, places), places)
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
+        raise JudgmentsError(name, [Complaint(line, message)]) from None
+
+
+def _header(text: str) -> tuple[str, list[str]]:
+    """Separator and names of the first line."""
+    line = text.lstrip("\r\n").split("\n", 1)[0]
+    separator = max(SEPARATORS, key=line.count)
+    with _long_cells():
+        try:
+            names = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            names = []
+    return separator, [name.strip() for name in names]
+
+
+def _is_qrels(data: bytes, header: Sequence[str]) -> bool:
+    """Four columns, or a table of grades without an assessor."""
+    if set(header) & {*NEEDED, *ANSWERS}:
+        return header_of(data.removeprefix(b"\xef\xbb\xbf")) is not None and "assessor" not in header
+    line = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1000].split(b"\n", 1)[0]
+    return line.startswith(b"#") or len(line.split()) == 4
+
+
+def _qrels(data: bytes, name: str, judge: str) -> JudgmentFile:
+    try:
+        columns = parse_qrels(data)
+    except QrelsError as error:
+        raise JudgmentsError(name, error.complaints, n_complaints=error.n_complaints) from None
+    codes = columns.topics.tolist()
+    entries = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
+    rows = [
+        JudgmentRow(codes[topic], docno.decode(), judge, grade=grade if grade >= 0 else None)
+        for topic, docno, grade in entries
+    ]
+    return JudgmentFile(name, "qrels", rows)
+
+
+def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """The form of a CSV file, and the column of each field."""
+    for of_field, column in given.items():
+        if of_field not in MAPPED:
+            raise InputError(f"no column can be named for {of_field!r}; use {', '.join(MAPPED)}")
+        if column not in header:
+            raise JudgmentsError(
+                name, [Complaint(1, f"no column {column!r}; the columns are {', '.join(header)}")]
+            )
+    if is_turkle(header):
+        form, places = "turkle", turkle_columns(header) | dict(given)
+    else:
+        form, places = "assay-csv", {column: column for column in COLUMNS if column in header} | dict(given)
+    missing = [column for column in NEEDED if column not in places]
+    if not any(answer in places for answer in ANSWERS):
+        missing.append("grade")
+    if missing:
+        raise JudgmentsError(name, [Complaint(1, _missing(form, missing, header))])
+    return form, places
+
+
+def _missing(form: str, missing: Sequence[str], header: Sequence[str]) -> str:
+    if form == "turkle":
+        names = [column for column in header if column.startswith(("Input.", "Answer."))]
+        return f"name the column of {' and of '.join(missing)}; Turkle's are {', '.join(names) or 'missing'}"
+    named = ", ".join(header[:20])[:300] or "nothing"
+    needed = "topic, docno, assessor, grade"
+    return f"expected the columns {needed}; {' and '.join(missing)} missing: got {named}; {ACCEPTED}"
+
+
+Cells = tuple[int, dict[str, str] | Wrong]  # line, and the cells by field or what is wrong
+
+
+def _csv_cells(text: str, separator: str, header: list[str], places: Mapping[str, str]) -> Iterator[Cells]:
+    at = {of_field: header.index(column) for of_field, column in places.items()}
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+    line, is_header = 0, True
+    with _long_cells():
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                yield min(line, text.count("\n") + 1), Wrong(f"not a row of a CSV file: {error}")
+                return
+            if cells is None:
+                return
+            if not any(cells):
+                continue
+            if is_header:
+                is_header = False
+            elif len(cells) != len(header):
+                yield line, Wrong(f"expected {len(header)} columns as in the header, got {len(cells)}")
+            else:
+                yield line, {of_field: cells[place] for of_field, place in at.items()}
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    limit = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _json_cells(text: str) -> Iterator[Cells]:
+    for line, content in enumerate(text.split("\n"), 1):
+        if not content.strip():
+            continue
+        try:
+            values = json.loads(content)
+        except ValueError as error:
+            yield line, Wrong(f"not a line of JSON: {error}")
+            continue
+        if not isinstance(values, dict):
+            yield line, Wrong("expected an object with the keys topic, docno, assessor and grade or choice")
+            continue
+        yield line, {key: _text(value) for key, value in values.items() if key in COLUMNS}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
+    return "" if value is None else str(value)
+
+
+def _collected(name: str, form: str, records: Iterator[Cells], columns: Mapping[str, str]) -> JudgmentFile:
+    rows: list[JudgmentRow] = []
+    complaints: list[Complaint] = []
+    n_complaints = 0
+    for line, cells in records:
+        row = cells if isinstance(cells, Wrong) else row_of(cells, form)
+        if isinstance(row, Wrong):
+            n_complaints += 1
+            if len(complaints) < COMPLAINTS_KEPT:
+                complaints.append(Complaint(line, row.message))
+        else:
+            rows.append(replace(row, line=line))
+    if complaints:
+        raise JudgmentsError(name, complaints, n_complaints=n_complaints)
+    return JudgmentFile(name, form, rows, columns)

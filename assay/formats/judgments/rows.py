@@ -1,0 +1,71 @@
+"""A judgment as a row of a file, and the columns in which Assay writes it.
+
+The same names are columns of a CSV file and keys of a line of JSON. docs/reference/formats.md describes each of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+COLUMNS = (
+    "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "position", "assessor", "seat", "choice",
+    "label", "grade", "comment", "order", "accepted_at", "judged_at", "seconds", "is_current", "replaces",
+    "is_withdrawn", "is_adjudicated", "source",
+)  # fmt: skip
+ASSAY, TURKLE = "assay", "turkle"  # the tools in which judgments are made
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentRow:
+    """A judgment of a file. What the file does not state has its default.
+
+    Attributes
+    ----------
+    line : where it begins in the file; 0 if unknown.
+    choice : key of a grade or of a non-answer; in files of other tools, the answer as it is.
+    grade : None for a non-answer.
+    unit : docno of the unit that was judged, if it has several members; otherwise empty.
+    seat : the number of the judge, if a unit has several.
+    number, replaces : number of the judgment in its file, and of the judgment that it revises.
+    is_current : False for a judgment that was replaced, or that does not count for another reason.
+    is_withdrawn : the topic was taken from the assessor later.
+    source : the tool in which it was made.
+    """
+
+    topic: str
+    docno: str
+    assessor: str
+    line: int = 0
+    choice: str = ""
+    grade: int | None = None
+    comment: str = ""
+    pool: str = ""
+    batch: str = ""
+    kind: str = ""
+    unit: str = ""
+    seat: int | None = None
+    order: str = ""
+    accepted_at: datetime | None = None
+    judged_at: datetime | None = None
+    seconds: int | None = None
+    number: int | None = None
+    replaces: int | None = None
+    is_current: bool = True
+    is_withdrawn: bool = False
+    source: str = ASSAY
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentFile:
+    """The judgments of a file, in its order.
+
+    Attributes
+    ----------
+    form : `assay-csv`, `assay-jsonl`, `turkle` or `qrels`.
+    columns : for each field that was read, the column of the file; empty for JSON and qrels.
+    """
+
+    name: str
+    form: str
+    rows: list[JudgmentRow]
+    columns: Mapping[str, str] = field(default_factory=dict)
