@@ -9,7 +9,7 @@ its shown members are judged.
 from collections.abc import Collection
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
 from assessment.models import Batch, Judgment, Task
 
@@ -59,18 +59,24 @@ GROUP BY asked.assignment_id, asked.entry_id
 HAVING bool_and(judged.docno IS NOT NULL)
 """
 
+_WITH_OTHERS = """
+SELECT batch.id
+FROM assessment_batch batch JOIN pooling_pool pool ON pool.id = batch.pool_id
+WHERE batch.id = ANY(%s) AND EXISTS (
+    SELECT 1
+    FROM assessment_batch other JOIN pooling_pool other_pool ON other_pool.id = other.pool_id
+    WHERE other.id <> batch.id AND (batch.kind, other.kind) IN %s
+      AND other_pool.track_id = pool.track_id AND other_pool.protocol_id = pool.protocol_id
+)
+"""
+
 
 def with_others(batches: Collection[Batch]) -> set[int]:
     """The ids of those batches for which judgments of other batches count. One query."""
-    others = Batch.objects.filter(
-        pool__track=OuterRef("pool__track"), pool__protocol=OuterRef("pool__protocol")
-    )
-    others = others.exclude(pk=OuterRef("pk"))
-    has_others = Q(pk__in=[])
-    for kind, counting in COUNTING.items():
-        has_others |= Q(Exists(others.filter(kind__in=counting)), kind=kind)
-    sharing = Batch.objects.filter(has_others, pk__in=[batch.pk for batch in batches])
-    return set(sharing.order_by().values_list("pk", flat=True))
+    pairs = tuple((kind, other) for kind, others in COUNTING.items() for other in others)
+    with connection.cursor() as cursor:
+        cursor.execute(_WITH_OTHERS, [[batch.pk for batch in batches], pairs])
+        return {pk for (pk,) in cursor.fetchall()}
 
 
 def settled_entries(assignment_ids: Collection[int]) -> dict[int, set[int]]:

@@ -43,12 +43,16 @@ def _topic(pool_id: int, topic_id: int) -> _Topic:
     return _Topic(list(number), dict(units), lists)
 
 
-def next_entry(batch: Batch, topic_id: int, seat: int, *, is_open: set[int]) -> int | None:
-    """The open entry that a seat judges next, or None. Two queries, once the topic is in memory."""
+def next_entries(batch: Batch, topic_id: int, seat: int, *, is_open: set[int], n: int) -> list[int]:
+    """At most n open entries that a seat judges next, if no judgment comes between. Two queries, once in memory."""
     topic = _topic(batch.pool_id, topic_id)
     opened = np.array([pk in is_open for pk in topic.entries], dtype=np.bool_)
-    unit = next_unit(topic.lists, _verdicts(batch, topic_id, seat, topic), opened)
-    return None if unit is None else topic.entries[unit]
+    verdicts = _verdicts(batch, topic_id, seat, topic)
+    entries: list[int] = []
+    while len(entries) < n and (unit := next_unit(topic.lists, verdicts, opened)) is not None:
+        opened[unit] = False
+        entries.append(topic.entries[unit])
+    return entries
 
 
 def _verdicts(batch: Batch, topic_id: int, seat: int, topic: _Topic) -> list[Verdict]:

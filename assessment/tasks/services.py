@@ -1,22 +1,21 @@
 """Give out tasks, resume them, and return them to the queue when their time has run out."""
 
 from datetime import timedelta
-from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Subquery
 from django.db.models.functions import Least
 from django.utils import timezone
 
 from accounts.models import User
 from assessment.assignments.errors import NotAnAssessor
-from assessment.batches.entries import entries_of
 from assessment.batches.errors import BatchNotOpen
 from assessment.batches.locks import lock_for_judging
-from assessment.judgments.other_batches import COUNTING, settled_entries, with_others
+from assessment.judgments.other_batches import settled_entries
 from assessment.models import Batch, Task, TopicAssignment
-from assessment.tasks import move_to_front
+from assessment.tasks import queue
 from assessment.tasks.errors import AlreadySubmitted
+from assessment.tasks.queue import Place
 from pooling.models import Pool, PoolEntry
 from tracks.models import Assessor
 
@@ -42,7 +41,8 @@ def accept_next(*, batch: Batch, assessor: User) -> Task | None:
         raise NotAnAssessor(assessor, shared.pool.track)
     task = _resume(shared, assessor)
     while task is None:
-        place = _next_place(shared, assessor) or _next_place(shared, assessor, anywhere=True)
+        place, exhausted = queue.next_place(shared, assessor.pk)
+        TopicAssignment.objects.filter(pk__in=exhausted).update(cursor=AT_THE_END)
         if place is None:
             return _take_skipped(shared, assessor)
         task = _take(shared, assessor, place)
@@ -67,84 +67,13 @@ def _resume(batch: Batch, assessor: User) -> Task | None:
     return task
 
 
-class _Place(NamedTuple):
-    """The entry for a new task. With `position` -1 the topic's cursor stays at the start."""
-
-    assignment_id: int
-    topic_id: int
-    seat: int
-    cursor: int
-    entry_id: int
-    position: int
-
-
-def _next_place(batch: Batch, assessor: User, *, anywhere: bool = False) -> _Place | None:
-    """The next entry that the assessor must judge: after each topic's cursor, or anywhere.
-
-    Looking anywhere costs an index lookup per entry. It happens when the cursors are at the end, and finds entries
-    before them, because a pool grew or its order changed. If other batches count, or judgments decide the order, all
-    entries of the current topic are read.
-    """
-    is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
-    has_others = bool(with_others([batch]))
-    exhausted: list[int] = []
-    while (place := _first_place(batch, assessor, exhausted, anywhere=anywhere or is_moving)) is not None:
-        if not has_others and not is_moving:
-            return place
-        chosen = _chosen(batch, assessor, place, is_moving=is_moving)
-        if chosen is not None:
-            return chosen
-        exhausted.append(place.assignment_id)
-        TopicAssignment.objects.filter(pk=place.assignment_id).update(cursor=AT_THE_END)
-    return None
-
-
-def _first_place(batch: Batch, assessor: User, exhausted: list[int], *, anywhere: bool) -> _Place | None:
-    """The first entry, by topic and position, that is not taken in this batch."""
-    entries = _open_entries(batch, assessor, seat=OuterRef(OuterRef("seat"))).filter(topic=OuterRef("topic"))
-    if not anywhere:
-        entries = entries.filter(position__gte=OuterRef("cursor"))
-    first = entries.order_by("position").values("pk")[:1]
-    assignments = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
-    assignments = assignments.exclude(pk__in=exhausted).annotate(next_entry=Subquery(first))
-    rows = assignments.filter(next_entry__isnull=False).order_by("topic__code")
-    row = rows.values_list("pk", "topic", "seat", "cursor", "next_entry").first()
-    if row is None:
-        return None
-    return _Place(*row, PoolEntry.objects.values_list("position", flat=True).get(pk=row[-1]))
-
-
-def _open_entries(batch: Batch, assessor: User, *, seat: int | OuterRef) -> QuerySet[PoolEntry]:
-    """The batch's entries that nobody has judged in the batch in a seat, and for which the assessor has no task."""
-    in_seat = Q(status=Task.Status.SUBMITTED, seat=seat)
-    own = Q(assessor=assessor) & ~Q(status=Task.Status.EXPIRED)
-    taken = Task.objects.filter(in_seat | own, batch=batch, entry=OuterRef("pk"))
-    return entries_of(batch).filter(~Exists(taken))
-
-
-def _chosen(batch: Batch, assessor: User, place: _Place, *, is_moving: bool) -> _Place | None:
-    """The next entry of the place's topic that other batches have not settled; None if there is none."""
-    settled = settled_entries([place.assignment_id])[place.assignment_id] if batch.kind in COUNTING else set()
-    entries = _open_entries(batch, assessor, seat=place.seat).filter(topic=place.topic_id)
-    rows = entries.order_by("position").values_list("pk", "position")
-    left = {pk: position for pk, position in rows if pk not in settled}
-    if not left:
-        return None
-    if is_moving:
-        entry_id = move_to_front.next_entry(batch, place.topic_id, place.seat, is_open=set(left))
-        return None if entry_id is None else place._replace(entry_id=entry_id, position=-1)
-    entry_id = next((pk for pk, position in left.items() if position >= place.cursor), next(iter(left)))
-    return place._replace(entry_id=entry_id, position=left[entry_id])
-
-
-def _take(batch: Batch, assessor: User, place: _Place) -> Task | None:
+def _take(batch: Batch, assessor: User, place: Place) -> Task | None:
     """Create or reopen the assessor's task for the entry; None if a late submission came first."""
-    tasks = Task.objects.select_for_update(no_key=True)
-    task = tasks.filter(batch=batch, entry=place.entry_id, assessor=assessor).first()
-    if task is None:
-        task = Task(batch=batch, entry_id=place.entry_id, assessor=assessor)
-    elif task.status != Task.Status.EXPIRED:
-        return None
+    task = Task(batch=batch, entry_id=place.entry_id, assessor=assessor)
+    if place.task_id is not None:
+        task = Task.objects.select_for_update(no_key=True).get(pk=place.task_id)
+        if task.status != Task.Status.EXPIRED:
+            return None
     TopicAssignment.objects.filter(pk=place.assignment_id).update(cursor=place.position + 1)
     return _accept(task, batch, place.seat)
 

@@ -1,0 +1,155 @@
+"""Which entry of a batch an assessor judges next, and which one will probably follow. Nothing here writes or locks.
+
+The statements are plain SQL: every submission needs them, and the ORM takes longer to build them than they run.
+"""
+
+from typing import NamedTuple
+
+from django.db import connection
+
+from assessment.judgments.other_batches import COUNTING, settled_entries, with_others
+from assessment.models import Batch
+from assessment.tasks import move_to_front
+from pooling.models import Pool
+
+
+class Place(NamedTuple):
+    """The entry for a new task, and the entry that follows it as far as known now.
+
+    `task_id` is the assessor's expired task for the entry. With `position` -1 the topic's cursor stays at the start.
+    """
+
+    assignment_id: int
+    topic_id: int
+    seat: int
+    cursor: int
+    entry_id: int
+    position: int
+    task_id: int | None
+    following: int | None = None
+
+
+class Search(NamedTuple):
+    """The next place, and the assignments in whose topics nothing is left."""
+
+    place: Place | None
+    exhausted: list[int]
+
+
+# An entry is open if nobody has judged it in the batch in the seat, and the assessor has no task for it.
+_OPEN = """
+    entry.pool_id = %(pool)s AND entry.topic_id = assignment.topic_id
+    AND (NOT %(is_selective)s OR EXISTS (
+        SELECT 1 FROM assessment_batchentry selected
+        WHERE selected.batch_id = %(batch)s AND selected.entry_id = entry.id
+    ))
+    AND NOT EXISTS (
+        SELECT 1 FROM assessment_task task
+        WHERE task.batch_id = %(batch)s AND task.entry_id = entry.id
+          AND ((task.status = 'submitted' AND task.seat = assignment.seat)
+               OR (task.assessor_id = %(assessor)s AND task.status <> 'expired'))
+    )
+"""
+_OWN = "own.batch_id = %(batch)s AND own.assessor_id = %(assessor)s"
+_FIRST = f"""
+SELECT assignment.id, assignment.topic_id, assignment.seat, assignment.cursor, first.id, first.position, own.id
+FROM assessment_topicassignment assignment
+JOIN tracks_topic topic ON topic.id = assignment.topic_id
+CROSS JOIN LATERAL (
+    SELECT entry.id, entry.position FROM pooling_poolentry entry
+    WHERE {_OPEN} AND (%(anywhere)s OR entry.position >= assignment.cursor)
+    ORDER BY entry.position LIMIT 2
+) first
+LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = first.id
+WHERE assignment.batch_id = %(batch)s AND assignment.assessor_id = %(assessor)s AND NOT assignment.is_withdrawn
+  AND assignment.id <> ALL(%(exhausted)s)
+ORDER BY topic.code, first.position LIMIT 2
+"""  # noqa: S608 - of constants
+_LEFT = f"""
+SELECT entry.id, entry.position, own.id
+FROM assessment_topicassignment assignment
+JOIN pooling_poolentry entry ON {_OPEN}
+LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = entry.id
+WHERE assignment.id = %(assignment)s
+ORDER BY entry.position
+"""  # noqa: S608 - of constants
+
+
+def next_place(batch: Batch, assessor_id: int) -> Search:
+    """The next entry that the assessor must judge: after each topic's cursor, or else anywhere.
+
+    Looking anywhere costs an index lookup per entry. It happens when the cursors are at the end, and finds entries
+    before them, because a pool grew or its order changed. If other batches count, or judgments decide the order, all
+    entries of the current topic are read.
+    """
+    is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
+    is_simple = not is_moving and not with_others([batch])
+    search = _search(batch, assessor_id, anywhere=is_moving, is_simple=is_simple)
+    if search.place is not None:
+        return search
+    again = _search(batch, assessor_id, anywhere=True, is_simple=is_simple)
+    return Search(again.place, search.exhausted + again.exhausted)
+
+
+def following(batch: Batch, assessor_id: int) -> int | None:
+    """The entry that the assessor will probably get after the open task. Others may judge it first."""
+    place = next_place(batch, assessor_id).place
+    return None if place is None else place.entry_id
+
+
+def _search(batch: Batch, assessor_id: int, *, anywhere: bool, is_simple: bool) -> Search:
+    exhausted: list[int] = []
+    while (place := _first_place(batch, assessor_id, exhausted, anywhere=anywhere)) is not None:
+        chosen = place if is_simple else _chosen(batch, assessor_id, place)
+        if chosen is not None:
+            return Search(chosen, exhausted)
+        exhausted.append(place.assignment_id)
+    return Search(None, exhausted)
+
+
+def _first_place(batch: Batch, assessor_id: int, exhausted: list[int], *, anywhere: bool) -> Place | None:
+    """The first open entry, by topic and position."""
+    parameters = _parameters(batch, assessor_id) | {"exhausted": exhausted, "anywhere": anywhere}
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST, parameters)
+        rows = cursor.fetchmany(2)
+    return Place(*rows[0], following=rows[1][4] if rows[1:] else None) if rows else None
+
+
+def _parameters(batch: Batch, assessor_id: int) -> dict[str, object]:
+    return {
+        "batch": batch.pk,
+        "pool": batch.pool_id,
+        "is_selective": batch.is_selective,
+        "assessor": assessor_id,
+    }
+
+
+def _chosen(batch: Batch, assessor_id: int, place: Place) -> Place | None:
+    """The next entry of the place's topic that other batches have not settled; None if there is none."""
+    settled = settled_entries([place.assignment_id])[place.assignment_id] if batch.kind in COUNTING else set()
+    with connection.cursor() as cursor:
+        cursor.execute(_LEFT, _parameters(batch, assessor_id) | {"assignment": place.assignment_id})
+        left = {row[0]: row for row in cursor.fetchall() if row[0] not in settled}
+    if not left:
+        return None
+    ahead = (
+        _moved(batch, place, left) if batch.pool.order == Pool.Order.MOVE_TO_FRONT else _in_order(place, left)
+    )
+    entry_id, position, task_id = left[ahead[0]]
+    if batch.pool.order == Pool.Order.MOVE_TO_FRONT:
+        position = -1
+    return place._replace(
+        entry_id=entry_id, position=position, task_id=task_id, following=ahead[1] if ahead[1:] else None
+    )
+
+
+def _moved(batch: Batch, place: Place, left: dict[int, tuple[int, int, int | None]]) -> list[int]:
+    """The next entry by move to front, and the one after it if the coming judgment does not change the order."""
+    return move_to_front.next_entries(batch, place.topic_id, place.seat, is_open=set(left), n=2)
+
+
+def _in_order(place: Place, left: dict[int, tuple[int, int, int | None]]) -> list[int]:
+    """The next two entries from the cursor on; at the end, the first ones that are left."""
+    after = [pk for pk, row in left.items() if row[1] >= place.cursor]
+    return (after or list(left))[:2]
