@@ -48,6 +48,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "pooling:pool_entry": "explanation/pools.html#which-instances-of-a-formula-are-shown",
         # assessment
         "assessment:mine": "roles/assessor.html#start-judging",
+        "assessment:keys": "roles/assessor.html#keys",
         "assessment:stored": "roles/assessor.html#one-task-at-a-time",
         "assessment:done": "roles/assessor.html#change-your-mind",
         "assessment:guidelines": "roles/assessor.html#the-judging-page",

@@ -54,6 +54,7 @@ assessment:give_back                    5555555
 assessment:guidelines                   L444040
 assessment:judging                      L333000
 assessment:judgments_csv                L333330
+assessment:keys                         L000000
 assessment:mine                         L000000
 assessment:new_adjudication             L333330
 assessment:new_dual                     L333330

@@ -15,6 +15,7 @@ from assessment.batches.entries import sizes_by_topic
 from assessment.judgments.other_batches import settled_entries, with_others
 from assessment.judgments.rules import has_members, judging_rules, label_of
 from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgments
+from assessment.keys.rules import Keys, keys_of
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Document
@@ -172,22 +173,31 @@ class Choice(NamedTuple):
     needs_comment: bool
 
 
-def choices(rules: JudgingRules) -> list[Choice]:
-    """The protocol's choices: grades first, then non-answers."""
+def choices(rules: JudgingRules, keys: Keys) -> list[Choice]:
+    """The protocol's choices, each with its key: grades first, then non-answers."""
+    key_of = keys.choices
     grades = [
-        Choice(grade.key, grade.label, grade.definition, grade.shortcut, grade.value, False)
+        Choice(grade.key, grade.label, grade.definition, key_of.get(grade.key, ""), grade.value, False)
         for grade in rules.grades
     ]
     others = [
-        Choice(choice.key, choice.label, choice.definition, choice.shortcut, None, choice.needs_comment)
+        Choice(
+            choice.key,
+            choice.label,
+            choice.definition,
+            key_of.get(choice.key, ""),
+            None,
+            choice.needs_comment,
+        )
         for choice in rules.non_answers
     ]
     return grades + others
 
 
-def choices_of(protocol: StoredProtocol) -> list[Choice]:
-    """The choices of a stored protocol."""
-    return choices(judging_rules(protocol))
+def choices_of(protocol: StoredProtocol, user: User) -> list[Choice]:
+    """The choices of a stored protocol with the user's keys."""
+    rules = judging_rules(protocol)
+    return choices(rules, keys_of(user, rules))
 
 
 @dataclass(frozen=True)
@@ -197,13 +207,14 @@ class StoredPage:
     batch: Batch
     item: DeskBatch
     last: OwnJudgment | None
+    keys: Keys
 
 
 def stored_page(batch: Batch, user: User) -> StoredPage:
     judgment = own_judgments(batch, user).first()
     rules = judging_rules(batch.pool.protocol)
     last = None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
-    return StoredPage(batch, desk_batch(batch, user), last)
+    return StoredPage(batch, desk_batch(batch, user), last, keys_of(user, rules))
 
 
 @dataclass(frozen=True)
@@ -215,10 +226,10 @@ class GuidelinesPage:
     choices: list[Choice]
 
 
-def guidelines_page(batch: Batch) -> GuidelinesPage:
-    """The guidelines of a batch. No query if its pool and protocol are loaded."""
+def guidelines_page(batch: Batch, user: User) -> GuidelinesPage:
+    """The guidelines of a batch with the user's keys. No query if its pool and protocol are loaded."""
     protocol = batch.pool.protocol
-    return GuidelinesPage(batch, protocol, choices_of(protocol))
+    return GuidelinesPage(batch, protocol, choices_of(protocol, user))
 
 
 @dataclass(frozen=True)
@@ -242,6 +253,7 @@ class TaskPage:
     members: list[ShownMember]
     earlier: list[EarlierJudgment]
     choices: list[Choice]
+    keys: Keys
     answer: dict[str, Any]
     previous: OwnJudgment | None
     last: Judgment | None
@@ -254,6 +266,7 @@ class TaskPage:
 def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage:
     """The judging page for the assessor who took the task; `entered` are values of its form that are not stored."""
     rules = judging_rules(task.batch.pool.protocol)
+    keys = keys_of(user, rules)
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
     topics = progress(task.batch, user)
     own_topic = next((each for each in topics if each.topic.pk == topic.pk), None)
@@ -273,7 +286,8 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         formula=shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
         members=filled_in(members, entered),
         earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
-        choices=choices(rules),
+        choices=choices(rules, keys),
+        keys=keys,
         answer=_first_answer(previous) | dict(entered),
         previous=previous,
         last=_last_other(task),

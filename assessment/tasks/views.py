@@ -258,5 +258,5 @@ def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     own = selectors.batches_of(request.user)
     batches = batch_selectors.batches_for_organizer() if request.user.is_organizer else own
     batch = get_object_or_404(batches, pk=batch_id)
-    page = selectors.guidelines_page(batch)
+    page = selectors.guidelines_page(batch, request.user)
     return render(request, "assessment/tasks/guidelines.html", context_of(page))

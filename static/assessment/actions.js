@@ -1,7 +1,26 @@
-// Settings of the judging pages that are stored without leaving the page. It listens on the document, so parts of the
-// page may be replaced.
+// The keys of actions, and settings that are stored without leaving the page. What a key presses has `data-press` with the
+// key; the server gives no two things on a page the same key. The script listens on the document, so parts of the page may
+// be replaced.
 (() => {
   "use strict";
+  const isTyping = (element) =>
+    element.matches('textarea, select, input:not([type="radio"], [type="checkbox"]), [contenteditable]');
+  const isCommand = (event) =>
+    event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing;
+
+  // Of several instances, the key is for the current one.
+  function pressedBy(key) {
+    const withKey = [...document.querySelectorAll("[data-press]:not(:disabled)")].filter(
+      (element) => element.dataset.press === key && element.getClientRects().length,
+    );
+    return withKey.find((element) => element.closest(".is-current")) ?? withKey[0];
+  }
+  function press(element) {
+    if (element.matches("textarea")) element.focus();
+    else element.click();
+    const { then } = element.dataset;
+    if (then) document.getElementById(then).focus();
+  }
 
   async function save(form) {
     const headers = { Accept: "application/json" };
@@ -13,6 +32,13 @@
     }
   }
 
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || isCommand(event) || isTyping(event.target)) return;
+    const element = pressedBy(event.key.toLowerCase());
+    if (!element) return;
+    event.preventDefault();
+    press(element);
+  });
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-save]")) save(event.target.form);
   });

@@ -193,7 +193,7 @@ def test_judging_page_is_accessible(
 
 def test_each_choice_is_described_by_its_definition(batch: Batch, enter: Callable[..., Page]) -> None:
     page = open_task(enter, batch)
-    choices = task_selectors.choices_of(batch.pool.protocol)
+    choices = task_selectors.choices_of(batch.pool.protocol, User.objects.get(username="ada"))
 
     for instance in page.locator(".instance").all():
         for choice in choices:
