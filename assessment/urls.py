@@ -11,5 +11,6 @@ urlpatterns = [
     path("", include("assessment.batches.urls")),
     path("", include("assessment.agreement.urls")),
     path("", include("assessment.adjudication.urls")),
+    path("", include("assessment.discussions.urls")),
     path("", include("assessment.planning.urls")),
 ]

@@ -48,6 +48,8 @@ assessment:batch                        L333330
 assessment:close                        5555555
 assessment:disagreements                L333330
 assessment:disagreements_csv            L333330
+assessment:discussion                   L444444
+assessment:discussion_csv               L333334
 assessment:done                         L444044
 assessment:extend                       5555555
 assessment:give_back                    5555555
@@ -60,8 +62,10 @@ assessment:new_adjudication             L333330
 assessment:new_dual                     L333330
 assessment:new_training                 L333330
 assessment:next                         5555555
+assessment:note                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044
+assessment:share_discussion             5555555
 assessment:skip                         5555555
 assessment:stored                       L444044
 assessment:task                         L444044

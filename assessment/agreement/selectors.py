@@ -30,12 +30,34 @@ class Round(NamedTuple):
 
 
 def rounds_of(track: Track) -> list[Round]:
-    """The main round first, then the training batches, newest first."""
-    training = Batch.objects.filter(pool__track=track, kind=Batch.Kind.TRAINING).exclude(
-        status=Batch.Status.DRAFT
-    )
-    rounds = [Round(f"batch-{batch.pk}", f"Training: {batch.name}", batch.pk) for batch in training]
+    """The main round first, then the training rounds, newest first."""
+    numbered = list(enumerate(training_batches(track).order_by("pk").values_list("pk", "name", "status"), 1))
+    rounds = [
+        Round(f"batch-{pk}", round_label(number, name), pk)
+        for number, (pk, name, status) in reversed(numbered)
+        if status != Batch.Status.DRAFT
+    ]
     return [Round(MAIN_ROUND, "Main and dual batches", None), *rounds]
+
+
+def training_batches(track: Track) -> QuerySet[Batch]:
+    """The training batches of a track. The n-th that was created is round n."""
+    return Batch.objects.filter(pool__track=track, kind=Batch.Kind.TRAINING)
+
+
+def training_number(batch: Batch) -> int:
+    """The number of a training round, from 1, in the order in which the rounds of its track were created."""
+    return training_batches(batch.pool.track).filter(pk__lte=batch.pk).count()
+
+
+def round_label(number: int, name: str) -> str:
+    """The number of a training round with its name, unless the name says no more.
+
+    >>> round_label(1, "Training round 1"), round_label(2, "Formulas")
+    ('Training round 1', 'Training round 2: Formulas')
+    """
+    numbered = f"Training round {number}"
+    return numbered if name == numbered else f"{numbered}: {name}"
 
 
 def round_of(track: Track, key: str | None) -> Round:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from django.db.models import Count, Min, Q, QuerySet
 
 from accounts.models import User
+from assessment.agreement.selectors import training_batches
 from assessment.batches.selectors import assessors_of
 from assessment.judgments.rules import judging_rules, relevant_from
 from assessment.models import Batch, Judgment, TopicAssignment
@@ -21,7 +22,7 @@ def pools_to_plan() -> QuerySet[Pool]:
 
 def n_training_rounds(track: Track) -> int:
     """How many training batches a track has."""
-    return Batch.objects.filter(pool__track=track, kind=Batch.Kind.TRAINING).count()
+    return training_batches(track).count()
 
 
 class DualTopic(NamedTuple):

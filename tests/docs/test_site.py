@@ -22,6 +22,7 @@ NO_PAGES = {
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
     *("assessment:skip", "assessment:give_back", "assessment:extend", "assessment:accepting"),
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
+    *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
     *("scoring:topics_file", "scoring:release", "scoring:analyze", "scoring:report_table"),
     *("scoring:analysis_json", "scoring:analysis_table", "scoring:evaluation_file"),

@@ -137,7 +137,7 @@ def test_training_batch_is_a_round_of_its_own(scene: Scene, organizer: Client) -
     first = page(organizer, "agreement", scene.track, round=f"batch-{training.pk}")
 
     assert "No unit has the grades of two assessors yet" in main
-    assert "Training: Round 1" in main
+    assert "Training round 1: Round 1" in main
     assert "<strong>3</strong> of the judged units" in first
 
 

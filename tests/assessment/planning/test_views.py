@@ -118,7 +118,7 @@ def test_training_round_gives_everyone_the_same_units(scene: Scene, organizer: C
     ]
     assert by_assessor[0] == by_assessor[1]
     assert len(by_assessor[0]) == 4
-    assert [each.label for each in rounds_of(scene.track)][1:] == ["Training: Round 1"]
+    assert [each.label for each in rounds_of(scene.track)][1:] == ["Training round 1: Round 1"]
 
 
 def test_training_units_are_spread_over_the_ranks(judged: Scene, organizer: Client) -> None:
