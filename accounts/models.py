@@ -21,6 +21,9 @@ class User(AbstractUser):
     judging_keys = models.JSONField(
         default=dict, editable=False, help_text="The user's own keys on the judging page, by action."
     )
+    highlights_topic_words = models.BooleanField(
+        default=False, help_text="The judging page highlights the words of the topic in the document."
+    )
 
     link_sent_at = models.DateTimeField(
         null=True, editable=False, help_text="The latest e-mail with a login link."

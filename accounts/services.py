@@ -38,6 +38,10 @@ def set_keys(*, user: User, keys: Mapping[str, str]) -> None:
     User.objects.filter(pk=user.pk).update(judging_keys=dict(keys))
 
 
+def set_highlighting(*, user: User, is_on: bool) -> None:
+    User.objects.filter(pk=user.pk).update(highlights_topic_words=is_on)
+
+
 def clear_expired() -> None:
     """Delete expired sessions, which nothing else removes if a visitor never comes back, and old lockouts."""
     SessionStore.clear_expired()

@@ -54,6 +54,7 @@ assessment:done                         L444044
 assessment:extend                       5555555
 assessment:give_back                    5555555
 assessment:guidelines                   L444040
+assessment:highlighting                 5555555
 assessment:judging                      L333000
 assessment:judgments_csv                L333330
 assessment:keys                         L000000

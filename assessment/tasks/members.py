@@ -4,26 +4,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from assay.html import highlight
 from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
 from assessment.judgments.other_batches import judged_in_other_batches
 from assessment.models import Judgment, Task
 from corpus.models import Collection, Document
-from corpus.threads.selectors import address, resolve_links
+from corpus.threads.selectors import address, comment_with, resolve_links, safe_html
 from pooling.models import PoolMember
 from pooling.pools.entries import excerpt, latex_of
 
 
 class ShownMember(NamedTuple):
-    """A member on the judging page. `body` is its post with the formula marked; empty if the post is not shown."""
+    """A member on the judging page. `body` is its post with the formula marked; empty if the post is not shown.
+
+    `title` is the title of the post if the formula is in it, and `remark` the comment on the post that contains it.
+    """
 
     key: str
     docno: str
     latex: str
     excerpt: str
     body: SafeString
+    title: SafeString
+    remark: SafeString
     post: str
     address: str
     choice: str
@@ -72,28 +77,41 @@ def _shown(
     in_context: bool,
 ) -> ShownMember:
     document = member.document if in_context else None
+    title, body, remark = marked_texts(document, member.docno)
     return ShownMember(
         key=str(member.pk),
         docno=member.docno,
         latex=latex.get(member.docno, ""),
         excerpt=excerpt(document, member.docno),
-        body=marked_body(document, member.docno),
+        body=body,
+        title=title,
+        remark=remark,
         post=member.post,
         address=""
         if document is None or collection is None
-        else address(collection, document.thread, document.docno),
+        else address(collection, document.thread, document.docno, formula=member.docno),
         choice=own.choice if own else "",
         comment=own.comment if own else "",
         shown=own.pk if own else 0,
     )
 
 
-def marked_body(document: Document | None, formula: str) -> SafeString:
-    """A post with one formula marked. Its links lead to threads of the collection only."""
+def marked_texts(document: Document | None, formula: str) -> tuple[SafeString, SafeString, SafeString]:
+    """The title, body and comment of a post with one formula marked; title and comment only if they contain it.
+
+    Links lead to threads of the collection only. One query, and two more if neither title nor body has the formula.
+    """
     if document is None:
-        return mark_safe("")
-    (body,) = resolve_links([document.body], [document.collection])
-    return mark_safe(highlight.mark(body, formula))  # noqa: S308 - sanitized when stored
+        return safe_html(""), safe_html(""), safe_html("")
+    collections = [document.collection]
+    title, body = highlight.mark(document.title, formula), highlight.mark(document.body, formula)
+    [shown] = resolve_links([body], collections)
+    if title != document.title:
+        return safe_html(title), shown, safe_html("")
+    if body != document.body:
+        return safe_html(""), shown, safe_html("")
+    [remark] = resolve_links([highlight.mark(comment_with(document, formula), formula)], collections)
+    return safe_html(""), shown, remark
 
 
 def shown_formula(task: Task, *, in_context: bool) -> ShownMember:

@@ -7,6 +7,7 @@ from assessment.tasks import views
 urlpatterns = [
     path("judge/", views.mine, name="mine"),
     path("judge/back/", views.back, name="back"),
+    path("judge/highlighting/", views.highlighting, name="highlighting"),
     path("judge/batches/<int:batch_id>/next/", views.next_task, name="next"),
     path("judge/next/", views.accepting, name="accepting"),
     path("judge/batches/<int:batch_id>/stored/", views.stored, name="stored"),

@@ -218,6 +218,14 @@ def extend(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     return redirect(task)
 
 
+@require_POST
+@login_required
+def highlighting(request: AuthenticatedRequest) -> HttpResponse:
+    """Choose whether the judging page highlights the words of the topic. Every logged-in user, for themselves."""
+    account_services.set_highlighting(user=request.user, is_on="is_on" in request.POST)
+    return HttpResponse(status=204)
+
+
 @require_safe
 @never_cache
 @login_required

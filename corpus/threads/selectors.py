@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from django.db.models import F, Q
 from django.urls import reverse
@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from assay.html import links
+from assay.html.highlight import mark
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
 
 PAGE_SIZE = 50  # threads
@@ -88,9 +89,11 @@ def anchor(docno: str) -> str:
     return f"post-{docno}"
 
 
-def address(collection: Collection, thread: str, docno: str) -> str:
-    """The URL of a post on the page of its thread."""
+def address(collection: Collection, thread: str, docno: str, *, formula: str = "") -> str:
+    """The URL of a post on the page of its thread, which opens at a formula of the post if one is given."""
     page = reverse("corpus:thread", args=[collection.slug, thread])
+    if formula:
+        page = f"{page}?{urlencode({'formula': formula})}"
     return page if docno == thread else f"{page}#{quote(anchor(docno))}"
 
 
@@ -126,15 +129,24 @@ def thread_of(collection: Collection, docno: str) -> str | None:
     return collection.documents.filter(docno=docno).values_list("thread", flat=True).first()
 
 
-def thread(collection: Collection, docno: str) -> Thread | None:
-    """A thread with its answers by score; None if the collection has no post of it. At most six queries."""
+def comment_with(document: Document, formula: str) -> str:
+    """The text of the comment on a document that contains a formula; empty if there is none. One query."""
+    comments = Comment.objects.filter(document=document, text__contains=f'data-formula-id="{formula}"')
+    return comments.order_by("id").values_list("text", flat=True).first() or ""
+
+
+def thread(collection: Collection, docno: str, *, formula: str = "") -> Thread | None:
+    """A thread with its answers by score, and one formula marked; None if the collection has no post of it.
+
+    At most six queries.
+    """
     order = F("score").desc(nulls_last=True), "published_at", "docno"
     documents = list(collection.documents.filter(thread=docno).order_by(*order))
     if not documents:
         return None
     comments = _comments(documents)
     head = next((document for document in documents if document.docno == docno), None)
-    posts = _posts(collection, documents, comments, accepted=head.accepted if head else "")
+    posts = _posts(collection, documents, comments, accepted=head.accepted if head else "", formula=formula)
     duplicates, related = _neighbors(collection, documents)
     question = posts.pop(docno, None)
     return Thread(docno, question, list(posts.values()), duplicates, related)
@@ -154,10 +166,13 @@ def _posts(
     comments: Mapping[int, list[Comment]],
     *,
     accepted: str,
+    formula: str = "",
 ) -> dict[str, Post]:
     all_comments = [comment for document in documents for comment in comments.get(document.pk, [])]
     names = _names(collection, [*documents, *all_comments])
     bodies = [document.body for document in documents] + [comment.text for comment in all_comments]
+    if formula:
+        bodies = [mark(body, formula) for body in bodies]
     html = iter(resolve_links(bodies, [collection]))
     body_of = {document.pk: next(html) for document in documents}
     text_of = {comment.pk: next(html) for comment in all_comments}

@@ -12,9 +12,12 @@ from corpus.threads import selectors
 @login_required
 @require_safe
 def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
-    """A thread; the docno of an answer redirects to its thread. Everyone who may read the collection."""
+    """A thread, with the formula `formula` marked. The docno of an answer redirects to its thread.
+
+    Everyone who may read the collection.
+    """
     collection = get_object_or_404(collection_selectors.collections_for(request.user), slug=slug)
-    if thread := selectors.thread(collection, docno):
+    if thread := selectors.thread(collection, docno, formula=request.GET.get("formula", "")):
         return render(request, "corpus/threads/thread.html", {"collection": collection, "thread": thread})
     if head := selectors.thread_of(collection, docno):
         return redirect(selectors.address(collection, head, docno))

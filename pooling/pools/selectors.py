@@ -138,7 +138,7 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolPage:
-    """A pool. Only `pool_runs` is filled, the runs from which it is built, before it is ready and without statistics."""
+    """A pool. Before it is ready, or without statistics, only `pool_runs` is filled, the runs that are pooled."""
 
     pool: Pool
     track: Track

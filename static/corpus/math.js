@@ -332,7 +332,10 @@
   });
   function backToTarget(frames = 30) {
     if (hasMoved || !frames) return;
-    document.querySelector(":target")?.scrollIntoView();
+    const formula = document.querySelector(".thread .is-marked");
+    formula?.closest("details")?.setAttribute("open", "");
+    if (formula) formula.scrollIntoView({ block: "center" });
+    else document.querySelector(":target")?.scrollIntoView();
     requestAnimationFrame(() => backToTarget(frames - 1));
   }
 

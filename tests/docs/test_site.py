@@ -21,6 +21,7 @@ NO_PAGES = {
     *("pooling:pool_overlap_file", "pooling:compute_preview"),
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
     *("assessment:skip", "assessment:give_back", "assessment:extend", "assessment:accepting"),
+    "assessment:highlighting",
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
     *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),

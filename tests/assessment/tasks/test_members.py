@@ -18,13 +18,14 @@ from assessment.tasks import members as tasks_members
 from assessment.tasks import selectors as task_selectors
 from assessment.tasks import services as task_services
 from assessment.tasks import unsent
-from corpus.models import Formula
+from corpus.models import Document, Formula
 from pooling.models import Pool, PoolEntry, PoolMember
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.helpers.factories import (
     make_answer,
     make_assessor,
+    make_comment,
     make_document,
     make_organizer,
     make_topic,
@@ -234,7 +235,7 @@ def test_page_shows_the_query_and_each_member_in_its_post(scene: Scene, ada: Cli
         "in its heading, its paragraph and its complete post"
     )
     assert "x_14" not in text
-    assert "/threads/811/#post-911" in text
+    assert "/threads/811/?formula=11#post-911" in text
     assert "Abacus" not in text
 
 
@@ -280,7 +281,7 @@ def test_form_of_many_formulas_keeps_all_choices(scene: Scene, ada: Client) -> N
     answer = ada.post(task.get_absolute_url(), form_of(task, *["low"] * 59))
 
     assert answer.status_code == 422
-    assert answer.content.decode().count(" checked") == 59
+    assert answer.content.decode().partition('id="document-panel"')[2].count(" checked") == 59
 
 
 def test_missing_comment_is_an_error_of_its_member(scene: Scene, ada: Client) -> None:
@@ -305,7 +306,7 @@ def test_choices_submitted_without_a_login_are_shown_again(scene: Scene, client:
 
     text = client.get(task.get_absolute_url()).content.decode()
 
-    assert text.count(" checked") == 3
+    assert text.partition('id="document-panel"')[2].count(" checked") == 3
     assert not Judgment.objects.exists()
 
 
@@ -343,6 +344,24 @@ def test_frozen_unit_has_the_highest_grade_of_its_members(scene: Scene) -> None:
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=make_organizer())
 
     assert qrels_tsv(qrels).decode().splitlines() == ["B.1\t0\tv1\t3", "B.1\t0\tv2\t2"]
+
+
+@pytest.mark.parametrize("place", ["title", "comment"])
+def test_formula_outside_the_body_is_shown_with_its_post(scene: Scene, ada: Client, place: str) -> None:
+    [member, *_] = PoolMember.objects.filter(docno="11").select_related("document")
+    formula = '<span class="math-container" data-formula-id="11" data-display="inline">y</span>'
+    if place == "comment":
+        make_comment(member.document, text=f"See {formula}")
+    Document.objects.filter(pk=member.document_id).update(
+        title=f"Why {formula}?" if place == "title" else "", body="<p>Only words.</p>"
+    )
+
+    text = ada.get(accept(scene.batch, scene.ada).get_absolute_url()).content.decode()
+
+    marked = formula.replace("math-container", "math-container is-marked")
+    assert (f"Why {marked}?" if place == "title" else f"See {marked}") in text
+    assert ("In a comment on this post" in text) == (place == "comment")
+    assert "Only words." in text
 
 
 def test_single_formula_is_judged_in_its_post(client: Client) -> None:

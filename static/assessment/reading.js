@@ -1,0 +1,182 @@
+// Helps to read the unit: the panel opens at the retrieved formula, and a button highlights the words of the topic.
+//
+// Words are highlighted with the CSS Custom Highlight API, which paints ranges of text and does not change the
+// document. Without it the button stays hidden. A word of the document is highlighted if it has the stem of a word of
+// the topic; formulas and code are left out. The stems are those of English: what they do not know must be equal.
+(() => {
+  "use strict";
+  const NAME = "topic-terms";
+  const MAX_TERMS = 40; // of a topic with more, only words of the title and those that are repeated
+  const WORD = /[\p{L}\p{M}]{3,}/gu;
+  const TEXTS = ".post-title, .post-body, .post-tags";
+  const LEFT_OUT = ".math-container, code, pre, .visually-hidden, .image-placeholder";
+  const STOP_WORDS = new Set(
+    `able about above after again all already also although always among and another any anyone anything are around
+    because been before being below between both but can cannot could did does doing done down during each either else
+    even ever every everyone everything few for from further get gets getting give given gives got had has have having
+    help hence her here hers him his how however into its itself just know known let like made make makes making many
+    may maybe might more most much must need needs never not nothing now off once one only onto other others otherwise
+    our ours out over own perhaps please quite question rather really same say says see seem seems seen shall she
+    should show shows since some someone something still such sure tell than thank thanks that the their theirs them
+    then there therefore these they thing things think this those though through thus too tried tries try trying two
+    under understand until upon use used uses using very want wants was way ways well were what whatever when where
+    whether which while who whole whom whose why will with within without wondering would yes yet you your yours`
+      .trim()
+      .split(/\s+/),
+  );
+  const PLURAL = /(?:(ss|us|is)|(i)es|s)$/;
+  const ENDING =
+    /(?:ization|isation|ational|ation|ating|ative|ated|ate|izing|ized|ize|ising|ised|ise|ingly|ing|edly|ed|ence|ent|ance|ant|ment|ness|able|ible|ally|al|ically|ical|ic|ity|ly|ion|ive|or|er|e|y)$/;
+  const MIN_STEM = 4;
+
+  function stem(word) {
+    const singular = word.replace(PLURAL, (_, kept, i) => kept ?? (i ? "y" : ""));
+    const short = singular.replace(ENDING, "");
+    const root = short.length >= MIN_STEM ? short : singular;
+    return root.replace(/([b-df-hj-np-tv-z])\1$/, "$1"); // mapped, mapping: map
+  }
+
+  function textsIn(root) {
+    const kinds = NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT;
+    const walker = document.createTreeWalker(root, kinds, { acceptNode });
+    const texts = [];
+    while (walker.nextNode())
+      if (walker.currentNode.nodeType === Node.TEXT_NODE) texts.push(walker.currentNode);
+    return texts;
+  }
+  function acceptNode(node) {
+    const isLeftOut = node.nodeType === Node.ELEMENT_NODE && node.matches(LEFT_OUT);
+    return isLeftOut ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
+  }
+  function* wordsIn(root) {
+    for (const text of textsIn(root))
+      for (const match of text.data.matchAll(WORD)) yield [text, match.index, match[0]];
+  }
+
+  // The stems of a topic that are worth highlighting.
+  function termsOf(panel) {
+    const counts = new Map();
+    for (const part of panel.querySelectorAll(TEXTS)) {
+      const weight = part.matches(".post-body") ? 1 : 2;
+      for (const [, , written] of wordsIn(part)) {
+        const word = written.toLowerCase();
+        if (STOP_WORDS.has(word)) continue;
+        const root = stem(word);
+        counts.set(root, (counts.get(root) ?? 0) + weight);
+      }
+    }
+    const least = counts.size > MAX_TERMS ? 2 : 1;
+    return new Set([...counts].filter(([, n]) => n >= least).map(([root]) => root));
+  }
+
+  function rangesOf(terms, panel) {
+    const known = new Map(); // word -> whether it is highlighted: most words of a long document are repeated
+    const ranges = [];
+    for (const part of panel.querySelectorAll(TEXTS))
+      for (const [text, startOffset, written] of wordsIn(part)) {
+        let isTerm = known.get(written);
+        if (isTerm === undefined) {
+          const word = written.toLowerCase();
+          isTerm = !STOP_WORDS.has(word) && terms.has(stem(word));
+          known.set(written, isTerm);
+        }
+        if (!isTerm) continue;
+        const endOffset = startOffset + written.length;
+        ranges.push(new StaticRange({ startContainer: text, startOffset, endContainer: text, endOffset }));
+      }
+    return ranges;
+  }
+
+  function highlight(isOn) {
+    CSS.highlights.delete(NAME);
+    if (!isOn) return 0;
+    const terms = termsOf(document.getElementById("topic-panel"));
+    const ranges = rangesOf(terms, document.getElementById("document-panel"));
+    const painted = new Highlight();
+    for (const range of ranges) painted.add(range);
+    CSS.highlights.set(NAME, painted);
+    return ranges.length;
+  }
+
+  // -- the button, its key, and the user's setting
+  function remember(form, isOn) {
+    const body = new FormData(form);
+    if (isOn) body.set("is_on", "on");
+    fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } }).catch(
+      () => undefined,
+    );
+  }
+  function highlighter(main, signal) {
+    const form = document.getElementById("highlighting");
+    if (!form || !window.CSS?.highlights) return;
+    const button = form.querySelector("button");
+    const show = (isOn) => {
+      button.setAttribute("aria-pressed", String(isOn));
+      button.dataset.words = String(highlight(isOn));
+    };
+    const toggle = () => {
+      const isOn = button.getAttribute("aria-pressed") !== "true";
+      show(isOn);
+      remember(form, isOn);
+    };
+    form.hidden = false;
+    form.addEventListener(
+      "submit",
+      (event) => {
+        event.preventDefault();
+        toggle();
+      },
+      { signal },
+    );
+    if (main.dataset.shortcuts !== undefined)
+      document.addEventListener(
+        "keydown",
+        (event) => isKeyOf(button, event) && !event.defaultPrevented && toggle(),
+        { signal },
+      );
+    show(button.getAttribute("aria-pressed") === "true");
+    signal.addEventListener("abort", () => CSS.highlights.delete(NAME));
+  }
+  function isKeyOf(button, event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return false;
+    if (event.target.matches('textarea, select, input:not([type="radio"]), [contenteditable]')) return false;
+    return event.key.toLowerCase() === button.dataset.key?.toLowerCase();
+  }
+
+  // -- the place of the retrieved formula
+  // What is above it grows while formulas are rendered, so the panel follows it until the assessor moves.
+  function opener(_, signal) {
+    const panel = document.getElementById("document-panel");
+    const target = panel.querySelector(".panel-body > .marked-post .is-marked");
+    const body = panel.querySelector(".panel-body");
+    const button = document.getElementById("to-retrieved");
+    if (!target || !body) return;
+    const go = () => reveal(panel, target);
+    const watcher = new ResizeObserver(() => isScrolling(panel) && go());
+    const stop = () => watcher.disconnect();
+    watcher.observe(body);
+    for (const kind of ["wheel", "touchmove", "pointerdown"])
+      panel.addEventListener(kind, stop, { signal, passive: true });
+    panel.addEventListener("keydown", (event) => SCROLLS.has(event.key) && stop(), { signal });
+    signal.addEventListener("abort", stop);
+    for (const details of panel.querySelectorAll("details.instance-post"))
+      details.addEventListener("toggle", () => details.open && go(), { signal });
+    if (!button) return;
+    button.hidden = false;
+    button.addEventListener("click", go, { signal });
+  }
+  const SCROLLS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "]);
+  const isScrolling = (panel) => getComputedStyle(panel).overflowY === "auto";
+  // With a third of the panel above it, so that the assessor reads its context; at the top if all of it fits so.
+  function reveal(panel, target) {
+    if (!isScrolling(panel)) {
+      target.scrollIntoView({ block: "center" });
+      return;
+    }
+    const top = target.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+    panel.scrollTop += top - panel.clientHeight / 3;
+  }
+
+  window.assay.eachTask(highlighter);
+  window.assay.eachTask(opener);
+})();
