@@ -20,7 +20,7 @@
     should show shows since some someone something still such sure tell than thank thanks that the their theirs them
     then there therefore these they thing things think this those though through thus too tried tries try trying two
     under understand until upon use used uses using very want wants was way ways well were what whatever when where
-    whether which while who whole whom whose why will with within without wondering would yes yet you your yours`
+    whether which while who whole whose why will with within without wondering would yes yet you your yours`
       .trim()
       .split(/\s+/),
   );

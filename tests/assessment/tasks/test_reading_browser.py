@@ -17,7 +17,9 @@ from tracks.models import Topic
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-TALL = r'<p><span class="math-container" id="{}">\frac{{\sum_{{n=1}}^\infty \frac{{1}}{{n^2}}}}{{\sqrt{{2}}}}</span></p>'
+TALL = (
+    r'<p><span class="math-container" id="{}">\frac{{\sum_{{n=1}}^\infty n^{{-2}}}}{{\sqrt{{2}}}}</span></p>'
+)
 PLACE = """() => {
     const panel = document.getElementById('document-panel').getBoundingClientRect();
     const {top, bottom} = document.querySelector('.marked-post .is-marked').getBoundingClientRect();
@@ -53,10 +55,8 @@ def open_task(
 
 
 def test_panel_and_thread_open_at_the_retrieved_formula(open_task: Callable[..., tuple[Page, User]]) -> None:
-    above = "".join(TALL.format(i) for i in range(80))
-    page, _ = open_task(
-        "Rings", above + TALL.format(77_000).replace("77000", "77") + above.replace('id="', 'id="9')
-    )
+    above = "".join(TALL.format(i) for i in range(100, 180))
+    page, _ = open_task("Rings", above + TALL.format(77) + above.replace('id="', 'id="9'))
     page.wait_for_function(RENDERED)
     page.wait_for_function(f"({PLACE})() === 'visible'")
 
