@@ -57,6 +57,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:own_judgments": "roles/assessor.html#change-your-mind",
         "assessment:judging": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:batch": "howto/run-a-campaign.html#create-batches-and-judge",
+        "assessment:export": "howto/run-a-campaign.html#take-judgments-out-and-in",
         "assessment:new_training": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
         "assessment:discussion": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
         "assessment:new_dual": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",

@@ -51,6 +51,7 @@ assessment:disagreements_csv            L333330
 assessment:discussion                   L444444
 assessment:discussion_csv               L333334
 assessment:done                         L444044
+assessment:export                       L333330
 assessment:extend                       5555555
 assessment:give_back                    5555555
 assessment:guidelines                   L444040

@@ -4,8 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBase
 
-from assessment.judgments import selectors
-from assessment.judgments.exports import judgments_csv
+from assessment.judgments.exports import lines_of
 from assessment.models import Judgment
 from web.admin import LargeTableAdmin
 from web.downloads import download
@@ -34,5 +33,4 @@ class JudgmentAdmin(LargeTableAdmin):
 
     @admin.action(description="Export the selected judgments as CSV", permissions=["view"])
     def export_csv(self, request: HttpRequest, judgments: QuerySet[Judgment]) -> HttpResponseBase:
-        lines = judgments_csv(selectors.for_export(judgments))
-        return download(lines, "judgments.csv")
+        return download(lines_of(judgments, "csv"), "judgments.csv")

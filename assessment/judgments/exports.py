@@ -1,50 +1,119 @@
-"""Judgments as CSV for spreadsheets. A cell that would run as a spreadsheet formula gets an apostrophe."""
+"""Judgments as files: CSV for spreadsheets, or lines of JSON, in the form of `assay.formats.judgments`.
 
-import csv
-from collections.abc import Iterable, Iterator
-from typing import Any
+Everything streams: the memory does not grow with the number of judgments.
+"""
 
-from assay.formats.spreadsheet import harmless
-from assessment.models import Judgment
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
-COLUMNS = (
-    "judgment", "track", "batch", "kind", "topic", "docno", "assessor", "choice", "grade", "comment", "seconds",
-    "order", "judged_at", "is_current", "replaces", "request_id",
+from django.db.models import Exists, OuterRef, QuerySet
+
+from assay.formats.judgments.writer import Row, as_csv, as_jsonl
+from assay.protocols.schema import JudgingRules
+from assessment.judgments.rules import judging_rules, label_of
+from assessment.models import Batch, Judgment, TopicAssignment
+from tracks.models import StoredProtocol
+
+CHUNK = 2_000
+Form = Literal["csv", "jsonl"]
+FORMS: dict[Form, Callable[[Iterable[Row]], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
+FIELDS = (
+    "pk", "batch_id", "topic_id", "assessor_id", "topic__code", "docno", "task__entry__docno", "task__entry__position",
+    "assessor__username", "task__seat", "choice", "grade", "comment", "follow_ups", "guidelines__number", "order",
+    "task__accepted_at", "created_at", "seconds", "is_current", "replaces_id", "replaced_by", "is_adjudicated",
+    "is_check",
 )  # fmt: skip
 
 
-class _Echo:
-    """A file that returns each line, so that rows can be streamed."""
+class _Batch(NamedTuple):
+    """What the rows of a batch have in common."""
 
-    def write(self, line: str) -> str:
-        return line
-
-
-def judgments_csv(judgments: Iterable[Judgment]) -> Iterator[str]:
-    """The lines of a CSV file. It starts with a byte order mark, so that spreadsheets read it as UTF-8."""
-    writer = csv.writer(_Echo())
-    yield "\ufeff"
-    yield writer.writerow(COLUMNS)
-    for judgment in judgments:
-        yield writer.writerow([harmless(value) for value in _row(judgment)])
+    pool: str
+    name: str
+    kind: str
+    round: int | None
+    rules: JudgingRules
 
 
-def _row(judgment: Judgment) -> list[Any]:
-    return [
-        judgment.pk,
-        judgment.track.slug,
-        judgment.batch.name,
-        judgment.batch.kind,
-        judgment.topic.code,
-        judgment.docno,
-        judgment.assessor.username,
-        judgment.choice,
-        judgment.grade,
-        judgment.comment,
-        judgment.seconds,
-        judgment.order,
-        judgment.created_at.isoformat(timespec="seconds"),
-        judgment.is_current,
-        judgment.replaces_id,
-        judgment.request_id,
-    ]
+def lines_of(
+    judgments: QuerySet[Judgment],
+    form: Form,
+    *,
+    names: Mapping[int, str] | None = None,
+    has_comments: bool = True,
+) -> Iterator[str]:
+    """The parts of a file of judgments, oldest first, with those that were replaced.
+
+    `names` are the names of the assessors by the id of their account, instead of their usernames.
+    """
+    return FORMS[form](_rows(judgments, names, has_comments=has_comments))
+
+
+def _rows(
+    judgments: QuerySet[Judgment], names: Mapping[int, str] | None, *, has_comments: bool
+) -> Iterator[dict[str, Any]]:
+    """A row per judgment. Judgments are numbered from 1 in each file, since ids mean nothing elsewhere."""
+    batches = _batches(judgments)
+    withdrawn = _withdrawn(batches)
+    adjudications = Judgment.objects.filter(
+        topic=OuterRef("topic"), docno=OuterRef("docno"), is_current=True, batch__kind=Batch.Kind.ADJUDICATION
+    )
+    rows = judgments.annotate(is_adjudicated=Exists(adjudications)).order_by("pk").values_list(*FIELDS)
+    numbers: dict[int, int] = {}  # of judgments whose revision has not come yet
+    for number, row in enumerate(rows.iterator(chunk_size=CHUNK), 1):
+        values = dict(zip(FIELDS, row, strict=True))
+        if values["replaced_by"] is not None:
+            numbers[values["pk"]] = number
+        batch, assessor = batches[values["batch_id"]], values["assessor_id"]
+        yield {
+            "judgment": number,
+            "pool": batch.pool,
+            "batch": batch.name,
+            "kind": batch.kind,
+            "round": batch.round,
+            "topic": values["topic__code"],
+            "docno": values["docno"],
+            "unit": values["task__entry__docno"],
+            "position": values["task__entry__position"],
+            "assessor": values["assessor__username"] if names is None else names[assessor],
+            "seat": values["task__seat"],
+            "choice": values["choice"],
+            "label": label_of(batch.rules, values["choice"]),
+            "grade": values["grade"],
+            "comment": values["comment"] if has_comments else "",
+            "follow_ups": values["follow_ups"],
+            "guidelines": values["guidelines__number"],
+            "order": values["order"],
+            "accepted_at": values["task__accepted_at"].isoformat(timespec="seconds"),
+            "judged_at": values["created_at"].isoformat(timespec="seconds"),
+            "seconds": values["seconds"],
+            "is_current": values["is_current"],
+            "replaces": numbers.pop(values["replaces_id"], None),
+            "is_withdrawn": (values["batch_id"], values["topic_id"], assessor) in withdrawn,
+            "is_adjudicated": values["is_adjudicated"],
+            "is_check": values["is_check"],
+            "source": "assay",
+        }
+
+
+def _batches(judgments: QuerySet[Judgment]) -> dict[int, _Batch]:
+    """The batches of the tracks to which the judgments belong, by id. The training rounds of a track are numbered."""
+    tracks = judgments.order_by().values("track")
+    batches = Batch.objects.filter(pool__track__in=tracks).order_by("pk")
+    protocols = StoredProtocol.objects.filter(pk__in=batches.order_by().values("pool__protocol"))
+    rules = {each.pk: judging_rules(each) for each in protocols}
+    n_rounds: dict[int, int] = {}
+    of_id = {}
+    fields = ("pk", "pool__track", "pool__name", "name", "kind", "pool__protocol")
+    for pk, track, pool, name, kind, protocol in batches.values_list(*fields):
+        is_round = kind == Batch.Kind.TRAINING
+        if is_round:
+            n_rounds[track] = n_rounds.get(track, 0) + 1
+        of_id[pk] = _Batch(pool, name, kind, n_rounds[track] if is_round else None, rules[protocol])
+    return of_id
+
+
+def _withdrawn(batches: Iterable[int]) -> set[tuple[int, int, int]]:
+    """The topics that were taken from their assessors, as batch, topic and assessor."""
+    assignments = TopicAssignment.objects.filter(batch__in=list(batches), is_withdrawn=True)
+    return set(assignments.values_list("batch", "topic", "assessor"))

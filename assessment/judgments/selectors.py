@@ -1,16 +1,16 @@
 """Judgments that a user may read."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
+from tracks.models import Track
 
 PAGE = 50
 
@@ -52,7 +52,39 @@ def own_judgments_page(batch: Batch, user: User, number: str | None) -> OwnJudgm
     return OwnJudgmentsPage(batch, rows, judgments)
 
 
-def for_export(judgments: QuerySet[Judgment]) -> Iterable[Judgment]:
-    """Judgments with all that an export shows, read in chunks, oldest first."""
-    related = judgments.select_related("batch", "track", "topic", "assessor").order_by("pk")
-    return related.iterator(chunk_size=2000)
+def judgments_of_track(track: Track) -> QuerySet[Judgment]:
+    """Every judgment of a track, of all batches, also those that were replaced."""
+    return Judgment.objects.filter(track=track)
+
+
+class JudgmentCounts(NamedTuple):
+    """How many judgments of a track there are, and how many of them count for which reason."""
+
+    total: int
+    current: int
+    non_answers: int
+    imported: int
+
+
+def judgment_counts(track: Track) -> JudgmentCounts:
+    """Counts of a track's judgments. One query."""
+    is_current = Q(is_current=True)
+    counts = judgments_of_track(track).aggregate(
+        total=Count("pk"),
+        current=Count("pk", filter=is_current),
+        non_answers=Count("pk", filter=is_current & Q(grade__isnull=True)),
+    )
+    return JudgmentCounts(**counts, imported=0)
+
+
+@dataclass(frozen=True)
+class ExportPage:
+    """What a track's export would contain."""
+
+    track: Track
+    counts: JudgmentCounts
+    tab: str = "judging"
+
+
+def export_page(track: Track) -> ExportPage:
+    return ExportPage(track, judgment_counts(track))

@@ -8,8 +8,11 @@ from django.views.decorators.http import require_safe
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches import selectors as batch_selectors
 from assessment.judgments import selectors
-from assessment.judgments.exports import judgments_csv as csv_lines
+from assessment.judgments.exports import lines_of
+from assessment.judgments.forms import ExportForm
 from assessment.tasks import selectors as task_selectors
+from tracks.assessors import services as assessors
+from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
 
@@ -19,8 +22,26 @@ from web.pages import context_of
 def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
     """All judgments of a batch as CSV, with those that were replaced. Organizers only."""
     batch = get_object_or_404(batch_selectors.batches_for_organizer(), pk=batch_id)
-    lines = csv_lines(selectors.for_export(batch.judgments.all()))
-    return download(lines, f"judgments-batch-{batch.pk}.csv")
+    return download(lines_of(batch.judgments.all(), "csv"), f"judgments-batch-{batch.pk}.csv")
+
+
+@require_safe
+@never_cache
+@organizer_required
+def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """All judgments of a track as a file, or the form that chooses what it contains. Organizers only.
+
+    The first export with code names stores them, so that later ones have the same.
+    """
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = ExportForm(request.GET if "to" in request.GET else None)
+    if form.is_valid():
+        names = assessors.pseudonyms(track=track) if form.is_pseudonymous else None
+        judgments = selectors.judgments_of_track(track)
+        lines = lines_of(judgments, form.format, names=names, has_comments=form.has_comments)
+        return download(lines, f"judgments-{track.slug}.{form.format}")
+    context = context_of(selectors.export_page(track)) | {"form": form}
+    return render(request, "assessment/judgments/export.html", context, status=400 if form.is_bound else 200)
 
 
 @require_safe

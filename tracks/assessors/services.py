@@ -1,5 +1,7 @@
 """Add assessors to a track, and set their groups."""
 
+from random import SystemRandom
+
 from django.db import transaction
 
 from accounts.models import User
@@ -37,6 +39,24 @@ def set_group(*, assessor: Assessor, group: str) -> Assessor:
     assessor.group = group
     assessor.save(update_fields=["group"])
     return assessor
+
+
+@transaction.atomic
+def pseudonyms(*, track: Track) -> dict[int, str]:
+    """The code names of a track's assessors by the id of their account: A1, A2, … in a random order.
+
+    A code name never changes. Assessors who have none yet get the next numbers, shuffled, so that the numbers reveal
+    neither names nor the order in which the assessors were added at a time.
+    """
+    track_services.lock(track.pk)
+    assessors = list(Assessor.objects.filter(track=track).order_by("pk"))
+    last = max((each.pseudonym or 0 for each in assessors), default=0)
+    new = [each for each in assessors if each.pseudonym is None]
+    SystemRandom().shuffle(new)
+    for number, assessor in enumerate(new, last + 1):
+        assessor.pseudonym = number
+    Assessor.objects.bulk_update(new, ["pseudonym"])
+    return {each.user_id: f"A{each.pseudonym}" for each in assessors}
 
 
 def check_group(*, track: Track, group: str) -> None:

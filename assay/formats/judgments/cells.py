@@ -1,5 +1,6 @@
 """From the cells of a row, as text, to a judgment; or what is wrong with them."""
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -52,6 +53,8 @@ def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
         batch=cells.get("batch", "").strip(),
         kind=cells.get("kind", "").strip(),
         unit=cells.get("unit", "").strip(),
+        follow_ups=_follow_ups(cells),
+        guidelines=_count(cells, "guidelines"),
         order=cells.get("order", "").strip(),
         seat=_count(cells, "seat"),
         accepted_at=_time(cells, "accepted_at"),
@@ -61,6 +64,7 @@ def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
         replaces=_count(cells, "replaces"),
         is_current=_truth(cells, "is_current", default=True),
         is_withdrawn=_truth(cells, "is_withdrawn", default=False),
+        is_check=_truth(cells, "is_check", default=False),
         source=TURKLE if is_turkle else cells.get("source", "").strip() or ASSAY,
     )
 
@@ -93,6 +97,17 @@ def _truth(cells: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text and text not in TRUE | FALSE:
         raise _Refused(f"{name} {text!r} is neither True nor False")
     return text in TRUE if text else default
+
+
+def _follow_ups(cells: Mapping[str, str]) -> dict[str, str]:
+    text = cells.get("follow_ups", "").strip()
+    try:
+        answers = json.loads(text) if text else {}
+    except ValueError:
+        answers = None
+    if not isinstance(answers, dict) or not all(isinstance(answer, str) for answer in answers.values()):
+        raise _Refused(f'follow_ups {text[:40]!r} is not an object of JSON such as {{"question": "answer"}}')
+    return answers
 
 
 def _time(cells: Mapping[str, str], name: str) -> datetime | None:

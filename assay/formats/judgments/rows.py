@@ -9,8 +9,8 @@ from datetime import datetime
 
 COLUMNS = (
     "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "position", "assessor", "seat", "choice",
-    "label", "grade", "comment", "order", "accepted_at", "judged_at", "seconds", "is_current", "replaces",
-    "is_withdrawn", "is_adjudicated", "source",
+    "label", "grade", "comment", "follow_ups", "guidelines", "order", "accepted_at", "judged_at", "seconds", "is_current",
+    "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source",
 )  # fmt: skip
 ASSAY, TURKLE = "assay", "turkle"  # the tools in which judgments are made
 
@@ -25,7 +25,9 @@ class JudgmentRow:
     choice : key of a grade or of a non-answer; in files of other tools, the answer as it is.
     grade : None for a non-answer.
     unit : docno of the unit that was judged, if it has several members; otherwise empty.
-    seat : the number of the judge, if a unit has several.
+    seat : the number of the judge, if a unit has several; 0 for a hidden check.
+    follow_ups : the answers to the follow-up questions of the protocol, by question.
+    guidelines : the number of the version that was in force.
     number, replaces : number of the judgment in its file, and of the judgment that it revises.
     is_current : False for a judgment that was replaced, or that does not count for another reason.
     is_withdrawn : the topic was taken from the assessor later.
@@ -44,6 +46,8 @@ class JudgmentRow:
     kind: str = ""
     unit: str = ""
     seat: int | None = None
+    follow_ups: Mapping[str, str] = field(default_factory=dict)
+    guidelines: int | None = None
     order: str = ""
     accepted_at: datetime | None = None
     judged_at: datetime | None = None
@@ -52,6 +56,7 @@ class JudgmentRow:
     replaces: int | None = None
     is_current: bool = True
     is_withdrawn: bool = False
+    is_check: bool = False
     source: str = ASSAY
 
 

@@ -1,0 +1,50 @@
+"""Write all judgments of a track to a file, as the page *Export judgments* does."""
+
+import argparse
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from assessment.judgments.exports import FORMS, lines_of
+from assessment.judgments.selectors import judgments_of_track
+from tracks.assessors import services as assessors
+from tracks.tracks.selectors import track_named
+
+STDOUT = "-"
+
+
+class Command(BaseCommand):
+    help = (
+        "Export all judgments of a track, with those that were replaced. Assessors have code names: A1, A2, ... "
+        "Comments can name people; --no-comments leaves them out."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("track", help="slug of the track")
+        parser.add_argument("file", help="file to write, which must not exist; - for standard output")
+        parser.add_argument("--format", choices=list(FORMS), default="csv", help="default: csv")
+        parser.add_argument("--usernames", action="store_true", help="usernames instead of code names")
+        parser.add_argument("--no-comments", action="store_true", help="leave comments empty")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        track, path = track_named(options["track"]), options["file"]
+        if track is None:
+            raise CommandError(f"There is no track {options['track']}.")
+        lines = lines_of(
+            judgments_of_track(track),
+            options["format"],
+            names=None if options["usernames"] else assessors.pseudonyms(track=track),
+            has_comments=not options["no_comments"],
+        )
+        try:
+            with (
+                nullcontext(sys.stdout)
+                if path == STDOUT
+                else Path(path).open("x", encoding="utf-8", newline="") as file
+            ):
+                file.writelines(lines)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be written: {error.strerror}.") from None
