@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from accounts.models import User
 from assay.errors import Refused
 from assessment.assignments import services
+from assessment.assignments.rules import Change
 from assessment.batches.selectors import assessors_of, pooled_topics
 from assessment.models import Batch, TopicAssignment
 from tracks.models import Topic
@@ -17,6 +18,8 @@ class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
     """Assigns a topic to an assessor of the track. Later only `is_withdrawn` can change."""
 
     batch: Batch
+    # Compared with what the page showed, so that saving an old page takes back nothing that others have changed.
+    is_withdrawn = forms.BooleanField(required=False, label="Withdrawn", show_hidden_initial=True)
 
     class Meta:
         model = TopicAssignment
@@ -34,16 +37,6 @@ class TopicAssignmentForm(forms.ModelForm[TopicAssignment]):
         assessor.choices = [(self.instance.assessor_id, str(self.instance.assessor))]
         topic.disabled = assessor.disabled = True
 
-    def clean(self) -> dict[str, Any] | None:
-        data = super().clean()
-        assessor = self.cleaned_data.get("assessor")
-        if assessor is not None and self.instance.pk is None:
-            try:
-                services.check_may_judge(batch=self.batch, assessor=assessor)
-            except Refused as refusal:
-                raise ValidationError({"assessor": refusal.message}) from None
-        return data
-
 
 class TopicAssignments(forms.BaseInlineFormSet[TopicAssignment, Batch, forms.ModelForm[TopicAssignment]]):
     """The rows of a batch in the admin. A refusal of one row is an error of the form, so that nothing is saved."""
@@ -58,10 +51,10 @@ class TopicAssignments(forms.BaseInlineFormSet[TopicAssignment, Batch, forms.Mod
             raise ValidationError(refusal.message) from None
 
     @property
-    def changes(self) -> list[services.Change]:
+    def changes(self) -> list[Change]:
         """The rows that were changed."""
         rows = [form.instance for form in self.forms if form.has_changed()]
-        return [services.Change(row.topic, row.assessor, is_withdrawn=row.is_withdrawn) for row in rows]
+        return [Change(row.topic, row.assessor, is_withdrawn=row.is_withdrawn) for row in rows]
 
 
 class ShareForm(forms.Form):

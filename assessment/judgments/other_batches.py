@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import Q
 
 from assessment.models import Batch, Judgment, Task
+from pooling.models import PoolEntry
 
 # For each kind of batch: the kinds of batches whose judgments count in it.
 COUNTING: dict[str, tuple[str, ...]] = {
@@ -104,3 +105,16 @@ def judged_in_other_batches(task: Task, docnos: Collection[str]) -> set[str]:
     own = Q(assessor=task.assessor_id)
     counting = own if kind == Batch.Kind.DUAL else own | Q(task__seat=task.seat)
     return set(judgments.exclude(batch=task.batch_id).filter(counting).values_list("docno", flat=True))
+
+
+def open_in_other_batches(batch: Batch, assessor_id: int, topic_id: int) -> set[int]:
+    """The batch's entries of a topic that an assessor has open in another batch whose judgments count in this one."""
+    tasks = Task.objects.filter(assessor=assessor_id, entry__topic=topic_id, status=Task.Status.ACCEPTED)
+    tasks = tasks.filter(
+        batch__status=Batch.Status.OPEN,
+        batch__kind__in=COUNTING[batch.kind],
+        batch__pool__protocol=batch.pool.protocol_id,
+    )
+    docnos = tasks.exclude(batch=batch).values("entry__docno")
+    entries = PoolEntry.objects.filter(pool=batch.pool_id, topic=topic_id, docno__in=docnos)
+    return set(entries.values_list("pk", flat=True))

@@ -7,7 +7,12 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from assessment.judgments.other_batches import COUNTING, settled_entries, with_others
+from assessment.judgments.other_batches import (
+    COUNTING,
+    open_in_other_batches,
+    settled_entries,
+    with_others,
+)
 from assessment.models import Batch
 from assessment.tasks import move_to_front
 from pooling.models import Pool
@@ -126,8 +131,11 @@ def _parameters(batch: Batch, assessor_id: int) -> dict[str, object]:
 
 
 def _chosen(batch: Batch, assessor_id: int, place: Place) -> Place | None:
-    """The next entry of the place's topic that other batches have not settled; None if there is none."""
-    settled = settled_entries([place.assignment_id])[place.assignment_id] if batch.kind in COUNTING else set()
+    """The next entry of the place's topic that is neither settled nor open in another batch; None if there is none."""
+    settled = set()
+    if batch.kind in COUNTING:
+        settled = settled_entries([place.assignment_id])[place.assignment_id]
+        settled |= open_in_other_batches(batch, assessor_id, place.topic_id)
     with connection.cursor() as cursor:
         cursor.execute(_LEFT, _parameters(batch, assessor_id) | {"assignment": place.assignment_id})
         left = {row[0]: row for row in cursor.fetchall() if row[0] not in settled}

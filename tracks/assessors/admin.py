@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from accounts.models import User
 from assay.errors import Refused
 from tracks.assessors import services
 from tracks.models import Assessor, Track
@@ -49,11 +50,31 @@ class AssessorForm(forms.ModelForm[Assessor]):
         return data
 
 
+class Assessors(forms.BaseInlineFormSet[Assessor, Track, forms.ModelForm[Assessor]]):
+    """The assessors of a track. A refusal of their groups is an error of the form, so that nothing is saved."""
+
+    def clean(self) -> None:
+        super().clean()
+        if any(self.errors) or self.instance.pk is None:
+            return
+        try:
+            services.check_set_groups(track=self.instance, groups=self.changed_groups)
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from None
+
+    @property
+    def changed_groups(self) -> dict[User, str]:
+        """The groups of the assessors that were changed."""
+        changed = [form.instance for form in self.initial_forms if form.has_changed()]
+        return {assessor.user: assessor.group for assessor in changed}
+
+
 class AssessorInline(Undeletable, admin.TabularInline[Assessor, Track]):
     """The assessors of a track and their groups. To stop one, assign no more topics to them; their judgments stay."""
 
     model = Assessor
     form = AssessorForm
+    formset = Assessors
     autocomplete_fields = ["user"]
     extra = 1
     verbose_name = "assessor"

@@ -1,6 +1,8 @@
 """Add assessors to a track, and set their groups."""
 
+from collections.abc import Mapping
 from random import SystemRandom
+from typing import Protocol
 
 from django.db import transaction
 
@@ -8,6 +10,15 @@ from accounts.models import User
 from tracks.models import Assessor, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
+
+
+class GroupCheck(Protocol):
+    """Refuses to move assessors of a track to other groups."""
+
+    def __call__(self, *, track: Track, groups: Mapping[User, str]) -> None: ...
+
+
+_group_checks: list[GroupCheck] = []
 
 
 @transaction.atomic
@@ -27,18 +38,34 @@ def add(*, track: Track, user: User, group: str = "") -> Assessor:
 
 
 @transaction.atomic
-def set_group(*, assessor: Assessor, group: str) -> Assessor:
-    """Move an assessor to another group of the protocol. It counts where topics are shared or assigned from now on.
+def set_groups(*, track: Track, groups: Mapping[User, str]) -> None:
+    """Move assessors to other groups of the protocol: all of them, or nobody if one is refused.
 
     Raises
     ------
-    TrackRefused
-        The protocol does not define the group.
+    Refused
+        The protocol does not define a group, or the assessors of a topic would no longer be of different groups.
     """
-    check_group(track=track_services.lock(assessor.track_id), group=group)
-    assessor.group = group
-    assessor.save(update_fields=["group"])
-    return assessor
+    current = track_services.lock(track.pk)
+    for group in groups.values():
+        check_group(track=current, group=group)
+    for check_with in _group_checks:
+        check_with(track=current, groups=groups)
+    for user, group in groups.items():
+        Assessor.objects.filter(track=current, user=user).update(group=group)
+
+
+def check_set_groups(*, track: Track, groups: Mapping[User, str]) -> None:
+    """Refuse what `set_groups` would refuse, and change nothing."""
+    with transaction.atomic():
+        set_groups(track=track, groups=groups)
+        transaction.set_rollback(True)
+
+
+def checks_groups(check_with: GroupCheck) -> GroupCheck:
+    """Register a function that refuses groups for a reason of an app above this one."""
+    _group_checks.append(check_with)
+    return check_with
 
 
 @transaction.atomic

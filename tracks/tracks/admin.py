@@ -77,8 +77,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
         formset.save(commit=False)
         for assessor in formset.new_objects:
             assessor_services.add(track=assessor.track, user=assessor.user, group=assessor.group)
-        for assessor, _ in formset.changed_objects:
-            assessor_services.set_group(assessor=assessor, group=assessor.group)
+        assessor_services.set_groups(track=form.instance, groups=formset.changed_groups)  # type: ignore[attr-defined]
 
     @admin.action(description="Open for runs")
     def open_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:

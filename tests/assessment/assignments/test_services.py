@@ -6,12 +6,14 @@ from django.db import IntegrityError, transaction
 from accounts.models import User
 from assessment.assignments import errors as assignment_errors
 from assessment.assignments import services as assignment_services
+from assessment.assignments.rules import Change
 from assessment.batches import services as batch_services
 from assessment.models import Batch, Task, TopicAssignment
 from pooling.models import Pool
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_topic, make_track, make_user
 from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool, make_team
+from tracks.assessors import services as assessor_services
 from tracks.models import Assessor, Topic
 
 pytestmark = pytest.mark.django_db
@@ -171,7 +173,7 @@ def test_sharing_a_training_batch_assigns_all_topics_to_all_assessors_once(scene
     assert assignment_services.share(batch=batch, assessors=[scene.ada, scene.bob]) == []
 
 
-def test_sharing_a_dual_batch_assigns_each_topic_to_an_assessor_who_has_not_judged_it(scene: Scene) -> None:
+def test_sharing_a_dual_batch_assigns_each_topic_to_an_assessor_who_does_not_judge_it(scene: Scene) -> None:
     judge(accept(scene.batch, scene.ada))
     batch = batch_services.create(pool=scene.pool, name="Dual", kind="dual", by=None)
 
@@ -179,7 +181,7 @@ def test_sharing_a_dual_batch_assigns_each_topic_to_an_assessor_who_has_not_judg
 
     assert {assignment.topic: assignment.assessor for assignment in assigned} == {
         scene.first: scene.bob,
-        scene.second: scene.ada,
+        scene.second: scene.bob,
     }
 
 
@@ -226,6 +228,69 @@ def test_topics_are_shared_among_one_assessor_of_each_group() -> None:
     pairs = TopicAssignment.objects.filter(batch=batch).values_list("topic", "assessor__username")
     assert sorted(name for topic, name in pairs if topic == topics[0].pk) == ["grace", "una"]
     assert sorted(name for topic, name in pairs if topic == topics[1].pk) == ["guy", "una"]
+
+
+def test_assessor_without_group_judges_no_topic_that_needs_one_of_each() -> None:
+    pool, (first, _), people = groups_scene()
+    nina = make_assessor(pool.track, "nina")
+    batch = make_batch(pool, {}, is_open=False)
+
+    with pytest.raises(assignment_errors.GroupMissing, match="nina is in no group"):
+        assignment_services.assign(batch=batch, assessor=nina, topics=[first])
+
+    assert assignment_services.share(batch=batch, assessors=[nina]) == []
+    training = make_batch(pool, {nina: [first]}, kind="training")
+    assert training.topic_assignments.count() == 1
+    assert people
+
+
+def test_part_of_one_group_is_not_finished_by_another() -> None:
+    pool, (first, _), people = groups_scene()
+    batch = make_batch(pool, {people["grace"]: [first], people["una"]: [first]})
+    judge(accept(batch, people["grace"]), "relevant")
+    for name in ("grace", "una"):
+        assignment_services.withdraw(batch=batch, assessor=people[name], topic=first)
+    uma = make_assessor(pool.track, "uma")
+    Assessor.objects.filter(user=uma).update(group="undergraduate")
+
+    [of_uma] = assignment_services.assign(batch=batch, assessor=uma, topics=[first])
+    [of_guy] = assignment_services.assign(batch=batch, assessor=people["guy"], topics=[first])
+
+    assert (of_uma.seat, of_guy.seat) == (2, 1)
+    assert len(judge_all(batch, people["guy"], "relevant")) == 1
+
+
+def test_two_moves_of_one_topic_keep_the_seat_of_each_group() -> None:
+    pool, (first, _), people = groups_scene()
+    batch = make_batch(pool, {people["grace"]: [first], people["una"]: [first]})
+    uma = make_assessor(pool.track, "uma")
+    Assessor.objects.filter(user=uma).update(group="undergraduate")
+
+    def row(user: User, *, is_withdrawn: bool) -> Change:
+        return Change(first, user, is_withdrawn=is_withdrawn)
+
+    lost = [row(people[name], is_withdrawn=True) for name in ("grace", "una")]
+    got = [row(user, is_withdrawn=False) for user in (uma, people["guy"])]
+    assignment_services.change(batch=batch, changes=[*lost, *got])
+
+    active = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False)
+    assert set(active.values_list("assessor__username", "seat")) == {("guy", 1), ("uma", 2)}
+
+
+def test_group_changes_only_while_the_topics_keep_one_assessor_of_each() -> None:
+    pool, (first, _), people = groups_scene()
+    make_batch(pool, {people["grace"]: [first], people["una"]: [first]})
+    track = pool.track
+
+    for group, become in (("undergraduate", "an undergraduate assessor"), ("", "an assessor without group")):
+        with pytest.raises(assignment_errors.GroupInUse, match=f"grace cannot become {become}.*in 1"):
+            assessor_services.set_groups(track=track, groups={people["grace"]: group})
+    assessor_services.set_groups(track=track, groups={people["guy"]: "undergraduate"})
+    swapped = {people["grace"]: "undergraduate", people["una"]: "graduate"}
+    assessor_services.set_groups(track=track, groups=swapped)
+
+    groups = dict(Assessor.objects.filter(track=track).values_list("user__username", "group"))
+    assert groups == {"grace": "undergraduate", "guy": "undergraduate", "una": "graduate"}
 
 
 @pytest.fixture

@@ -43,6 +43,8 @@ def rows(
     }
     for n, (assignment, fields) in enumerate(inline):
         data[f"topic_assignments-{n}-id"] = assignment.pk if assignment else ""
+        shown = assignment is not None and assignment.is_withdrawn
+        data[f"initial-topic_assignments-{n}-is_withdrawn"] = str(shown)
         for field, value in fields.items():
             data[f"topic_assignments-{n}-{field}"] = value
     return data
@@ -84,6 +86,7 @@ def test_topics_are_assigned_and_withdrawn_in_rows(scene: Scene, organizer: Clie
     data = rows((first, {"is_withdrawn": "on"}), (second, {}), name="Renamed", minutes=30)
 
     organizer.post(reverse("admin:assessment_batch_change", args=[scene.batch.pk]), data)
+    first.refresh_from_db()
     new = {"topic": scene.first.pk, "assessor": scene.bob.pk}
     organizer.post(
         reverse("admin:assessment_batch_change", args=[scene.batch.pk]),
@@ -110,6 +113,18 @@ def test_withdrawn_topic_is_assigned_again_in_its_row(scene: Scene, organizer: C
 
     withdrawn.refresh_from_db()
     assert not withdrawn.is_withdrawn
+
+
+def test_old_page_takes_back_nothing_that_others_have_changed(scene: Scene, organizer: Client) -> None:
+    first, second = TopicAssignment.objects.filter(batch=scene.batch).order_by("topic__code")
+    page = rows((first, {}), (second, {}), name="Renamed")
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+
+    organizer.post(reverse("admin:assessment_batch_change", args=[scene.batch.pk]), page)
+
+    first.refresh_from_db()
+    assert Batch.objects.get(pk=scene.batch.pk).name == "Renamed"
+    assert first.is_withdrawn
 
 
 def test_refused_row_is_reported_and_changes_nothing(scene: Scene, organizer: Client) -> None:

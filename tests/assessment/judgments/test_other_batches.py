@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from assessment.assignments import services as assignment_services
+from assessment.assignments.errors import AlreadyJudgedTopic, JudgesInOtherBatch
 from assessment.batches import selectors as batch_selectors
 from assessment.models import Batch
 from assessment.tasks import selectors as task_selectors
@@ -59,7 +60,12 @@ def test_dual_batch_skips_only_entries_that_its_assessor_has_judged(scene: Scene
     judge_all(scene.batch, scene.ada)
     pool = second_pool(scene, shared=3, new=1)
     of_bob = make_batch(pool, {scene.bob: [scene.first]}, kind=Batch.Kind.DUAL)
-    of_ada = make_batch(pool, {scene.ada: [scene.first]}, kind=Batch.Kind.DUAL)
+    entry = scene.pool.entries.filter(topic=scene.first).earliest("position")
+    apart = make_pool(scene.track, {scene.first: 1})
+    of_ada = make_batch(apart, {scene.ada: [scene.first]}, kind=Batch.Kind.DUAL)
+    PoolEntry.objects.create(
+        pool=apart, topic=scene.first, docno=entry.docno, document=entry.document, position=9
+    )
 
     assert len(docnos(of_bob, scene.bob)) == 4
     assert len(docnos(of_ada, scene.ada)) == 1
@@ -97,20 +103,78 @@ def test_progress_excludes_entries_that_another_batch_has_settled(scene: Scene) 
     assert task_selectors.desk_batch(batch, scene.bob).is_done
 
 
-def test_each_seat_of_a_topic_is_settled_separately(scene: Scene) -> None:
+@pytest.fixture
+def two_judges(scene: Scene) -> Scene:
+    """The same scene where two assessors judge each unit: Ada has judged hers, and Bob has the other seat."""
     protocol = make_protocol("arqmath-2020-task1")
     protocol.text = protocol.text.replace("judges = 1", "judges = 2", 1)
     protocol.save(update_fields=["text"])
     judge_all(scene.batch, scene.ada)
+    assignment_services.assign(batch=scene.batch, assessor=scene.bob, topics=[scene.first])
+    return scene
+
+
+def test_each_seat_of_a_topic_is_settled_separately(two_judges: Scene) -> None:
+    scene = two_judges
+    carl, dora = make_assessor(scene.track, "carl"), make_assessor(scene.track, "dora")
     pool = second_pool(scene, shared=3, new=0)
-    batch = make_batch(pool, {scene.bob: [scene.first], scene.ada: [scene.first]})
+    batch = make_batch(pool, {carl: [scene.first], dora: [scene.first]})
 
-    assert docnos(batch, scene.bob) == []
-    assert docnos(batch, scene.ada) == []
+    assert docnos(batch, carl) == []
+    assert len(docnos(batch, dora)) == 3
+    assert docnos(scene.batch, scene.bob) == []
 
+
+def test_assessor_keeps_their_seat_in_another_batch(two_judges: Scene) -> None:
+    scene = two_judges
+    batch = make_batch(
+        second_pool(scene, shared=3, new=1), {scene.bob: [scene.first], scene.ada: [scene.first]}
+    )
+
+    seats = dict(batch.topic_assignments.values_list("assessor__username", "seat"))
+    assert seats == {"ada": 1, "bob": 2}
+
+
+def test_nobody_is_both_judges_of_a_document_in_two_batches(two_judges: Scene) -> None:
+    scene = two_judges
     carl = make_assessor(scene.track, "carl")
-    assignment_services.reassign(batch=batch, topic=scene.first, from_assessor=scene.ada, to_assessor=carl)
-    assert len(docnos(batch, carl)) == 3
+    batch = make_batch(second_pool(scene, shared=1, new=1), {carl: [scene.first]})
+
+    with pytest.raises(JudgesInOtherBatch, match=r"ada has judged documents of topic A\.1 in the batch"):
+        assignment_services.assign(batch=batch, assessor=scene.ada, topics=[scene.first])
+    dora = make_assessor(scene.track, "dora")
+    assignment_services.assign(batch=batch, assessor=dora, topics=[scene.first])
+    with pytest.raises(JudgesInOtherBatch, match=r"bob judges documents of topic A\.1 in the batch"):
+        assignment_services.reassign(
+            batch=batch, topic=scene.first, from_assessor=carl, to_assessor=scene.bob
+        )
+    apart = make_batch(
+        make_pool(scene.track, {scene.first: 1}), {carl: [scene.first], scene.ada: [scene.first]}
+    )
+    assert apart.topic_assignments.count() == 2  # no document in common
+
+
+def test_document_that_is_open_in_another_batch_is_not_taken_again(scene: Scene) -> None:
+    first = accept(scene.batch, scene.ada)
+    pool = second_pool(scene, shared=1, new=0)
+    batch = make_batch(pool, {scene.ada: [scene.first]})
+
+    while_open = task_services.accept_next(batch=batch, assessor=scene.ada)
+    task_services.give_back(task=first)
+
+    assert while_open is None
+    assert accept(batch, scene.ada).entry.docno == first.entry.docno
+
+
+def test_main_and_second_assessor_of_a_topic_are_different_people(scene: Scene) -> None:
+    dual = make_batch(scene.pool, {scene.bob: [scene.first]}, kind=Batch.Kind.DUAL)
+
+    with pytest.raises(AlreadyJudgedTopic, match=r"ada already has topic A\.2"):
+        assignment_services.assign(batch=dual, assessor=scene.ada, topics=[scene.second])
+    with pytest.raises(JudgesInOtherBatch, match="bob judges"):
+        assignment_services.reassign(
+            batch=scene.batch, topic=scene.first, from_assessor=scene.ada, to_assessor=scene.bob
+        )
 
 
 def test_next_task_takes_a_fixed_number_of_queries_whatever_others_have_judged(scene: Scene) -> None:

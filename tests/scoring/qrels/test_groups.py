@@ -19,9 +19,11 @@ pytestmark = pytest.mark.django_db
 def judged() -> Scene:
     """Ada is a graduate, Bob an undergraduate; she finds everything relevant, he partially. One topic is judged."""
     scene = build_scene("ntcir-12-wikipedia")
-    batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]})
-    for user, group, value in ((scene.ada, "graduate", 2), (scene.bob, "undergraduate", 1)):
+    people = ((scene.ada, "graduate", 2), (scene.bob, "undergraduate", 1))
+    for user, group, _ in people:
         Assessor.objects.filter(user=user).update(group=group)
+    batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]})
+    for user, _, value in people:
         grades = scene.track.protocol.parsed.judging.grades
         choice = next(row.key for row in grades if row.value == value)
         scene.judge(batch, user, choice, choice, choice)

@@ -1,0 +1,262 @@
+"""Who may judge which topic of a batch, and in which seat: the rules, on a plan in memory.
+
+In a main batch, a topic has one seat for each judge of a unit. An assessor who takes over a seat judges its remaining
+units. A person is never two judges of a unit, in all batches together. If the protocol has groups, all assessors of a
+seat are of one group, and the seats of a topic are of different groups. In a dual batch, nobody judges a topic that
+they judge in another batch.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from accounts.models import User
+from assay.errors import Refused
+from assay.protocols.schema import JudgingRules
+from assessment.assignments.errors import (
+    AlreadyJudgedTopic,
+    GroupHasTopic,
+    GroupMissing,
+    JudgedInOtherSeat,
+    JudgesInOtherBatch,
+    NotAnAssessor,
+    SeatOfOtherGroup,
+    TeamMemberCannotJudge,
+    TopicAlreadyAssigned,
+    TopicNotAssigned,
+    TopicNotPooled,
+)
+from assessment.models import Batch
+from tracks.models import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of a change of assignments: a topic is assigned to an assessor, or withdrawn from them."""
+
+    topic: Topic
+    assessor: User
+    is_withdrawn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """An active assessor of the track: their group, and the team of the track that they are a member of."""
+
+    user: User
+    group: str = ""
+    team: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An assessor's seat in a topic, now or (`is_withdrawn`) before, and how many units they have judged in it."""
+
+    seat: int
+    is_withdrawn: bool = False
+    n_judged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """An assessor's seat in the same topic of another batch, held now, or with judgments."""
+
+    batch: str
+    kind: str
+    seat: int
+    has_judged: bool
+    shares_units: bool
+
+
+@dataclass
+class Plan:
+    """The assignments of a batch, and what decides about them, by topic and assessor. `sizes` are in units."""
+
+    batch: Batch
+    rules: JudgingRules
+    topics: Mapping[int, Topic]
+    sizes: Mapping[int, int]
+    judges: Mapping[int, Judge]
+    places: dict[int, dict[int, Place]]
+    elsewhere: Mapping[int, Mapping[int, Sequence[Elsewhere]]]
+
+    def copy(self) -> "Plan":
+        return replace(self, places={topic: dict(places) for topic, places in self.places.items()})
+
+    def holders(self, topic_id: int) -> dict[int, Place]:
+        """The places of the assessors who have a topic now, by assessor."""
+        places = self.places.get(topic_id, {})
+        return {assessor: place for assessor, place in places.items() if not place.is_withdrawn}
+
+    @property
+    def is_main(self) -> bool:
+        return self.batch.kind == Batch.Kind.MAIN
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of which one assessor each judges a topic; empty if it does not matter."""
+        return self.rules.groups if self.is_main else ()
+
+    def group_of(self, assessor_id: int) -> str:
+        judge = self.judges.get(assessor_id)
+        return judge.group if judge else ""
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Withdraw topics, then assign topics. Who gets a topic that another loses takes over their seat.
+
+        Raises
+        ------
+        NotAnAssessor, TeamMemberCannotJudge, TopicNotPooled, TopicNotAssigned, TopicAlreadyAssigned,
+        AlreadyJudgedTopic, JudgedInOtherSeat, JudgesInOtherBatch, GroupMissing, GroupHasTopic, SeatOfOtherGroup
+        """
+        freed: dict[int, list[int]] = {}
+        changes = list(changes)
+        for each in changes:
+            if each.is_withdrawn:
+                freed.setdefault(each.topic.pk, []).append(self.withdraw(each.topic, each.assessor))
+        for each in changes:
+            if not each.is_withdrawn:
+                seats = freed.get(each.topic.pk, [])
+                seat = self.assign(each.topic, each.assessor, freed=seats)
+                if seat in seats:
+                    seats.remove(seat)
+
+    def withdraw(self, topic: Topic, user: User) -> int:
+        """Take a topic from its assessor; returns the seat that is free now."""
+        place = self.holders(topic.pk).get(user.pk)
+        if place is None:
+            raise TopicNotAssigned(topic, user)
+        self.places[topic.pk][user.pk] = replace(place, is_withdrawn=True)
+        return place.seat
+
+    def assign(self, topic: Topic, user: User, *, freed: Sequence[int] = ()) -> int:
+        """Give a topic to an assessor, in one of the seats that became free, if there are any; returns the seat."""
+        self.check_person(user)
+        if topic.pk not in self.sizes:
+            raise TopicNotPooled(topic, self.batch)
+        if user.pk in self.holders(topic.pk):
+            raise TopicAlreadyAssigned(topic, str(user))
+        seat = self._main_seat(topic, user, freed) if self.is_main else self._other_seat(topic, user, freed)
+        own = self._own(topic, user)
+        n_judged = own.n_judged if own and own.seat == seat else 0
+        self.places.setdefault(topic.pk, {})[user.pk] = Place(seat, n_judged=n_judged)
+        return seat
+
+    def _own(self, topic: Topic, user: User) -> Place | None:
+        return self.places.get(topic.pk, {}).get(user.pk)
+
+    def check_person(self, user: User) -> None:
+        judge = self.judges.get(user.pk)
+        if judge is None:
+            raise NotAnAssessor(user, self.batch.pool.track)
+        if judge.team:
+            raise TeamMemberCannotJudge(user, judge.team)
+
+    def _other_seat(self, topic: Topic, user: User, freed: Sequence[int]) -> int:
+        """A seat in a batch that is not a main batch: a freed one, the assessor's former one, or a new one."""
+        if self.batch.kind == Batch.Kind.DUAL:
+            for other in self._others(topic, user):
+                raise AlreadyJudgedTopic(topic, user, other.batch, has_judged=other.has_judged)
+        own = self._own(topic, user)
+        taken = {place.seat for place in self.holders(topic.pk).values()}
+        wanted = [*freed, *([own.seat] if own else [])]
+        known = [place.seat for place in self.places.get(topic.pk, {}).values()]
+        return next((seat for seat in wanted if seat not in taken), max(known, default=0) + 1)
+
+    def _main_seat(self, topic: Topic, user: User, freed: Sequence[int]) -> int:
+        """The first free seat of a main batch in which nothing forbids the assessor."""
+        self._check_group(topic, user)
+        refusals = []
+        for seat in self._free_seats(topic, user, freed):
+            refusal = self._refusal(topic, user, seat)
+            if refusal is None:
+                return seat
+            refusals.append(refusal)
+        raise refusals[0]
+
+    def _free_seats(self, topic: Topic, user: User, freed: Sequence[int]) -> list[int]:
+        """The free seats, the best one first: the assessor's own, here or elsewhere, then that of their group."""
+        holders = self.holders(topic.pk)
+        taken = {place.seat for place in holders.values()}
+        free = [seat for seat in range(1, self.rules.judges + 1) if seat not in taken]
+        if not free:
+            raise TopicAlreadyAssigned(topic, self._names(holders))
+        own = self._own(topic, user)
+        best = [own.seat] if own else []
+        best += [other.seat for other in self._others(topic, user)]
+        group = self.group_of(user.pk)
+        if group in self.groups:
+            best += [seat for seat in free if group in self._groups_in(topic, seat)]
+            best.append(self.groups.index(group) + 1)
+        seats = list(dict.fromkeys([*best, *free]))
+        return [seat for seat in seats if seat in (freed or free)]
+
+    def _names(self, assessors: Iterable[int]) -> str:
+        known = [str(self.judges[pk].user) for pk in assessors if pk in self.judges]
+        return " and ".join(known) or "somebody else"
+
+    def _others(self, topic: Topic, user: User) -> list[Elsewhere]:
+        """The assessor's seats in other batches with some of the same units."""
+        others = self.elsewhere.get(topic.pk, {}).get(user.pk, ())
+        return [other for other in others if other.shares_units]
+
+    def _check_group(self, topic: Topic, user: User) -> None:
+        if not self.groups:
+            return
+        group = self.group_of(user.pk)
+        if group not in self.groups:
+            raise GroupMissing(user, self.groups)
+        if any(self.group_of(holder) == group for holder in self.holders(topic.pk)):
+            raise GroupHasTopic(topic, user, group)
+
+    def _groups_in(self, topic: Topic, seat: int) -> set[str]:
+        """The groups of those who have a seat of a topic, or have judged in it, in any main batch."""
+        people = {
+            assessor
+            for assessor, place in self.places.get(topic.pk, {}).items()
+            if place.seat == seat and (place.n_judged or not place.is_withdrawn)
+        }
+        for assessor, others in self.elsewhere.get(topic.pk, {}).items():
+            if any(other.kind == Batch.Kind.MAIN and other.seat == seat for other in others):
+                people.add(assessor)
+        return {self.group_of(assessor) for assessor in people} - {""}
+
+    def mixed_topics(self) -> set[str]:
+        """The codes of the topics whose seats are not of one group each, and of different groups."""
+        return {topic.code for topic in self.topics.values() if self.groups and self._is_mixed(topic)}
+
+    def _is_mixed(self, topic: Topic) -> bool:
+        of_seats = [self._groups_in(topic, seat) for seat in range(1, self.rules.judges + 1)]
+        groups = [group for of_seat in of_seats for group in of_seat]
+        is_without = any(not self.group_of(holder) for holder in self.holders(topic.pk))
+        return is_without or max(map(len, of_seats)) > 1 or len(groups) > len(set(groups))
+
+    def faults(self) -> list[tuple[Topic, str]]:
+        """Each topic with the reason why one of its assessors should not have it: other changes made it wrong."""
+        faults = []
+        for topic in sorted(self.topics.values(), key=lambda topic: topic.code):
+            reasons = [self._fault(topic, assessor) for assessor in self.holders(topic.pk)]
+            faults += [(topic, reason) for reason in reasons if reason]
+        return faults
+
+    def _fault(self, topic: Topic, assessor: int) -> str:
+        """Why the assessor would not get the topic now; empty if nothing is wrong."""
+        judge = self.judges.get(assessor)
+        if judge is None:
+            return "Its assessor is not an active assessor of the track."
+        plan = replace(self, places={topic.pk: dict(self.places[topic.pk])})
+        try:
+            plan.assign(topic, judge.user, freed=[plan.withdraw(topic, judge.user)])
+        except Refused as refusal:
+            return refusal.message
+        return ""
+
+    def _refusal(self, topic: Topic, user: User, seat: int) -> Refused | None:
+        """Why the assessor cannot have a free seat of a main batch."""
+        own = self._own(topic, user)
+        if own is not None and own.n_judged and own.seat != seat:
+            return JudgedInOtherSeat(topic, user)
+        for other in self._others(topic, user):
+            if other.kind != Batch.Kind.MAIN or other.seat != seat:
+                return JudgesInOtherBatch(topic, user, other.batch, has_judged=other.has_judged)
+        wrong = self._groups_in(topic, seat) - {self.group_of(user.pk)} if self.groups else set()
+        return SeatOfOtherGroup(topic, user, min(wrong)) if wrong else None

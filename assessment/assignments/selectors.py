@@ -1,0 +1,88 @@
+"""The assignments of a batch with all that decides about them, in a fixed number of queries."""
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.db.models import Count, Exists, OuterRef, Q
+
+from assessment.assignments.rules import Elsewhere, Judge, Place, Plan
+from assessment.batches.entries import entries_of, sizes_by_topic
+from assessment.judgments.rules import judging_rules
+from assessment.models import Batch, Task, TopicAssignment
+from pooling.models import PoolEntry, Team
+from tracks.models import Assessor, Topic, Track
+
+# The kinds of other batches in which an assessor must not judge the same units, for each kind of batch.
+COMPARED: dict[str, tuple[str, ...]] = {
+    Batch.Kind.MAIN.value: (Batch.Kind.MAIN.value, Batch.Kind.DUAL.value),
+    Batch.Kind.DUAL.value: (
+        Batch.Kind.MAIN.value,
+        Batch.Kind.DUAL.value,
+        Batch.Kind.ADJUDICATION.value,
+    ),
+}
+
+
+def plan_of(batch: Batch, topics: Collection[int] | None = None) -> Plan:
+    """The plan of a batch, for some topics or for all. Its pool, track and protocol are loaded."""
+    sizes = {topic: n for (_, topic), n in sizes_by_topic([batch], topics).items()}
+    return Plan(
+        batch=batch,
+        rules=judging_rules(batch.pool.protocol),
+        topics=Topic.objects.in_bulk(list(sizes)),
+        sizes=sizes,
+        judges=judges_of(batch.pool.track),
+        places=_places(batch, topics),
+        elsewhere=_elsewhere(batch, topics),
+    )
+
+
+def judges_of(track: Track) -> dict[int, Judge]:
+    """The active assessors of a track, by user."""
+    teams: dict[int, str] = dict(Team.objects.filter(track=track).values_list("members", "name"))
+    rows = Assessor.objects.filter(track=track, user__is_active=True).select_related("user")
+    return {row.user_id: Judge(row.user, row.group, teams.get(row.user_id, "")) for row in rows}
+
+
+def _places(batch: Batch, topics: Collection[int] | None) -> dict[int, dict[int, Place]]:
+    of_topics = {} if topics is None else {"entry__topic__in": topics}
+    tasks = Task.objects.filter(batch=batch, status=Task.Status.SUBMITTED, **of_topics).order_by()
+    counts = tasks.values_list("entry__topic", "assessor", "seat").annotate(n=Count("pk"))
+    judged = {(topic, assessor, seat): n for topic, assessor, seat, n in counts}
+    assignments = TopicAssignment.objects.filter(batch=batch)
+    if topics is not None:
+        assignments = assignments.filter(topic__in=topics)
+    places: defaultdict[int, dict[int, Place]] = defaultdict(dict)
+    rows = assignments.order_by("seat", "pk").values_list("topic", "assessor", "seat", "is_withdrawn")
+    for topic, assessor, seat, is_withdrawn in rows:
+        places[topic][assessor] = Place(seat, is_withdrawn, judged.get((topic, assessor, seat), 0))
+    return dict(places)
+
+
+def _elsewhere(batch: Batch, topics: Collection[int] | None) -> dict[int, dict[int, list[Elsewhere]]]:
+    """The seats of assessors in other batches of the track with the same protocol. One query."""
+    kinds = COMPARED.get(batch.kind)
+    if kinds is None:
+        return {}
+    others = TopicAssignment.objects.filter(
+        batch__kind__in=kinds,
+        batch__pool__track=batch.pool.track_id,
+        batch__pool__protocol=batch.pool.protocol_id,
+    ).exclude(batch=batch)
+    if topics is not None:
+        others = others.filter(topic__in=topics)
+    submitted = Task.objects.filter(
+        batch=OuterRef("batch"),
+        assessor=OuterRef("assessor"),
+        entry__topic=OuterRef("topic"),
+        status=Task.Status.SUBMITTED,
+    )
+    own = entries_of(batch).filter(topic=OuterRef("topic"), docno=OuterRef("docno"))
+    shared = PoolEntry.objects.filter(pool=OuterRef("batch__pool"), topic=OuterRef("topic"))
+    others = others.annotate(has_judged=Exists(submitted), shares_units=Exists(shared.filter(Exists(own))))
+    others = others.filter(Q(is_withdrawn=False) | Q(has_judged=True)).order_by("pk")
+    fields = ("topic", "assessor", "batch__name", "batch__kind", "seat", "has_judged", "shares_units")
+    elsewhere: defaultdict[int, dict[int, list[Elsewhere]]] = defaultdict(dict)
+    for topic, assessor, *seat in others.values_list(*fields):
+        elsewhere[topic].setdefault(assessor, []).append(Elsewhere(*seat))
+    return dict(elsewhere)
