@@ -71,6 +71,7 @@ assessment:share_discussion             5555555
 assessment:skip                         5555555
 assessment:stored                       L444044
 assessment:task                         L444044
+assessment:undo                         5555555
 corpus:collection                       L000000
 corpus:collection, of topics            L444000
 corpus:collection_imports               L333330

@@ -220,7 +220,7 @@ def batch_page(batch: Batch) -> BatchPage:
         remarks=_remarks(batch, rules),
         skips=_skips(batch),
         n_late=_late(batch).count(),
-        n_uncounted=batch.judgments.filter(is_current=False, replaced_by=None).count(),
+        n_uncounted=_uncounted(batch).count(),
     )
 
 
@@ -282,6 +282,12 @@ def _late(batch: Batch) -> QuerySet[Judgment]:
     if batch.closed_at is None:
         return Judgment.objects.none()
     return batch.judgments.filter(created_at__gt=F("batch__closed_at"))
+
+
+def _uncounted(batch: Batch) -> QuerySet[Judgment]:
+    """Judgments of assessors whose topic somebody else had taken over; those that were undone are no judgments."""
+    kept = batch.judgments.filter(is_current=False, replaced_by=None)
+    return kept.filter(task__status=Task.Status.SUBMITTED)
 
 
 def assessors_of(track: Track) -> QuerySet[User]:

@@ -50,6 +50,7 @@ def submit(
 
     Another submission for the task is a revision; it keeps the judgment that it replaces. `shown` is the id of the
     judgment that the page showed (0: none), so that an assessor never replaces a judgment that they have not seen.
+    After an undo, a submission is a first one again.
     A first submission is always kept: after the task's time ran out, its topic was withdrawn or the batch closed.
 
     Raises
@@ -112,14 +113,26 @@ def _refusing_reused_ids() -> Iterator[None]:
 def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]:
     batch = lock_for_judging(task.batch_id)
     locked_task, tasks_of_seat = _lock_tasks(task)
+    sent_before = _sent_before(submissions)
+    if sent_before and locked_task.status != Task.Status.SUBMITTED:  # it was undone since
+        repeated = [each for each in submissions.values() if each.request_id in sent_before]
+        return [_repeated(sent_before[each.request_id], locked_task, each) for each in repeated]
     stored = [
-        _store(batch, task, locked_task, tasks_of_seat, docno, submission)
+        _repeated(sent_before[submission.request_id], locked_task, submission)
+        if submission.request_id in sent_before
+        else _store(batch, task, locked_task, tasks_of_seat, docno, submission)
         for docno, submission in submissions.items()
     ]
     if locked_task.status != Task.Status.SUBMITTED:
         locked_task.status, locked_task.submitted_at = Task.Status.SUBMITTED, stored[0].created_at
         locked_task.save(update_fields=["status", "submitted_at", "seat"])
     return stored
+
+
+def _sent_before(submissions: Mapping[str, Submission]) -> dict[UUID, Judgment]:
+    """The judgments that the same submissions have stored already, by request id."""
+    requests = [submission.request_id for submission in submissions.values()]
+    return {judgment.request_id: judgment for judgment in Judgment.objects.filter(request_id__in=requests)}
 
 
 def _store(
@@ -130,21 +143,18 @@ def _store(
     docno: str,
     submission: Submission,
 ) -> Judgment:
-    sent_before = Judgment.objects.filter(request_id=submission.request_id).first()
-    if sent_before is not None:
-        return _repeated(sent_before, locked_task, submission)
     rules = judging_rules(task.batch.pool.protocol)
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
     judgments = Judgment.objects.filter(task__in=tasks_of_seat, docno=docno)
     history = _History(locked_task, list(judgments.order_by("pk")))
     seat = _current_seat(locked_task)
-    if history.own is not None:
+    if history.own is not None and locked_task.status == Task.Status.SUBMITTED:
         if docno != locked_task.entry.docno and _is_same(history.own, submission):
             return history.own
         _check_revision(batch, locked_task, history.own, submission, is_withdrawn=seat is None)
     # Another assessor has taken over the topic and judged the document: their judgment stays current.
     is_uncounted = seat != locked_task.seat and history.is_of_others
-    replaces = history.own_unreplaced if is_uncounted else history.current
+    replaces = history.own_unreplaced if is_uncounted else history.current or history.own_unreplaced
     if replaces is not None and replaces.is_current:
         Judgment.objects.filter(pk=replaces.pk).update(is_current=False)
     return _append(task, docno, choice, submission, replaces=replaces, is_current=not is_uncounted)

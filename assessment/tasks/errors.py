@@ -3,6 +3,15 @@
 from assay.errors import Refused
 
 
+class NothingToUndo(Refused):
+    title = "Nothing to undo"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "There is no judgment of yours to undo: you have judged nothing else, or it does not count."
+        )
+
+
 class AlreadySubmitted(Refused):
     title = "This task is submitted"
 

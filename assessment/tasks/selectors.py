@@ -236,8 +236,8 @@ def guidelines_page(batch: Batch, user: User) -> GuidelinesPage:
 class TaskPage:
     """The judging page of a task.
 
-    `answer` has the values of the form's fields, `previous` the assessor's judgment of this task, `last` their latest
-    judgment of another one. `lock_reason` states why the judgment cannot be changed; empty while it can.
+    `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
+    why the judgment cannot be changed; empty while it can.
     """
 
     task: Task
@@ -256,7 +256,6 @@ class TaskPage:
     keys: Keys
     answer: dict[str, Any]
     previous: OwnJudgment | None
-    last: Judgment | None
     lock_reason: str
     topic_progress: TopicProgress | None
     judged: int
@@ -290,7 +289,6 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         keys=keys,
         answer=_first_answer(previous) | dict(entered),
         previous=previous,
-        last=_last_other(task),
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         topic_progress=own_topic,
         judged=sum(each.judged for each in topics),
@@ -317,12 +315,6 @@ def _lock_reason(task: Task, *, has_topic: bool) -> str:
         if has_topic
         else f"Topic {task.entry.topic} is no longer assigned to you, so you cannot change it."
     )
-
-
-def _last_other(task: Task) -> Judgment | None:
-    """The assessor's latest judgment of another task in the batch."""
-    own = Judgment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
-    return own.exclude(task=task).select_related("task").order_by("-pk").first()
 
 
 def _document_thread(document: Document | None) -> str:

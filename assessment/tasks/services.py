@@ -3,18 +3,18 @@
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, Subquery
+from django.db.models import F, Q, Subquery
 from django.db.models.functions import Least
 from django.utils import timezone
 
 from accounts.models import User
 from assessment.assignments.errors import NotAnAssessor
-from assessment.batches.errors import BatchNotOpen
+from assessment.batches.errors import BatchClosed, BatchNotOpen, TopicWithdrawn
 from assessment.batches.locks import lock_for_judging
 from assessment.judgments.other_batches import settled_entries
-from assessment.models import Batch, Task, TopicAssignment
+from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks import queue
-from assessment.tasks.errors import AlreadySubmitted
+from assessment.tasks.errors import AlreadySubmitted, NothingToUndo
 from assessment.tasks.queue import Place
 from pooling.models import Pool, PoolEntry
 from tracks.models import Assessor
@@ -128,13 +128,17 @@ def give_back(*, task: Task) -> Task:
     ------
     BatchNotOpen, AlreadySubmitted
     """
-    locked = _lock_open(task)
-    locked.status = Task.Status.EXPIRED
-    locked.save(update_fields=["status"])
-    assignments = TopicAssignment.objects.filter(batch=locked.batch_id, assessor=locked.assessor_id)
-    place = PoolEntry.objects.values_list("topic", "position").get(pk=locked.entry_id)
+    return _return(_lock_open(task))
+
+
+def _return(task: Task) -> Task:
+    """Return a locked task to its queue."""
+    task.status = Task.Status.EXPIRED
+    task.save(update_fields=["status"])
+    assignments = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
+    place = PoolEntry.objects.values_list("topic", "position").get(pk=task.entry_id)
     assignments.filter(topic=place[0]).update(cursor=Least(F("cursor"), place[1]))
-    return locked
+    return task
 
 
 @transaction.atomic
@@ -154,6 +158,71 @@ def extend(*, task: Task) -> Task:
         locked.expires_at = timezone.now() + timedelta(minutes=batch.minutes_allotted)
         locked.save(update_fields=["status", "expires_at"])
     return locked
+
+
+def undo_last(*, task: Task) -> Task:
+    """Undo the assessor's latest judgment before an open task; returns the task that is open then.
+
+    A task that is no longer open stays as it is, so two presses of the same button undo one judgment.
+
+    Raises
+    ------
+    BatchClosed, TopicWithdrawn, NothingToUndo
+    """
+    if task.status != Task.Status.ACCEPTED:
+        return task
+    own = Judgment.objects.filter(batch=task.batch_id, assessor=task.assessor_id, is_current=True)
+    latest = own.exclude(task=task).select_related("task").order_by("-pk").first()
+    if latest is None:
+        raise NothingToUndo
+    return undo(task=latest.task)
+
+
+@transaction.atomic
+def undo(*, task: Task) -> Task:
+    """Take back the judgment of a task: it is kept, but no longer counts, and its assessor judges the task again.
+
+    The assessor's other open task of the batch returns to the queue. A task that is not submitted stays as it is.
+
+    Raises
+    ------
+    BatchClosed, TopicWithdrawn, NothingToUndo
+    """
+    batch = lock_for_judging(task.batch_id)
+    if batch.status != Batch.Status.OPEN:
+        raise BatchClosed(batch)
+    _hold_assessor(batch, task.assessor)
+    locked, others = _lock_with_open(task)
+    if locked.status != Task.Status.SUBMITTED:
+        return locked
+    if not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists():
+        raise TopicWithdrawn(locked.entry.topic)
+    if not Judgment.objects.filter(task=locked, is_current=True).update(is_current=False):
+        raise NothingToUndo
+    for other in others:
+        _return(other)
+    locked.submitted_at = None
+    return _accept(locked, batch, locked.seat)
+
+
+def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:
+    """A task, and the other open tasks of its assessor in the batch. All tasks are locked in the order of their ids."""
+    held = Q(assessor=task.assessor_id, status=Task.Status.ACCEPTED)
+    tasks = Task.objects.filter(held | Q(entry=task.entry_id), batch=task.batch_id).select_related("entry")
+    locked = list(tasks.select_for_update(no_key=True, of=("self",)).order_by("pk"))
+    own = [each for each in locked if each.assessor_id == task.assessor_id]
+    [undone] = (each for each in own if each.pk == task.pk)
+    return undone, [each for each in own if each.pk != task.pk]
+
+
+def _seat_of(task: Task) -> dict[str, int]:
+    """What a topic assignment has in common with a task."""
+    return {
+        "batch_id": task.batch_id,
+        "topic_id": task.entry.topic_id,
+        "assessor_id": task.assessor_id,
+        "seat": task.seat,
+    }
 
 
 def _lock_open(task: Task) -> Task:

@@ -16,5 +16,6 @@ urlpatterns = [
     path("judge/tasks/<int:task_id>/", views.task, name="task"),
     path("judge/tasks/<int:task_id>/skip/", views.skip, name="skip"),
     path("judge/tasks/<int:task_id>/return/", views.give_back, name="give_back"),
+    path("judge/tasks/<int:task_id>/undo/", views.undo, name="undo"),
     path("judge/tasks/<int:task_id>/extend/", views.extend, name="extend"),
 ]

@@ -209,6 +209,15 @@ def give_back(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
+def undo(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
+    """Take back the judgment of a task, or the one before an open task, and judge it again. Only its assessor."""
+    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
+    is_own = "own" in request.POST or task.status == Task.Status.SUBMITTED
+    return redirect(services.undo(task=task) if is_own else services.undo_last(task=task))
+
+
+@require_POST
+@login_required
 def extend(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """Start the task's time again. Only the assessor who took the task."""
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)

@@ -141,6 +141,20 @@ def test_same_submission_sent_twice_is_stored_once(scene: Scene) -> None:
     assert Judgment.objects.count() == 3
 
 
+def test_members_are_undone_together_and_judged_again(scene: Scene) -> None:
+    task, number = accept(scene.batch, scene.ada), uuid4()
+    submit(task, number, f11="high", f12="low", f13="low")
+
+    task_services.undo(task=task)
+    submit(task, number, f11="high", f12="low", f13="low")  # a late repeat
+    undone = Judgment.objects.filter(is_current=False).count()
+    submit(task, f11="high", f12="low", f13="low")
+
+    assert undone == 3
+    current = Judgment.objects.filter(is_current=True)
+    assert sorted(current.values_list("docno", "replaces__docno")) == [(d, d) for d in ("11", "12", "13")]
+
+
 def test_request_id_used_for_other_choices_is_refused(scene: Scene) -> None:
     task, number = accept(scene.batch, scene.ada), uuid4()
     submit(task, number, f11="high", f12="low", f13="low")

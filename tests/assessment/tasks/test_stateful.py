@@ -84,7 +84,7 @@ class JudgingRoom(RuleBasedStateMachine):
         self._try(judge, task=Task.objects.get(pk=task.pk), choice=self.choice)
 
     @precondition(lambda self: self.pages)
-    @rule(data=st.data(), service=st.sampled_from(["skip", "give_back", "extend"]))
+    @rule(data=st.data(), service=st.sampled_from(["skip", "give_back", "extend", "undo", "undo_last"]))
     def put_a_page_aside(self, data: st.DataObject, service: str) -> None:
         task = data.draw(st.sampled_from(self.pages))
         self._try(getattr(task_services, service), task=Task.objects.get(pk=task.pk))

@@ -378,6 +378,94 @@ def test_locked_judgment_is_shown_and_cannot_be_changed(scene: Scene, cause: str
     assert 'id="submit" disabled' in page.content.decode()
 
 
+# -- undo
+
+
+def undo(client: Client, task: Task, **fields: str) -> Any:
+    return client.post(reverse("assessment:undo", args=[task.pk]), fields, follow=True)
+
+
+def test_undo_opens_the_last_task_again_and_its_judgment_no_longer_counts(scene: Scene) -> None:
+    client, task = as_user(scene.ada), accept(scene.batch, scene.ada)
+    client.post(task.get_absolute_url(), answer(choice="low", comment="too fast"))
+    following = Task.objects.get(status=Task.Status.ACCEPTED)
+
+    page = undo(client, following)
+    listed = client.get(reverse("assessment:own_judgments", args=[scene.batch.pk])).content.decode()
+    sent = client.post(task.get_absolute_url(), answer(choice="high", shown="0"))
+
+    assert page.redirect_chain[-1][0] == task.get_absolute_url()
+    assert "You have undone your judgment <strong>Low</strong>" in page.content.decode()
+    assert (page.context["answer"]["choice"], page.context["answer"]["comment"]) == ("low", "too fast")
+    assert page.context["judged"] == 0
+    assert "undone: it does not count" in listed
+    assert sent.url == following.get_absolute_url()
+    first, second = Judgment.objects.order_by("pk")
+    assert (first.is_current, second.is_current, second.replaces) == (False, True, first)
+
+
+def test_undo_pressed_twice_undoes_one_judgment_and_again_goes_further_back(scene: Scene) -> None:
+    client = as_user(scene.ada)
+    first, second = judge(accept(scene.batch, scene.ada)), judge(accept(scene.batch, scene.ada))
+    opened = accept(scene.batch, scene.ada)
+
+    undo(client, opened)
+    undo(client, opened)
+    after_two_presses = set(Judgment.objects.filter(is_current=True))
+    page = undo(client, second.task)
+    undo(client, first.task, own="yes")  # the button of a page that was shown before
+
+    assert after_two_presses == {first}
+    assert page.redirect_chain[-1][0] == first.task.get_absolute_url()
+    assert not Judgment.objects.filter(is_current=True).exists()
+    assert Task.objects.get(status=Task.Status.ACCEPTED) == first.task
+
+
+def test_late_repeat_of_an_undone_submission_stays_undone(scene: Scene) -> None:
+    client, task, fields = as_user(scene.ada), accept(scene.batch, scene.ada), answer()
+    client.post(task.get_absolute_url(), fields)
+    undo(client, task)
+
+    reply = client.post(task.get_absolute_url(), fields, **JSON).json()
+
+    assert reply["next"] == task.get_absolute_url()
+    assert not Judgment.objects.get().is_current
+
+
+def test_undone_judgment_is_none_for_the_organizer(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    judge(task)
+    undo(as_user(scene.ada), task)
+
+    page = as_user(make_organizer()).get(scene.batch.get_absolute_url()).context
+
+    assert (page["progress"].judged, page["n_uncounted"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason"),
+    [
+        ("closed", "is closed, so your judgment did not change"),
+        ("withdrawn", "is no longer assigned to you"),
+        ("nothing judged", "There is no judgment of yours to undo"),
+    ],
+)
+def test_undo_is_refused_with_the_reason(scene: Scene, cause: str, reason: str) -> None:
+    task = accept(scene.batch, scene.ada)
+    if cause != "nothing judged":
+        judge(task)
+    if cause == "closed":
+        batch_services.close(batch=scene.batch)
+    elif cause == "withdrawn":
+        assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+
+    page = undo(as_user(scene.ada), task)
+
+    assert page.status_code == 409
+    assert reason in page.content.decode()
+    assert Judgment.objects.count() == Judgment.objects.filter(is_current=True).count()
+
+
 # -- one task at a time
 
 
