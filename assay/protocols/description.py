@@ -142,9 +142,14 @@ def _topics(n: int) -> str:
 
 
 def _follow_ups(judging: JudgingRules) -> Iterator[str]:
-    if judging.follow_ups:
-        yield f"{NOT_CARRIED_OUT['judging.follow_up']} The protocol has:"
-        yield from (question.label for question in judging.follow_ups)
+    """Questions that are asked after the same grades and for the same documents share a sentence."""
+    labels = {grade.key: grade.label for grade in judging.grades}
+    by_condition: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for question in judging.follow_ups:
+        by_condition.setdefault((question.after, question.languages), []).append(question.label)
+    for (after, languages), questions in by_condition.items():
+        documents = f", for documents in {' or '.join(languages)}" if languages else ""
+        yield f"After {' or '.join(labels[key] for key in after)}{documents}: {' '.join(questions)}"
 
 
 def _qrels(qrels: QrelsRules) -> Iterator[str]:

@@ -22,6 +22,7 @@ SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SIZE = 50_000  # characters; tomllib needs time that grows with the square of the length of a dotted key
 MAX_SLUG = 100  # characters, the limit of the database column
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
+LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 MOST = 2**31 - 1  # the limit of a database column of whole numbers
 HIGHEST_GRADE = 999  # as in qrels
 # TOML names a list of tables in the singular.
@@ -238,11 +239,7 @@ def _check_judging(protocol: Protocol) -> Iterator[str]:
     judging = protocol.judging
     yield from _check_grades(judging)
     yield from _check_codes(protocol)
-    keys = {grade.key for grade in judging.grades}
-    for follow_up in judging.follow_ups:
-        for key in follow_up.after:
-            if key not in keys:
-                yield f"judging.follow_up: after: {key!r} is not a grade; use {', '.join(sorted(keys))}"
+    yield from _check_follow_ups(judging)
     if judging.judges < 1:
         yield f"judging.judges: {judging.judges} is below 1"
     yield from _check_measures(protocol)
@@ -279,6 +276,52 @@ def _check_grades(judging: JudgingRules) -> Iterator[str]:
         yield "judging.grade: a value is below 0; a choice that is not a grade is a non_answer"
     if any(value > HIGHEST_GRADE for value in values):
         yield f"judging.grade: the value {max(values)} is above {HIGHEST_GRADE}"
+
+
+def _check_follow_ups(judging: JudgingRules) -> Iterator[str]:
+    """Complaints about follow-up questions; `judging.follow_up[2]` is the second one of the file."""
+    keys = [question.key for question in judging.follow_ups]
+    labels = [question.label.strip() for question in judging.follow_ups]
+    for n, question in enumerate(judging.follow_ups, 1):
+        place = f"judging.follow_up[{n}]"
+        if not KEY.fullmatch(question.key):
+            yield f"{place}.key: {_shown(question.key)} is not 1 to 50 letters, digits, hyphens or underscores"
+        if question.key in keys[: n - 1]:
+            yield f"{place}.key: {question.key!r} is used by two questions"
+        if not question.label.strip():
+            yield f"{place}.label: empty; write the question"
+        elif question.label.strip() in labels[: n - 1]:
+            yield f"{place}.label: {_shown(question.label)} is asked twice"
+        yield from _check_answers(question, f"{place}.choices")
+        yield from _check_conditions(question, place, [grade.key for grade in judging.grades])
+
+
+def _check_answers(question: schema.FollowUp, place: str) -> Iterator[str]:
+    if len(question.choices) < 2:
+        yield f"{place}: a question needs at least two answers, got {len(question.choices)}"
+    labels = [label.strip() for label in question.choices.values()]
+    for n, key in enumerate(question.choices):
+        if not KEY.fullmatch(key):
+            yield f"{place}: the key {_shown(key)} is not 1 to 50 letters, digits, hyphens or underscores"
+        if not labels[n]:
+            yield f"{place}.{key}: empty; write the text of the answer"
+        elif labels[n] in labels[:n]:
+            yield f"{place}.{key}: {_shown(labels[n])} is the label of two answers"
+
+
+def _check_conditions(question: schema.FollowUp, place: str, grades: list[str]) -> Iterator[str]:
+    if not question.after:
+        yield f"{place}.after: empty, so the question is never asked; use some of {', '.join(sorted(grades))}"
+    for n, key in enumerate(question.after):
+        if key not in grades:
+            yield f"{place}.after: {key!r} is not a grade; use {', '.join(sorted(grades))}"
+        if key in question.after[:n]:
+            yield f"{place}.after: {key!r} is listed twice"
+    for n, language in enumerate(question.languages):
+        if not LANGUAGE.fullmatch(language):
+            yield f"{place}.languages: {_shown(language)} is not a code such as eng, arz or zh-Hans"
+        if language in question.languages[:n]:
+            yield f"{place}.languages: {language!r} is listed twice"
 
 
 def _check_codes(protocol: Protocol) -> Iterator[str]:

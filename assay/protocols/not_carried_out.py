@@ -10,7 +10,6 @@ from types import MappingProxyType
 # Key -> what Assay does instead. The name of a table includes all its keys.
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "judging.follow_up": "This version of Assay does not ask follow-up questions.",
         "interaction": (
             "This version of Assay does not run the interaction: there is no session and no clock. It only accepts the "
             "runs that follow."

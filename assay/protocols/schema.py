@@ -124,11 +124,20 @@ class NonAnswer:
 class FollowUp:
     """A further question after some of the grades (BOLT: translation, source consulted, ...)."""
 
-    key: str  # names the question in files
+    key: str  # names the question in forms and files
     label: str  # the question
     choices: Mapping[str, str]  # key -> label of each answer
     after: tuple[str, ...]  # keys of the grades after which the question is asked
-    languages: tuple[str, ...] = ()  # of the documents for which it is asked; empty: all
+    # Of the documents for which it is asked; empty: all. If a document's language is not known, the answer is optional.
+    languages: tuple[str, ...] = ()
+
+    def is_asked(self, choice: str, language: str = "") -> bool:
+        """Whether the question is asked after a choice for a document; a language of "" is not known."""
+        return choice in self.after and (not self.languages or language in {"", *self.languages})
+
+    def is_optional(self, language: str = "") -> bool:
+        """Whether an assessor may leave the question open."""
+        return bool(self.languages) and not language
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from assay.errors import Refused
-from assay.protocols.schema import Grade, NonAnswer
+from assay.protocols.schema import FollowUp, Grade, JudgingRules, NonAnswer
 from assessment.models import Judgment
 
 
@@ -20,6 +20,38 @@ class CommentNeeded(Refused):
 
     def __init__(self, choice: Grade | NonAnswer) -> None:
         super().__init__(f"“{choice.label}” needs a comment that says why.")
+
+
+class FollowUpRefused(Refused):
+    """An answer to a follow-up question is missing or not accepted; `key` names the question."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class AnswerNeeded(FollowUpRefused):
+    def __init__(self, question: FollowUp) -> None:
+        super().__init__(question.key, f"Answer “{question.label}”")
+
+
+class UnknownAnswer(FollowUpRefused):
+    def __init__(self, question: FollowUp, answer: str) -> None:
+        accepted = ", ".join(question.choices)
+        super().__init__(question.key, f"“{answer}” is not an answer to “{question.label}” Use {accepted}.")
+
+
+class NotAsked(FollowUpRefused):
+    def __init__(self, key: str, question: FollowUp | None, rules: JudgingRules) -> None:
+        if question is None:
+            keys = ", ".join(each.key for each in rules.follow_ups) or "none"
+            super().__init__(key, f"“{key}” is not a follow-up question of this protocol; it has {keys}.")
+            return
+        after = " or ".join(grade.label for grade in rules.grades if grade.key in question.after)
+        documents = f" for documents in {' or '.join(question.languages)}" if question.languages else ""
+        super().__init__(
+            key, f"“{question.label}” is asked only after {after}{documents}: take its answer back."
+        )
 
 
 class MembersMissing(Refused):

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
@@ -11,6 +11,7 @@ from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.errors import BatchClosed, TopicWithdrawn
 from assessment.batches.locks import lock_for_judging
 from assessment.judgments.errors import JudgedElsewhere, MembersMissing, RequestReused
+from assessment.judgments.follow_ups import check_answers, languages_of
 from assessment.judgments.rules import check_choice, judging_rules, label_of
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks.members import members_to_judge
@@ -25,6 +26,7 @@ class Submission:
     request_id: UUID
     seconds: int | None
     shown: int | None
+    follow_ups: Mapping[str, str] = field(default_factory=dict)
     seen: frozenset[UUID] = frozenset()
 
 
@@ -35,6 +37,7 @@ class Answer:
     choice: str
     comment: str = ""
     shown: int | None = None
+    follow_ups: Mapping[str, str] = field(default_factory=dict)
 
 
 def submit(
@@ -45,6 +48,7 @@ def submit(
     request_id: UUID,
     seconds: int | None = None,
     shown: int | None = None,
+    follow_ups: Mapping[str, str] | None = None,
 ) -> Judgment:
     """Store the assessor's choice. The same submission, sent twice, is stored once and gets the same answer.
 
@@ -52,12 +56,13 @@ def submit(
     judgment that the page showed (0: none), so that an assessor never replaces a judgment that they have not seen.
     After an undo, a submission is a first one again.
     A first submission is always kept: after the task's time ran out, its topic was withdrawn or the batch closed.
+    `follow_ups` are the answers to the protocol's follow-up questions.
 
     Raises
     ------
-    UnknownChoice, CommentNeeded, BatchClosed, TopicWithdrawn, JudgedElsewhere, RequestReused
+    UnknownChoice, CommentNeeded, FollowUpRefused, BatchClosed, TopicWithdrawn, JudgedElsewhere, RequestReused
     """
-    submission = Submission(choice, comment.strip(), request_id, seconds, shown)
+    submission = Submission(choice, comment.strip(), request_id, seconds, shown, _given(follow_ups or {}))
     with _refusing_reused_ids():
         return _submit(task, {task.entry.docno: submission})[0]
 
@@ -77,7 +82,8 @@ def submit_members(
 
     Raises
     ------
-    MembersMissing, UnknownChoice, CommentNeeded, BatchClosed, TopicWithdrawn, JudgedElsewhere, RequestReused
+    MembersMissing, UnknownChoice, CommentNeeded, FollowUpRefused, BatchClosed, TopicWithdrawn, JudgedElsewhere,
+    RequestReused
     """
     wanted = [member.docno for member in members_to_judge(task)]
     if set(answers) != set(wanted):
@@ -89,12 +95,18 @@ def submit_members(
             uuid5(request_id, docno),
             seconds if docno == wanted[0] else None,  # the time of the unit counts once
             answers[docno].shown,
+            _given(answers[docno].follow_ups),
             frozenset(uuid5(request, docno) for request in sent),
         )
         for docno in wanted
     }
     with _refusing_reused_ids():
         return _submit(task, submissions)
+
+
+def _given(follow_ups: Mapping[str, str]) -> dict[str, str]:
+    """The questions that have an answer."""
+    return {key: answer for key, answer in follow_ups.items() if answer}
 
 
 @contextmanager
@@ -145,6 +157,8 @@ def _store(
 ) -> Judgment:
     rules = judging_rules(task.batch.pool.protocol)
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
+    language = languages_of(task, rules, [docno]).get(docno, "")
+    check_answers(rules, choice=choice.key, language=language, answers=submission.follow_ups)
     judgments = Judgment.objects.filter(task__in=tasks_of_seat, docno=docno)
     history = _History(locked_task, list(judgments.order_by("pk")))
     seat = _current_seat(locked_task)
@@ -178,7 +192,8 @@ def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judg
 
 
 def _is_same(judgment: Judgment, submission: Submission) -> bool:
-    return (judgment.choice, judgment.comment) == (submission.choice, submission.comment)
+    stored = judgment.choice, judgment.comment, judgment.follow_ups
+    return stored == (submission.choice, submission.comment, submission.follow_ups)
 
 
 def _current_seat(locked_task: Task) -> int | None:
@@ -235,6 +250,8 @@ def _append(
         choice=choice.key,
         grade=choice.value if isinstance(choice, Grade) else None,
         comment=submission.comment,
+        follow_ups=submission.follow_ups,
+        guidelines_id=task.batch.pool.track.guidelines_id,
         order=task.order,
         request_id=submission.request_id,
         replaces=replaces,

@@ -1,13 +1,16 @@
 """The members of a unit on the judging page: each in its post, with the assessor's current choice."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.safestring import SafeString
 
 from assay.html import highlight
+from assay.protocols.schema import JudgingRules
 from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
+from assessment.judgments.follow_ups import ShownQuestion, fields_of, shown_questions
 from assessment.judgments.other_batches import judged_in_other_batches
 from assessment.models import Judgment, Task
 from corpus.models import Collection, Document
@@ -34,7 +37,10 @@ class ShownMember(NamedTuple):
     choice: str
     comment: str
     shown: int
+    language: str = ""
+    follow_ups: Mapping[str, str] = MappingProxyType({})
     earlier: Sequence[EarlierJudgment] = ()
+    questions: Sequence[ShownQuestion] = ()
 
 
 def members_of(task: Task) -> QuerySet[PoolMember]:
@@ -93,6 +99,8 @@ def _shown(
         choice=own.choice if own else "",
         comment=own.comment if own else "",
         shown=own.pk if own else 0,
+        language=member.document.language if member.document else "",
+        follow_ups=own.follow_ups if own else {},
     )
 
 
@@ -121,12 +129,19 @@ def shown_formula(task: Task, *, in_context: bool) -> ShownMember:
     return _shown(member, collection, latex_of(collection, [entry.docno]), None, in_context)
 
 
-def filled_in(members: list[ShownMember], entered: Mapping[str, Any]) -> list[ShownMember]:
-    """The members with the entered choices and comments that are not stored."""
-    return [
-        member._replace(
-            choice=str(entered.get(f"choice-{member.key}", member.choice)),
-            comment=str(entered.get(f"comment-{member.key}", member.comment)),
-        )
-        for member in members
-    ]
+def filled_in(
+    members: list[ShownMember], rules: JudgingRules, entered: Mapping[str, Any]
+) -> list[ShownMember]:
+    """The members with their follow-up questions, and with what was entered and is not stored."""
+    return [_filled_in(member, rules, entered) for member in members]
+
+
+def _filled_in(member: ShownMember, rules: JudgingRules, entered: Mapping[str, Any]) -> ShownMember:
+    suffix = f"-{member.key}"
+    stored = {f"choice{suffix}": member.choice, f"comment{suffix}": member.comment}
+    values = stored | fields_of(member.follow_ups, suffix) | dict(entered)
+    return member._replace(
+        choice=str(values[f"choice{suffix}"]),
+        comment=str(values[f"comment{suffix}"]),
+        questions=shown_questions(rules, member.language, values, suffix),
+    )

@@ -12,6 +12,7 @@ from accounts.models import User
 from assay.protocols.schema import JudgingRules
 from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
 from assessment.batches.entries import sizes_by_topic
+from assessment.judgments.follow_ups import ShownQuestion, fields_of, shown_questions
 from assessment.judgments.other_batches import settled_entries, with_others
 from assessment.judgments.rules import has_members, judging_rules, label_of
 from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgments
@@ -255,6 +256,7 @@ class TaskPage:
     choices: list[Choice]
     keys: Keys
     answer: dict[str, Any]
+    questions: list[ShownQuestion]
     previous: OwnJudgment | None
     lock_reason: str
     topic_progress: TopicProgress | None
@@ -272,6 +274,7 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = latest_judgment(task, rules)
     members = shown_members(task, in_context=rules.in_context) if has_members(rules) else []
+    answer = _first_answer(previous) | dict(entered)
     return TaskPage(
         task=task,
         batch=task.batch,
@@ -283,11 +286,12 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         docno=task.entry.docno,
         layout=rules.layout,
         formula=shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
-        members=filled_in(members, entered),
+        members=filled_in(members, rules, entered),
         earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
         choices=choices(rules, keys),
         keys=keys,
-        answer=_first_answer(previous) | dict(entered),
+        answer=answer,
+        questions=[] if members else shown_questions(rules, document.language if document else "", answer),
         previous=previous,
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         topic_progress=own_topic,
@@ -302,7 +306,8 @@ def _first_answer(previous: OwnJudgment | None) -> dict[str, Any]:
     if previous is None:
         return empty
     judgment = previous.judgment
-    return empty | {"choice": judgment.choice, "comment": judgment.comment, "shown": judgment.pk}
+    stored = {"choice": judgment.choice, "comment": judgment.comment, "shown": judgment.pk}
+    return empty | stored | fields_of(judgment.follow_ups)
 
 
 def _lock_reason(task: Task, *, has_topic: bool) -> str:

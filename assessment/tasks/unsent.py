@@ -16,9 +16,9 @@ from assessment.tasks import selectors
 
 SALT = "assessment.tasks.unsent"
 KEY = "assessment_unsent"
-FIELDS = ("choice", "comment")
+FIELDS = ("choice", "comment", "follow")  # the beginnings of the names of the fields
 MAX_CHARACTERS = 10_000  # of a field
-MAX_FIELDS = 50
+MAX_FIELDS = 200
 MAX_AGE_SECONDS = 14 * 24 * 3600  # of a page
 
 
@@ -28,7 +28,7 @@ def proof_of(task: Task) -> str:
 
 
 def entered(request: HttpRequest) -> dict[str, str]:
-    """The submitted choices and comments."""
+    """The submitted choices, comments and answers to follow-up questions."""
     names = [name for name in request.POST if name.partition("-")[0] in FIELDS]
     return {name: request.POST.get(name, "")[:MAX_CHARACTERS] for name in names}
 

@@ -20,6 +20,7 @@ from assay.errors import Refused
 from assessment.batches import selectors as batch_selectors
 from assessment.judgments import services as judgment_services
 from assessment.judgments.errors import JudgedElsewhere
+from assessment.judgments.follow_ups import languages_of
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks import members, selectors, services, unsent
@@ -98,8 +99,11 @@ def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersFo
     """The form for what the protocol judges: a document, or the members of a unit."""
     rules = judging_rules(task.batch.pool.protocol)
     if not has_members(rules):
-        return JudgmentForm(request.POST, rules=rules)
-    return MembersForm(request.POST, rules=rules, members=members.members_to_judge(task))
+        language = languages_of(task, rules, [task.entry.docno]).get(task.entry.docno, "")
+        return JudgmentForm(request.POST, rules=rules, language=language)
+    to_judge = members.members_to_judge(task)
+    languages = languages_of(task, rules, [member.docno for member in to_judge])
+    return MembersForm(request.POST, rules=rules, members=to_judge, languages=languages)
 
 
 def _submit(request: AuthenticatedRequest, task: Task, form: JudgmentForm | MembersForm) -> HttpResponse:
@@ -118,7 +122,7 @@ def _store(task: Task, form: JudgmentForm | MembersForm) -> Judgment:
     """Store the judgments of the form; returns the first of them."""
     if isinstance(form, MembersForm):
         return judgment_services.submit_members(task=task, **form.submission)[0]
-    return judgment_services.submit(task=task, **form.cleaned_data)
+    return judgment_services.submit(task=task, **form.submission)
 
 
 def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> HttpResponse:

@@ -12,6 +12,7 @@ The keys of a document. Only `docno` is required; unknown keys are ignored.
     accepted   of a question: docno of the accepted answer
     author     name, shown as it is
     published  date and time in ISO 8601; UTC if it names no zone
+    language   a code such as "eng" or "arz", at most 20 characters
     comments   list of {"id", "text", "score", "author", "published"}; `text` is the Markdown of comments, or HTML
 """
 
@@ -34,6 +35,7 @@ from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_tit
 
 KINDS = ("question", "answer", "document")
 _DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")
+_LANGUAGE = re.compile(r"(?=.{1,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -122,6 +124,13 @@ def tags_of(value: object) -> list[str]:
     return [tag for tag in (text_of(item, "a tag").strip() for item in value) if tag]
 
 
+def language_of(value: object) -> str:
+    language = text_of(value, "language").strip()
+    if language and not _LANGUAGE.fullmatch(language):
+        raise Unusable('language is not a code such as "eng" or "zh-Hans" of at most 20 characters')
+    return language
+
+
 def _body(row: dict[str, Any]) -> str:
     if row.get("body") is not None:
         return clean_body(text_of(row["body"], "body"))
@@ -152,6 +161,7 @@ def _document(row: dict[str, Any], batch: Batch) -> None:
         "",
         text_of(row.get("author"), "author"),
         moment(text_of(row.get("published"), "published"), "published"),
+        language_of(row.get("language")),
     )
     comments = [_comment(item, docno) for item in _list(row.get("comments"), "comments")]
     batch.add("document", docno, values, kind=f"{kind}s")

@@ -164,6 +164,7 @@ def _post(row: Row, batch: Batch) -> None:
         _optional_id(row, "OwnerUserId"),
         row.get("OwnerDisplayName", ""),
         moment(row.get("CreationDate"), "CreationDate"),
+        "",
     )
     batch.add("document", docno, values, kind="questions" if is_question else "answers")
 

@@ -49,11 +49,12 @@ def _upsert(table: str, keys: str, columns: str, select: str) -> str:
 STAGING = {
     "document": Staging(
         columns='docno text COLLATE "C", kind text, thread text COLLATE "C", title text, body text, tags text[], '
-        "score integer, accepted text, author_code text, author_name text, published_at timestamptz",
+        "score integer, accepted text, author_code text, author_name text, published_at timestamptz, "
+        "language text",
         insert=_upsert(
             "corpus_document",
             "collection_id, docno",
-            "kind, thread, title, body, tags, score, accepted, author_code, author_name, published_at",
+            "kind, thread, title, body, tags, score, accepted, author_code, author_name, published_at, language",
             "SELECT %(collection)s, stage_document.* FROM stage_document",
         ),
     ),

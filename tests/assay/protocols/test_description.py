@@ -51,9 +51,9 @@ WORDS = {
     (
         "bolt-ir-p3",
         "Follow-up questions",
-    ): "This version of Assay does not ask follow-up questions. The protocol has: "
-    "How good is the English passage as a translation? Did you consult the source text? "
-    "Does the source text contain Egyptian Arabic? Did you give yes or maybe generously?",
+    ): "After Yes or Maybe: How good is the English passage as a translation? Did you consult the source text? "
+    "Did you give yes or maybe generously? "
+    "After Yes or Maybe, for documents in arz: Does the source text contain Egyptian Arabic?",
     (
         "bolt-ir-p3",
         "Measures",

@@ -280,6 +280,48 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
     ("old", "new", "expected"),
     [
         ('after = ["yes"]', 'after = ["maybe"]', "'maybe' is not a grade; use no, yes"),
+        ('after = ["yes"]', 'after = ["yes", "yes"]', "judging.follow_up[1].after: 'yes' is listed twice"),
+        (
+            'after = ["yes"]',
+            "after = []",
+            "judging.follow_up[1].after: empty, so the question is never asked",
+        ),
+        ('key = "translation"', 'key = "a b"', "judging.follow_up[1].key: 'a b' is not 1 to 50 letters"),
+        ('label = "Is the translation acceptable?"', 'label = " "', "judging.follow_up[1].label: empty"),
+        ('languages = ["arz"]', 'languages = ["?"]', "judging.follow_up[1].languages: '?' is not a code"),
+        ('languages = ["arz"]', 'languages = ["arz", "arz"]', "'arz' is listed twice"),
+        (
+            ', problematic = "Problematic"',
+            "",
+            "judging.follow_up[1].choices: a question needs at least two answers",
+        ),
+        (
+            '"Problematic"',
+            '"Acceptable"',
+            "judging.follow_up[1].choices.problematic: 'Acceptable' is the label of two answers",
+        ),
+        (
+            'problematic = "Problematic"',
+            '"a b" = "Problematic"',
+            "choices: the key 'a b' is not 1 to 50 letters",
+        ),
+        ('"Problematic"', '""', "judging.follow_up[1].choices.problematic: empty"),
+        (
+            "[qrels]",
+            (
+                '[[judging.follow_up]]\nkey = "translation"\nlabel = "Another?"\nafter = ["no"]\n'
+                'choices = { yes = "Yes", no = "No" }\n[qrels]'
+            ),
+            "judging.follow_up[2].key: 'translation' is used by two questions",
+        ),
+        (
+            "[qrels]",
+            (
+                '[[judging.follow_up]]\nkey = "again"\nlabel = "Is the translation acceptable?"\nafter = ["no"]\n'
+                'choices = { yes = "Yes", no = "No" }\n[qrels]'
+            ),
+            "judging.follow_up[2].label: 'Is the translation acceptable?' is asked twice",
+        ),
         ("limit = 5", "limit = 0", "instances.limit"),
         ("near_duplicate_overlap = 0.95", "near_duplicate_overlap = 1.5", "not above 0 and at most 1"),
         ("judges = 2", "judges = 0", "judging.judges: 0 is below 1"),

@@ -23,7 +23,7 @@ DOCUMENT = [
     "author_code",
     "author_name",
 ]
-DOCUMENT += ["published"]
+DOCUMENT += ["published", "language"]
 
 
 def rows_of(batch: Batch, table: str) -> list[list[str]]:
@@ -239,7 +239,7 @@ def test_json_document_with_everything() -> None:
         "body": "<b>y</b>",
         "tags": ["s t"],
     }
-    more = {"score": -3, "author": "Ada", "published": "2020-01-01T00:00:00+02:00"}
+    more = {"score": -3, "author": "Ada", "published": "2020-01-01T00:00:00+02:00", "language": "arz"}
     comment = {"id": 1, "text": "so", "score": 2, "author": "Bob"}
 
     batch = jsonl.convert(line(**given, **more, comments=[comment]))
@@ -248,7 +248,7 @@ def test_json_document_with_everything() -> None:
     post = dict(zip(DOCUMENT, fields, strict=True))
     assert (post["docno"], post["kind"], post["thread"], post["score"]) == ("a/1:2,é", "answer", "q", "-3")
     assert (post["tags"], post["author_name"]) == ('{"s t"}', "Ada")
-    assert post["published"] == "2019-12-31T22:00:00+00:00"
+    assert (post["published"], post["language"]) == ("2019-12-31T22:00:00+00:00", "arz")
     assert rows_of(batch, "comment")[0][:2] == ["a/1:2,é", "1"]
     assert dict(batch.counts) == {"answers": 1}
 
