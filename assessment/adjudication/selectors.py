@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from assessment.agreement.rules import Difference
 from assessment.agreement.selectors import Round, disagreements
+from assessment.judgments.follow_ups import Answered, in_words
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from tracks.models import Track
@@ -28,6 +29,7 @@ class EarlierJudgment(NamedTuple):
     label: str
     grade: int | None
     comment: str
+    answers: list[Answered]
 
 
 def earlier_judgments(task: Task, docnos: Collection[str]) -> dict[str, list[EarlierJudgment]]:
@@ -43,6 +45,11 @@ def earlier_judgments(task: Task, docnos: Collection[str]) -> dict[str, list[Ear
     rules = judging_rules(batch.pool.protocol)
     earlier: defaultdict[str, list[EarlierJudgment]] = defaultdict(list)
     for judgment in current.order_by("pk"):
-        shown = EarlierJudgment(label_of(rules, judgment.choice), judgment.grade, judgment.comment)
+        shown = EarlierJudgment(
+            label_of(rules, judgment.choice),
+            judgment.grade,
+            judgment.comment,
+            in_words(rules, judgment.follow_ups),
+        )
         earlier[judgment.docno].append(shown)
     return dict(earlier)

@@ -1,5 +1,6 @@
 """Batches for organizers: their assignments, progress, choices and remarks."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,7 +10,7 @@ from django.db.models import Aggregate, Case, Count, F, FloatField, Max, Q, Quer
 from django.utils import timezone
 
 from accounts.models import User
-from assay.protocols.schema import Grade, JudgingRules
+from assay.protocols.schema import FollowUp, Grade, JudgingRules
 from assessment.batches.entries import entries_of, sizes_by_topic
 from assessment.judgments.other_batches import COUNTING, settled_entries
 from assessment.judgments.rules import judging_rules, label_of
@@ -175,6 +176,18 @@ class ChoiceCount(NamedTuple):
     n: int
 
 
+class QuestionCounts(NamedTuple):
+    """How often each answer to a follow-up question was given, of `n_asked` judgments after which it may be asked."""
+
+    label: str
+    n_asked: int
+    answers: list[tuple[str, int]]
+
+    @property
+    def n_open(self) -> int:
+        return self.n_asked - sum(n for _, n in self.answers)
+
+
 class Remark(NamedTuple):
     """A judgment that the organizer may want to read: a non-answer, or one with a comment."""
 
@@ -199,6 +212,7 @@ class BatchPage:
     by_assessor: list[ByAssessor]
     unassigned: QuerySet[Topic]
     choice_counts: list[ChoiceCount]
+    question_counts: list[QuestionCounts]
     remarks: list[Remark]
     skips: list[Skip]
     n_late: int
@@ -217,6 +231,7 @@ def batch_page(batch: Batch) -> BatchPage:
         by_assessor=_by_assessor(progress),
         unassigned=_unassigned(progress),
         choice_counts=_choice_counts(batch, rules),
+        question_counts=_question_counts(batch, rules),
         remarks=_remarks(batch, rules),
         skips=_skips(batch),
         n_late=_late(batch).count(),
@@ -260,6 +275,26 @@ def _choice_counts(batch: Batch, rules: JudgingRules) -> list[ChoiceCount]:
         ChoiceCount(choice.label, isinstance(choice, Grade), counts.get(choice.key, 0))
         for choice in rules.choices
     ]
+
+
+def _question_counts(batch: Batch, rules: JudgingRules) -> list[QuestionCounts]:
+    """The answers to each follow-up question, of current judgments. No query if the protocol has none."""
+    if not rules.follow_ups:
+        return []
+    current = batch.judgments.filter(is_current=True).order_by()
+    rows = list(current.values_list("choice", "follow_ups").annotate(n=Count("pk")))
+    return [_counts_of(question, rows) for question in rules.follow_ups]
+
+
+def _counts_of(question: FollowUp, rows: list[tuple[str, dict[str, str], int]]) -> QuestionCounts:
+    counts = Counter[str]()
+    for _, follow_ups, n in rows:
+        if question.key in follow_ups:
+            counts[follow_ups[question.key]] += n
+    n_asked = sum(n for choice, _, n in rows if question.is_asked(choice))
+    return QuestionCounts(
+        question.label, n_asked, [(label, counts[key]) for key, label in question.choices.items()]
+    )
 
 
 def _remarks(batch: Batch, rules: JudgingRules) -> list[Remark]:

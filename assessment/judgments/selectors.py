@@ -8,6 +8,7 @@ from django.db.models import Count, Q, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
+from assessment.judgments.follow_ups import Answered, in_words
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
 from tracks.models import Track
@@ -16,16 +17,22 @@ PAGE = 50
 
 
 class OwnJudgment(NamedTuple):
-    """An assessor's judgment with the label of its choice."""
+    """An assessor's judgment with the label of its choice and the answers to follow-up questions, in words."""
 
     judgment: Judgment
     label: str
+    answers: list[Answered]
+
+
+def own_judgment(judgment: Judgment, rules: JudgingRules) -> OwnJudgment:
+    answers = in_words(rules, judgment.follow_ups)
+    return OwnJudgment(judgment, label_of(rules, judgment.choice), answers)
 
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
     """The assessor's latest judgment of a task."""
     judgment = task.judgments.order_by("pk").last()
-    return None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
+    return None if judgment is None else own_judgment(judgment, rules)
 
 
 def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
@@ -48,7 +55,7 @@ def own_judgments_page(batch: Batch, user: User, number: str | None) -> OwnJudgm
     """One page of `own_judgments`, with the labels of the protocol."""
     rows = Paginator(own_judgments(batch, user), PAGE).get_page(number)
     rules = judging_rules(batch.pool.protocol)
-    judgments = [OwnJudgment(judgment, label_of(rules, judgment.choice)) for judgment in rows]
+    judgments = [own_judgment(judgment, rules) for judgment in rows]
     return OwnJudgmentsPage(batch, rows, judgments)
 
 

@@ -14,8 +14,8 @@ from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
 from assessment.batches.entries import sizes_by_topic
 from assessment.judgments.follow_ups import ShownQuestion, fields_of, shown_questions
 from assessment.judgments.other_batches import settled_entries, with_others
-from assessment.judgments.rules import has_members, judging_rules, label_of
-from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgments
+from assessment.judgments.rules import has_members, judging_rules
+from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgment, own_judgments
 from assessment.keys.rules import Keys, keys_of
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
@@ -214,7 +214,7 @@ class StoredPage:
 def stored_page(batch: Batch, user: User) -> StoredPage:
     judgment = own_judgments(batch, user).first()
     rules = judging_rules(batch.pool.protocol)
-    last = None if judgment is None else OwnJudgment(judgment, label_of(rules, judgment.choice))
+    last = None if judgment is None else own_judgment(judgment, rules)
     return StoredPage(batch, desk_batch(batch, user), last, keys_of(user, rules))
 
 

@@ -5,7 +5,7 @@
 // The script sets `data-judging="ready"` on the html element when the page takes keys and clicks. It runs for each task.
 window.assay.eachTask((main, signal) => {
   "use strict";
-  const { outbox, drafts } = window.assay;
+  const { outbox, drafts, followUps } = window.assay;
   const form = document.getElementById("judgment");
   const button = document.getElementById("submit");
   const state = document.getElementById("state");
@@ -28,7 +28,7 @@ window.assay.eachTask((main, signal) => {
   const answers = [...document.querySelectorAll(".choices")].map((fieldset) => {
     const suffix = fieldset.dataset.suffix ?? "";
     const comment = form.elements[`comment${suffix}`];
-    return {
+    const answer = {
       suffix,
       comment,
       article: fieldset.closest(".instance"),
@@ -36,9 +36,11 @@ window.assay.eachTask((main, signal) => {
       shown: form.elements[`shown${suffix}`],
       commentState: comment.parentElement.querySelector(".optional"),
     };
+    answer.followUps = followUps(main, answer, () => changed(answer));
+    return answer;
   });
   const chosen = (answer) => answer.radios.find((radio) => radio.checked);
-  const nextOpen = () => answers.find((answer) => !chosen(answer));
+  const nextOpen = () => answers.find((answer) => !chosen(answer) || answer.followUps.hasOpen());
   const needsComment = (answer) => chosen(answer)?.dataset.needsComment !== undefined;
   const lacksComment = (answer) => needsComment(answer) && !answer.comment.value.trim();
   const labelOf = (radio) => document.querySelector(`label[for="${radio.id}"]`);
@@ -47,6 +49,7 @@ window.assay.eachTask((main, signal) => {
       answers.flatMap((answer) => [
         [`choice${answer.suffix}`, chosen(answer)?.value ?? ""],
         [`comment${answer.suffix}`, clean(answer.comment.value)],
+        ...Object.entries(answer.followUps.values()),
       ]),
     );
   const isOnPage = (fields) =>
@@ -67,6 +70,7 @@ window.assay.eachTask((main, signal) => {
     answer.commentState.classList.toggle("is-required", isNeeded);
     answer.comment.toggleAttribute("required", isNeeded);
     answer.comment.setAttribute("aria-required", String(isNeeded));
+    answer.followUps.show();
   }
   function changed(answer) {
     saveDraft();
@@ -89,7 +93,7 @@ window.assay.eachTask((main, signal) => {
       return;
     }
     makeCurrent(answer);
-    answer.radios[0].focus({ preventScroll: true });
+    if (!answer.followUps.goToOpen()) answer.radios[0].focus({ preventScroll: true });
     answer.article.scrollIntoView({ block: "nearest" });
   }
   function listen(answer) {
@@ -127,21 +131,27 @@ window.assay.eachTask((main, signal) => {
     event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing;
   function pressed(event) {
     if (isCommand(event) || isTyping(event.target)) return;
+    const isEnter = event.key === "Enter" && !event.target.closest("a, button, summary, form");
+    if (isEnter) form.requestSubmit();
+    if (isEnter || takes(event.key.toLowerCase())) event.preventDefault();
+  }
+  // True if the key chooses a grade or answers a question.
+  function takes(key) {
     const answer = current ?? nextOpen() ?? answers[0];
-    const key = event.key.toLowerCase();
     const radio = answer.radios.find((each) => each.dataset.key?.toLowerCase() === key);
     if (radio && !radio.matches(":disabled")) {
-      event.preventDefault();
       choose(answer, radio);
-    } else if (event.key === "Enter" && !event.target.closest("a, button, summary, form")) {
-      event.preventDefault();
-      form.requestSubmit();
+      return true;
     }
+    const isAnswered = answer.followUps.press(key);
+    if (isAnswered && hasInstances && !answer.followUps.hasOpen()) goToNextOpen();
+    return isAnswered;
   }
   function choose(answer, radio) {
     radio.checked = true;
     changed(answer);
     if (lacksComment(answer)) answer.comment.focus();
+    else if (answer.followUps.goToOpen()) return;
     else if (hasInstances) goToNextOpen();
     else radio.focus({ preventScroll: true });
   }
@@ -149,9 +159,10 @@ window.assay.eachTask((main, signal) => {
   // -- restoring what was entered before
   const saveDraft = () => drafts.set(task, { fields: values((text) => text) });
   function fill(fields) {
-    for (const { suffix, radios, comment } of answers) {
+    for (const { suffix, radios, comment, followUps: questions } of answers) {
       for (const radio of radios) radio.checked = radio.value === fields[`choice${suffix}`];
       comment.value = fields[`comment${suffix}`] ?? "";
+      questions.fill(fields);
     }
   }
   function restoreDraft() {
@@ -201,7 +212,7 @@ window.assay.eachTask((main, signal) => {
   const seconds = stopwatch();
   // Nothing, or what is missing and the element to go to.
   function complaint() {
-    const open = nextOpen();
+    const open = answers.find((answer) => !chosen(answer));
     if (open)
       return [
         hasInstances
@@ -209,6 +220,8 @@ window.assay.eachTask((main, signal) => {
           : "Choose a grade, or one of the other choices.",
         open.radios[0],
       ];
+    const unanswered = answers.find((answer) => answer.followUps.hasOpen());
+    if (unanswered) return unanswered.followUps.complaint();
     const silent = answers.find(lacksComment);
     return silent && [`“${chosen(silent).dataset.label}” needs a comment that says why.`, silent.comment];
   }
@@ -274,6 +287,7 @@ window.assay.eachTask((main, signal) => {
       stored && answers.find(({ article }) => !article || article.dataset.docno === stored.docno);
     if (judged) judged.shown.value = stored.judgment;
     answers.find(({ suffix }) => errors?.[`comment${suffix}`])?.comment.focus();
+    for (const answer of answers) answer.followUps.goTo(errors);
   }
   function sendLater(result) {
     if (result.outcome === "login") {

@@ -29,8 +29,8 @@ def scene(db: None) -> Scene:
     return build_scene()
 
 
-def build_scene() -> Scene:
-    track = make_track()
+def build_scene(protocol: str = "arqmath-2020-task1") -> Scene:
+    track = make_track(protocol=protocol)
     first, second = make_topic(track, "A.1"), make_topic(track, "A.2")
     ada, bob = make_assessor(track, "ada"), make_assessor(track, "bob")
     pool = make_pool(track, {first: 3, second: 3})
