@@ -1,7 +1,7 @@
 // The follow-up questions of an answer: which are asked after its choice, what was answered, and the keys.
 //
 // A question gets its keys when it is the current one: the question with the focus, or the first that is open. Its
-// answers have the first characters of KEYS that no choice of the page uses, and show them.
+// answers have the first characters of KEYS that nothing else on the page uses, and show them.
 (() => {
   "use strict";
   window.assay ??= {};
@@ -9,8 +9,10 @@
 
   // `answer` has its `suffix` and `radios`, the choices; `changed` is called when an answer to a question changes.
   window.assay.followUps = (main, answer, changed) => {
-    const taken = new Set(answer.radios.map((radio) => radio.dataset.key?.toLowerCase()));
-    const free = [...KEYS].filter((key) => !taken.has(key));
+    const taken = [...main.querySelectorAll("[data-key], [data-press]")].map(({ dataset }) =>
+      (dataset.key ?? dataset.press).toLowerCase(),
+    );
+    const free = [...KEYS].filter((key) => !taken.includes(key));
     const chosen = () => answer.radios.find((radio) => radio.checked)?.value;
     const questions = [
       ...main.querySelectorAll(`.follow-up[data-suffix="${CSS.escape(answer.suffix)}"]`),
