@@ -282,7 +282,7 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         rendered_topic=render_topic(topic, collections),
         topic_thread=_topic_thread(track, topic),
         document=None if document is None else render_document(document),
-        document_thread=_document_thread(document) if rules.in_context else "",
+        document_thread=_document_thread(task, rules) if rules.in_context else "",
         docno=task.entry.docno,
         layout=rules.layout,
         formula=shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
@@ -322,11 +322,13 @@ def _lock_reason(task: Task, *, has_topic: bool) -> str:
     )
 
 
-def _document_thread(document: Document | None) -> str:
-    """The URL of the document's thread; empty if it is in no thread or not loaded."""
+def _document_thread(task: Task, rules: JudgingRules) -> str:
+    """The URL of the document's thread, at the formula to judge; empty if it is in no thread or not loaded."""
+    document = task.entry.document
     if document is None or document.kind == Document.Kind.DOCUMENT:
         return ""
-    return address(document.collection, document.thread, document.docno)
+    formula = task.entry.docno if rules.layout == "formula" else ""
+    return address(document.collection, document.thread, document.docno, formula=formula)
 
 
 def _topic_thread(track: Track, topic: Topic) -> str:

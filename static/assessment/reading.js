@@ -147,21 +147,27 @@
   // What is above it grows while formulas are rendered, so the panel follows it until the assessor moves.
   function opener(_, signal) {
     const panel = document.getElementById("document-panel");
+    for (const details of panel.querySelectorAll("details.instance-post"))
+      details.addEventListener("toggle", () => {
+        const formula = details.open && details.querySelector(".is-marked");
+        if (formula) formula.scrollIntoView({ block: "nearest" });
+      });
     const target = panel.querySelector(".panel-body > .marked-post .is-marked");
     const body = panel.querySelector(".panel-body");
     const button = document.getElementById("to-retrieved");
     if (!target || !body) return;
-    const go = () => reveal(panel, target);
-    const watcher = new ResizeObserver(() => isScrolling(panel) && go());
+    const watcher = new ResizeObserver(() => isScrolling(panel) && reveal(panel, target));
     const stop = () => watcher.disconnect();
+    const go = () => {
+      reveal(panel, target);
+      stop();
+      watcher.observe(body);
+    };
     watcher.observe(body);
     for (const kind of ["wheel", "touchmove", "pointerdown"])
       panel.addEventListener(kind, stop, { signal, passive: true });
     panel.addEventListener("keydown", (event) => SCROLLS.has(event.key) && stop(), { signal });
     signal.addEventListener("abort", stop);
-    for (const details of panel.querySelectorAll("details.instance-post"))
-      details.addEventListener("toggle", () => details.open && go(), { signal });
-    if (!button) return;
     button.hidden = false;
     button.addEventListener("click", go, { signal });
   }
