@@ -17,11 +17,15 @@ compared.
 import re
 import unicodedata
 from collections.abc import Sequence
-from fractions import Fraction
+from importlib import import_module
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 WORD = re.compile(r"\w+")
 Bigrams = frozenset[tuple[str, ...]]
@@ -38,12 +42,12 @@ def bigrams(passage: str) -> Bigrams:
     return frozenset({tuple(words)}) if len(words) == 1 else frozenset(pairwise(words))
 
 
-def needed(size: int, overlap: Fraction) -> int:
+def needed(size: int, overlap: "Fraction") -> int:
     """The number of shared bigrams that a passage of `size` bigrams needs for a near-duplicate."""
     return -(-size * overlap.numerator // overlap.denominator)
 
 
-def are_near_duplicates(left: Bigrams, right: Bigrams, overlap: Fraction) -> bool:
+def are_near_duplicates(left: Bigrams, right: Bigrams, overlap: "Fraction") -> bool:
     return bool(left and right) and len(left & right) >= needed(max(len(left), len(right)), overlap)
 
 
@@ -55,7 +59,7 @@ def leaders(passages: Sequence[str], overlap: float) -> list[int]:
     ValueError
         The overlap is not above 0, or above 1.
     """
-    share = Fraction(str(overlap))
+    share = import_module("fractions").Fraction(str(overlap))  # slow to import, and few protocols need it
     if not 0 < share <= 1:
         raise ValueError(f"the overlap is {overlap}; it must be above 0 and at most 1")
     rarest_first, borders = _numbered(passages)
@@ -93,7 +97,7 @@ def _numbered(passages: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.in
 class _Leaders:
     """The leaders so far, indexed by their rarest bigrams."""
 
-    def __init__(self, overlap: Fraction, rarest_first: NDArray[np.int64]) -> None:
+    def __init__(self, overlap: "Fraction", rarest_first: NDArray[np.int64]) -> None:
         self.overlap = overlap
         self.bigrams = rarest_first
         self.spans: dict[int, slice] = {}

@@ -11,11 +11,10 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from assay.errors import BadFile, InputError
 
@@ -47,8 +46,7 @@ ARCHIVES = ((GZIP, "gz"), (XZ, "xz"), (ZIP, "zip"), (EMPTY_ZIP, "zip"))
 TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz or zip."
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How large a file may be, compressed and decompressed, in bytes, and how many lines are accepted."""
 
     max_file: float = 256 << 20

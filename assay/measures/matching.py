@@ -6,9 +6,8 @@ hash table over the fixed-width bytes of the docnos, and looks up all lines of a
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SALT = np.uint64(0xD6E8FEB86659FD93)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
+class Hits(NamedTuple):
     """The judged documents that a run retrieved, ordered by topic, then rank.
 
     Attributes
@@ -67,8 +65,7 @@ class Hits:
         return Hits(self.topic, rank, self.grade, n_judged)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Located:
+class Located(NamedTuple):
     """The documents of a run that are in qrels, judged or not, ordered by topic, then rank.
 
     Attributes

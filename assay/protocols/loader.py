@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -101,7 +102,7 @@ def _table(kind: type, given: object, name: str, key: str) -> Any:
         if child not in known:
             allowed = ", ".join(sorted(set(known) - {"text"}))
             raise ProtocolError(f"{name}: {_key(key, child)}: unknown key; allowed here: {allowed}")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     values = {}
     for child, field in known.items():
         if child in data:
@@ -117,9 +118,16 @@ def _may_be_empty(field: "Field[Any]", hint: Any) -> bool:
     """Whether a key may be left out: it has a default, may be None, or is a table with only such keys."""
     if field.default is not MISSING or field.default_factory is not MISSING or NoneType in get_args(hint):
         return True
-    return is_dataclass(hint) and all(
-        _may_be_empty(inner, get_type_hints(hint)[inner.name]) for inner in fields(hint)
+    return (
+        isinstance(hint, type)
+        and is_dataclass(hint)
+        and all(_may_be_empty(inner, _hints(hint)[inner.name]) for inner in fields(hint))
     )
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _empty(field: "Field[Any]", hint: Any, name: str, key: str) -> Any:

@@ -9,7 +9,6 @@ computes the values. To add a family, add an entry to `FAMILIES`, and a kernel t
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -134,8 +133,7 @@ _NAME = (  # compiled when the first name is read
 _EXAMPLES = "nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2), judged@10"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Measure:
+class Measure(NamedTuple):
     """A measure. `str` returns its canonical name."""
 
     family: str

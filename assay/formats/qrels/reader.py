@@ -8,7 +8,7 @@ inside a line have no meaning. Rows are sorted by topic, then docno, both by the
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from decimal import Decimal
+from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, Self
@@ -33,7 +33,7 @@ LOWEST = -999
 POOLED = -1  # the grade of a unit that was pooled and has no grade
 COMPLAINTS_KEPT = 100  # a file in another format has one for each line
 LINES_SHOWN = 5
-CLOSE = Decimal("0.05")  # the largest distance from a whole number that counts as rounding
+CLOSE = "0.05"  # the largest distance from a whole number that counts as rounding
 
 Row = tuple[bytes, bytes, int]
 
@@ -266,7 +266,7 @@ def _grade(word: bytes, scale: int) -> int | str:
     """The grade, or what is wrong with it."""
     shown = word[:40].decode(errors="replace")
     if scale != 1 and FRACTION.fullmatch(word) and len(word) <= 40:
-        return _scaled(Decimal(word.decode()), scale, shown)
+        return _scaled(word.decode(), scale, shown)
     match = GRADE.fullmatch(word)
     if match:
         grade = int(match[1]) * (scale if int(match[1]) > 0 else 1)
@@ -278,14 +278,16 @@ def _grade(word: bytes, scale: int) -> int | str:
     return f"grade {shown!r} is not a whole number"
 
 
-def _scaled(value: Decimal, scale: int, shown: str) -> int | str:
+def _scaled(word: str, scale: int, shown: str) -> int | str:
     """The value times `scale`, if that is a whole number apart from rounding in the last digit of the file.
 
     A fraction below 0 is refused: a negative grade only means that the document was pooled.
     """
+    decimal = import_module("decimal").Decimal  # slow to import, and few files have fractions
+    value = decimal(word)
     product = value * scale
     nearest = int(product.to_integral_value())
-    rounding = min(CLOSE, Decimal(2 * scale) * Decimal(10) ** int(value.as_tuple().exponent))
+    rounding = min(decimal(CLOSE), decimal(2 * scale) * decimal(10) ** int(value.as_tuple().exponent))
     if value < 0 or abs(product - nearest) > rounding:
         return f"grade {shown} times {scale} is {product.normalize():f}, not a whole number"
     if nearest > HIGHEST:

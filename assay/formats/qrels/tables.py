@@ -1,9 +1,8 @@
 """Reads qrels as tables with a header: topic, docno and grade, separated by tabs or commas, in any order of columns."""
 
-import csv
 from collections.abc import Iterator
+from importlib import import_module
 from io import StringIO
-from typing import Literal
 
 NAMES = {
     "topic": ("topic", "topic_id", "query_id", "query", "qid"),
@@ -33,7 +32,8 @@ def table_rows(
 ) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
     """For each row its line number, and either topic, docno and grade or what is wrong with it."""
     places = [_place(header, name) or 0 for name in NAMES]
-    quoting: Literal[0, 3] = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    csv = import_module("csv")  # slow to import, and most qrels have no header
+    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
     reader = csv.reader(StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True)
     is_header = True
     while True:

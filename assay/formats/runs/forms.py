@@ -1,12 +1,11 @@
 """The forms that a run may have, by the names that protocols give them."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.protocols.schema import RunFormat
 
 
-@dataclass(frozen=True, slots=True)
-class LineForm:
+class LineForm(NamedTuple):
     """A form in lines of columns. Each number is the place of a column, counted from 0."""
 
     name: RunFormat
@@ -33,8 +32,7 @@ class LineForm:
         return b"\t".join(words) + b"\n"
 
 
-@dataclass(frozen=True, slots=True)
-class XmlForm:
+class XmlForm(NamedTuple):
     """A form in XML, detected from its first element. `xml` has the class that reads its elements."""
 
     name: RunFormat

@@ -1,7 +1,6 @@
 """Checks a run as a whole, once its lines are rows; every check works on arrays."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -58,16 +57,14 @@ class Form(Protocol):
     def keeps_ties(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class NearDuplicates:
+class NearDuplicates(NamedTuple):
     """The overlap from which passages are near-duplicates, and the ranks per topic in which they are reported."""
 
     overlap: float
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(NamedTuple):
     """What the rows are checked against; None where that is unknown."""
 
     rules: RunRules
