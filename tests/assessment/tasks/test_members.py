@@ -32,7 +32,7 @@ from tests.helpers.factories import (
     make_track,
 )
 from tests.helpers.judging import accept, make_batch, make_pool
-from tracks.models import Topic, Track
+from tracks.models import Assessor, Topic, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -386,6 +386,7 @@ def test_single_formula_is_judged_in_its_post(client: Client) -> None:
     PoolEntry.objects.filter(pk=unit.pk).update(document=unit.members.get().document)
     unit.members.all().delete()
     ada = make_assessor(track, "ada")
+    Assessor.objects.filter(user=ada).update(group="graduate")
     client.force_login(ada)
     task = accept(make_batch(pool, {ada: [topic]}), ada)
 

@@ -13,7 +13,7 @@ from pooling.models import PoolEntry
 from tests.assessment.tasks.test_browser import log_in, ready
 from tests.helpers.factories import make_answer, make_assessor, make_document, make_topic, make_track
 from tests.helpers.judging import accept, make_batch, make_pool
-from tracks.models import Topic
+from tracks.models import Assessor, Topic
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -39,6 +39,7 @@ def open_task(
     def open_page(topic_text: str, body: str, **options: Any) -> tuple[Page, User]:
         track = make_track(protocol="ntcir-12-wikipedia")
         topic, ada = make_topic(track, "N.1", latex="x^2"), make_assessor(track, "ada")
+        Assessor.objects.filter(user=ada).update(group="graduate")
         Topic.objects.filter(pk=topic.pk).update(title=topic_text, body="<p>Is it noetherian?</p>")
         pool = make_pool(track, {})
         assert track.collection is not None
