@@ -65,7 +65,8 @@ def shown_members(task: Task, *, in_context: bool) -> list[ShownMember]:
     members = members_to_judge(task)
     collection = task.batch.pool.track.collection
     latex = latex_of(collection, [member.docno for member in members])
-    own = {judgment.docno: judgment for judgment in task.judgments.order_by("pk")}  # the latest of each
+    judgments = Judgment.objects.filter(task=task.pk).order_by("pk")
+    own = {judgment.docno: judgment for judgment in judgments}  # the latest of each
     earlier = earlier_judgments(task, [member.docno for member in members])
     return [
         _shown(member, collection, latex, own.get(member.docno), in_context)._replace(

@@ -52,10 +52,10 @@ _OPEN = """
         SELECT 1 FROM assessment_task task
         WHERE task.batch_id = %(batch)s AND task.entry_id = entry.id
           AND ((task.status = 'submitted' AND task.seat = assignment.seat)
-               OR (task.assessor_id = %(assessor)s AND task.status <> 'expired'))
+               OR (task.assessor_id = %(assessor)s AND task.status <> 'expired' AND NOT task.is_check))
     )
 """
-_OWN = "own.batch_id = %(batch)s AND own.assessor_id = %(assessor)s"
+_OWN = "own.batch_id = %(batch)s AND own.assessor_id = %(assessor)s AND NOT own.is_check"
 _FIRST = f"""
 SELECT assignment.id, assignment.topic_id, assignment.seat, assignment.cursor, first.id, first.position, own.id
 FROM assessment_topicassignment assignment

@@ -18,9 +18,11 @@ from assessment.judgments.rules import has_members, judging_rules
 from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgment, own_judgments
 from assessment.keys.rules import Keys, keys_of
 from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.tasks import queue
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
-from corpus.models import Document
+from corpus.models import Collection, Document
 from corpus.threads.selectors import RenderedText, address, render_document
+from pooling.models import PoolEntry
 from tracks.models import StoredProtocol, Topic, Track
 from tracks.topics.selectors import render_topic
 
@@ -234,6 +236,17 @@ def guidelines_page(batch: Batch, user: User) -> GuidelinesPage:
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """The texts of the page that will probably follow. `topic` is None if it is the current one."""
+
+    topic: Topic | None
+    rendered_topic: RenderedText | None
+    document: RenderedText | None
+    formula: ShownMember | None
+    members: list[ShownMember]
+
+
+@dataclass(frozen=True)
 class TaskPage:
     """The judging page of a task.
 
@@ -262,6 +275,7 @@ class TaskPage:
     topic_progress: TopicProgress | None
     judged: int
     total: int
+    ahead: Ahead | None
 
 
 def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage:
@@ -297,6 +311,26 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         topic_progress=own_topic,
         judged=sum(each.judged for each in topics),
         total=sum(each.total for each in topics),
+        ahead=_ahead(task, rules, collections),
+    )
+
+
+def _ahead(task: Task, rules: JudgingRules, collections: list[Collection]) -> Ahead | None:
+    """The texts that follow an open task. They are only shown if the assessor gets a task for that entry."""
+    if task.status != Task.Status.ACCEPTED or task.batch.status != Batch.Status.OPEN:
+        return None
+    entry_id = queue.following(task.batch, task.assessor_id)
+    if entry_id is None:
+        return None
+    entry = PoolEntry.objects.select_related("topic", "document__collection").get(pk=entry_id)
+    topic = None if entry.topic_id == task.entry.topic_id else entry.topic
+    coming = Task(batch=task.batch, entry=entry, assessor_id=task.assessor_id, seat=task.seat)
+    return Ahead(
+        topic=topic,
+        rendered_topic=None if topic is None else render_topic(topic, collections),
+        document=None if entry.document is None else render_document(entry.document),
+        formula=shown_formula(coming, in_context=rules.in_context) if rules.layout == "formula" else None,
+        members=shown_members(coming, in_context=rules.in_context) if has_members(rules) else [],
     )
 
 

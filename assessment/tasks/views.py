@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -128,20 +129,31 @@ def _store(task: Task, form: JudgmentForm | MembersForm) -> Judgment:
 def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> HttpResponse:
     """Go on. If there is a refusal, say that the judgment is saved nevertheless."""
     try:
-        address = _onward(request, task.batch)
+        onward = _onward(request, task.batch)
     except Refused as refusal:
         messages.info(request, f"Your judgment is saved. {refusal.message}")
-        address = reverse("assessment:mine")
-    if _wants_json(request):
-        return JsonResponse({"judgment": judgment.pk, "choice": judgment.choice, "next": address})
-    return HttpResponseRedirect(address)
+        onward = Onward(reverse("assessment:mine"), None)
+    if not _wants_json(request):
+        return HttpResponseRedirect(onward.address)
+    answer = {"judgment": judgment.pk, "choice": judgment.choice, "next": onward.address}
+    if onward.task is not None and request.headers.get("Prefer") == "return=representation":
+        answer["page"] = _fragment(request, selectors.tasks_of(request.user).get(pk=onward.task.pk))
+    return JsonResponse(answer)
 
 
-def _onward(request: AuthenticatedRequest, batch: Batch) -> str:
-    """The address of the next task, or of the page that asks whether to take it."""
+class Onward(NamedTuple):
+    """Where the assessor goes after a task: to another one, or to a page without a task."""
+
+    address: str
+    task: Task | None
+
+
+def _onward(request: AuthenticatedRequest, batch: Batch) -> Onward:
+    """Take the next task, or go to the page that asks whether to take it."""
     if not request.user.accepts_next:
-        return reverse("assessment:stored", args=[batch.pk])
-    return _address(batch, services.accept_next(batch=batch, assessor=request.user))
+        return Onward(reverse("assessment:stored", args=[batch.pk]), None)
+    task = services.accept_next(batch=batch, assessor=request.user)
+    return Onward(_address(batch, task), task)
 
 
 def _not_saved(
@@ -181,9 +193,23 @@ def _task_page(
 ) -> HttpResponse:
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
     page = selectors.task_page(task, request.user, entered=entered)
-    template = "assessment/tasks/members.html" if page.members else "assessment/tasks/task.html"
-    context = context_of(page) | {"form": form, "skip_form": skip_form, "proof": unsent.proof_of(task)}
-    return render(request, template, context, status=status)
+    context = _context(page) | {"form": form, "skip_form": skip_form}
+    return render(request, _template(page), context, status=status)
+
+
+def _fragment(request: AuthenticatedRequest, task: Task) -> str:
+    """The main element of the judging page, which the script shows in place of the task before."""
+    page = selectors.task_page(task, request.user, entered=unsent.take(request, task))
+    context = _context(page) | {"frame": "assessment/tasks/_fragment.html"}
+    return render_to_string(_template(page), context, request)
+
+
+def _template(page: selectors.TaskPage) -> str:
+    return "assessment/tasks/members.html" if page.members else "assessment/tasks/task.html"
+
+
+def _context(page: selectors.TaskPage) -> dict[str, object]:
+    return context_of(page) | {"proof": unsent.proof_of(page.task)}
 
 
 @require_POST
@@ -195,10 +221,10 @@ def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     if not form.is_valid():
         return _task_page(request, task, {}, skip_form=form, status=422)
     services.skip(task=task, reason=form.cleaned_data["reason"])
-    address = _onward(request, task.batch)
-    if address == task.get_absolute_url():
+    onward = _onward(request, task.batch)
+    if onward.task == task:
         messages.info(request, "This is the only one that you have left, so you see it again.")
-    return redirect(address)
+    return redirect(onward.address)
 
 
 @require_POST

@@ -266,11 +266,11 @@ window.assay.eachTask((main, signal) => {
     outbox.keep(mine);
     setBusy(true);
     const slow = setTimeout(() => say("Saving…"), 400);
-    const result = await outbox.send(mine);
+    const result = await outbox.send(mine, { withPage: true });
     clearTimeout(slow);
     if (result.outcome === "saved") {
       say("Saved.");
-      window.location.assign(result.answer.next);
+      window.assay.goOn(result.answer);
       return;
     }
     setBusy(false);
@@ -342,6 +342,7 @@ window.assay.eachTask((main, signal) => {
   const mustSubmit = !button.disabled && restore();
   for (const answer of answers) show(answer);
   showMeaning();
+  outbox.show();
   makeCurrent(nextOpen() ?? answers[0]);
   document.getElementById("document-panel").focus({ preventScroll: true });
   document.documentElement.dataset.judging = "ready";

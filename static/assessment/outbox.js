@@ -59,8 +59,10 @@
   const token = () =>
     cookie("csrftoken") ?? document.querySelector('input[name="csrfmiddlewaretoken"]')?.value ?? "";
 
-  async function post(entry) {
+  // With `withPage`, the answer contains the page of the next task (RFC 7240).
+  async function post(entry, { withPage } = {}) {
     const headers = { Accept: "application/json", "X-CSRFToken": token() };
+    if (withPage) headers.Prefer = "return=representation";
     const body = new URLSearchParams(entry.fields);
     const options = {
       method: "POST",
@@ -79,24 +81,24 @@
   }
 
   // A new login changes the CSRF token. Any page of the site sets the new one.
-  async function postWithNewToken(entry) {
+  async function postWithNewToken(entry, options) {
     try {
       await fetch(entry.address, { credentials: "same-origin", headers: { Accept: "text/html" } });
     } catch {
       return { status: 0, answer: {} };
     }
-    return post(entry);
+    return post(entry, options);
   }
 
   // Send once. The outcome is saved, refused (the server does not accept it as it is), login, or waiting.
-  async function send(entry) {
-    let { status, answer } = await post(entry);
-    if (status === 403) ({ status, answer } = await postWithNewToken(entry));
+  async function send(entry, options) {
+    let { status, answer } = await post(entry, options);
+    if (status === 403) ({ status, answer } = await postWithNewToken(entry, options));
     if (status === 409 && entry.sent.includes(answer.current?.request_id)) {
       // The server saved an earlier try of this page, but its answer was lost. This submission replaces it.
       entry.fields.shown = String(answer.current.judgment);
       keep(entry);
-      ({ status, answer } = await post(entry));
+      ({ status, answer } = await post(entry, options));
     }
     if (status === 200 && answer.judgment) {
       remove(entry);
@@ -177,7 +179,14 @@
     return row;
   }
 
-  assay.outbox = { keep, get, remove, send, wait: (n) => 1000 * WAITS[Math.min(n, WAITS.length - 1)] };
+  assay.outbox = {
+    keep,
+    get,
+    remove,
+    send,
+    show: showUnsent,
+    wait: (n) => 1000 * WAITS[Math.min(n, WAITS.length - 1)],
+  };
   assay.drafts = {
     get: (task) => read(DRAFT + task),
     set: (task, draft) => store.set(DRAFT + task, JSON.stringify(draft)),

@@ -34,6 +34,7 @@
   const sources = new WeakMap(); // element -> its LaTeX
   const scopes = new WeakMap(); // post -> the macros that it defines
   let waiting = []; // elements; the last one is the next
+  let ahead = []; // elements that are not in the document yet; they come after all others
   let isScheduled = false;
   let isSource = false; // the page shows LaTeX instead of formulas
 
@@ -308,7 +309,8 @@
       const element = waiting.pop();
       if (element.isConnected) render(element);
     }
-    if (waiting.length) later(work, { timeout: 100 });
+    while (!waiting.length && ahead.length && performance.now() < end) render(ahead.pop());
+    if (waiting.length + ahead.length) later(work, { timeout: 100 });
     else finished();
   }
   function finished() {
@@ -352,10 +354,21 @@
     const rest = formulas.filter((_, i) => !isNear[i]);
     for (const element of rest) observer.observe(element);
     waiting = rest.reverse().concat(waiting); // taken from the end
+    schedule();
+  };
+  function schedule() {
     if (isScheduled) return;
     isScheduled = true;
     later(work, { timeout: 500 });
+  }
+  // Render the formulas of a fragment that is not in the document yet, while the page is idle. The latest one counts.
+  assay.renderMathAhead = (root) => {
+    delete document.documentElement.dataset.math;
+    ahead = [...root.querySelectorAll(".math-container:not([data-math])")].reverse();
+    schedule();
   };
+  // Measure the formulas of a fragment that were rendered before it came into the document.
+  assay.measureMath = (root) => measure([...root.querySelectorAll(".math-container[data-math]")]);
 
   // -- access to the LaTeX: a switch for the page, copying, and a double click on a formula
   function toggle(button) {
