@@ -14,6 +14,7 @@ from assay.html import sanitize
 from assessment.batches import services as batch_services
 from assessment.models import Judgment, Task
 from corpus.models import Document
+from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene, build_scene
 from tests.conftest import wait_until
 from tests.helpers.factories import PASSWORD
@@ -202,6 +203,45 @@ def test_form_works_without_scripts(live_scene: Scene, live_server: Any, new_pag
     page.wait_for_url(lambda url: not url.endswith(task.get_absolute_url()))
 
     assert stored() == ["system-failure"]
+
+
+# -- the next task in the same page
+
+
+def typeset_ahead(page: Page) -> None:
+    """Wait until the formulas of the page, and of the texts that follow, are typeset."""
+    page.wait_for_selector("html[data-math=done]", state="attached")
+
+
+def test_next_task_takes_over_what_was_typeset_ahead_unless_the_document_changed(
+    live_scene: Scene, desk: Callable[..., Page]
+) -> None:
+    Document.objects.update(body=f"<p>{FORMULA}</p>")
+    changed = PoolEntry.objects.get(topic=live_scene.first, position=2).document
+    page = desk()
+    page.evaluate("window.isSamePage = true")
+    shown = page.locator("#document-panel .post-body")
+
+    typeset_ahead(page)
+    page.evaluate("() => { katex.render = () => { throw new Error('typeset again') } }")
+    address = page.url
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    left(page, address)
+
+    expect(shown.locator(".katex")).to_have_count(1)
+    expect(page.locator("#document-panel")).to_be_focused()
+    assert page.title().startswith("Topic A.1")
+    assert page.evaluate("window.isSamePage")
+
+    Document.objects.filter(pk=changed.pk).update(body="<p>Corrected.</p>")
+    address = page.url
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    left(page, address)
+
+    expect(shown).to_have_text("Corrected.")
+    assert stored() == ["high", "medium"]
 
 
 # -- nothing is lost

@@ -1,6 +1,7 @@
 """The pages of assessors: what each shows, who may use it, and what a refused submission keeps."""
 
 import re
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -695,3 +696,55 @@ def test_draft_track_is_hidden_from_its_assessors(scene: Scene) -> None:
     Track.objects.filter(pk=scene.track.pk).update(status="draft")
 
     assert as_user(scene.ada).get(reverse("assessment:judging", args=[scene.track.slug])).status_code == 404
+
+
+# -- the page of the next task, and the texts after it
+
+
+WITH_PAGE = JSON | {"HTTP_PREFER": "return=representation"}
+
+
+def ahead_of(page: str) -> str:
+    return page.partition('<template id="ahead">')[2].partition("</template>")[0]
+
+
+def test_answer_to_a_submission_has_the_page_of_the_next_task_for_those_who_ask(scene: Scene) -> None:
+    client, first = as_user(scene.ada), accept(scene.batch, scene.ada)
+
+    page = client.post(first.get_absolute_url(), answer(), **WITH_PAGE).json()["page"]
+    second = Task.objects.get(status="accepted")
+    plain = client.post(second.get_absolute_url(), answer(), **JSON).json()
+
+    assert page.lstrip().startswith("<main ")
+    assert page.rstrip().endswith("</main>")
+    assert f'data-task="{second.pk}"' in page
+    assert f"Body of {second.entry.docno}." in page
+    assert "<strong>1</strong> of 3 in topic A.1, 1 of 6 in total" in " ".join(page.split())
+    assert "page" not in plain
+
+
+def test_page_has_the_texts_that_follow_and_reserves_nothing(scene: Scene) -> None:
+    client, task = as_user(scene.ada), accept(scene.batch, scene.ada)
+    entries = list(PoolEntry.objects.filter(pool=scene.pool).order_by("topic__code", "position"))
+    seen = []
+    for entry, after in pairwise(entries):
+        assert task.entry == entry
+        page = client.get(task.get_absolute_url()).content.decode()
+        seen.append((f"Body of {after.docno}." in ahead_of(page), "Body of A.2." in ahead_of(page)))
+        assert Task.objects.filter(status="accepted").count() == 1
+        judge(task)
+        task = accept(scene.batch, scene.ada)
+
+    assert seen == [(True, False), (True, False), (True, True), (True, False), (True, False)]
+    assert ahead_of(client.get(task.get_absolute_url()).content.decode()) == ""
+
+
+def test_submitted_task_and_closed_batch_have_no_text_ahead(scene: Scene) -> None:
+    client = as_user(scene.ada)
+    judged = accept(scene.batch, scene.ada)
+    judge(judged)
+    open_task = accept(scene.batch, scene.ada)
+
+    assert ahead_of(client.get(judged.get_absolute_url()).content.decode()) == ""
+    batch_services.close(batch=scene.batch)
+    assert ahead_of(client.get(open_task.get_absolute_url()).content.decode()) == ""
