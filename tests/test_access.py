@@ -45,6 +45,7 @@ assessment:agreement                    L333330
 assessment:agreement_tsv                L333330
 assessment:back                         L000000
 assessment:batch                        L333330
+assessment:change_plan                  5555555
 assessment:close                        5555555
 assessment:disagreements                L333330
 assessment:disagreements_csv            L333330
@@ -67,6 +68,7 @@ assessment:next                         5555555
 assessment:note                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044
+assessment:plan                         L333330
 assessment:share_discussion             5555555
 assessment:skip                         5555555
 assessment:stored                       L444044

@@ -1,4 +1,4 @@
-"""Counted nouns and sizes for pages."""
+"""Counted nouns, sizes and durations for pages."""
 
 MEGABYTE = 1024 * 1024
 
@@ -15,3 +15,12 @@ def size(n_bytes: int) -> str:
         return f"{-(-n_bytes // 1024)} kB"
     megabytes = n_bytes / MEGABYTE
     return f"{megabytes:,.0f} MB" if megabytes >= 100 else f"{megabytes:.1f} MB"
+
+
+def hours(n: float | None) -> str:
+    """A duration in hours: `12 h`, `1.5 h`, `20 min`; `–` if it is not known."""
+    if n is None:
+        return "–"
+    if n < 1:
+        return f"{n * 60:.0f} min"
+    return f"{n:,.0f} h" if n >= 10 else f"{n:.1f} h"

@@ -4,6 +4,7 @@ Each function works on a copy of the plan, tries the rules there, and returns th
 units.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from accounts.models import User
@@ -12,21 +13,25 @@ from assessment.assignments.rules import Change, Plan
 from assessment.models import Batch
 from tracks.models import Topic
 
+ToDo = Mapping[tuple[int, int], int]  # topic, assessor: the units that they still have to judge
 
-def n_seats(plan: Plan, assessors: int) -> int:
-    """How many assessors a topic gets: in a training batch all of them, in a main batch the judges of a unit."""
-    seats = {Batch.Kind.TRAINING.value: assessors, Batch.Kind.MAIN.value: plan.rules.judges}
-    return seats.get(plan.batch.kind, 1)
+
+def n_missing(plan: Plan, topic: Topic) -> int:
+    """How many assessors a topic still needs. In a training batch, which is for everyone, it needs nobody."""
+    if plan.batch.kind == Batch.Kind.TRAINING:
+        return 0
+    seats = plan.rules.judges if plan.is_main else 1
+    return max(0, seats - len(plan.holders(topic.pk)))
 
 
 def shared(plan: Plan, assessors: Sequence[User], loads: Mapping[int, int]) -> list[Change]:
     """Assign what nobody has: the largest topic first, each to those with the least load who may judge it."""
     plan = plan.copy()
     load = {user.pk: loads.get(user.pk, 0) for user in assessors}
-    seats = n_seats(plan, len(assessors))
+    is_for_all = plan.batch.kind == Batch.Kind.TRAINING
     changes = []
     for topic in _largest_first(plan, plan.topics.values()):
-        missing = seats - len(plan.holders(topic.pk))
+        missing = len(assessors) if is_for_all else n_missing(plan, topic)
         for user in sorted(assessors, key=lambda user: load[user.pk]):
             if missing > 0 and user.pk not in plan.holders(topic.pk) and _may(plan, topic, user):
                 changes.append(Change(topic, user, is_withdrawn=False))
@@ -39,10 +44,93 @@ def _largest_first(plan: Plan, topics: Iterable[Topic]) -> list[Topic]:
     return sorted(topics, key=lambda topic: (-plan.sizes[topic.pk], topic.code))
 
 
-def _may(plan: Plan, topic: Topic, user: User) -> bool:
+def _may(plan: Plan, topic: Topic, user: User, freed: Sequence[int] = ()) -> bool:
     """Assign the topic in the plan; False if that is refused."""
     try:
-        plan.assign(topic, user)
+        plan.assign(topic, user, freed=freed)
     except Refused:
         return False
     return True
+
+
+def loads_of(to_do: ToDo) -> Counter[int]:
+    """The units that each assessor still has to judge."""
+    loads: Counter[int] = Counter()
+    for (_, assessor), n in to_do.items():
+        loads[assessor] += n
+    return loads
+
+
+def taken_from(plan: Plan, person: User, heirs: Sequence[User], to_do: ToDo) -> list[Change]:
+    """Take all topics that are not finished from a person, and give each to the heir with the least to do.
+
+    What none of the heirs may judge stays open for somebody else.
+    """
+    plan, load = plan.copy(), loads_of(to_do)
+    held = [topic for topic in plan.topics.values() if to_do.get((topic.pk, person.pk))]
+    changes = []
+    for topic in sorted(held, key=lambda topic: (-to_do[topic.pk, person.pk], topic.code)):
+        seat = plan.withdraw(topic, person)
+        changes.append(Change(topic, person, is_withdrawn=True))
+        able = (user for user in sorted(heirs, key=lambda user: load[user.pk]) if user != person)
+        heir = next((user for user in able if _may(plan, topic, user, freed=[seat])), None)
+        if heir is not None:
+            changes.append(Change(topic, heir, is_withdrawn=False))
+            load[heir.pk] += to_do[topic.pk, person.pk]
+    return changes
+
+
+def joined_by(
+    plan: Plan, newcomer: User, others: Sequence[User], to_do: ToDo, *, is_begun_moved: bool
+) -> list[Change]:
+    """Give a person who comes late a fair part of what is open: what nobody has, then topics of those with most to do.
+
+    In a training batch they get all topics. Topics that somebody has begun move only if asked for.
+    """
+    if plan.batch.kind == Batch.Kind.TRAINING:
+        plan = plan.copy()
+        given = [topic for topic in plan.topics.values() if _may(plan, topic, newcomer)]
+        return [Change(topic, newcomer, is_withdrawn=False) for topic in given]
+    opened = plan.batch.kind != Batch.Kind.DUAL  # in a dual batch, most topics are for nobody
+    load = loads_of(to_do)
+    changes = shared(plan, [newcomer, *others], load) if opened else []
+    plan = plan.copy()
+    plan.apply(changes)
+    for change in changes:
+        load[change.assessor.pk] += plan.sizes[change.topic.pk]
+    kept = {key: n for key, n in to_do.items() if is_begun_moved or not plan.places[key[0]][key[1]].n_judged}
+    return changes + _evened(plan, newcomer, others, kept, load)
+
+
+def _evened(
+    plan: Plan, newcomer: User, others: Sequence[User], to_do: ToDo, load: Counter[int]
+) -> list[Change]:
+    """Move topics to the newcomer while that makes the larger of the two loads smaller."""
+    changes: list[Change] = []
+    left = dict(to_do)
+    while True:
+        donors = sorted(others, key=lambda user: -load[user.pk])
+        moves = (_best_move(plan, donor, newcomer, left, load) for donor in donors)
+        move = next((move for move in moves if move is not None), None)
+        if move is None:
+            return changes
+        topic, donor = move
+        n = left.pop((topic.pk, donor.pk))
+        load[donor.pk] -= n
+        load[newcomer.pk] += n
+        changes += [Change(topic, donor, is_withdrawn=True), Change(topic, newcomer, is_withdrawn=False)]
+
+
+def _best_move(
+    plan: Plan, donor: User, newcomer: User, to_do: ToDo, load: Counter[int]
+) -> tuple[Topic, User] | None:
+    """Move the donor's topic that leaves the two loads most alike, of those that the newcomer may judge."""
+    gap = load[donor.pk] - load[newcomer.pk]
+    held = [topic for topic in plan.topics.values() if 0 < to_do.get((topic.pk, donor.pk), 0) < gap]
+    units = {topic: to_do[topic.pk, donor.pk] for topic in held}
+    for topic in sorted(held, key=lambda topic: (abs(gap - 2 * units[topic]), units[topic], topic.code)):
+        place = plan.places[topic.pk][donor.pk]
+        if _may(plan, topic, newcomer, freed=[plan.withdraw(topic, donor)]):
+            return topic, donor
+        plan.places[topic.pk][donor.pk] = place
+    return None

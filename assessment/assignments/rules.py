@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from accounts.models import User
+from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.protocols.schema import JudgingRules
 from assessment.assignments.errors import (
@@ -86,6 +87,16 @@ class Plan:
         """The places of the assessors who have a topic now, by assessor."""
         places = self.places.get(topic_id, {})
         return {assessor: place for assessor, place in places.items() if not place.is_withdrawn}
+
+    @property
+    def digest(self) -> str:
+        """Identifies who has which topic, so that a change applies to what its preview showed."""
+        held = [
+            (topic, assessor, place.seat)
+            for topic in sorted(self.places)
+            for assessor, place in sorted(self.holders(topic).items())
+        ]
+        return sha256_of(repr(held).encode())
 
     @property
     def is_main(self) -> bool:

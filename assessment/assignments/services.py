@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts.models import User
 from assessment.assignments import proposals
-from assessment.assignments.errors import GroupInUse, NoAssessorsChosen
+from assessment.assignments.errors import GroupInUse, NoAssessorsChosen, PlanChanged
 from assessment.assignments.rules import Change, Place, Plan
 from assessment.assignments.selectors import plan_of
 from assessment.batches.locks import lock_for_managing
@@ -59,16 +59,20 @@ def reassign(*, batch: Batch, topic: Topic, from_assessor: User, to_assessor: Us
 
 
 @transaction.atomic
-def change(*, batch: Batch, changes: Collection[Change]) -> None:
+def change(*, batch: Batch, changes: Collection[Change], seen: str = "") -> None:
     """Withdraw and assign topics: all of it, or nothing if one change is refused.
 
     A topic that is withdrawn from one assessor and assigned to another is moved: it keeps its seat, as in `reassign`.
+    `seen` is the digest of the plan for which the changes were made.
 
     Raises
     ------
-    See `Plan.apply`.
+    PlanChanged, and see `Plan.apply`.
     """
-    _change(batch, changes)
+    plan = _locked_plan(batch)
+    if seen and seen != plan.digest:
+        raise PlanChanged
+    _apply(plan, changes)
 
 
 def check_change(*, batch: Batch, changes: Collection[Change]) -> None:

@@ -1,7 +1,7 @@
 """Batches for organizers: their assignments, progress, choices and remarks."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -80,6 +80,18 @@ def batches_for_organizer() -> QuerySet[Batch]:
 def track_progress(track: Track) -> list[BatchProgress]:
     """Every batch of a track with its progress, newest first, in a fixed number of queries."""
     return _progress_of(batches_for_organizer().filter(pool__track=track))
+
+
+def progress_of(batch: Batch) -> BatchProgress:
+    """The progress of one batch."""
+    [progress] = _progress_of(batches_for_organizer().filter(pk=batch.pk))
+    return progress
+
+
+def progress_of_each(batches: Collection[Batch]) -> dict[int, BatchProgress]:
+    """The progress of some batches, by id."""
+    progress = _progress_of(batches_for_organizer().filter(pk__in=[batch.pk for batch in batches]))
+    return {each.batch.pk: each for each in progress}
 
 
 def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:

@@ -14,11 +14,12 @@ from accounts.models import User
 from config.steps import steps_for
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
-from web.counting import counted
+from web.counting import counted, hours
 from web.pages import context_of
 
 register = template.Library()
 register.filter("counted", counted)
+register.filter("hours", hours)
 
 
 class Tab(NamedTuple):

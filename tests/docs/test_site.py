@@ -20,6 +20,7 @@ NO_PAGES = {
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
     *("pooling:pool_overlap_file", "pooling:compute_preview"),
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
+    "assessment:change_plan",
     *("assessment:skip", "assessment:give_back", "assessment:extend", "assessment:accepting", "assessment:undo"),
     "assessment:highlighting",
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),

@@ -1,0 +1,196 @@
+"""The forms that change a plan: each proposes changes, which the page shows before they are made."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, cast
+
+from django import forms
+
+from accounts.models import User
+from assessment.assignments import proposals
+from assessment.assignments.errors import NothingToChange
+from assessment.assignments.rules import Change
+from assessment.planning.changes import unpacked
+from assessment.planning.grid import Grid
+from web.forms import style_fields
+
+NOBODY = "Nobody"
+Choices = list[tuple[str, str]]
+
+
+class PlanForm(forms.Form):
+    """A form about the topics and assessors of a grid. `action` is its name on the page."""
+
+    action: ClassVar[str]
+    heading: ClassVar[str]
+
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id=f"id_{self.action}_%s", **kwargs)
+        self.grid = grid
+        self.people = {str(column.assessor.pk): column.assessor for column in grid.columns}
+        for name, choices in self.choices().items():
+            cast("forms.ChoiceField", self.fields[name]).choices = choices
+        style_fields(self)
+        for name, field in self.fields.items():
+            field.widget.attrs["aria-describedby"] = f"id_{self.action}_{name}_help"
+
+    def choices(self) -> dict[str, Choices]:
+        """The choices of each field, by name."""
+        raise NotImplementedError
+
+    def changes(self) -> list[Change]:
+        """The changes that the form proposes.
+
+        Raises
+        ------
+        NothingToChange, or a refusal of an assessor
+        """
+        raise NotImplementedError
+
+    def _named(self, assessors: Iterable[User]) -> Choices:
+        """Assessors with their group and what they still have to judge."""
+        columns = {column.assessor.pk: column for column in self.grid.columns}
+        return [
+            (str(user.pk), f"{user}{f' ({group})' if group else ''}: {n_left} left")
+            for user in assessors
+            for group, n_left in [(columns[user.pk].group, columns[user.pk].to_do)]
+        ]
+
+
+class ShareForm(PlanForm):
+    """Shares what nobody has."""
+
+    action = "share"
+    heading = "Share topics evenly"
+    assessors = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
+        super().__init__(*args, grid=grid, **kwargs)
+        self.fields["assessors"].initial = [str(user.pk) for user in grid.able]
+
+    def choices(self) -> dict[str, Choices]:
+        return {"assessors": self._named(self.grid.able)}
+
+    def changes(self) -> list[Change]:
+        loads = {column.assessor.pk: column.judged + column.to_do for column in self.grid.columns}
+        users = [self.people[pk] for pk in self.cleaned_data["assessors"]]
+        changes = proposals.shared(self.grid.plan, users, loads)
+        if not changes:
+            raise NothingToChange(
+                "every topic is assigned, or may be judged by none of the chosen assessors."
+            )
+        return changes
+
+
+class MoveForm(PlanForm):
+    """Moves a topic from one assessor to another; either of them may be nobody."""
+
+    action = "move"
+    heading = "Assign or move a topic"
+    topic = forms.ChoiceField()
+    giver = forms.ChoiceField(required=False, label="From")
+    getter = forms.ChoiceField(required=False, label="To")
+
+    def choices(self) -> dict[str, Choices]:
+        nobody = [("", NOBODY)]
+        return {
+            "topic": [
+                (str(row.topic.pk), f"{row.topic.code}: {row.n_units} units") for row in self.grid.rows
+            ],
+            "giver": nobody + self._named(self.grid.holders),
+            "getter": nobody + self._named(self.grid.able),
+        }
+
+    def changes(self) -> list[Change]:
+        topic = self.grid.plan.topics[int(self.cleaned_data["topic"])]
+        giver, getter = self.cleaned_data["giver"], self.cleaned_data["getter"]
+        if giver == getter:
+            raise NothingToChange("choose two different assessors.")
+        people = [(giver, True), (getter, False)]
+        return [Change(topic, self.people[pk], is_withdrawn=is_lost) for pk, is_lost in people if pk]
+
+
+class TakeForm(PlanForm):
+    """Takes every topic that is not finished from a person."""
+
+    action = "take"
+    heading = "Take everything from one person"
+    person = forms.ChoiceField(label="From")
+    heirs = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        label="Share it among",
+        help_text="Without a choice, and where none of them may judge a topic, its place is free.",
+    )
+
+    def choices(self) -> dict[str, Choices]:
+        return {"person": self._named(self.grid.holders), "heirs": self._named(self.grid.able)}
+
+    def changes(self) -> list[Change]:
+        person = self.people[self.cleaned_data["person"]]
+        heirs = [self.people[pk] for pk in self.cleaned_data["heirs"]]
+        changes = proposals.taken_from(self.grid.plan, person, heirs, self.grid.units_to_do)
+        if not changes:
+            raise NothingToChange(f"{person} has nothing left to judge.")
+        return changes
+
+
+class JoinForm(PlanForm):
+    """Gives a person who comes late a part of what is open."""
+
+    action = "join"
+    heading = "Add a person"
+    newcomer = forms.ChoiceField(label="Person")
+    is_begun_moved = forms.BooleanField(
+        required=False,
+        label="Also move topics that somebody has begun",
+        help_text="The new assessor judges the rest of them.",
+    )
+
+    def choices(self) -> dict[str, Choices]:
+        return {"newcomer": self._named(self.grid.able)}
+
+    def changes(self) -> list[Change]:
+        newcomer = self.people[self.cleaned_data["newcomer"]]
+        others = [user for user in self.grid.holders if user != newcomer]
+        changes = proposals.joined_by(
+            self.grid.plan,
+            newcomer,
+            others,
+            self.grid.units_to_do,
+            is_begun_moved=self.cleaned_data["is_begun_moved"],
+        )
+        if not changes:
+            raise NothingToChange(
+                f"nothing is open that {newcomer} may judge, or nobody has more to do than {newcomer}."
+            )
+        return changes
+
+
+FORMS: tuple[type[PlanForm], ...] = (ShareForm, MoveForm, TakeForm, JoinForm)
+
+
+class ChangesField(forms.Field):
+    """Values that name changes of a plan."""
+
+    widget = forms.MultipleHiddenInput
+    default_error_messages: ClassVar = {
+        "unknown": "A change is not about a topic and an assessor of this batch."
+    }
+    grid: Grid
+
+    def to_python(self, value: list[str]) -> list[Change]:
+        try:
+            return [unpacked(text, self.grid) for text in value or ()]
+        except ValueError:
+            raise forms.ValidationError(self.error_messages["unknown"]) from None
+
+
+class ConfirmForm(forms.Form):
+    """The changes of a preview, as the page sends them back."""
+
+    seen = forms.CharField(max_length=64)
+    change = ChangesField()
+
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast("ChangesField", self.fields["change"]).grid = grid

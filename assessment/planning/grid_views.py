@@ -1,0 +1,74 @@
+"""The page that plans a batch: who judges which topics. Organizers only."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from assay.errors import Refused
+from assessment.assignments import services as assignment_services
+from assessment.batches.selectors import batches_for_organizer
+from assessment.planning.changes import Preview, packed, preview
+from assessment.planning.grid import grid_of
+from assessment.planning.grid_forms import FORMS, ConfirmForm, PlanForm
+from web.counting import counted
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """The grid of a batch, and the preview of a change of it. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    grid = grid_of(batch)
+    action = request.POST.get("action", "")
+    data = {kind.action: request.POST if kind.action == action else None for kind in FORMS}
+    forms = [kind(data[kind.action], grid=grid, initial=request.GET.dict()) for kind in FORMS]
+    for form in forms:
+        shown = _preview(form) if form.is_bound else None
+        if shown is not None:
+            return _show_preview(request, shown)
+    context = {"track": batch.pool.track, "batch": batch, "grid": grid, "forms": forms, "tab": "judging"}
+    context["current"] = action or request.GET.get("action", "")
+    return render(request, "assessment/planning/plan.html", context, status=422 if action else 200)
+
+
+def _preview(form: PlanForm) -> Preview | None:
+    """What the form's changes do; None if it is not valid, or if a refusal is added to it."""
+    if not form.is_valid():
+        return None
+    try:
+        return preview(batch=form.grid.batch, changes=form.changes())
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+        return None
+
+
+def _show_preview(request: AuthenticatedRequest, shown: Preview) -> HttpResponse:
+    context = {
+        "track": shown.batch.pool.track,
+        "batch": shown.batch,
+        "preview": shown,
+        "changes": [packed(change) for change in shown.changes],
+        "tab": "judging",
+    }
+    return render(request, "assessment/planning/preview.html", context)
+
+
+@require_POST
+@organizer_required
+def change(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """Make the changes of a preview: all, or none. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    form = ConfirmForm(request.POST, grid=grid_of(batch))
+    if not form.is_valid():
+        messages.error(request, "Nothing was changed. Make the change again from this page.")
+        return redirect("assessment:plan", batch.pk)
+    changes = form.cleaned_data["change"]
+    assignment_services.change(batch=batch, changes=changes, seen=form.cleaned_data["seen"])
+    n = len({each.topic.pk for each in changes})
+    messages.success(request, f"The assessors of {counted(n, 'topic')} are changed.")
+    return redirect(reverse("assessment:plan", args=[batch.pk]))

@@ -1,0 +1,267 @@
+"""The plan of a batch: the grid, and changes of it with their preview."""
+
+import re
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from assessment.assignments import services as assignment_services
+from assessment.judgments import services as judgment_services
+from assessment.models import Batch, TopicAssignment
+from assessment.planning.grid import rates_of
+from tests.assessment.conftest import Scene
+from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
+from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool, make_team
+from tracks.models import Assessor
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(db: None) -> Client:
+    client = Client()
+    client.force_login(make_organizer())
+    return client
+
+
+def plan(batch: Batch) -> str:
+    return reverse("assessment:plan", args=[batch.pk])
+
+
+def holders(batch: Batch) -> set[tuple[str, str]]:
+    active = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False)
+    return set(active.values_list("topic__code", "assessor__username"))
+
+
+def hidden(html: str) -> dict[str, list[str]]:
+    """What the preview sends back."""
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'name="(seen|change)" value="([^"]*)"', html):
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+@pytest.fixture
+def make_change(organizer: Client) -> Callable[..., str]:
+    """Ask for a change, check that the preview changes nothing, make the change; returns the text of the preview."""
+
+    def change(batch: Batch, action: str, **fields: object) -> str:
+        before = holders(batch)
+        html = organizer.post(plan(batch), {"action": action} | fields).content.decode()
+        assert holders(batch) == before
+        response = organizer.post(reverse("assessment:change_plan", args=[batch.pk]), hidden(html))
+        assert response.status_code == 302
+        return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+    return change
+
+
+def test_grid_shows_progress_and_estimated_time(scene: Scene, organizer: Client) -> None:
+    before = organizer.get(plan(scene.batch)).content.decode()
+    task = accept(scene.batch, scene.ada)
+    judgment_services.submit(task=task, choice="high", request_id=uuid4(), seconds=600)
+
+    html = organizer.get(plan(scene.batch)).content.decode()
+
+    assert "no judgments yet from which to estimate" in before
+    assert 'aria-label="A.1, ada: 1 of 3 judged. Move"' in html
+    assert "<strong>5</strong> units to judge, 1 judged." in html
+    assert "About 50 min of work" in html
+
+
+def test_estimate_counts_an_open_page_as_five_medians(scene: Scene) -> None:
+    for seconds in (60, 60, 60, 60, 100_000):
+        judgment_services.submit(
+            task=accept(scene.batch, scene.ada), choice="high", request_id=uuid4(), seconds=seconds
+        )
+
+    rates = rates_of(scene.track)
+
+    assert rates.by_assessor == {scene.ada.pk: 108.0}
+    assert rates.hours(scene.bob.pk, 100) == 3.0
+
+
+def test_plan_takes_the_same_queries_for_any_number_of_topics_and_assessors(
+    scene: Scene, organizer: Client
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert organizer.get(plan(scene.batch)).status_code == 200
+        return len(captured)
+
+    few = queries()
+    for n in range(3, 9):
+        topic = make_topic(scene.track, f"A.{n}")
+        add_entries(scene.pool, topic, 1)
+        assignment_services.assign(batch=scene.batch, assessor=make_assessor(scene.track), topics=[topic])
+
+    assert queries() == few
+
+
+def test_topics_are_shared_by_group(organizer: Client, make_change: Callable[..., str]) -> None:
+    track = make_track(protocol="ntcir-12-wikipedia")
+    topics = [make_topic(track, code) for code in ("1", "2")]
+    people = {name: make_assessor(track, name) for name in ("grace", "guy", "una", "nina")}
+    for name, group in (("grace", "graduate"), ("guy", "graduate"), ("una", "undergraduate")):
+        Assessor.objects.filter(user=people[name]).update(group=group)
+    batch = make_batch(make_pool(track, dict.fromkeys(topics, 2)), {}, is_open=False)
+    page = organizer.get(plan(batch)).content.decode()
+
+    text = make_change(batch, "share", assessors=[people[name].pk for name in ("grace", "guy", "una")])
+
+    assert "4 places without an assessor" in page
+    assert "cannot get topics: in no group" in page
+    assert "una 0 → 2 0 → 4" in text
+    assert holders(batch) == {("1", "grace"), ("1", "una"), ("2", "guy"), ("2", "una")}
+
+
+def test_moved_topic_leaves_judgments_with_their_assessor(
+    scene: Scene, make_change: Callable[..., str]
+) -> None:
+    judge(accept(scene.batch, scene.ada))
+
+    text = make_change(scene.batch, "move", topic=scene.first.pk, giver=scene.ada.pk, getter=scene.bob.pk)
+
+    assert "A.1 ada 1 unit judged by ada bob 2" in text
+    assert holders(scene.batch) == {("A.1", "bob"), ("A.2", "ada")}
+    assert len(judge_all(scene.batch, scene.bob)) == 2
+
+
+def test_topic_is_given_and_taken_without_another_assessor(
+    scene: Scene, make_change: Callable[..., str]
+) -> None:
+    text = make_change(scene.batch, "move", topic=scene.first.pk, giver=scene.ada.pk, getter="")
+    assert holders(scene.batch) == {("A.2", "ada")}
+    assert "nobody 1 place free" in text
+
+    make_change(scene.batch, "move", topic=scene.first.pk, giver="", getter=scene.bob.pk)
+
+    assert holders(scene.batch) == {("A.1", "bob"), ("A.2", "ada")}
+
+
+def test_everything_is_taken_from_one_person_but_finished_topics(
+    scene: Scene, make_change: Callable[..., str]
+) -> None:
+    third = make_topic(scene.track, "A.3")
+    add_entries(scene.pool, third, 2)
+    assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[third])
+    for _ in range(4):
+        judge(accept(scene.batch, scene.ada))
+    carl = make_assessor(scene.track, "carl")
+
+    make_change(scene.batch, "take", person=scene.ada.pk, heirs=[scene.bob.pk, carl.pk])
+
+    assert holders(scene.batch) == {("A.1", "ada"), ("A.2", "bob"), ("A.3", "carl")}
+
+
+def test_person_who_comes_late_gets_a_part_of_what_is_open(
+    scene: Scene, make_change: Callable[..., str]
+) -> None:
+    judge(accept(scene.batch, scene.ada))  # A.1 is begun
+    third, fourth = make_topic(scene.track, "A.3"), make_topic(scene.track, "A.4")
+    add_entries(scene.pool, third, 1)
+    add_entries(scene.pool, fourth, 1)
+    assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[third])
+
+    make_change(scene.batch, "join", newcomer=scene.bob.pk)
+
+    assert holders(scene.batch) == {("A.1", "ada"), ("A.2", "bob"), ("A.3", "ada"), ("A.4", "bob")}
+
+
+@pytest.mark.parametrize(("asked", "moved"), [({}, "A.3"), ({"is_begun_moved": "on"}, "A.2")])
+def test_begun_topic_moves_to_a_newcomer_only_if_asked_for(
+    scene: Scene, make_change: Callable[..., str], asked: dict[str, str], moved: str
+) -> None:
+    third = make_topic(scene.track, "A.3")
+    add_entries(scene.pool, third, 3)
+    assignment_services.assign(batch=scene.batch, assessor=scene.ada, topics=[third])
+    for _ in range(4):  # A.1 is finished, A.2 is begun
+        judge(accept(scene.batch, scene.ada))
+
+    make_change(scene.batch, "join", newcomer=scene.bob.pk, **asked)
+
+    assert {code for code, name in holders(scene.batch) if name == "bob"} == {moved}
+
+
+def test_newcomer_gets_all_topics_of_a_training_round(scene: Scene, make_change: Callable[..., str]) -> None:
+    batch = make_batch(scene.pool, {scene.ada: [scene.first, scene.second]}, kind="training")
+
+    make_change(batch, "join", newcomer=scene.bob.pk)
+
+    assert {code for code, name in holders(batch) if name == "bob"} == {"A.1", "A.2"}
+
+
+def test_refused_change_is_explained_on_the_page(scene: Scene, organizer: Client) -> None:
+    make_team(scene.track, scene.bob)
+    carl = make_assessor(scene.track, "carl")
+    cases = [
+        (
+            {"action": "move", "topic": scene.first.pk, "giver": "", "getter": carl.pk},
+            "already assigned to ada",
+        ),
+        (
+            {"action": "move", "topic": scene.first.pk, "giver": scene.ada.pk, "getter": scene.ada.pk},
+            "two different",
+        ),
+        ({"action": "move", "topic": scene.first.pk, "getter": scene.bob.pk}, "Select a valid choice"),
+        ({"action": "share", "assessors": [carl.pk]}, "every topic is assigned"),
+        ({"action": "take", "person": scene.bob.pk}, "Select a valid choice"),
+    ]
+
+    for fields, reason in cases:
+        response = organizer.post(plan(scene.batch), fields)
+        assert response.status_code == 422
+        assert reason in response.content.decode()
+
+    assert holders(scene.batch) == {("A.1", "ada"), ("A.2", "ada")}
+
+
+def test_change_of_a_plan_that_somebody_else_has_changed_does_nothing(
+    scene: Scene, organizer: Client
+) -> None:
+    fields = {"action": "take", "person": scene.ada.pk, "heirs": [scene.bob.pk]}
+    seen = hidden(organizer.post(plan(scene.batch), fields).content.decode())
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.second)
+
+    response = organizer.post(reverse("assessment:change_plan", args=[scene.batch.pk]), seen)
+
+    assert response.status_code == 409
+    assert "Somebody changed the assignments" in response.content.decode()
+    assert holders(scene.batch) == {("A.1", "ada")}
+
+
+@pytest.mark.parametrize("changed", [{"change": ["x"]}, {"change": ["+1:0"]}, {"change": []}, {"seen": []}])
+def test_odd_confirmation_changes_nothing(
+    scene: Scene, organizer: Client, changed: dict[str, list[str]]
+) -> None:
+    fields = {"action": "take", "person": scene.ada.pk}
+    sent = hidden(organizer.post(plan(scene.batch), fields).content.decode())
+
+    organizer.post(reverse("assessment:change_plan", args=[scene.batch.pk]), sent | changed)
+
+    assert len(holders(scene.batch)) == 2
+
+
+def test_link_of_a_part_leads_to_the_form_that_moves_it(scene: Scene, organizer: Client) -> None:
+    query = f"?action=move&topic={scene.second.pk}&giver={scene.ada.pk}"
+    assert query.replace("&", "&amp;") in organizer.get(plan(scene.batch)).content.decode()
+
+    html = organizer.get(plan(scene.batch) + query).content.decode()
+
+    assert '<details id="move" name="plan" open>' in html
+    assert f'<option value="{scene.second.pk}" selected>' in html
+    assert f'<option value="{scene.ada.pk}" selected>' in html
+
+
+def test_wrong_assessor_of_a_topic_is_named(scene: Scene, organizer: Client) -> None:
+    make_team(scene.track, scene.ada)
+
+    html = organizer.get(plan(scene.batch)).content.decode()
+
+    assert "ada is a member of the team" in html
+    assert "A.1:" in html
