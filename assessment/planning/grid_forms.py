@@ -24,7 +24,8 @@ class PlanForm(forms.Form):
     heading: ClassVar[str]
 
     def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id=f"id_{self.action}_%s", **kwargs)
+        super().__init__(*args, **kwargs)
+        self.auto_id = f"id_{self.action}_%s"
         self.grid = grid
         self.people = {str(column.assessor.pk): column.assessor for column in grid.columns}
         for name, choices in self.choices().items():
@@ -89,6 +90,11 @@ class MoveForm(PlanForm):
     topic = forms.ChoiceField()
     giver = forms.ChoiceField(required=False, label="From")
     getter = forms.ChoiceField(required=False, label="To")
+
+    def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
+        super().__init__(*args, grid=grid, **kwargs)
+        for name in ("giver", "getter"):
+            self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]
 
     def choices(self) -> dict[str, Choices]:
         nobody = [("", NOBODY)]
@@ -178,7 +184,7 @@ class ChangesField(forms.Field):
     }
     grid: Grid
 
-    def to_python(self, value: list[str]) -> list[Change]:
+    def to_python(self, value: Any) -> list[Change]:
         try:
             return [unpacked(text, self.grid) for text in value or ()]
         except ValueError:

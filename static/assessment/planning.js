@@ -18,7 +18,8 @@
   // The cell under the mouse, if the dragged part can be dropped there.
   function targetOf(event) {
     const cell = event.target.closest?.("td");
-    if (!part || !cell || cell.parentElement !== part.closest("tr") || cell === part.closest("td")) return null;
+    if (!part || !cell || cell.parentElement !== part.closest("tr") || cell === part.closest("td"))
+      return null;
     const head = heads[cell.cellIndex];
     return "closed" in head.dataset || cell.querySelector(".plan-part") ? null : cell;
   }
