@@ -1,11 +1,58 @@
-"""The form that exports the judgments of a track."""
+"""The forms that filter an assessor's own judgments, and export those of a track."""
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from django import forms
 
+from assay.protocols.schema import Grade, NonAnswer
 from assessment.judgments.exports import Form
+from assessment.judgments.selectors import OwnFilter
+from tracks.models import Topic
 from web.forms import style_fields
+
+
+class OwnFilterForm(forms.Form):
+    """Which of their own judgments an assessor looks for."""
+
+    q = forms.CharField(max_length=200, required=False, label="Search")
+    topic = forms.ChoiceField(required=False)
+    choice = forms.ChoiceField(required=False)
+    since = forms.DateField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    commented = forms.BooleanField(required=False, label="With a comment")
+
+    def __init__(
+        self, *args: Any, topics: Iterable[Topic], choices: Iterable[Grade | NonAnswer], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._offer("topic", [(topic.code, topic.code) for topic in topics])
+        self._offer("choice", [(choice.key, choice.label) for choice in choices])
+        style_fields(self)
+        for field in self.fields.values():
+            field.is_one_of_several = True  # type: ignore[attr-defined]  # no field is marked as optional
+
+    def _offer(self, name: str, values: list[tuple[str, str]]) -> None:
+        field = cast("forms.ChoiceField", self.fields[name])
+        field.choices = [("", "All"), *values]
+
+    @property
+    def wanted(self) -> OwnFilter:
+        """The filter of the fields that are valid."""
+        data = self.cleaned_data
+        return OwnFilter(
+            data.get("q", ""),
+            data.get("topic", ""),
+            data.get("choice", ""),
+            data.get("since"),
+            data.get("until"),
+            data.get("commented", False),
+        )
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a field besides the search is used or wrong."""
+        return bool(self.errors) or self.wanted != OwnFilter(text=self.wanted.text)
 
 
 class ExportForm(forms.Form):

@@ -1,17 +1,18 @@
 """Judgments that a user may read."""
 
 from dataclasses import dataclass
+from datetime import date
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
 from assessment.judgments.follow_ups import Answered, in_words
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
-from tracks.models import Track
+from tracks.models import Topic, Track
 
 PAGE = 50
 
@@ -42,6 +43,41 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
     return own.filter(is_latest).select_related("topic", "task").order_by("-pk")
 
 
+class OwnFilter(NamedTuple):
+    """Which of their own judgments an assessor looks for. Empty values select all; days are in UTC.
+
+    `text` is in the comment, the docno, or the title of the document or the topic.
+    """
+
+    text: str = ""
+    topic: str = ""
+    choice: str = ""
+    since: date | None = None
+    until: date | None = None
+    is_commented: bool = False
+
+    @property
+    def conditions(self) -> Q:
+        places = ("comment", "docno", "topic__title", "task__entry__document__title")
+        wanted = Q()
+        for place in places if self.text else ():
+            wanted |= Q(**{f"{place}__icontains": self.text})
+        values = {
+            "topic__code": self.topic,
+            "choice": self.choice,
+            "created_at__date__gte": self.since,
+            "created_at__date__lte": self.until,
+        }
+        wanted &= Q(**{name: value for name, value in values.items() if value})
+        return wanted & ~Q(comment="") if self.is_commented else wanted
+
+
+def own_topics(batch: Batch, user: User) -> QuerySet[Topic]:
+    """The topics of a batch that a user has judged in, by code."""
+    judged = Judgment.objects.filter(batch=batch, assessor=user).order_by().values("topic")
+    return Topic.objects.filter(pk__in=judged).order_by("code")
+
+
 @dataclass(frozen=True)
 class OwnJudgmentsPage:
     """One page of an assessor's own judgments; `rows` is the page of the paginator."""
@@ -51,9 +87,11 @@ class OwnJudgmentsPage:
     judgments: list[OwnJudgment]
 
 
-def own_judgments_page(batch: Batch, user: User, number: str | None) -> OwnJudgmentsPage:
-    """One page of `own_judgments`, with the labels of the protocol."""
-    rows = Paginator(own_judgments(batch, user), PAGE).get_page(number)
+def own_judgments_page(batch: Batch, user: User, wanted: OwnFilter, number: str | None) -> OwnJudgmentsPage:
+    """One page of the `own_judgments` that are wanted, with the labels of the protocol and the documents' titles."""
+    title = F("task__entry__document__title")
+    own: QuerySet[Judgment] = own_judgments(batch, user).filter(wanted.conditions).annotate(title=title)
+    rows = Paginator(own, PAGE).get_page(number)
     rules = judging_rules(batch.pool.protocol)
     judgments = [own_judgment(judgment, rules) for judgment in rows]
     return OwnJudgmentsPage(batch, rows, judgments)

@@ -9,7 +9,8 @@ from accounts.access import AuthenticatedRequest, login_required, organizer_requ
 from assessment.batches import selectors as batch_selectors
 from assessment.judgments import selectors
 from assessment.judgments.exports import lines_of
-from assessment.judgments.forms import ExportForm
+from assessment.judgments.forms import ExportForm, OwnFilterForm
+from assessment.judgments.rules import judging_rules
 from assessment.tasks import selectors as task_selectors
 from tracks.assessors import services as assessors
 from tracks.tracks.selectors import tracks_for
@@ -50,5 +51,9 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
 def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The assessor's own judgments of a batch, newest first. Assessors of the batch."""
     batch = get_object_or_404(task_selectors.batches_of(request.user), pk=batch_id)
-    page = selectors.own_judgments_page(batch, request.user, request.GET.get("page"))
-    return render(request, "assessment/judgments/own_judgments.html", context_of(page))
+    topics = selectors.own_topics(batch, request.user)
+    form = OwnFilterForm(request.GET, topics=topics, choices=judging_rules(batch.pool.protocol).choices)
+    status = 200 if form.is_valid() else 400
+    page = selectors.own_judgments_page(batch, request.user, form.wanted, request.GET.get("page"))
+    context = context_of(page) | {"form": form}
+    return render(request, "assessment/judgments/own_judgments.html", context, status=status)
