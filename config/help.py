@@ -58,6 +58,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:judging": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:batch": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:export": "howto/run-a-campaign.html#take-judgments-out-and-in",
+        "assessment:new_batch": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:plan": "howto/run-a-campaign.html#plan-who-judges-what",
         "assessment:new_training": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
         "assessment:discussion": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",

@@ -62,6 +62,7 @@ assessment:judgments_csv                L333330
 assessment:keys                         L000000
 assessment:mine                         L000000
 assessment:new_adjudication             L333330
+assessment:new_batch                    L333330
 assessment:new_dual                     L333330
 assessment:new_training                 L333330
 assessment:next                         5555555

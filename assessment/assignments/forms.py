@@ -55,17 +55,3 @@ class TopicAssignments(forms.BaseInlineFormSet[TopicAssignment, Batch, forms.Mod
         """The rows that were changed."""
         rows = [form.instance for form in self.forms if form.has_changed()]
         return [Change(row.topic, row.assessor, is_withdrawn=row.is_withdrawn) for row in rows]
-
-
-class ShareForm(forms.Form):
-    """The assessors who share the topics of a batch."""
-
-    assessors = forms.ModelMultipleChoiceField(
-        queryset=User.objects.none(), widget=forms.CheckboxSelectMultiple, label="Assessors"
-    )
-
-    def __init__(self, *args: Any, batch: Batch, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
-        field.queryset = assessors_of(batch.pool.track)
-        field.initial = [assessor.pk for assessor in field.queryset]

@@ -3,22 +3,34 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.forms import BaseModelFormSet, ModelChoiceField, ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
+from django.utils.html import format_html
 
 from assay.errors import Refused
 from assessment.assignments import services as assignment_services
 from assessment.assignments.admin import TopicAssignmentInline
-from assessment.assignments.forms import ShareForm
 from assessment.batches import services
 from assessment.batches.forms import BatchForm
+from assessment.batches.selectors import progress_of_each
 from assessment.models import Batch
 from pooling.models import Pool
-from web.admin import Checked
+from web.admin import Checked, CheckedList
+
+MOST_NAMES = 4
+
+
+class BatchList(CheckedList):
+    """The batches of a page with their progress, in a fixed number of queries."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        progress = progress_of_each(self.result_list)
+        for batch in self.result_list:
+            batch.shown_progress = progress[batch.pk]
 
 
 class PoolField(ModelChoiceField[Pool]):
@@ -31,12 +43,25 @@ class PoolField(ModelChoiceField[Pool]):
 @admin.register(Batch)
 class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     form = BatchForm
-    list_display = ["name", "pool", "track", "kind", "status", "minutes_allotted", "created_by", "created_at"]
+    list_display = [
+        "name",
+        "pool",
+        "track",
+        "kind",
+        "status",
+        "progress",
+        "topics",
+        "assessors",
+        "plan",
+        "created_by",
+        "created_at",
+    ]
+    list_per_page = 25
     list_filter = ["status", "kind", "pool__track"]
     search_fields = ["name", "pool__name"]
     date_hierarchy = "created_at"
     inlines = [TopicAssignmentInline]
-    actions = ["open_batches", "close_batches"]
+    actions = ["open_batches", "close_batches", "share_topics", "move_topic", "take_topics", "add_person"]
     change_form_template = "admin/assessment/batch/change_form.html"
     save_on_top = True
     view_on_site = False  # the button “Show progress, open or close” leads there
@@ -48,6 +73,28 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     @admin.display(ordering="pool__track__name")
     def track(self, batch: Batch) -> str:
         return str(batch.pool.track)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return BatchList
+
+    @admin.display
+    def progress(self, batch: Batch) -> str:
+        shown = batch.shown_progress  # type: ignore[attr-defined]
+        return f"{shown.judged:,} of {shown.total:,}"
+
+    @admin.display
+    def topics(self, batch: Batch) -> int:
+        return int(batch.shown_progress.n_topics)  # type: ignore[attr-defined]
+
+    @admin.display
+    def assessors(self, batch: Batch) -> str:
+        """Their names, if there are few."""
+        names = [str(user) for user in batch.shown_progress.assessors]  # type: ignore[attr-defined]
+        return ", ".join(names) if len(names) <= MOST_NAMES else str(len(names))
+
+    @admin.display
+    def plan(self, batch: Batch) -> str:
+        return format_html('<a href="{}">plan topics</a>', reverse("assessment:plan", args=[batch.pk]))
 
     def has_delete_permission(self, request: HttpRequest, obj: Batch | None = None) -> bool:
         return False
@@ -83,11 +130,11 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
     def response_add(
         self, request: HttpRequest, obj: Batch, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Continue with the page on which topics are assigned."""
+
         messages.success(
             request, f"The batch “{obj}” is created. Assign its topics to assessors, then open it."
         )
-        return HttpResponseRedirect(reverse("admin:assessment_batch_change", args=[obj.pk]))
+        return HttpResponseRedirect(reverse("assessment:plan", args=[obj.pk]))
 
     def save_formset(
         self, request: HttpRequest, form: ModelForm[Batch], formset: BaseModelFormSet[Any, Any], change: bool
@@ -115,22 +162,29 @@ class BatchAdmin(Checked, admin.ModelAdmin[Batch]):
         n = sum(self._call(request, services.close, batch=batch) for batch in batches)
         messages.success(request, f"Closed: {n}.")
 
-    def get_urls(self) -> list[URLPattern]:
-        share = self.admin_site.admin_view(self.share_view)
-        return [path("<int:batch_id>/share/", share, name="assessment_batch_share"), *super().get_urls()]
+    def _to_plan(self, request: HttpRequest, batches: QuerySet[Batch], action: str) -> HttpResponse | None:
+        """The form of the batch's plan on the site, which shows what will change."""
+        chosen = list(batches[:2])
+        if len(chosen) == 1:
+            address = reverse("assessment:plan", args=[chosen[0].pk])
+            return HttpResponseRedirect(f"{address}?action={action}#{action}")
+        messages.error(
+            request, "Select one batch: the topics of each batch are planned on a page of its own."
+        )
+        return None
 
-    def share_view(self, request: HttpRequest, batch_id: int) -> HttpResponse:
-        """Share the topics of a batch evenly. Organizers only."""
-        batch = get_object_or_404(self.get_queryset(request), pk=batch_id)
-        form = ShareForm(request.POST if request.method == "POST" else None, batch=batch)
-        if request.method == "POST" and form.is_valid():
-            assigned = assignment_services.share(batch=batch, assessors=list(form.cleaned_data["assessors"]))
-            messages.success(request, f"Topics assigned: {len(assigned)}.")
-            return HttpResponseRedirect(reverse("admin:assessment_batch_change", args=[batch.pk]))
-        context = self.admin_site.each_context(request) | {
-            "title": "Share topics evenly",
-            "batch": batch,
-            "form": form,
-            "opts": self.opts,
-        }
-        return TemplateResponse(request, "admin/assessment/batch/share.html", context)
+    @admin.action(description="Share the topics of the selected batch")
+    def share_topics(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
+        return self._to_plan(request, batches, "share")
+
+    @admin.action(description="Assign or move a topic of the selected batch")
+    def move_topic(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
+        return self._to_plan(request, batches, "move")
+
+    @admin.action(description="Take everything from one person in the selected batch")
+    def take_topics(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
+        return self._to_plan(request, batches, "take")
+
+    @admin.action(description="Add a person to the selected batch")
+    def add_person(self, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
+        return self._to_plan(request, batches, "join")

@@ -1,8 +1,13 @@
-"""The form of a batch in the admin."""
+"""The forms that create a batch: on the site and in the admin."""
+
+from typing import Any, cast
 
 from django import forms
+from django.db.models import QuerySet
 
 from assessment.models import Batch
+from pooling.models import Pool
+from web.forms import style_fields
 
 
 class BatchForm(forms.ModelForm[Batch]):
@@ -11,3 +16,18 @@ class BatchForm(forms.ModelForm[Batch]):
     class Meta:
         model = Batch
         fields = ["pool", "name", "kind", "minutes_allotted"]
+
+
+class NewBatchForm(forms.ModelForm[Batch]):
+    """A new batch of a pool of a track."""
+
+    class Meta:
+        model = Batch
+        fields = ["pool", "name", "kind", "minutes_allotted"]
+        labels = {"minutes_allotted": "Minutes for a task"}
+
+    def __init__(self, *args: Any, pools: QuerySet[Pool], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
+        pool.queryset, pool.empty_label = pools, None
+        style_fields(self)

@@ -5,10 +5,11 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches import selectors, services
+from assessment.batches.forms import NewBatchForm
 from assessment.models import Batch
 from assessment.planning.selectors import pools_to_plan
 from assessment.tasks import selectors as task_selectors
@@ -31,6 +32,23 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         raise PermissionDenied
     context = {"track": track, "desk": task_selectors.desk(request.user, track=track)}
     return render(request, "assessment/tasks/track_desk.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Create a batch of a pool. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    pools = pools_to_plan().filter(track=track)
+    form = NewBatchForm(request.POST or None, pools=pools, initial=request.GET.dict())
+    if form.is_valid():
+        fields = {name: form.cleaned_data[name] for name in form.Meta.fields}
+        batch = services.create(by=request.user, **fields)
+        messages.success(request, f"The batch “{batch}” is a draft. Assign its topics, then open it.")
+        return redirect("assessment:plan", batch.pk)
+    context = {"track": track, "form": form, "pools": pools, "tab": "judging"}
+    return render(request, "assessment/batches/new.html", context, status=422 if form.errors else 200)
 
 
 @require_safe

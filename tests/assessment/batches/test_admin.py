@@ -56,7 +56,7 @@ def test_batch_is_created_as_a_draft_and_leads_to_its_topics(scene: Scene, organ
     sent = organizer.post(reverse("admin:assessment_batch_add"), fields)
 
     batch = Batch.objects.get(name="Round 2")
-    assert sent.url == reverse("admin:assessment_batch_change", args=[batch.pk])
+    assert sent.url == reverse("assessment:plan", args=[batch.pk])
     assert (batch.kind, batch.status, batch.minutes_allotted) == ("dual", "draft", 45)
     assert batch.created_by == User.objects.get(username="olga")
 
@@ -223,29 +223,44 @@ def test_only_topics_of_the_pool_and_assessors_of_the_track_are_offered(
     assert elsewhere not in form.fields["assessor"].queryset
 
 
-def test_topics_are_shared_on_a_separate_page(scene: Scene, organizer: Client) -> None:
-    batch = batch_services.create(pool=scene.pool, name="Shared", by=None)
-    address = reverse("admin:assessment_batch_share", args=[batch.pk])
-    assert "ada" in organizer.get(address).content.decode()
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [("share_topics", "share"), ("move_topic", "move"), ("take_topics", "take"), ("add_person", "join")],
+)
+def test_actions_lead_to_the_plan_of_one_batch(
+    scene: Scene, organizer: Client, action: str, form: str
+) -> None:
+    other = batch_services.create(pool=scene.pool, name="Other", by=None)
+    address = reverse("admin:assessment_batch_changelist")
 
-    organizer.post(address, {"assessors": [scene.ada.pk, scene.bob.pk]})
+    one = organizer.post(address, {"action": action, "_selected_action": [scene.batch.pk]})
+    two = organizer.post(
+        address, {"action": action, "_selected_action": [scene.batch.pk, other.pk]}, follow=True
+    )
 
-    assert {assignment.assessor for assignment in batch.topic_assignments.all()} == {scene.ada, scene.bob}
+    assert one.url == f"{reverse('assessment:plan', args=[scene.batch.pk])}?action={form}#{form}"
+    assert f'<details id="{form}" name="plan" open>' in organizer.get(one.url).content.decode()
+    assert "Select one batch" in two.content.decode()
 
 
-def test_sharing_requires_an_assessor(scene: Scene, organizer: Client) -> None:
-    page = organizer.post(reverse("admin:assessment_batch_share", args=[scene.batch.pk]), {})
+def test_list_shows_progress_topics_and_assessors_in_a_fixed_number_of_queries(
+    scene: Scene, organizer: Client
+) -> None:
+    def page() -> tuple[str, int]:
+        with CaptureQueriesContext(connection) as captured:
+            html = organizer.get(reverse("admin:assessment_batch_changelist")).content.decode()
+        return html, len(captured)
 
-    assert "This field is required." in page.content.decode()
+    judge(accept(scene.batch, scene.ada))
+    html, few = page()
+    make_batch(scene.pool, {make_assessor(scene.track): [scene.first] for _ in range(5)}, kind="training")
+    many = page()
 
-
-def test_sharing_in_a_track_without_assessors_explains_what_to_do(organizer: Client) -> None:
-    track = make_track()
-    batch = batch_services.create(pool=make_pool(track, {make_topic(track): 1}), name="Nobody", by=None)
-
-    page = organizer.get(reverse("admin:assessment_batch_share", args=[batch.pk]))
-
-    assert "has no assessors" in page.content.decode()
+    assert '<td class="field-progress">1 of 6</td>' in html
+    assert '<td class="field-topics">2</td>' in html
+    assert '<td class="field-assessors">ada</td>' in html
+    assert '<td class="field-assessors">5</td>' in many[0]
+    assert many[1] == few
 
 
 def test_batches_are_opened_and_closed_by_actions_that_report_refusals(
@@ -301,8 +316,6 @@ def test_only_organizers_enter_the_admin(scene: Scene, role: str) -> None:
 
     for name in ("batch_changelist", "judgment_changelist", "task_changelist"):
         assert client.get(reverse(f"admin:assessment_{name}")).status_code == 302
-    share = reverse("admin:assessment_batch_share", args=[scene.batch.pk])
-    assert client.post(share, {"assessors": [scene.ada.pk]}).status_code == 302
 
 
 def test_list_of_judgments_takes_the_same_queries_for_many_judgments(scene: Scene, organizer: Client) -> None:
