@@ -8,6 +8,7 @@ urlpatterns = [
     path("", include("assessment.tasks.urls")),
     path("", include("assessment.keys.urls")),
     path("", include("assessment.judgments.urls")),
+    path("", include("assessment.imports.urls")),
     path("", include("assessment.batches.urls")),
     path("", include("assessment.agreement.urls")),
     path("", include("assessment.adjudication.urls")),

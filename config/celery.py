@@ -23,6 +23,7 @@ app.autodiscover_tasks(
         "corpus.imports",
         "corpus.clusterings",
         "pooling.pools",
+        "assessment.imports",
         "assessment.tasks",
         "scoring.leaderboards",
         "scoring.analyses",

@@ -60,6 +60,8 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:export": "howto/run-a-campaign.html#take-judgments-out-and-in",
         "assessment:new_batch": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:plan": "howto/run-a-campaign.html#plan-who-judges-what",
+        "assessment:imports": "howto/run-a-campaign.html#take-judgments-out-and-in",
+        "assessment:import": "howto/run-a-campaign.html#take-judgments-out-and-in",
         "assessment:new_training": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
         "assessment:discussion": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
         "assessment:new_dual": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",

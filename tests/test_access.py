@@ -51,12 +51,15 @@ assessment:disagreements                L333330
 assessment:disagreements_csv            L333330
 assessment:discussion                   L444444
 assessment:discussion_csv               L333334
+assessment:discard_import               5555555
 assessment:done                         L444044
 assessment:export                       L333330
 assessment:extend                       5555555
 assessment:give_back                    5555555
 assessment:guidelines                   L444040
 assessment:highlighting                 5555555
+assessment:import                       L333330
+assessment:imports                      L333330
 assessment:judging                      L333000
 assessment:judgments_csv                L333330
 assessment:keys                         L000000
@@ -71,6 +74,7 @@ assessment:open                         5555555
 assessment:own_judgments                L444044
 assessment:plan                         L333330
 assessment:share_discussion             5555555
+assessment:run_import                   5555555
 assessment:skip                         5555555
 assessment:stored                       L444044
 assessment:task                         L444044

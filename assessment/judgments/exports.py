@@ -21,7 +21,7 @@ FIELDS = (
     "pk", "batch_id", "topic_id", "assessor_id", "topic__code", "docno", "task__entry__docno", "task__entry__position",
     "assessor__username", "task__seat", "choice", "grade", "comment", "follow_ups", "guidelines__number", "order",
     "task__accepted_at", "created_at", "seconds", "is_current", "replaces_id", "replaced_by", "is_adjudicated",
-    "is_check",
+    "is_check", "source",
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def _rows(
             "is_withdrawn": (values["batch_id"], values["topic_id"], assessor) in withdrawn,
             "is_adjudicated": values["is_adjudicated"],
             "is_check": values["is_check"],
-            "source": "assay",
+            "source": values["source"],
         }
 
 

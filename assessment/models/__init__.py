@@ -2,6 +2,7 @@ from assessment.models.assignments import TopicAssignment
 from assessment.models.batches import Batch, BatchEntry
 from assessment.models.checks import Check, GoldUnit
 from assessment.models.discussions import DiscussionNote
+from assessment.models.imports import JudgmentImport
 from assessment.models.judgments import Judgment
 from assessment.models.tasks import Task
 
@@ -12,6 +13,7 @@ __all__ = [
     "DiscussionNote",
     "GoldUnit",
     "Judgment",
+    "JudgmentImport",
     "Task",
     "TopicAssignment",
 ]

@@ -2,9 +2,12 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from accounts.models import User
+from assay.formats.judgments.rows import ASSAY
 from assessment.models.batches import Batch
+from assessment.models.imports import JudgmentImport
 from assessment.models.tasks import Task
 from pooling.models import Pool
 from tracks.models import GuidelinesVersion, Topic, Track
@@ -50,7 +53,17 @@ class Judgment(models.Model):
         "hidden check", default=False, help_text="An answer to a hidden check: it is never current."
     )
     seconds = models.PositiveIntegerField(null=True, help_text="From the task's page to its submission.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    source = models.CharField(
+        max_length=20, default=ASSAY, help_text="The tool in which it was judged: assay, turkle, …"
+    )
+    from_import = models.ForeignKey(
+        JudgmentImport,
+        models.PROTECT,
+        null=True,
+        related_name="judgments",
+        help_text="The import that brought it here.",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ["-id"]

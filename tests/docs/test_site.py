@@ -22,6 +22,7 @@ NO_PAGES = {
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
     "assessment:change_plan",
     *("assessment:skip", "assessment:give_back", "assessment:extend", "assessment:accepting", "assessment:undo"),
+    *("assessment:run_import", "assessment:discard_import"),
     "assessment:highlighting",
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
     *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),

@@ -52,6 +52,7 @@ def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
         pool=cells.get("pool", "").strip(),
         batch=cells.get("batch", "").strip(),
         kind=cells.get("kind", "").strip(),
+        round=_count(cells, "round"),
         unit=cells.get("unit", "").strip(),
         follow_ups=_follow_ups(cells),
         guidelines=_count(cells, "guidelines"),

@@ -21,6 +21,7 @@ from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, 
 from assay.formats.qrels.tables import header_of
 
 SEPARATORS = (",", ";", "\t")
+MAX_HEADER = 1 << 16
 LONGEST_CELL = 16 << 20  # characters; Turkle repeats the text of a document in each row
 NEEDED = ("topic", "docno", "assessor")
 ANSWERS = ("choice", "grade")
@@ -68,6 +69,12 @@ def parse_judgments(
         return _qrels(data, name, judge or name)
     form, places = _columns(name, header, columns or {})
     return _collected(name, form, _csv_cells(text, separator, header, places), places)
+
+
+def header_of_judgments(data: bytes) -> list[str]:
+    """The columns of a CSV file, for a choice of them; empty for lines of JSON and text that is not UTF-8."""
+    text = data[:MAX_HEADER].decode("utf-8-sig", errors="ignore")
+    return [] if text.lstrip()[:1] == "{" else [name for name in _header(text)[1] if name]
 
 
 def _decoded(data: bytes, name: str) -> str:

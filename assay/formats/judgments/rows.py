@@ -9,8 +9,8 @@ from datetime import datetime
 
 COLUMNS = (
     "judgment", "pool", "batch", "kind", "round", "topic", "docno", "unit", "position", "assessor", "seat", "choice",
-    "label", "grade", "comment", "follow_ups", "guidelines", "order", "accepted_at", "judged_at", "seconds", "is_current",
-    "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source",
+    "label", "grade", "comment", "follow_ups", "guidelines", "order", "accepted_at", "judged_at", "seconds",
+    "is_current", "replaces", "is_withdrawn", "is_adjudicated", "is_check", "source",
 )  # fmt: skip
 ASSAY, TURKLE = "assay", "turkle"  # the tools in which judgments are made
 
@@ -44,6 +44,7 @@ class JudgmentRow:
     pool: str = ""
     batch: str = ""
     kind: str = ""
+    round: int | None = None
     unit: str = ""
     seat: int | None = None
     follow_ups: Mapping[str, str] = field(default_factory=dict)

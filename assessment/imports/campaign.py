@@ -1,0 +1,104 @@
+"""What the rows of a file can refer to in a track: pools, units, batches, assessors and stored judgments."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from assay.protocols.schema import JudgingRules
+from assessment.judgments.rules import judging_rules
+from assessment.models import Batch, Judgment, Task, TopicAssignment
+from pooling.models import Pool, PoolEntry, PoolMember
+from tracks.models import Assessor, Topic, Track
+
+CHUNK = 5_000
+
+
+class Stored(NamedTuple):
+    """A judgment that the track has."""
+
+    pk: int
+    choice: str
+    comment: str
+    judged_at: datetime
+    is_current: bool
+    is_replaced: bool
+
+
+@dataclass
+class Units:
+    """The entries of a pool by topic and docno, and the entries of the members that are judged instead."""
+
+    entries: dict[tuple[int, str], int]
+    members: dict[tuple[int, str], int] = field(default_factory=dict)
+    with_members: set[int] = field(default_factory=set)
+
+    def entry_of(self, topic: int, docno: str, unit: str) -> int | None:
+        """The entry that a judgment of a document is about; None if the pool has none."""
+        entry = self.members.get((topic, docno))
+        if entry is None:
+            entry = self.entries.get((topic, docno))
+            entry = None if entry in self.with_members else entry
+        return entry if not unit or entry == self.entries.get((topic, unit)) else None
+
+    @classmethod
+    def of(cls, pool: Pool) -> "Units":
+        entries = PoolEntry.objects.filter(pool=pool).values_list("topic_id", "docno", "pk")
+        units = cls({(topic, docno): pk for topic, docno, pk in entries.iterator(chunk_size=CHUNK)})
+        members = PoolMember.objects.filter(entry__pool=pool, position__gt=0).order_by()
+        rows = members.values_list("entry__topic_id", "docno", "entry_id")
+        for topic, docno, entry in rows.iterator(chunk_size=CHUNK):
+            units.members[topic, docno] = entry
+            units.with_members.add(entry)
+        return units
+
+
+class Campaign:
+    """A track as an import sees it. What it reads, it reads once."""
+
+    def __init__(self, track: Track) -> None:
+        self.track = track
+        pools = Pool.objects.filter(track=track, status=Pool.Status.READY).select_related("protocol")
+        self.pools = {pool.name: pool for pool in pools.defer("statistics").order_by("pk")}
+        self.topics: dict[str, int] = dict(Topic.objects.filter(track=track).values_list("code", "pk"))
+        members = Assessor.objects.filter(track=track).values_list("user__username", "user_id")
+        self.assessors: dict[str, int] = dict(members)
+        batches = Batch.objects.filter(pool__track=track).order_by("pk")
+        self.batches = {(batch.pool_id, batch.name): batch for batch in batches}
+        versions = track.guidelines_versions.values_list("number", "pk")
+        self.guidelines: dict[int, int] = dict(versions)
+        self._units: dict[int, Units] = {}
+
+    def rules(self, pool: Pool) -> JudgingRules:
+        return judging_rules(pool.protocol)
+
+    def units(self, pool: Pool) -> Units:
+        if pool.pk not in self._units:
+            self._units[pool.pk] = Units.of(pool)
+        return self._units[pool.pk]
+
+    def stored(self, batches: Collection[Batch]) -> dict[tuple[int, int, str, int, bool], list[Stored]]:
+        """The judgments of batches by batch, topic, docno, assessor and whether they are checks, oldest first."""
+        judgments = Judgment.objects.filter(batch__in=batches).order_by("pk")
+        fields = ("batch_id", "topic_id", "docno", "assessor_id", "is_check")
+        values = ("pk", "choice", "comment", "created_at", "is_current", "replaced_by")
+        of_key: dict[tuple[int, int, str, int, bool], list[Stored]] = {}
+        for row in judgments.values_list(*fields, *values).iterator(chunk_size=CHUNK):
+            pk, choice, comment, judged_at, is_current, replaced_by = row[5:]
+            judgment = Stored(pk, choice, comment, judged_at, is_current, replaced_by is not None)
+            of_key.setdefault(row[:5], []).append(judgment)
+        return of_key
+
+    def judged(self, topics: Iterable[int]) -> set[tuple[int, int, str, int]]:
+        """The batch, topic, docno and seat of every current judgment of some topics."""
+        judgments = Judgment.objects.filter(topic__in=list(topics), is_current=True)
+        rows = judgments.values_list("batch_id", "topic_id", "docno", "task__seat").order_by()
+        return set(rows.iterator(chunk_size=CHUNK))
+
+    def assignments(self, batches: Collection[Batch]) -> list[TopicAssignment]:
+        return list(TopicAssignment.objects.filter(batch__in=batches).order_by("pk"))
+
+    def tasks(self, batches: Collection[Batch]) -> dict[tuple[int, int, int, bool], Task]:
+        """The tasks of batches by batch, entry and assessor, and whether they are hidden checks."""
+        tasks = Task.objects.filter(batch__in=batches)
+        return {(each.batch_id, each.entry_id, each.assessor_id, each.is_check): each for each in tasks}

@@ -1,0 +1,119 @@
+"""The forms that start an import of judgments, and say what words of the file mean."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django import forms
+
+from assay.formats.judgments.reader import MAPPED
+from assessment.imports.selectors import pools_for_import
+from assessment.models import Batch, JudgmentImport
+from pooling.models import Pool
+from tracks.models import Track
+from web.forms import style_fields
+
+MAX_MB = 256
+MOST_WORDS = 200  # assessors or answers that the form offers
+
+
+def _pool() -> "forms.ModelChoiceField[Pool]":
+    return forms.ModelChoiceField(
+        queryset=Pool.objects.none(),
+        required=False,
+        empty_label="as the file says",
+        help_text="The units of the judgments are in this pool. Assay's own export names the pool of each judgment.",
+    )
+
+
+class StartForm(forms.Form):
+    """A file of judgments, and the batch that they become."""
+
+    upload = forms.FileField(
+        label="File",
+        help_text="Turkle's results, Assay's export (CSV or lines of JSON), or any CSV with the columns topic, docno, "
+        "assessor, and grade or choice. It may be compressed with gz, xz or zip.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.json,.tsv,.txt,.gz,.xz,.zip"}),
+    )
+    pool = _pool()
+    batch = forms.CharField(
+        max_length=100,
+        initial="Imported",
+        label="Name of the batch",
+        help_text="For judgments of which the file names no batch. A batch of that name gets them, or a new one.",
+    )
+    kind = forms.ChoiceField(
+        choices=Batch.Kind.choices,
+        initial=Batch.Kind.MAIN,
+        label="Kind of the batch",
+        help_text="In a main batch, a unit gets no more judges than the protocol asks for.",
+    )
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _offer_pools(self, track)
+        style_fields(self)
+
+    def clean_upload(self) -> Any:
+        upload = self.cleaned_data["upload"]
+        if upload.size > MAX_MB << 20:
+            raise forms.ValidationError(
+                f"The file has {upload.size >> 20} MB; at most {MAX_MB} MB are accepted. Compress it with gz."
+            )
+        return upload
+
+
+class MappingForm(forms.Form):
+    """What the columns, assessors and answers of a checked file mean in the track."""
+
+    pool = _pool()
+
+    def __init__(self, *args: Any, source: JudgmentImport, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
+        self.initial["pool"] = source.pool_id
+        _offer_pools(self, source.track)
+        if source.report.get("form") != "assay-csv":
+            self._add_columns(source)
+        self._add_assessors(source)
+        self._add_answers(source)
+        style_fields(self)
+
+    def _add(self, kind: str, word: str, label: str, choices: list[tuple[str, str]], initial: str) -> None:
+        name = f"{kind}-{len(self.words)}"
+        self.words[name] = (kind, word)
+        self.fields[name] = forms.ChoiceField(choices=choices, required=False, label=label, initial=initial)
+        self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
+
+    def _add_columns(self, source: JudgmentImport) -> None:
+        header: list[str] = source.report.get("header", [])
+        given = {**source.report.get("columns", {}), **source.mapping.get("columns", {})}
+        for of_field in MAPPED if header else ():
+            choices = [("", "none"), *((column, column) for column in header)]
+            self._add("columns", of_field, f"Column of the {of_field}", choices, given.get(of_field, ""))
+
+    def _add_assessors(self, source: JudgmentImport) -> None:
+        names = source.track.assessors.order_by("user__username").values_list("user__username", flat=True)
+        choices = [("", "choose an assessor"), *((name, name) for name in names)]
+        for name, here, n in source.report.get("assessors", [])[:MOST_WORDS]:
+            label = f"Assessor {name} ({n:,} judgment{'s' * (n != 1)})"
+            self._add("assessors", name, label, choices, here)
+
+    def _add_answers(self, source: JudgmentImport) -> None:
+        known = source.track.protocol.parsed.judging.choices
+        choices = [("", "choose a grade or another choice"), *((each.key, each.label) for each in known)]
+        given: Mapping[str, str] = source.mapping.get("answers", {})
+        for answer in source.report.get("answers", [])[:MOST_WORDS]:
+            self._add("answers", answer, f"Answer “{answer}”", choices, given.get(answer, ""))
+
+    @property
+    def mapping(self) -> dict[str, dict[str, str]]:
+        """The chosen meanings by kind and word."""
+        chosen: dict[str, dict[str, str]] = {}
+        for name, (kind, word) in self.words.items():
+            if meaning := self.cleaned_data[name]:
+                chosen.setdefault(kind, {})[word] = meaning
+        return chosen
+
+
+def _offer_pools(form: forms.Form, track: Track) -> None:
+    cast("forms.ModelChoiceField[Pool]", form.fields["pool"]).queryset = pools_for_import(track)

@@ -1,0 +1,265 @@
+"""Compares a file of judgments with a track: what is new, what is there already, and what cannot come in.
+
+A judgment is there already if its batch has one of the same document by the same assessor with the same choice, comment
+and time. If the batch has another one, the two are in conflict. In a main batch, a unit never gets more judges than
+the protocol asks for: the assessors of a file without seats share the seats in the order in which they appear.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.rows import JudgmentRow
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer
+from assessment.imports.campaign import Campaign, Stored
+from assessment.imports.planned import BatchKey, Planned
+from assessment.imports.seats import Seats
+from assessment.models import Batch, JudgmentImport
+from pooling.models import Pool
+
+COMPLAINTS_KEPT = 200
+WORDS = {
+    "pool": "unknown pool",
+    "batch": "batch of another kind",
+    "topic": "unknown topic",
+    "document": "document that is not in the pool",
+    "assessor": "unknown assessor",
+    "answer": "unknown grade or choice",
+    "conflict": "in conflict with a judgment that is here",
+    "repeated": "in conflict with another line of the file",
+    "judges": "more judges than the protocol asks for",
+}
+
+
+class Complaint(NamedTuple):
+    """Why a line of the file cannot be imported; `kind` is one of `WORDS`."""
+
+    line: int
+    kind: str
+    message: str
+
+
+class Unusable(Exception):
+    """A row that cannot be imported."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass
+class Plan:
+    """The judgments to store, in the order of the file, and what is wrong with the others."""
+
+    new: list[Planned] = field(default_factory=list)
+    n_equal: int = 0
+    complaints: list[Complaint] = field(default_factory=list)
+    n_by_kind: Counter[str] = field(default_factory=Counter)
+    unknown_answers: set[str] = field(default_factory=set)
+    n_without_guidelines: int = 0
+
+    def complain(self, line: int, kind: str, message: str) -> None:
+        self.n_by_kind[kind] += 1
+        if len(self.complaints) < COMPLAINTS_KEPT:
+            self.complaints.append(Complaint(line, kind, message))
+
+
+def plan_import(source: JudgmentImport, rows: Iterable[JudgmentRow], campaign: Campaign) -> Plan:
+    """What an import would do now. It only reads."""
+    plan = Plan()
+    planned = list(_resolved(source, rows, campaign, plan))
+    _chain(planned, plan)
+    batches = [batch for each in {each.batch for each in planned} if (batch := _existing(each, campaign))]
+    planned = list(_not_stored(planned, campaign, batches, plan))
+    seats = Seats(campaign, batches, {each.topic for each in planned})
+    for each, message in seats.give(planned):
+        plan.complain(each.row.line, "judges", message)
+    plan.new = planned
+    plan.complaints.sort()
+    return plan
+
+
+def _existing(key: BatchKey, campaign: Campaign) -> Batch | None:
+    return campaign.batches.get((key.pool_id, key.name))
+
+
+def _resolved(
+    source: JudgmentImport, rows: Iterable[JudgmentRow], campaign: Campaign, plan: Plan
+) -> Iterable[Planned]:
+    for row in rows:
+        try:
+            planned = _resolve(source, row, campaign)
+        except Unusable as unusable:
+            plan.complain(row.line, unusable.kind, str(unusable))
+            if unusable.kind == "answer":
+                plan.unknown_answers.add(answer_of(row))
+            continue
+        plan.n_without_guidelines += row.guidelines is not None and row.guidelines not in campaign.guidelines
+        yield planned
+
+
+def _resolve(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Planned:
+    pool = _pool(source, row, campaign)
+    batch = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
+    _check_batch(batch, campaign)
+    topic = campaign.topics.get(row.topic)
+    if topic is None:
+        raise Unusable("topic", f"the track has no topic {row.topic}")
+    entry = campaign.units(pool).entry_of(topic, row.docno, row.unit)
+    if entry is None:
+        raise Unusable("document", f"the pool “{pool}” has no unit {row.docno} for topic {row.topic}")
+    words: Mapping[str, str] = source.mapping.get("assessors", {})
+    assessor = campaign.assessors.get(words.get(row.assessor, row.assessor))
+    if assessor is None:
+        raise Unusable("assessor", f"the track has no assessor {row.assessor}")
+    choice = _choice(source, row, campaign, pool)
+    _check_follow_ups(row, campaign.rules(pool))
+    is_current = row.is_current and not row.is_check
+    guidelines = None if row.guidelines is None else campaign.guidelines.get(row.guidelines)
+    return Planned(
+        row, pool, batch, topic, entry, assessor, choice, is_current, guidelines, seat=row.seat or 0
+    )
+
+
+def _pool(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Pool:
+    chosen = next((pool for pool in campaign.pools.values() if pool.pk == source.pool_id), None)
+    if chosen is not None:
+        return chosen
+    if row.pool in campaign.pools:
+        return campaign.pools[row.pool]
+    if not row.pool and len(campaign.pools) == 1:
+        return next(iter(campaign.pools.values()))
+    problem = f"the track has no pool “{row.pool}”" if row.pool else "the line names no pool"
+    raise Unusable("pool", f"{problem}; choose one for all judgments")
+
+
+def _check_batch(key: BatchKey, campaign: Campaign) -> None:
+    if key.kind not in Batch.Kind.values:
+        raise Unusable("batch", f"{key.kind!r} is not a kind of batch; use {', '.join(Batch.Kind.values)}")
+    batch = _existing(key, campaign)
+    if batch is not None and batch.kind != key.kind:
+        raise Unusable("batch", f"the batch “{key.name}” is a {batch.kind} batch here, not {key.kind}")
+    if len(key.name) > 100:
+        raise Unusable("batch", "the name of a batch has at most 100 characters")
+
+
+def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign, pool: Pool) -> Grade | NonAnswer:
+    rules = campaign.rules(pool)
+    words: Mapping[str, str] = source.mapping.get("answers", {})
+    named = rules.choice(words.get(answer_of(row), ""))
+    if named is not None:
+        return named
+    try:
+        return choice_of(row, rules)
+    except ValueError as error:
+        raise Unusable("answer", str(error)) from None
+
+
+def _check_follow_ups(row: JudgmentRow, rules: JudgingRules) -> None:
+    questions = {question.key: question.choices for question in rules.follow_ups}
+    for key, answer in row.follow_ups.items():
+        if answer not in questions.get(key, {}):
+            accepted = (
+                ", ".join(questions.get(key, questions)) or "nothing: the protocol has no follow-up questions"
+            )
+            raise Unusable("answer", f"follow-up {key}: {answer!r} is not accepted; use {accepted}")
+
+
+def answer_of(row: JudgmentRow) -> str:
+    """The answer as the file has it."""
+    return row.choice or ("" if row.grade is None else str(row.grade))
+
+
+def _chain(planned: list[Planned], plan: Plan) -> None:
+    """Let revisions replace what they revise: as the file says, or in its order if it has no numbers."""
+    if any(each.row.number is not None for each in planned):
+        _chain_by_number(planned, plan)
+        return
+    last: dict[tuple[object, ...], Planned] = {}
+    for each in sorted(planned, key=_when):
+        before = last.get(each.key)
+        if before is not None:
+            before.is_current, each.replaces = False, before
+        last[each.key] = each
+
+
+def _when(planned: Planned) -> tuple[bool, datetime | int]:
+    time = planned.row.judged_at
+    return (False, planned.row.line) if time is None else (True, time)
+
+
+def _chain_by_number(planned: list[Planned], plan: Plan) -> None:
+    of_number = {each.row.number: each for each in planned if each.row.number is not None}
+    current: dict[tuple[object, ...], Planned] = {}
+    for each in planned:
+        if each.row.replaces is not None:
+            each.replaces = of_number.get(each.row.replaces)
+            if each.replaces is None or each.replaces.key[:3] != each.key[:3] or each.replaces.is_current:
+                message = f"it replaces judgment {each.row.replaces}, which is not a replaced judgment of the document"
+                plan.complain(each.row.line, "repeated", message)
+        if each.is_current:
+            other = current.setdefault(each.key, each)
+            if other is not each:
+                message = f"line {other.row.line} has another current judgment of the document by {each.row.assessor}"
+                plan.complain(each.row.line, "repeated", message)
+
+
+def _not_stored(
+    planned: list[Planned], campaign: Campaign, batches: list[Batch], plan: Plan
+) -> Iterable[Planned]:
+    """The judgments of documents that their assessor has not judged in the batch."""
+    pks = {(batch.pool_id, batch.name): batch.pk for batch in batches}
+    stored = campaign.stored(batches)
+    for each in planned:
+        pk = pks.get((each.batch.pool_id, each.batch.name))
+        here = [] if pk is None else stored.get((pk, *each.key[1:]), [])
+        same = next((judgment for judgment in here if _is_same(each, judgment)), None)
+        if here and same is None:
+            latest = here[-1]
+            message = f"{each.row.assessor} chose {latest.choice} here, and {each.choice.key} in the file"
+            if latest.choice == each.choice.key:
+                message = f"{each.row.assessor} chose {latest.choice} here too, with another comment or time"
+            plan.complain(each.row.line, "conflict", message)
+        elif here:
+            each.stored = same
+            plan.n_equal += 1
+        elif each.replaces is not None and each.replaces.stored and each.replaces.stored.is_replaced:
+            plan.complain(
+                each.row.line, "conflict", "it replaces a judgment that has been replaced here already"
+            )
+        else:
+            yield each
+
+
+def _is_same(planned: Planned, stored: Stored) -> bool:
+    time = planned.row.judged_at
+    return (stored.choice, stored.comment) == (planned.choice.key, planned.row.comment.strip()) and (
+        time is None or stored.judged_at.replace(microsecond=0) == time.replace(microsecond=0)
+    )
+
+
+def report_of(
+    plan: Plan, rows: Sequence[JudgmentRow], source: JudgmentImport, campaign: Campaign
+) -> dict[str, Any]:
+    """A plan as plain values, for the page."""
+    words: Mapping[str, str] = source.mapping.get("assessors", {})
+    assessors = Counter(row.assessor for row in rows)
+    batches = Counter((each.batch.name, each.batch.kind, each.pool.name) for each in plan.new)
+    return {
+        "rows": len(rows),
+        "new": len(plan.new),
+        "equal": plan.n_equal,
+        "n_complaints": sum(plan.n_by_kind.values()),
+        "by_kind": [[WORDS[kind], plan.n_by_kind[kind]] for kind in WORDS if plan.n_by_kind[kind]],
+        "complaints": [[each.line, each.message] for each in plan.complaints],
+        "batches": [[*key, n] for key, n in sorted(batches.items())],
+        "assessors": [
+            [name, here if (here := words.get(name, name)) in campaign.assessors else "", n]
+            for name, n in sorted(assessors.items())
+        ],
+        "answers": sorted(plan.unknown_answers | set(source.mapping.get("answers", {}))),
+        "n_without_guidelines": plan.n_without_guidelines,
+    }

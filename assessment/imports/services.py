@@ -1,0 +1,227 @@
+"""Check a file of judgments against a track, and import it: all of it, or nothing.
+
+A small file is checked and imported at once, a large one in a job.
+"""
+
+from collections.abc import Mapping
+from typing import Any, BinaryIO, cast
+
+from django.core.files import File
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from assay.digests import sha256_of
+from assay.errors import BadFile, Refused
+from assay.formats.compression import Limits, unpack
+from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, parse_judgments
+from assay.formats.judgments.rows import JudgmentFile
+from assessment.batches.locks import lock_for_managing
+from assessment.imports.campaign import Campaign
+from assessment.imports.errors import AlreadyImported, NotReady
+from assessment.imports.plan import plan_import, report_of
+from assessment.imports.store import store
+from assessment.models import Batch, JudgmentImport
+from files import services as file_services
+from jobs import services as jobs
+from pooling.models import Pool
+from tracks.models import Track
+from tracks.tracks import services as track_services
+
+CHECK, IMPORT = "assessment.imports.check", "assessment.imports.import"  # kinds of jobs
+SMALL = 2 << 20  # bytes of a file that needs no job
+
+
+def start(
+    *,
+    track: Track,
+    upload: "File[bytes]",
+    pool: Pool | None = None,
+    batch: str = "",
+    kind: str = Batch.Kind.MAIN,
+    mapping: Mapping[str, Mapping[str, str]] | None = None,
+    by: User,
+) -> JudgmentImport:
+    """Store a file of judgments and check it. Nothing is imported yet.
+
+    Raises
+    ------
+    BadFile, NotStored
+        The file cannot be decompressed; the storage does not take it.
+    """
+    data = upload.read()
+    with file_services.storing() as store_file:
+        name = store_file("judgments", upload)
+        with transaction.atomic():
+            source = JudgmentImport.objects.create(
+                track=track,
+                name=(upload.name or "judgments").rpartition("/")[2][:255],
+                file=name,
+                size=len(data),
+                sha256=sha256_of(data),
+                pool=pool,
+                batch=batch or "Imported",
+                kind=kind,
+                mapping=dict(mapping or {}),
+                created_by=by,
+            )
+            file_services.claim(name)
+    try:
+        _check_or_queue(source)
+    except Refused:
+        discard(source=source)
+        raise
+    return source
+
+
+def remap(*, source: JudgmentImport, mapping: Mapping[str, Mapping[str, str]], pool: Pool | None) -> None:
+    """Change what words of the file mean here, and in which pool its units are, and check it again.
+
+    Raises
+    ------
+    AlreadyImported
+    """
+    with transaction.atomic():
+        current = _lock(source)
+        current.mapping, current.pool = {kind: dict(words) for kind, words in mapping.items()}, pool
+        current.save(update_fields=["mapping", "pool"])
+    _check_or_queue(current)
+
+
+def _check_or_queue(source: JudgmentImport) -> None:
+    if source.size <= SMALL:
+        check(source)
+    else:
+        _queue(source, CHECK, f"Check the judgments of {source.name}")
+
+
+def _queue(source: JudgmentImport, kind: str, title: str) -> None:
+    with transaction.atomic():
+        arguments = {"import_id": source.pk}
+        job = jobs.request(
+            kind=kind, title=title[:200], arguments=arguments, by=source.created_by, subject=source.track
+        )
+        JudgmentImport.objects.filter(pk=source.pk).update(job=job, report={})
+        source.job, source.report = job, {}
+
+
+def check(source: JudgmentImport) -> None:
+    """Store what an import would do now."""
+    report = _report(source)
+    JudgmentImport.objects.filter(pk=source.pk, imported_at=None).update(report=report)
+    source.report = report
+
+
+def _report(source: JudgmentImport) -> dict[str, Any]:
+    data = _content(source)
+    header = header_of_judgments(data)
+    try:
+        file = _parsed(source, data)
+    except JudgmentsError as error:
+        complaints = [[each.line, each.message] for each in error.complaints]
+        return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
+    campaign = Campaign(source.track)
+    plan = plan_import(source, file.rows, campaign)
+    columns = dict(file.columns)
+    return {"header": header, "form": file.form, "columns": columns} | report_of(
+        plan, file.rows, source, campaign
+    )
+
+
+def _content(source: JudgmentImport) -> bytes:
+    with source.file.open("rb") as file:
+        return b"".join(unpack(cast("BinaryIO", file), Limits(), name=source.name))
+
+
+def _parsed(source: JudgmentImport, data: bytes) -> JudgmentFile:
+    columns: dict[str, str] = source.mapping.get("columns", {})
+    file = parse_judgments(data, source.name, columns=columns)
+    if file.form == "qrels":
+        raise BadFile(
+            f"{source.name} contains qrels, which name no assessors. Import them on the page of the qrels."
+        )
+    return file
+
+
+def request_import(*, source: JudgmentImport) -> None:
+    """Import the judgments of a checked file, or queue the job that does.
+
+    Raises
+    ------
+    NotReady, AlreadyImported
+    """
+    if source.size > SMALL:
+        with transaction.atomic():
+            _check_ready(_lock(source))
+            _queue(source, IMPORT, f"Import the judgments of {source.name}")
+        return
+    file = _parsed(source, _content(source))
+    with transaction.atomic():
+        _import(source, file)
+
+
+def _check_ready(source: JudgmentImport) -> None:
+    if not source.is_ready:
+        raise NotReady(source.report.get("n_complaints", 0))
+
+
+def _lock(source: JudgmentImport) -> JudgmentImport:
+    locked = JudgmentImport.objects.select_for_update(of=("self",)).select_related("track", "created_by")
+    current = locked.get(pk=source.pk)
+    if current.imported_at is not None:
+        raise AlreadyImported
+    return current
+
+
+def _import(source: JudgmentImport, file: JudgmentFile) -> None:
+    """Store the judgments of a file under the locks of its track and its batches, if they can all come in."""
+    current = _lock(source)
+    track_services.lock(current.track_id)
+    for pk in Batch.objects.filter(pool__track=current.track_id).order_by("pk").values_list("pk", flat=True):
+        lock_for_managing(pk)
+    campaign = Campaign(current.track)
+    plan = plan_import(current, file.rows, campaign)
+    if plan.complaints or not plan.new:
+        raise NotReady(sum(plan.n_by_kind.values()))
+    store(current, plan.new, campaign)
+    file_services.discard([str(current.file)])
+    current.file.name = ""
+    current.report = current.report | report_of(plan, file.rows, current, campaign)
+    current.n_imported, current.imported_at = len(plan.new), timezone.now()
+    current.save(update_fields=["file", "report", "n_imported", "imported_at"])
+
+
+@transaction.atomic
+def discard(*, source: JudgmentImport) -> None:
+    """Delete a file that was not imported.
+
+    Raises
+    ------
+    AlreadyImported
+    """
+    current = _lock(source)
+    file_services.discard([str(current.file)])
+    current.delete()
+
+
+@jobs.handler(CHECK)
+def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
+    """Check a large file."""
+    source = JudgmentImport.objects.select_related("track").get(pk=import_id)
+    progress.update(0, None, "reading the file and comparing it with the track")
+    report = _report(source)
+    with progress.storing():
+        JudgmentImport.objects.filter(pk=import_id, imported_at=None).update(report=report)
+    return {}
+
+
+@jobs.handler(IMPORT)
+def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
+    """Import a large file."""
+    source = JudgmentImport.objects.get(pk=import_id)
+    progress.update(0, None, "reading the file")
+    file = _parsed(source, _content(source))
+    progress.update(0, len(file.rows), "storing the judgments: all of them, or none")
+    with progress.storing():
+        _import(source, file)
+    return {"n": len(file.rows)}

@@ -1,0 +1,196 @@
+"""Stores the judgments of a plan as if they had been judged here, in the order of the file, with their times.
+
+New batches are closed; an organizer opens them for what is left. A training or adjudication batch judges only the
+units of the file. Judgments, tasks and assignments are those that the judging pages would have made.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import User
+from assay.protocols.schema import Grade
+from assessment.batches import services as batch_services
+from assessment.imports.campaign import Campaign
+from assessment.imports.planned import BatchKey, Planned
+from assessment.models import Batch, BatchEntry, Judgment, JudgmentImport, Task, TopicAssignment
+from pooling.models import Pool
+
+AT_ONCE = 2_000
+SELECTIVE = (Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION)
+
+
+def store(source: JudgmentImport, planned: Sequence[Planned], campaign: Campaign) -> None:
+    """Store all judgments of a plan. The caller's transaction holds the locks of the track and its batches."""
+    now = timezone.now()
+    batches = _batches(planned, campaign, source.created_by, now)
+    _select(planned, batches)
+    _assign(planned, batches, campaign)
+    tasks = _tasks(planned, batches, campaign, now)
+    _judgments(source, planned, batches, tasks, now)
+
+
+def _batches(
+    planned: Iterable[Planned], campaign: Campaign, by: User | None, now: datetime
+) -> dict[BatchKey, Batch]:
+    """The batches of the judgments; missing ones are created, training rounds in their order."""
+    first: dict[BatchKey, Planned] = {}
+    for each in planned:
+        first.setdefault(each.batch, each)
+    batches = {}
+    for key, each in sorted(first.items(), key=lambda item: item[1].row.round or 0):
+        batch = campaign.batches.get((key.pool_id, key.name))
+        if batch is None:
+            batch = batch_services.create(pool=each.pool, name=key.name, kind=key.kind, by=by)
+            batch.status, batch.closed_at = Batch.Status.CLOSED, now
+            batch.is_selective = key.kind in SELECTIVE
+            batch.save(update_fields=["status", "closed_at", "is_selective"])
+        batches[key] = batch
+    return batches
+
+
+def _select(planned: Iterable[Planned], batches: dict[BatchKey, Batch]) -> None:
+    """Add the units of selective batches."""
+    units = {(batches[each.batch].pk, each.entry) for each in planned if batches[each.batch].is_selective}
+    rows = [BatchEntry(batch_id=batch, entry_id=entry) for batch, entry in sorted(units)]
+    BatchEntry.objects.bulk_create(rows, batch_size=AT_ONCE, ignore_conflicts=True)
+
+
+def _assign(planned: Sequence[Planned], batches: dict[BatchKey, Batch], campaign: Campaign) -> None:
+    """Assign the topics. If several assessors had a seat one after another, the last one has it now."""
+    existing = campaign.assignments(list(batches.values()))
+    known = {(each.batch_id, each.topic_id, each.assessor_id) for each in existing}
+    held = {(each.batch_id, each.topic_id, each.seat) for each in existing if not each.is_withdrawn}
+    last: dict[tuple[int, int, int], Planned] = {}
+    now = timezone.now()
+    for each in sorted(planned, key=lambda each: _judged_at(each, now)):
+        if not each.row.is_check:
+            key = (batches[each.batch].pk, each.topic, each.assessor)
+            last.pop(key, None)  # so that the dictionary is in the order of the last judgments
+            last[key] = each
+    rows = []
+    for (batch, topic, assessor), each in reversed(last.items()):
+        if (batch, topic, assessor) in known:
+            continue
+        is_withdrawn = each.row.is_withdrawn or (batch, topic, each.seat) in held
+        if not is_withdrawn:
+            held.add((batch, topic, each.seat))
+        fields = {"batch_id": batch, "topic_id": topic, "assessor_id": assessor, "seat": each.seat}
+        rows.append(TopicAssignment(**fields, is_withdrawn=is_withdrawn))
+    TopicAssignment.objects.bulk_create(reversed(rows), batch_size=AT_ONCE)
+
+
+TaskKey = tuple[int, int, int, bool]
+
+
+def _tasks(
+    planned: Iterable[Planned], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
+) -> dict[TaskKey, Task]:
+    """The task of each judgment: a new one, or the assessor's own that was not submitted yet."""
+    tasks = campaign.tasks(list(batches.values()))
+    new, submitted = [], []
+    for each in planned:
+        batch = batches[each.batch]
+        key = _task_key(batch, each)
+        task = tasks.get(key)
+        if task is None:
+            task = tasks[key] = _new_task(batch, each, now)
+            new.append(task)
+        elif task.status != Task.Status.SUBMITTED:
+            task.status, task.submitted_at, task.seat = (
+                Task.Status.SUBMITTED,
+                _judged_at(each, now),
+                each.seat,
+            )
+            submitted.append(task)
+    Task.objects.bulk_create(new, batch_size=AT_ONCE)
+    Task.objects.bulk_update(submitted, ["status", "submitted_at", "seat"], batch_size=AT_ONCE)
+    return tasks
+
+
+def _task_key(batch: Batch, planned: Planned) -> TaskKey:
+    return batch.pk, planned.entry, planned.assessor, planned.row.is_check
+
+
+def _new_task(batch: Batch, planned: Planned, now: datetime) -> Task:
+    judged_at = _judged_at(planned, now)
+    accepted_at = planned.row.accepted_at or judged_at - timedelta(seconds=planned.row.seconds or 0)
+    return Task(
+        batch=batch,
+        entry_id=planned.entry,
+        assessor_id=planned.assessor,
+        seat=0 if planned.row.is_check else planned.seat,
+        is_check=planned.row.is_check,
+        order=_order(planned),
+        status=Task.Status.SUBMITTED,
+        accepted_at=accepted_at,
+        expires_at=accepted_at + timedelta(minutes=batch.minutes_allotted),
+        submitted_at=judged_at,
+    )
+
+
+def _judged_at(planned: Planned, now: datetime) -> datetime:
+    return planned.row.judged_at or now
+
+
+def _order(planned: Planned) -> str:
+    return planned.row.order if planned.row.order in Pool.Order.values else planned.pool.order
+
+
+def _judgments(
+    source: JudgmentImport,
+    planned: Sequence[Planned],
+    batches: dict[BatchKey, Batch],
+    tasks: dict[TaskKey, Task],
+    now: datetime,
+) -> None:
+    """Store the judgments. Their ids ascend in the order of the file, and a revision names what it replaces."""
+    ids = {id(each): pk for each, pk in zip(planned, _next_ids(len(planned)), strict=True)}
+    replaced = [each.replaces.stored.pk for each in planned if each.replaces and each.replaces.stored]
+    Judgment.objects.filter(pk__in=replaced, is_current=True).update(is_current=False)
+    for start in range(0, len(planned), AT_ONCE):
+        rows = [
+            Judgment(
+                pk=ids[id(each)],
+                task=tasks[_task_key(batches[each.batch], each)],
+                batch=batches[each.batch],
+                track_id=source.track_id,
+                topic_id=each.topic,
+                docno=each.row.docno,
+                assessor_id=each.assessor,
+                choice=each.choice.key,
+                grade=each.choice.value if isinstance(each.choice, Grade) else None,
+                comment=each.row.comment.strip(),
+                follow_ups=dict(each.row.follow_ups),
+                guidelines_id=each.guidelines,
+                order=_order(each),
+                request_id=uuid4(),
+                replaces_id=_replaced_id(each, ids),
+                is_current=each.is_current,
+                is_check=each.row.is_check,
+                seconds=each.row.seconds,
+                source=each.row.source[:20],
+                from_import=source,
+                created_at=_judged_at(each, now),
+            )
+            for each in planned[start : start + AT_ONCE]
+        ]
+        Judgment.objects.bulk_create(rows)
+
+
+def _replaced_id(planned: Planned, ids: dict[int, int]) -> int | None:
+    if planned.replaces is None:
+        return None
+    return planned.replaces.stored.pk if planned.replaces.stored else ids[id(planned.replaces)]
+
+
+def _next_ids(n: int) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('assessment_judgment', 'id')) FROM generate_series(1, %s)",
+            [n],
+        )
+        return [pk for (pk,) in cursor.fetchall()]

@@ -1,0 +1,3 @@
+"""Registers the job handlers of imports in every worker."""
+
+import assessment.imports.services  # noqa: F401 - registers its handlers

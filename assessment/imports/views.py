@@ -1,0 +1,72 @@
+"""The pages on which organizers import judgments that were made elsewhere."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from assay.errors import Refused
+from assessment.imports import selectors, services
+from assessment.imports.forms import MappingForm, StartForm
+from assessment.models import JudgmentImport
+from tracks.tracks.selectors import tracks_for
+from web.counting import counted
+from web.pages import context_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The imports of a track, and the form that starts one. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = StartForm(request.POST or None, request.FILES or None, track=track)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect(services.start(track=track, by=request.user, **form.cleaned_data))
+        except Refused as refusal:
+            form.add_error("upload", refusal.message)
+    context = context_of(selectors.imports_page(track)) | {"form": form}
+    return render(request, "assessment/imports/imports.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
+    """What an import would do; a POST says what words of the file mean, and checks it again. Organizers only."""
+    source = _import(import_id)
+    form = MappingForm(request.POST or None, source=source)
+    if request.method == "POST" and form.is_valid():
+        services.remap(source=source, mapping=form.mapping, pool=form.cleaned_data["pool"])
+        return redirect(source)
+    context = context_of(selectors.import_page(source)) | {"form": form}
+    return render(request, "assessment/imports/import.html", context, status=400 if form.errors else 200)
+
+
+def _import(import_id: int) -> JudgmentImport:
+    return get_object_or_404(selectors.imports(), pk=import_id)
+
+
+@require_POST
+@organizer_required
+def run_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
+    """Import the judgments of a checked file. Organizers only."""
+    source = _import(import_id)
+    services.request_import(source=source)
+    source.refresh_from_db()
+    if source.imported_at is not None:
+        messages.success(request, f"{counted(source.n_imported, 'judgment')} imported from {source.name}.")
+    return redirect(source)
+
+
+@require_POST
+@organizer_required
+def discard_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
+    """Delete a file that was not imported. Organizers only."""
+    source = _import(import_id)
+    services.discard(source=source)
+    messages.success(request, f"{source.name} was deleted. Nothing was imported from it.")
+    return redirect("assessment:imports", source.track.slug)

@@ -1,0 +1,112 @@
+"""Import judgments that were made elsewhere, as the page *Import judgments* does."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.selectors import organizer_named
+from assay.errors import Refused
+from assessment.imports import services
+from assessment.models import Batch, JudgmentImport
+from jobs.console import follow
+from pooling.pools.selectors import pool_named
+from tracks.tracks.selectors import track_named
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """`WORD=MEANING`; the word may contain equals signs."""
+    word, equals, meaning = text.rpartition("=")
+    if not equals or not word or not meaning:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WORD=MEANING, such as worker7=ada")
+    return word, meaning
+
+
+class Command(BaseCommand):
+    help = (
+        "Import judgments from Turkle's results, from an export of Assay, or from any CSV with the columns topic, "
+        "docno, assessor, and grade or choice: all of them, or none if a line is wrong."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("track", help="slug of the track")
+        parser.add_argument("file", type=Path, help="the file; plain, gz, xz or zip")
+        parser.add_argument("--by", required=True, metavar="USER", help="username of the organizer")
+        parser.add_argument("--pool", metavar="NAME", help="pool of all units (default: as the file says)")
+        parser.add_argument("--batch", default="", help="batch of judgments for which the file names none")
+        parser.add_argument(
+            "--kind", choices=Batch.Kind.values, default="main", help="kind of that batch (default: main)"
+        )
+        for option, metavar, words in (
+            ("column", "FIELD=COLUMN", "column of a field, such as topic=Input.qid"),
+            ("assessor", "NAME=USER", "account of an assessor of the file"),
+            ("answer", "ANSWER=CHOICE", "key of the grade or non-answer that an answer means"),
+        ):
+            parser.add_argument(
+                f"--{option}",
+                action="append",
+                type=_pair,
+                default=[],
+                metavar=metavar,
+                help=f"{words}; repeatable",
+            )
+        parser.add_argument(
+            "--check", action="store_true", help="say what would be imported, and import nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            source = self._start(**options)
+            self._import(source, is_check=options["check"])
+        except OSError as error:
+            raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from None
+        except Refused as refusal:
+            raise CommandError(refusal.message) from refusal
+
+    def _start(self, **options: Any) -> JudgmentImport:
+        track, user = track_named(options["track"]), organizer_named(options["by"])
+        if track is None or user is None:
+            missing = f"track {options['track']}" if track is None else f"organizer {options['by']}"
+            raise CommandError(f"There is no {missing}.")
+        pool = pool_named(track, options["pool"] or "")
+        if options["pool"] and pool is None:
+            raise CommandError(f"{track} has no pool named {options['pool']}.")
+        path: Path = options["file"]
+        mapping = {
+            "columns": dict(options["column"]),
+            "assessors": dict(options["assessor"]),
+            "answers": dict(options["answer"]),
+        }
+        with path.open("rb") as file:
+            return services.start(
+                track=track,
+                upload=File(file, path.name),
+                pool=pool,
+                batch=options["batch"],
+                kind=options["kind"],
+                mapping=mapping,
+                by=user,
+            )
+
+    def _import(self, source: JudgmentImport, *, is_check: bool) -> None:
+        self._wait(source)
+        report = source.report
+        if not source.is_ready or is_check:
+            services.discard(source=source)
+        if report["n_complaints"]:
+            lines = [f"line {line}: {message}" for line, message in report["complaints"]]
+            more = report["n_complaints"] - len(lines)
+            raise CommandError("\n".join([*lines, f"and {more:,} more"] if more > 0 else lines))
+        if source.is_ready and not is_check:
+            services.request_import(source=source)
+            self._wait(source)
+        verb = "would be imported" if is_check else "imported"
+        self.stdout.write(f"{report['new']:,} judgments {verb}, {report['equal']:,} were here already")
+
+    def _wait(self, source: JudgmentImport) -> None:
+        source.refresh_from_db()
+        if source.job is not None:
+            follow(source.job)
+            source.refresh_from_db()

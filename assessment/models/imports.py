@@ -1,0 +1,59 @@
+"""Imports of judgments."""
+
+from django.db import models
+from django.urls import reverse
+
+from accounts.models import User
+from assessment.models.batches import Batch
+from jobs.models import Job
+from pooling.models import Pool
+from tracks.models import Track
+
+
+class JudgmentImport(models.Model):
+    """A file of judgments that were made elsewhere: first checked, then imported as a whole.
+
+    The file is deleted when its judgments are stored. `report` is the result of the latest check.
+    """
+
+    track = models.ForeignKey(Track, models.PROTECT, related_name="judgment_imports")
+    name = models.CharField("file name", max_length=255)
+    file = models.FileField(upload_to="judgments/", max_length=255, blank=True)
+    size = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    pool = models.ForeignKey(
+        Pool,
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="Of all judgments; empty: as the file says.",
+    )
+    batch = models.CharField(
+        max_length=100, help_text="The batch of judgments for which the file names none."
+    )
+    kind = models.CharField("kind of the batch", max_length=20, choices=Batch.Kind, default=Batch.Kind.MAIN)
+    mapping = models.JSONField(
+        default=dict, help_text="By kind (columns, assessors, answers): what words of the file mean here."
+    )
+    report = models.JSONField(default=dict)
+    job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
+    n_imported = models.PositiveIntegerField(default=0)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    imported_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("assessment:import", args=[self.pk])
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the latest check found judgments to import and nothing wrong."""
+        return (
+            self.imported_at is None and bool(self.report.get("new")) and not self.report.get("n_complaints")
+        )
