@@ -23,6 +23,7 @@ from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.factories import make_collection, make_document
+from tests.helpers.judging import make_import
 from tests.scoring.conftest import Scene, build_scene
 
 pytestmark = pytest.mark.django_db
@@ -263,6 +264,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "docno": [searched.slug, document.docno],
         "slug code": [*track, "A.1"],
         "slug name": [*track, "pairs"],
+        "import_id": [make_import(scene.track, scene.organizer).pk],
         "job_id": [job.pk],
         "run_id": [run.pk],
         "pool_id": [pool.pk],

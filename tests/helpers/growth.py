@@ -23,7 +23,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tests.helpers.judging import judge, make_batch, make_team
+from tests.helpers.judging import judge, make_batch, make_import, make_team
 from tests.scoring.conftest import UNITS, Scene
 from tracks.models import Topic
 
@@ -53,6 +53,7 @@ def grow(scene: Scene) -> None:
     _grow_boards(scene, run, number)
     for collection in (scene.track.collection, scene.track.topic_collection):
         _grow_collection(cast(Collection, collection), number)
+    make_import(scene.track, scene.organizer)
     Job.objects.create(kind="tests.work", title=f"Work {number}", created_by=scene.organizer)
     Job.objects.create(kind="tests.work", title=f"Work {number}", created_by=scene.member)
 

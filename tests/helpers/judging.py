@@ -7,7 +7,7 @@ from accounts.models import User
 from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
 from assessment.judgments import services as judgment_services
-from assessment.models import Batch, Judgment, Task
+from assessment.models import Batch, Judgment, JudgmentImport, Task
 from assessment.tasks import services as task_services
 from pooling.models import Pool, PoolEntry, Team
 from tests.helpers.factories import make_answer, make_document, make_organizer
@@ -60,6 +60,19 @@ def make_batch(
     for assessor, topics in assignments.items():
         assignment_services.assign(batch=batch, assessor=assessor, topics=topics)
     return batch_services.open_for_judging(batch=batch) if is_open else batch
+
+
+def make_import(track: Track, by: User) -> JudgmentImport:
+    """A file of judgments that was checked: its assessor is unknown."""
+    number = next(_number)
+    report = {
+        "rows": 1, "new": 0, "equal": 0, "n_complaints": 1, "by_kind": [["unknown assessor", 1]], "batches": [],
+        "complaints": [[2, "the track has no assessor zoe"]], "assessors": [["zoe", "", 1]], "answers": [],
+    }  # fmt: skip
+    fields = {"name": f"judgments-{number}.csv", "file": f"judgments/{number}", "size": 1, "sha256": "0" * 64}
+    return JudgmentImport.objects.create(
+        track=track, batch="Imported", report=report, created_by=by, **fields
+    )
 
 
 def accept(batch: Batch, assessor: User) -> Task:
