@@ -1,4 +1,4 @@
-// The keys of actions, and settings that are stored without leaving the page. What a key presses has `data-press` with the
+// The keys of actions, the collapsed topic, and settings that are stored without leaving the page. What a key presses has `data-press` with the
 // key; the server gives no two things on a page the same key. The script listens on the document, so parts of the page may
 // be replaced.
 (() => {
@@ -38,6 +38,12 @@
     if (!element) return;
     event.preventDefault();
     press(element);
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-expands]");
+    if (!button) return;
+    const isExpanded = button.closest(".panel").classList.toggle("is-expanded");
+    button.setAttribute("aria-expanded", String(isExpanded));
   });
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-save]")) save(event.target.form);

@@ -10,7 +10,8 @@ window.assay.eachTask((main, signal) => {
   const button = document.getElementById("submit");
   const state = document.getElementById("state");
   const meaning = document.getElementById("meaning");
-  const hint = meaning.textContent.trim();
+  const hasKeys = main.dataset.shortcuts !== undefined && !matchMedia("(pointer: coarse)").matches;
+  const hint = hasKeys ? meaning.dataset.withKeys : meaning.textContent.trim();
   const enterKey = button.querySelector("kbd");
   const { task } = main.dataset;
   const hasInstances = main.dataset.instances !== undefined;
@@ -96,6 +97,11 @@ window.assay.eachTask((main, signal) => {
     if (!answer.followUps.goToOpen()) answer.radios[0].focus({ preventScroll: true });
     answer.article.scrollIntoView({ block: "nearest" });
   }
+  // Ctrl+Enter is no single key: it works, and is shown, also if these are switched off.
+  function showEnterKey(name, isShown) {
+    enterKey.textContent = name;
+    enterKey.hidden = !isShown;
+  }
   function listen(answer) {
     for (const radio of answer.radios) {
       const label = labelOf(radio);
@@ -111,10 +117,10 @@ window.assay.eachTask((main, signal) => {
     answer.comment.addEventListener("input", () => changed(answer));
     answer.comment.addEventListener("focus", () => {
       makeCurrent(answer);
-      if (enterKey) enterKey.textContent = "Ctrl+Enter";
+      showEnterKey("Ctrl+Enter", true);
     });
     answer.comment.addEventListener("blur", () => {
-      if (enterKey) enterKey.textContent = "Enter";
+      showEnterKey("Enter", main.dataset.shortcuts !== undefined);
     });
     answer.comment.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;

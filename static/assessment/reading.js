@@ -106,7 +106,7 @@
       () => undefined,
     );
   }
-  function highlighter(main, signal) {
+  function highlighter(_, signal) {
     const form = document.getElementById("highlighting");
     if (!form || !window.CSS?.highlights) return;
     const button = form.querySelector("button");
@@ -128,19 +128,8 @@
       },
       { signal },
     );
-    if (main.dataset.shortcuts !== undefined)
-      document.addEventListener(
-        "keydown",
-        (event) => isKeyOf(button, event) && !event.defaultPrevented && toggle(),
-        { signal },
-      );
     show(button.getAttribute("aria-pressed") === "true");
     signal.addEventListener("abort", () => CSS.highlights.delete(NAME));
-  }
-  function isKeyOf(button, event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return false;
-    if (event.target.matches('textarea, select, input:not([type="radio"]), [contenteditable]')) return false;
-    return event.key.toLowerCase() === button.dataset.key?.toLowerCase();
   }
 
   // -- the place of the retrieved formula

@@ -116,12 +116,55 @@ def test_keys_with_modifiers_and_typing_choose_nothing(desk: Callable[..., Page]
     assert stored() == []
 
 
+def test_own_keys_do_everything_one_task_at_a_time(live_scene: Scene, desk: Callable[..., Page]) -> None:
+    User.objects.filter(pk=live_scene.ada.pk).update(judging_keys={"grade-1": "j", "undo": "q"})
+    page = desk()
+    first = page.url
+
+    page.keyboard.press("s")
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.get_by_role("switch", name="Take the next task at once").press("Space")
+    wait_until(lambda: not User.objects.get(pk=live_scene.ada.pk).accepts_next)
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+    expect(page.locator("input[name=choice]:checked")).to_have_count(0)
+    page.keyboard.press("j")
+    page.keyboard.press("c")
+    page.keyboard.type("q: on the spot")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/stored/")
+
+    expect(page.get_by_text("Stored: High for topic A.1")).to_be_visible()
+    page.keyboard.press("q")
+    page.wait_for_url(first)
+    ready(page)
+    expect(page.get_by_text("You have undone your judgment High")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/stored/")
+    page.keyboard.press("n")
+    page.wait_for_url("**/tasks/*/")
+    ready(page)
+    page.keyboard.press("s")
+    page.keyboard.type("not my field")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/stored/")
+
+    assert list(Judgment.objects.order_by("pk").values_list("choice", "comment", "is_current")) == [
+        ("high", "q: on the spot", False),
+        ("high", "q: on the spot", True),
+    ]
+    assert Task.objects.get(status=Task.Status.SKIPPED).skip_reason == "not my field"
+
+
 def test_keys_can_be_switched_off(live_scene: Scene, desk: Callable[..., Page]) -> None:
     User.objects.filter(pk=live_scene.ada.pk).update(uses_shortcuts=False)
     page = desk()
 
     page.keyboard.press("3")
     expect(page.locator("input[name=choice]:checked")).to_have_count(0)
+    expect(page.locator("#submit")).to_have_text("Submit", use_inner_text=True)
+    page.get_by_label("Comment").focus()
+    expect(page.locator("#submit")).to_have_text("Submit Ctrl+Enter", use_inner_text=True)
 
     address = page.url
     page.get_by_role("radio", name="High").focus()
@@ -559,6 +602,51 @@ def test_narrow_page_keeps_the_bar_at_its_foot_and_never_scrolls_sideways(desk: 
     page.get_by_text("Not relevant", exact=True).click()
     submit.click()
     wait_until(lambda: stored() == ["not-relevant"])
+
+
+PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
+SMALL_TARGETS = """() => [...document.querySelectorAll("main :is(button, summary, textarea, label.btn, .task-links a)")]
+  .filter((each) => each.getClientRects().length && !each.matches(".visually-hidden"))
+  .map((each) => [each.textContent.trim(), each.getBoundingClientRect().height])
+  .filter(([, height]) => height < 44)"""
+
+
+def height(page: Page, selector: str) -> float:
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+def test_phone_shows_the_document_first_and_is_used_by_touch_alone(desk: Callable[..., Page]) -> None:
+    Topic.objects.update(body="<p>A long question.</p>" * 40)
+    Document.objects.update(body="<p>A long answer.</p>" * 40)
+    page = desk(**PHONE)
+    first, topic = page.url, page.locator("#topic-panel .panel-body")
+
+    assert height(page, ".answer-bar") <= 800 / 5
+    assert height(page, "#topic-panel .panel-body") < 70  # two lines
+    assert page.locator("#document-panel").bounding_box()["y"] < 300  # type: ignore[index]
+    assert page.evaluate(SMALL_TARGETS) == []
+    expect(page.locator("main kbd").filter(visible=True)).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+    page.get_by_role("button", name="Whole topic").tap()
+    expect(topic.get_by_text("A long question.").last).to_be_visible()
+    assert height(page, "#topic-panel .panel-body") > 800
+    page.get_by_text("Medium", exact=True).tap()
+    page.locator("#submit").tap()
+    left(page, first)
+    ready(page)
+    page.get_by_role("button", name="Undo the last judgment").tap()
+    page.wait_for_url(first)
+    ready(page)
+    page.get_by_text("Do not know", exact=True).tap()
+    page.locator("#submit").tap()
+    expect(state(page)).to_contain_text("needs a comment")
+    assert height(page, ".answer-bar") <= 800 / 5
+
+    assert stored() == ["medium"]
+    assert Axe().run(page).violations_count == 0
 
 
 def test_narrow_list_of_own_judgments_scrolls_inside_itself(desk: Callable[..., Page]) -> None:

@@ -17,7 +17,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolMember
 from pooling.pools import services as pool_services
-from tests.assessment.tasks.test_browser import left, log_in, ready
+from tests.assessment.tasks.test_browser import PHONE, SMALL_TARGETS, height, left, log_in, ready
 from tests.helpers.factories import make_assessor
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 from tests.helpers.judging import make_batch
@@ -189,6 +189,22 @@ def test_judging_page_is_accessible(
     page.wait_for_selector("html[data-math=done]", state="attached")
 
     assert_fit(page)
+
+
+def test_phone_judges_instances_by_touch_alone(batch: Batch, enter: Callable[..., Page]) -> None:
+    page = open_task(enter, batch, **PHONE)
+    address = page.url
+
+    assert height(page, ".answer-bar") <= 800 / 5
+    assert page.evaluate(SMALL_TARGETS) == []
+    expect(page.locator("main kbd").filter(visible=True)).to_have_count(0)
+    assert page.locator("#document-panel").bounding_box()["y"] < 300  # type: ignore[index]
+    for instance in page.locator(".instance").all():
+        instance.get_by_text("Medium", exact=True).tap()
+    page.locator("#submit").tap()
+    left(page, address)
+
+    assert set(Judgment.objects.values_list("choice", flat=True)) == {"medium"}
 
 
 def test_each_choice_is_described_by_its_definition(batch: Batch, enter: Callable[..., Page]) -> None:
