@@ -17,6 +17,10 @@ CURVE_WIDTH, CURVE_BOTTOM, CURVE_RIGHT = 460, 34, 24
 # The chart of kappa by assessor.
 KAPPA_HEIGHT, KAPPA_BAR, KAPPA_GAP, MIN_KAPPA_GROUP = 200, 18, 16, 64
 
+# The chart of everybody's grades.
+MIX_WIDTH, MIX_BAR, MIX_GAP = 480, 20, 10
+MIX_SERIES = 8  # shades
+
 # The chart of a pool's size by topic.
 SIZE_WIDTH, SIZE_HEIGHT, SIZE_LEFT, SIZE_GAP, SIZE_BOTTOM = 900, 160, 40, 3, 24
 MIN_SIZE_BAR, MAX_SIZE_BAR = 8, 48
@@ -400,3 +404,72 @@ def kappa_chart(values: Sequence[tuple[str, float, float]]) -> KappaChart:
         names=[Tick(middle, name) for middle, (name, *_) in zip(middles, values, strict=True)],
         grid=[Line(y(bottom + n / 4), f"{bottom + n / 4:.2f}") for n in range(n_lines)],
     )
+
+
+class MixPart(NamedTuple):
+    """A part of a bar. `series` is the number of its choice, from 1; `title` is the text of its tooltip."""
+
+    x: float
+    width: float
+    series: int
+    title: str
+
+
+class MixBar(NamedTuple):
+    """The choices of one assessor, side by side; `middle` is the y coordinate of the name."""
+
+    name: str
+    y: int
+    middle: int
+    parts: list[MixPart]
+
+
+class MixChart(NamedTuple):
+    """A bar of one length for each assessor, divided by choice. `keys` are the series and labels of the choices."""
+
+    width: int
+    height: int
+    left: int
+    bar: int
+    bars: list[MixBar]
+    keys: list[tuple[int, str]]
+
+
+def mix_chart(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> MixChart:
+    """Lay out one bar for each (assessor, [(choice, number)]); all have the same choices.
+
+    >>> chart = mix_chart([("ada", [("High", 3), ("Low", 1)])])
+    >>> [(part.width, part.title) for part in chart.bars[0].parts]
+    [(360.0, 'ada, High: 3 (75 %)'), (120.0, 'ada, Low: 1 (25 %)')]
+    """
+    left = LEFT + CHARACTER * max((len(name) for name, _ in rows), default=0)
+    bars = []
+    for i, (name, counts) in enumerate(rows):
+        y = TOP + i * (MIX_BAR + MIX_GAP)
+        bars.append(MixBar(name, y, y + MIX_BAR // 2, _mix_parts(name, counts, left)))
+    labels = [label for label, _ in rows[0][1]] if rows else []
+    return MixChart(
+        width=left + MIX_WIDTH + RIGHT,
+        height=TOP + len(rows) * (MIX_BAR + MIX_GAP),
+        left=left,
+        bar=MIX_BAR,
+        bars=bars,
+        keys=[(n % MIX_SERIES + 1, label) for n, label in enumerate(labels)],
+    )
+
+
+def _mix_parts(name: str, counts: Sequence[tuple[str, int]], left: int) -> list[MixPart]:
+    total = sum(n for _, n in counts) or 1
+    parts, before = [], 0
+    for series, (label, n) in enumerate(counts):
+        if n:
+            parts.append(
+                MixPart(
+                    x=round(left + MIX_WIDTH * before / total, 2),
+                    width=round(MIX_WIDTH * n / total, 2),
+                    series=series % MIX_SERIES + 1,
+                    title=f"{name}, {label}: {n} ({100 * n / total:.0f} %)",
+                )
+            )
+        before += n
+    return parts

@@ -66,6 +66,8 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:discussion": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
         "assessment:new_dual": "howto/run-a-campaign.html#train-and-judge-some-topics-twice",
         "assessment:agreement": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
+        "assessment:board": "howto/run-a-campaign.html#watch-the-judging",
+        "assessment:differences": "howto/run-a-campaign.html#watch-the-judging",
         "assessment:disagreements": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
         "assessment:new_adjudication": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
         # scoring

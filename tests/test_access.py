@@ -46,8 +46,12 @@ assessment:agreement                    L333330
 assessment:agreement_tsv                L333330
 assessment:back                         L000000
 assessment:batch                        L333330
+assessment:board                        L333330
+assessment:board_tsv                    L333330
 assessment:change_plan                  5555555
 assessment:close                        5555555
+assessment:differences                  L333330
+assessment:differences_csv              L333330
 assessment:disagreements                L333330
 assessment:disagreements_csv            L333330
 assessment:discussion                   L444444
@@ -265,6 +269,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug code": [*track, "A.1"],
         "slug name": [*track, "pairs"],
         "import_id": [make_import(scene.track, scene.organizer).pk],
+        "slug table": [*track, "topics"],
         "job_id": [job.pk],
         "run_id": [run.pk],
         "pool_id": [pool.pk],

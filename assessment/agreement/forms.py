@@ -11,6 +11,7 @@ RULES = {
     "any": "Any different choice, non-answers included",
     "threshold": "One relevant, one not relevant",
     "steps": "Grades at least some steps apart",
+    "non-answer": "A non-answer, also of the only judge",
 }
 MOST_STEPS = 999
 

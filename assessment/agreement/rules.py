@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-Rule = Literal["any", "threshold", "steps"]
+Rule = Literal["any", "threshold", "steps", "non-answer"]
 
 
 class Difference(NamedTuple):
     """Which disagreements are wanted: any different choice, grades on both sides of the threshold of relevance, or
-    grades that are at least `steps` apart."""
+    grades that are at least `steps` apart; or a non-answer, also of the only judge."""
 
     rule: Rule = "any"
     steps: int = 2
@@ -32,6 +32,8 @@ def is_difference(votes: Sequence[Vote], difference: Difference, level: int) -> 
     >>> is_difference(votes, Difference("any"), 2), is_difference(votes, Difference("threshold"), 2)
     (True, False)
     """
+    if difference.rule == "non-answer":
+        return any(vote.grade is None for vote in votes)
     if difference.rule == "any":
         return len({vote.label for vote in votes}) > 1
     grades = [vote.grade for vote in votes if vote.grade is not None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, QuerySet, Window
+from django.db.models import Count, F, Q, QuerySet, Window
 from django.http import Http404
 
 from assay.charts import KappaChart, kappa_chart
@@ -91,6 +91,14 @@ def shared_judgments(track: Track, of_round: Round) -> QuerySet[Judgment]:
     return judgments_of(track, of_round).annotate(n_judges=n_judges).filter(n_judges__gt=1)
 
 
+def _compared(track: Track, of_round: Round, difference: Difference) -> QuerySet[Judgment]:
+    """The judgments of the units that can differ as asked."""
+    if difference.rule != "non-answer":
+        return shared_judgments(track, of_round)
+    n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=[F("topic"), F("docno")])
+    return judgments_of(track, of_round).annotate(n_without=n_without).filter(n_without__gt=0)
+
+
 def graded(track: Track, of_round: Round) -> report.Graded:
     """The judgments of shared units with a grade, as arrays."""
     rows = shared_judgments(track, of_round).values_list(
@@ -115,7 +123,7 @@ def disagreements(track: Track, of_round: Round, difference: Difference) -> list
     """The units whose judgments differ as asked, by topic and docno."""
     rules, level = judging_rules(track.protocol), binary_from(track.protocol)
     units: dict[tuple[str, str], list[Vote]] = {}
-    rows = shared_judgments(track, of_round).values_list(
+    rows = _compared(track, of_round, difference).values_list(
         "topic__code", "docno", "pk", "assessor__username", "choice", "grade"
     )
     for topic, docno, pk, assessor, choice, grade in rows.iterator(chunk_size=5_000):

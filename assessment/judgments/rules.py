@@ -13,9 +13,14 @@ def _parsed(text: str, name: str) -> Protocol:
     return parse_protocol(text, name=name)
 
 
+def parsed_protocol(stored: StoredProtocol) -> Protocol:
+    """A stored protocol, parsed. Its text never changes, so it is a safe cache key."""
+    return _parsed(stored.text, f"{stored.slug}.toml")
+
+
 def judging_rules(stored: StoredProtocol) -> JudgingRules:
-    """The judging rules of a stored protocol. Its text never changes, so it is a safe cache key."""
-    return _parsed(stored.text, f"{stored.slug}.toml").judging
+    """The judging rules of a stored protocol."""
+    return parsed_protocol(stored).judging
 
 
 def has_members(rules: JudgingRules) -> bool:
@@ -25,12 +30,12 @@ def has_members(rules: JudgingRules) -> bool:
 
 def relevant_from(stored: StoredProtocol) -> int:
     """The lowest grade that a stored protocol counts as relevant."""
-    return _parsed(stored.text, f"{stored.slug}.toml").qrels.relevant_from
+    return parsed_protocol(stored).qrels.relevant_from
 
 
 def binary_from(stored: StoredProtocol) -> int:
     """The grade from which a stored protocol counts a unit as relevant when agreement has two classes."""
-    return _parsed(stored.text, f"{stored.slug}.toml").agreement.binary_from
+    return parsed_protocol(stored).agreement.binary_from
 
 
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:

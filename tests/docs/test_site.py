@@ -31,6 +31,7 @@ NO_PAGES = {
     *("assessment:run_import", "assessment:discard_import"),
     "assessment:highlighting",
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
+    *("assessment:board_tsv", "assessment:differences_csv"),
     *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
     *("scoring:topics_file", "scoring:release", "scoring:analyze", "scoring:report_table"),

@@ -1,0 +1,74 @@
+"""Files of the live board."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from types import MappingProxyType
+
+from assay.evaluation.score_table import as_tsv
+from assay.formats.spreadsheet import csv_lines
+from assessment.board.differences import Difference
+from assessment.board.selectors import BoardPage, Times
+
+Rows = Iterator[list[str]]
+
+
+def _assessors(page: BoardPage) -> Rows:
+    yield ["assessor", "judged", "entries", "mean_seconds", "median_seconds", "last_judgment", *page.labels]
+    for row in page.assessors:
+        counts = [str(share.n) for share in row.mix] or ["0"] * len(page.labels)
+        yield [row.name, str(row.judged), str(row.total), *_times(row.times), _time(row.last_at), *counts]
+
+
+def _topics(page: BoardPage) -> Rows:
+    yield [
+        "topic", "assessors", "judged", "entries", "mean_seconds", "median_seconds", "relevant", "without_grade"
+    ]  # fmt: skip
+    for row in page.topics:
+        counts = [str(row.n_relevant), str(row.n_without_grade)]
+        work = [str(row.judged), str(row.total), *_times(row.times)]
+        yield [row.code, " ".join(row.assessors), *work, *counts]
+
+
+def _days(page: BoardPage) -> Rows:
+    yield ["day", "judged"]
+    for period in page.days:
+        yield [f"{period.start:%Y-%m-%d}", str(period.n)]
+
+
+def _hours(page: BoardPage) -> Rows:
+    yield ["hour", "judged"]
+    for period in page.hours:
+        yield [period.start.isoformat(timespec="minutes"), str(period.n)]
+
+
+TABLES: MappingProxyType[str, Callable[[BoardPage], Rows]] = MappingProxyType(
+    {"assessors": _assessors, "topics": _topics, "days": _days, "hours": _hours}
+)
+
+
+def tsv(page: BoardPage, name: str) -> str:
+    """One of `TABLES`."""
+    header, *rows = TABLES[name](page)
+    return as_tsv(header, rows)
+
+
+def _times(times: Times) -> list[str]:
+    return ["" if value is None else f"{value:.1f}" for value in (times.mean, times.median)]
+
+
+def _time(moment: datetime | None) -> str:
+    return "" if moment is None else moment.isoformat(timespec="seconds")
+
+
+def differences_csv(groups: Iterable[Difference]) -> Iterator[str]:
+    """A line for each judgment of each group; a group has a number."""
+    header = ("group", "kind", "topic", "docno", "assessor", "choice", "grade", "comment")
+    return csv_lines(header, _lines(groups))
+
+
+def _lines(groups: Iterable[Difference]) -> Rows:
+    for number, group in enumerate(groups, 1):
+        for vote in group.votes:
+            grade = "" if vote.grade is None else str(vote.grade)
+            cells = [str(number), group.kind, group.topic, vote.docno, vote.assessor, vote.label, grade]
+            yield [*cells, vote.comment]

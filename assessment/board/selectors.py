@@ -1,0 +1,330 @@
+"""The live board: how the judging of a track, or of one of its batches, goes on. For organizers only.
+
+The page asks for the board again and again, so the number of queries is fixed, and each table of judgments is read
+once, grouped in the database.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import fmean, median
+from typing import NamedTuple
+
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import TruncHour
+from django.http import Http404
+from django.utils import timezone
+
+from assay.charts import MixChart, SizeChart, mix_chart, size_chart
+from assay.protocols.schema import Grade, JudgingRules
+from assessment.batches.selectors import BatchProgress, track_progress
+from assessment.board.pace import Pace, pace_of
+from assessment.judgments.rules import judging_rules, label_of, relevant_from
+from assessment.models import Batch, BatchEntry, Judgment, Task
+from tracks.models import Track
+
+DAYS, HOURS = 14, 24
+N_ROWS = 50  # of a list that can be long
+
+
+class Scope(NamedTuple):
+    """What the board is about: all batches of a track that are not drafts, or one of them."""
+
+    key: str
+    label: str
+    batches: list[BatchProgress]
+
+    @property
+    def is_live(self) -> bool:
+        return any(each.batch.status == Batch.Status.OPEN for each in self.batches)
+
+
+def scopes_of(track: Track) -> list[Scope]:
+    """The whole track first, then its batches, newest first."""
+    batches = [each for each in track_progress(track) if each.batch.status != Batch.Status.DRAFT]
+    return [
+        Scope("", "All batches", batches),
+        *(Scope(str(each.batch.pk), each.batch.name, [each]) for each in batches),
+    ]
+
+
+class Times(NamedTuple):
+    """Seconds per unit, of the units whose time is known."""
+
+    n: int
+    mean: float | None
+    median: float | None
+
+    @classmethod
+    def of(cls, seconds: Sequence[int]) -> "Times":
+        return cls(len(seconds), fmean(seconds), median(seconds)) if seconds else cls(0, None, None)
+
+
+class Share(NamedTuple):
+    """How often somebody chose a grade or a non-answer; `percent` of all their judgments."""
+
+    label: str
+    n: int
+    percent: float
+
+
+class AssessorRow(NamedTuple):
+    """The work of one assessor."""
+
+    name: str
+    judged: int
+    total: int
+    times: Times
+    mix: list[Share]  # one for each choice of the protocol; empty if they have judged nothing
+    last_at: datetime | None
+
+
+class TopicRow(NamedTuple):
+    """The judging of one topic; `n_without_grade` are non-answers."""
+
+    code: str
+    assessors: list[str]
+    judged: int
+    total: int
+    times: Times
+    n_relevant: int
+    n_without_grade: int
+
+
+class Period(NamedTuple):
+    """The units judged in a day or an hour, by its beginning."""
+
+    start: datetime
+    n: int
+
+
+class Unsettled(NamedTuple):
+    """A non-answer that nobody has settled: it becomes no grade unless its assessor or an adjudicator chooses one."""
+
+    judgment: Judgment
+    label: str
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """The board of a scope. Lists are cut at `N_ROWS`; their full lengths are `n_skipped` and `n_unsettled`."""
+
+    track: Track
+    scopes: list[Scope]
+    current: Scope
+    is_live: bool
+    now: datetime
+    judged: int
+    total: int
+    n_open: int
+    n_overdue: int
+    pace: Pace
+    times: Times
+    labels: list[str]
+    assessors: list[AssessorRow]
+    topics: list[TopicRow]
+    mix: MixChart
+    days: list[Period]
+    day_chart: SizeChart
+    hours: list[Period]
+    hour_chart: SizeChart
+    skips: list[Task]
+    n_skipped: int
+    unsettled: list[Unsettled]
+    n_unsettled: int
+    tab: str = "judging"
+
+
+def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
+    """The board of a track (with an empty key) or of one batch, by its id.
+
+    Raises
+    ------
+    Http404
+        The track has no such batch, or it is a draft.
+    """
+    scopes = scopes_of(track)
+    current = next((scope for scope in scopes if scope.key == key), None)
+    if current is None:
+        raise Http404(f"{track} has no batch {key!r}")
+    now, rules = timezone.now(), judging_rules(track.protocol)
+    ids = [each.batch.pk for each in current.batches]
+    groups = _groups(ids)
+    judged = sum(each.judged for each in current.batches)
+    total = sum(each.total for each in current.batches)
+    by_hour = _by_hour(ids, now)
+    days, hours = _days(by_hour, now), _hours(by_hour, now)
+    assessors = _assessor_rows(current, groups, rules)
+    skipped, unsettled = skipped_tasks(ids), unsettled_judgments(ids)
+    return BoardPage(
+        track=track,
+        scopes=scopes,
+        current=current,
+        is_live=current.is_live and not is_paused,
+        now=now,
+        judged=judged,
+        total=total,
+        n_open=sum(each.n_open for each in current.batches),
+        n_overdue=sum(each.n_overdue for each in current.batches),
+        pace=pace_of(by_hour, left=total - judged, now=now),
+        times=Times.of(_seconds(groups)),
+        labels=[choice.label for choice in rules.choices],
+        assessors=assessors,
+        topics=_topic_rows(current, groups, track),
+        mix=mix_chart(
+            [(row.name, [(share.label, share.n) for share in row.mix]) for row in assessors if row.mix]
+        ),
+        days=days,
+        day_chart=size_chart([(f"{each.start:%d %b}", each.n) for each in days]),
+        hours=hours,
+        hour_chart=size_chart([(f"{each.start:%H}", each.n) for each in hours]),
+        skips=list(_latest(skipped)),
+        n_skipped=skipped.count(),
+        unsettled=[Unsettled(judgment, label_of(rules, judgment.choice)) for judgment in unsettled[:N_ROWS]],
+        n_unsettled=unsettled.count(),
+    )
+
+
+class _Group(NamedTuple):
+    """The current judgments of an assessor for a topic with one choice."""
+
+    assessor: str
+    topic: str
+    choice: str
+    grade: int | None
+    n: int
+    seconds: list[int] | None
+    last_at: datetime
+
+
+def _groups(ids: Sequence[int]) -> list[_Group]:
+    """All current judgments, in one query. The times of a unit are on the judgment of its first member."""
+    current = Judgment.objects.filter(batch__in=ids, is_current=True).order_by()
+    rows = current.values_list("assessor__username", "topic__code", "choice", "grade").annotate(
+        n=Count("pk"),
+        seconds=ArrayAgg("seconds", filter=Q(seconds__isnull=False)),
+        last_at=Max("created_at"),
+    )
+    return [_Group(*row) for row in rows]
+
+
+def _seconds(groups: Iterable[_Group]) -> list[int]:
+    return [seconds for group in groups for seconds in group.seconds or ()]
+
+
+def _assessor_rows(current: Scope, groups: Iterable[_Group], rules: JudgingRules) -> list[AssessorRow]:
+    by_name: defaultdict[str, list[_Group]] = defaultdict(list)
+    for group in groups:
+        by_name[group.assessor].append(group)
+    work: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for batch in current.batches:
+        for share in batch.shares:
+            counts = work[share.assignment.assessor.username]
+            counts[0] += share.judged
+            counts[1] += share.total
+    return [
+        AssessorRow(
+            name=name,
+            judged=judged,
+            total=total,
+            times=Times.of(_seconds(by_name[name])),
+            mix=_mix(by_name[name], rules),
+            last_at=max((group.last_at for group in by_name[name]), default=None),
+        )
+        for name, (judged, total) in sorted(work.items())
+    ]
+
+
+def _mix(groups: Sequence[_Group], rules: JudgingRules) -> list[Share]:
+    counts: defaultdict[str, int] = defaultdict(int)
+    for group in groups:
+        counts[group.choice] += group.n
+    n_all = sum(counts.values())
+    if not n_all:
+        return []
+    return [
+        Share(choice.label, counts[choice.key], 100 * counts[choice.key] / n_all) for choice in rules.choices
+    ]
+
+
+def _topic_rows(current: Scope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:
+    by_code: defaultdict[str, list[_Group]] = defaultdict(list)
+    for group in groups:
+        by_code[group.topic].append(group)
+    relevant = {
+        choice.key
+        for choice in judging_rules(track.protocol).choices
+        if isinstance(choice, Grade) and choice.value >= relevant_from(track.protocol)
+    }
+    work: dict[str, list[int]] = {}
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for batch in current.batches:
+        for share in batch.shares:
+            code = share.assignment.topic.code
+            counts = work.setdefault(code, [0, 0])
+            counts[0] += share.judged
+            counts[1] += share.total
+            if not share.assignment.is_withdrawn:
+                names[code].add(share.assignment.assessor.username)
+    return [
+        TopicRow(
+            code=code,
+            assessors=sorted(names[code]),
+            judged=judged,
+            total=total,
+            times=Times.of(_seconds(by_code[code])),
+            n_relevant=sum(group.n for group in by_code[code] if group.choice in relevant),
+            n_without_grade=sum(group.n for group in by_code[code] if group.grade is None),
+        )
+        for code, (judged, total) in work.items()
+    ]
+
+
+def _by_hour(ids: Sequence[int], now: datetime) -> dict[datetime, int]:
+    """Units by the hour of their first submission, of the last days; and the hour of the very first one."""
+    tasks = Task.objects.filter(batch__in=ids, status=Task.Status.SUBMITTED, is_check=False).order_by()
+    since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    recent = tasks.filter(submitted_at__gte=since).annotate(hour=TruncHour("submitted_at"))
+    counts = dict(recent.values_list("hour").annotate(n=Count("pk")))
+    earlier = tasks.filter(submitted_at__lt=since).aggregate(last=Max("submitted_at"))["last"]
+    return counts if earlier is None else {earlier: 0, **counts}
+
+
+def _days(by_hour: dict[datetime, int], now: datetime) -> list[Period]:
+    """The last days, oldest first, in UTC."""
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    starts = [today - timedelta(days=n) for n in reversed(range(DAYS))]
+    return [
+        Period(start, sum(n for hour, n in by_hour.items() if start <= hour < start + timedelta(days=1)))
+        for start in starts
+    ]
+
+
+def _hours(by_hour: dict[datetime, int], now: datetime) -> list[Period]:
+    """The last hours, oldest first, in UTC."""
+    current = now.replace(minute=0, second=0, microsecond=0)
+    starts = [current - timedelta(hours=n) for n in reversed(range(HOURS))]
+    return [Period(start, by_hour.get(start, 0)) for start in starts]
+
+
+def skipped_tasks(ids: Sequence[int]) -> QuerySet[Task]:
+    """The tasks that their assessors skipped and have not judged since."""
+    skipped = Task.objects.filter(batch__in=ids, skipped_at__isnull=False, is_check=False)
+    return skipped.exclude(status=Task.Status.SUBMITTED)
+
+
+def _latest(skipped: QuerySet[Task]) -> QuerySet[Task]:
+    related = skipped.select_related("entry__topic", "assessor", "batch")
+    return related.order_by("-skipped_at")[:N_ROWS]
+
+
+def unsettled_judgments(ids: Sequence[int]) -> QuerySet[Judgment]:
+    """The current non-answers that count, newest first, without units that are in an adjudication batch."""
+    adjudicated = BatchEntry.objects.filter(
+        batch__kind=Batch.Kind.ADJUDICATION, entry__topic=OuterRef("topic"), entry__tasks=OuterRef("task")
+    )
+    current = Judgment.objects.filter(batch__in=ids, is_current=True, grade=None)
+    open_cases = current.filter(~Exists(adjudicated))
+    return open_cases.select_related("topic", "assessor", "batch", "task").order_by("-pk")

@@ -1,0 +1,57 @@
+"""The live board of a track and its files. Organizers only."""
+
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from assessment.board import differences as same
+from assessment.board import exports, selectors
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download
+from web.pages import context_of
+
+
+@require_safe
+@never_cache
+@organizer_required
+def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """How the judging of a track or of one batch goes on; htmx gets the changing part only. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    is_paused = request.GET.get("refresh") == "off"
+    page = selectors.board_page(track, request.GET.get("batch", ""), is_paused=is_paused)
+    name = "_board" if request.headers.get("HX-Request") else "board"
+    return render(request, f"assessment/board/{name}.html", context_of(page) | {"is_paused": is_paused})
+
+
+@require_safe
+@never_cache
+@organizer_required
+def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponseBase:
+    """A table of the board as TSV. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    if table not in exports.TABLES:
+        raise Http404
+    page = selectors.board_page(track, request.GET.get("batch", ""))
+    return download(exports.tsv(page, table), f"{track.slug}-judging-{table}.tsv")
+
+
+@require_safe
+@never_cache
+@organizer_required
+def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Documents that are the same, or nearly, and were judged differently. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    page = same.differences_page(track, request.GET.get("topic", ""))
+    return render(request, "assessment/board/differences.html", context_of(page))
+
+
+@require_safe
+@never_cache
+@organizer_required
+def differences_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """The differences of the page as CSV, with the near-duplicates of all topics. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    lines = exports.differences_csv(same.all_differences(track))
+    return download(lines, f"{track.slug}-judged-differently.csv")

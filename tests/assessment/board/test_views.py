@@ -1,0 +1,217 @@
+"""The live board, as organizers see it."""
+
+import csv
+import re
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from assessment.board.pace import pace_of
+from assessment.judgments import services as judgment_services
+from assessment.models import Batch, Task
+from assessment.tasks import services as task_services
+from corpus.models import Document, Formula
+from pooling.models import PoolEntry
+from tests.assessment.conftest import Scene
+from tests.helpers.factories import make_organizer, make_protocol
+from tests.helpers.judging import accept, judge, judge_all, make_batch
+from tracks.models import Track
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def organizer(scene: Scene) -> Client:
+    client = Client()
+    client.force_login(make_organizer())
+    return client
+
+
+@pytest.fixture
+def judged(scene: Scene) -> Scene:
+    """Ada judged A.1 high, high, low in 10, 20, 60 seconds, and "do not know" of A.2 in 30; she skips the next."""
+    for choice, seconds in (("high", 10), ("high", 20), ("low", 60), ("do-not-know", 30)):
+        judgment_services.submit(
+            task=accept(scene.batch, scene.ada),
+            choice=choice,
+            comment="It is in Russian." if choice == "do-not-know" else "",
+            request_id=uuid4(),
+            seconds=seconds,
+        )
+    task_services.skip(task=accept(scene.batch, scene.ada), reason="too long")
+    return scene
+
+
+def page(
+    client: Client, name: str, track: Track, headers: dict[str, str] | None = None, **query: object
+) -> str:
+    response = client.get(reverse(f"assessment:{name}", args=[track.slug]), query, headers=headers)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def text_of(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def table(client: Client, track: Track, name: str) -> list[dict[str, str]]:
+    response = client.get(reverse("assessment:board_tsv", args=[track.slug, name]))
+    return list(csv.DictReader(StringIO(response.content.decode()), delimiter="\t"))
+
+
+def test_board_of_a_track_without_batches_says_what_will_appear(scene: Scene, organizer: Client) -> None:
+    Batch.objects.update(status=Batch.Status.DRAFT)
+
+    html = page(organizer, "board", scene.track)
+
+    assert "No batch is open yet" in html
+    assert "hx-get" not in html
+
+
+def test_board_shows_times_grades_skips_and_non_answers(judged: Scene, organizer: Client) -> None:
+    text = text_of(page(organizer, "board", judged.track))
+
+    assert "4 of 6 units judged" in text
+    assert "mean 30.0 s, as papers report it; median 25.0 s" in text
+    assert "50 % 2 0 % 0 25 % 1 0 % 0" in text  # high, medium, low, not relevant
+    assert "1 judgment without a grade" in text
+    assert "Do not know It is in Russian." in text
+    assert "too long" in text
+    assert "2 units left, divided by the pace: 4 units in 1 hours" in text
+
+
+def test_only_the_changing_part_of_an_open_batch_is_refreshed(judged: Scene, organizer: Client) -> None:
+    part = page(organizer, "board", judged.track, headers={"HX-Request": "true"})
+
+    assert part.lstrip().startswith('<div id="board" hx-get="')
+    assert "<html" not in part
+    assert "hx-get" not in page(organizer, "board", judged.track, refresh="off")
+    Batch.objects.update(status=Batch.Status.CLOSED)
+    assert "hx-get" not in page(organizer, "board", judged.track)
+
+
+def test_board_of_one_batch_counts_that_batch_only(judged: Scene, organizer: Client) -> None:
+    second = make_batch(judged.pool, {judged.bob: [judged.first]}, kind=Batch.Kind.DUAL)
+    judge_all(second, judged.bob, "low")
+
+    assert "7 of 9 units judged" in text_of(page(organizer, "board", judged.track))
+    text = text_of(page(organizer, "board", judged.track, batch=second.pk))
+    assert "3 of 3 units judged" in text
+    assert "Everything is judged." in text
+    address = reverse("assessment:board", args=[judged.track.slug])
+    assert organizer.get(address, {"batch": "none"}).status_code == 404
+
+
+def test_downloads_hold_the_numbers_of_the_board(judged: Scene, organizer: Client) -> None:
+    [ada] = table(organizer, judged.track, "assessors")
+    first, second = table(organizer, judged.track, "topics")
+
+    assert (ada["judged"], ada["entries"], ada["mean_seconds"], ada["median_seconds"]) == (
+        "4",
+        "6",
+        "30.0",
+        "25.0",
+    )
+    assert (ada["High"], ada["Do not know"]) == ("2", "1")
+    assert (first["topic"], first["judged"], first["relevant"], first["without_grade"]) == (
+        "A.1",
+        "3",
+        "3",
+        "0",
+    )
+    assert (second["assessors"], second["judged"], second["without_grade"]) == ("ada", "1", "1")
+    assert table(organizer, judged.track, "days")[-1] == {
+        "day": f"{timezone.now():%Y-%m-%d}",
+        "judged": "4",
+    }
+    assert sum(int(row["judged"]) for row in table(organizer, judged.track, "hours")) == 4
+    address = reverse("assessment:board_tsv", args=[judged.track.slug, "others"])
+    assert organizer.get(address).status_code == 404
+
+
+def test_earlier_days_count_for_the_pace(judged: Scene, organizer: Client) -> None:
+    Task.objects.filter(status="submitted").update(submitted_at=timezone.now() - timedelta(days=30))
+
+    text = text_of(page(organizer, "board", judged.track))
+
+    assert "Nothing was judged in the last 7 days." in text
+    assert "Unknown: it needs judgments of the last 7 days." in text
+
+
+def test_pace_covers_the_last_seven_days_only() -> None:
+    now = datetime(2026, 3, 20, 12, tzinfo=UTC)
+    by_hour = {now - timedelta(days=10): 500, now - timedelta(days=3): 70}
+
+    pace = pace_of(by_hour, left=20, now=now)
+
+    assert (pace.n, pace.hours, pace.per_day) == (70, 168, 10)
+    assert pace.finish == now + timedelta(days=2)
+    assert pace_of(by_hour, left=0, now=now).finish is None
+    assert pace_of(by_hour, left=10**9, now=now).finish is None
+
+
+def test_non_answer_is_settled_by_an_adjudication(judged: Scene, organizer: Client) -> None:
+    listed = text_of(page(organizer, "disagreements", judged.track, rule="non-answer"))
+    assert "1 unit." in listed
+    assert "It is in Russian." in listed
+
+    address = reverse("assessment:new_adjudication", args=[judged.track.slug])
+    form = {"rule": "non-answer", "name": "Settle", "adjudicators": [judged.bob.pk], "minutes_allotted": 60}
+    response = organizer.post(address, form)
+
+    assert response.status_code == 302
+    assert Batch.objects.get(name="Settle").selected.count() == 1
+    assert "1 judgment without a grade" not in text_of(page(organizer, "board", judged.track))
+
+
+def test_same_and_nearly_same_texts_with_different_grades_are_found(scene: Scene, organizer: Client) -> None:
+    words = " ".join(f"word{n}" for n in range(40))
+    bodies = [f"<p>{words}</p>", f"<p>{words}</p>", f"<p>{words}, indeed</p>"]
+    entries = PoolEntry.objects.filter(topic=scene.first).order_by("position")
+    for entry, body in zip(entries, bodies, strict=True):
+        Document.objects.filter(pk=entry.document_id).update(body=body)
+    for choice in ("high", "low", "low", "high", "high", "high"):
+        judge(accept(scene.batch, scene.ada), choice)
+
+    html = page(organizer, "differences", scene.track)
+
+    same, near = html.split("<h2>Near-duplicates</h2>")
+    docnos = [entry.docno for entry in entries]
+    assert [docno in same for docno in docnos] == [True, True, False]
+    assert all(docno in near for docno in docnos)
+    assert "No two judged documents of topic A.2" in text_of(
+        page(organizer, "differences", scene.track, topic="A.2")
+    )
+    lines = organizer.get(reverse("assessment:differences_csv", args=[scene.track.slug])).getvalue().decode()
+    kinds = [row["kind"] for row in csv.DictReader(StringIO(lines))]
+    assert kinds == ["same text"] * 2 + ["near-duplicates"] * 3
+
+
+def test_formulas_that_look_alike_with_different_grades_are_found(scene: Scene, organizer: Client) -> None:
+    scene.track.protocol = scene.pool.protocol = make_protocol("ntcir-12-wikipedia")
+    scene.track.save()
+    scene.pool.save()
+    entries = PoolEntry.objects.filter(topic=scene.first).order_by("position")
+    for entry, visual in zip(entries, ("v1", "v1", "v2"), strict=True):
+        Formula.objects.create(
+            collection=scene.track.collection,
+            code=entry.docno,
+            post=entry.docno,
+            thread=entry.docno,
+            place=Formula.Place.TITLE,
+            visual=visual,
+        )
+    batch = Batch.objects.get(pk=scene.batch.pk)
+    for choice in ("relevant", "not-relevant", "not-relevant"):
+        judge(accept(batch, scene.ada), choice)
+
+    html = page(organizer, "differences", scene.track)
+
+    assert "Formulas that look alike" in html
+    assert [entry.docno in html for entry in entries] == [True, True, False]
+    assert "Near-duplicates" not in html
