@@ -83,6 +83,10 @@ class Plan:
     def copy(self) -> "Plan":
         return replace(self, places={topic: dict(places) for topic, places in self.places.items()})
 
+    def copy_of(self, topic: Topic) -> "Plan":
+        """A plan with one topic only."""
+        return replace(self, places={topic.pk: dict(self.places.get(topic.pk, {}))})
+
     def holders(self, topic_id: int) -> dict[int, Place]:
         """The places of the assessors who have a topic now, by assessor."""
         places = self.places.get(topic_id, {})
@@ -254,7 +258,7 @@ class Plan:
         judge = self.judges.get(assessor)
         if judge is None:
             return "Its assessor is not an active assessor of the track."
-        plan = replace(self, places={topic.pk: dict(self.places[topic.pk])})
+        plan = self.copy_of(topic)
         try:
             plan.assign(topic, judge.user, freed=[plan.withdraw(topic, judge.user)])
         except Refused as refusal:

@@ -46,10 +46,10 @@ def judges_of(track: Track) -> dict[int, Judge]:
 
 def _places(batch: Batch, topics: Collection[int] | None) -> dict[int, dict[int, Place]]:
     of_topics = {} if topics is None else {"entry__topic__in": topics}
-    tasks = Task.objects.filter(batch=batch, status=Task.Status.SUBMITTED, **of_topics).order_by()
+    tasks = Task.objects.filter(batch=batch.pk, status=Task.Status.SUBMITTED, **of_topics).order_by()
     counts = tasks.values_list("entry__topic", "assessor", "seat").annotate(n=Count("pk"))
     judged = {(topic, assessor, seat): n for topic, assessor, seat, n in counts}
-    assignments = TopicAssignment.objects.filter(batch=batch)
+    assignments = TopicAssignment.objects.filter(batch=batch.pk)
     if topics is not None:
         assignments = assignments.filter(topic__in=topics)
     places: defaultdict[int, dict[int, Place]] = defaultdict(dict)
@@ -68,7 +68,7 @@ def _elsewhere(batch: Batch, topics: Collection[int] | None) -> dict[int, dict[i
         batch__kind__in=kinds,
         batch__pool__track=batch.pool.track_id,
         batch__pool__protocol=batch.pool.protocol_id,
-    ).exclude(batch=batch)
+    ).exclude(batch=batch.pk)
     if topics is not None:
         others = others.filter(topic__in=topics)
     submitted = Task.objects.filter(

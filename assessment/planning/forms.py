@@ -7,7 +7,8 @@ from django import forms
 
 from accounts.models import User
 from assessment.batches.selectors import assessors_of
-from assessment.planning.selectors import DualTopic, n_training_rounds, training_topics
+from assessment.planning.dual import DualTopic
+from assessment.planning.selectors import n_training_rounds, training_topics
 from pooling.models import Pool
 from tracks.models import Topic
 from web.forms import style_fields
@@ -34,12 +35,11 @@ class DualForm(RoundForm):
         self.fields["name"].initial = "Second judgments"
         self.proposal = proposal
         for row in proposal:
-            self.fields[f"topic-{row.topic.pk}"] = forms.ModelChoiceField(
-                queryset=User.objects.filter(pk__in=[user.pk for user in row.able]),
+            self.fields[f"topic-{row.topic.pk}"] = forms.ChoiceField(
+                choices=[("", "Nobody"), *((user.pk, str(user)) for user in row.able)],
                 required=False,
-                empty_label="Nobody",
                 label=f"Second assessor of {row.topic.code}",
-                initial=row.proposed,
+                initial=row.proposed.pk if row.proposed else "",
             )
         style_fields(self)
 
@@ -52,9 +52,13 @@ class DualForm(RoundForm):
     def arguments(self) -> dict[str, Any]:
         """The arguments of `services.create_dual` that the form knows."""
         data = self.cleaned_data
-        chosen = {row.topic: data[f"topic-{row.topic.pk}"] for row in self.proposal}
+        chosen = {row.topic: self._able(row).get(data[f"topic-{row.topic.pk}"]) for row in self.proposal}
         second = {topic: user for topic, user in chosen.items() if user is not None}
         return {"name": data["name"], "minutes_allotted": data["minutes_allotted"], "second": second}
+
+    @staticmethod
+    def _able(row: DualTopic) -> dict[str, User]:
+        return {str(user.pk): user for user in row.able}
 
 
 class TrainingForm(RoundForm):

@@ -95,7 +95,8 @@ class Grid:
 
     @property
     def n_missing(self) -> int:
-        return sum(row.n_missing for row in self.rows)
+        """In a dual batch no place is missing: most topics are judged once."""
+        return 0 if self.batch.kind == Batch.Kind.DUAL else sum(row.n_missing for row in self.rows)
 
     @property
     def judged(self) -> int:

@@ -12,6 +12,7 @@ from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from assessment.models import Batch
 from assessment.planning import selectors, services
+from assessment.planning.dual import dual_proposal, rule_in_words
 from assessment.planning.forms import DualForm, RoundForm, TrainingForm
 
 
@@ -21,16 +22,16 @@ from assessment.planning.forms import DualForm, RoundForm, TrainingForm
 def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a dual batch by the protocol's rule. Organizers only."""
     pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
-    form = DualForm(request.POST or None, proposal=selectors.dual_proposal(pool))
+    form = DualForm(request.POST or None, proposal=dual_proposal(pool))
     batch = _created(form, lambda: services.create_dual(pool=pool, by=request.user, **form.arguments))
     if batch is not None:
-        messages.success(request, "The dual batch is a draft. Open it to give out its tasks.")
-        return redirect(batch)
+        messages.success(request, "The dual batch is a draft. Change its plan as you like, then open it.")
+        return redirect("assessment:plan", batch.pk)
     context = {
         "track": pool.track,
         "pool": pool,
         "form": form,
-        "rule": selectors.rule_in_words(pool),
+        "rule": rule_in_words(pool),
         "tab": "judging",
     }
     return render(request, "assessment/planning/dual.html", context, status=422 if form.errors else 200)

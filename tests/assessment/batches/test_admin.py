@@ -233,13 +233,13 @@ def test_actions_lead_to_the_plan_of_one_batch(
     other = batch_services.create(pool=scene.pool, name="Other", by=None)
     address = reverse("admin:assessment_batch_changelist")
 
-    one = organizer.post(address, {"action": action, "_selected_action": [scene.batch.pk]})
+    single = organizer.post(address, {"action": action, "_selected_action": [scene.batch.pk]})
     two = organizer.post(
         address, {"action": action, "_selected_action": [scene.batch.pk, other.pk]}, follow=True
     )
 
-    assert one.url == f"{reverse('assessment:plan', args=[scene.batch.pk])}?action={form}#{form}"
-    assert f'<details id="{form}" name="plan" open>' in organizer.get(one.url).content.decode()
+    assert single.url == f"{reverse('assessment:plan', args=[scene.batch.pk])}?action={form}#{form}"
+    assert f'<details id="{form}" name="plan" open>' in organizer.get(single.url).content.decode()
     assert "Select one batch" in two.content.decode()
 
 

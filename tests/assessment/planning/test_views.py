@@ -1,13 +1,18 @@
 """Dual batches and training rounds by the rule of a protocol, planned on the site."""
 
+import re
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from assay.protocols.loader import shipped_text
 from assessment.agreement.selectors import rounds_of
 from assessment.batches import services as batch_services
 from assessment.models import Batch
+from assessment.planning.rules import JudgedTopic, share_of_topics
 from pooling.models import Contribution, Run
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer, make_topic
@@ -44,8 +49,7 @@ def test_each_assessor_is_proposed_the_poorest_topic_of_another(judged: Scene, o
     html = organizer.get(address("dual", judged)).content.decode()
 
     assert "gives each assessor one topic of another" in html
-    assert html.count(f'<option value="{judged.bob.pk}" selected>') == 1
-    assert html.count(f'<option value="{judged.ada.pk}" selected>') == 1
+    assert proposals(html) == {"A.2": "bob", "A.3": "ada"}
     response = organizer.post(address("dual", judged), _as_proposed(judged))
     assert response.status_code == 302
     batch = Batch.objects.get(kind=Batch.Kind.DUAL)
@@ -99,6 +103,70 @@ def test_share_of_the_topics_is_proposed_where_the_protocol_states_one(
 
     assert "50% of the topics judged twice" in html
     assert html.count(" selected>") - html.count('<option value="" selected>') == 2  # two of three
+
+
+def proposals(html: str) -> dict[str, str]:
+    """The proposed second assessor of each topic, by its code."""
+    rows = re.findall(r'<th scope="row" data-label="Topic">(.*?)</th>(.*?)</select>', html, re.DOTALL)
+    chosen = {code: re.search(r'value="\d+" selected>(.*?)<', row) for code, row in rows}
+    return {code: match.group(1) for code, match in chosen.items() if match}
+
+
+def test_topic_that_is_not_judged_completely_is_not_proposed(judged: Scene, organizer: Client) -> None:
+    fourth = make_topic(judged.track, "A.4")
+    add_entries(judged.pool, fourth, 2)
+    batch = make_batch(judged.pool, {judged.ada: [fourth]})
+    judge(accept(batch, judged.ada), "low")
+
+    html = organizer.get(address("dual", judged)).content.decode()
+
+    assert "1 of 2" in html
+    assert proposals(html) == {"A.2": "bob", "A.3": "ada"}
+
+
+def test_second_proposal_leaves_out_what_the_first_has_given(judged: Scene, organizer: Client) -> None:
+    make_batch(judged.pool, {judged.bob: [judged.second]}, kind="dual")
+
+    html = organizer.get(address("dual", judged)).content.decode()
+
+    assert "and a second time by bob" in html
+    assert proposals(html) == {"A.3": "ada"}
+
+
+def test_each_assessor_gets_two_topics_in_task_2_of_arqmath(judged: Scene, organizer: Client) -> None:
+    assert "dual_topics = 2" in shipped_text("arqmath-2021-task2")
+    text = judged.track.protocol.text.replace("dual_topics = 1", "dual_topics = 2")
+    type(judged.track.protocol).objects.filter(pk=judged.track.protocol_id).update(text=text)
+
+    html = organizer.get(address("dual", judged)).content.decode()
+
+    assert proposals(html) == {"A.1": "bob", "A.2": "bob", "A.3": "ada"}  # Bob has one topic only
+
+
+def test_shared_topics_go_to_the_assessor_with_the_least_units() -> None:
+    able = frozenset(["ana", "ben"])
+    sizes = [90, 10, 10, 10]
+    topics = [JudgedTopic(f"Q{n}", ("cy",), 0, size, able) for n, size in enumerate(sizes)]
+
+    chosen = share_of_topics(topics, ["ana", "ben", "cy"], 1.0, seed=1)
+
+    loads = {name: sum(sizes[int(code[1])] for code in chosen if chosen[code] == name) for name in able}
+    assert max(loads.values()) <= 100
+
+
+def test_proposal_takes_the_same_queries_for_any_number_of_topics(judged: Scene, organizer: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert organizer.get(address("dual", judged)).status_code == 200
+        return len(captured)
+
+    few = queries()
+    for n in range(4, 9):
+        topic = make_topic(judged.track, f"A.{n}")
+        add_entries(judged.pool, topic, 1)
+        make_batch(judged.pool, {make_assessor(judged.track): [topic]})
+
+    assert queries() == few
 
 
 def test_training_round_gives_everyone_the_same_units(scene: Scene, organizer: Client) -> None:
