@@ -5,6 +5,7 @@ from django.urls import include, path
 app_name = "corpus"
 
 urlpatterns = [
+    path("", include("corpus.images.urls")),
     path("", include("corpus.imports.urls")),
     path("", include("corpus.clusterings.urls")),
     path("", include("corpus.formulas.urls")),

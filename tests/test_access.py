@@ -22,7 +22,7 @@ from jobs.models import Job
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
-from tests.helpers.factories import make_collection, make_document
+from tests.helpers.factories import make_collection, make_document, make_image
 from tests.helpers.judging import make_import
 from tests.scoring.conftest import Scene, build_scene
 
@@ -93,6 +93,8 @@ corpus:find                             L444444
 corpus:find_formula                     L444444
 corpus:formula                          L000000
 corpus:formulas                         L333330
+corpus:image                            L000000
+corpus:image, of topics                 L444000
 corpus:import                           L333334
 corpus:imports                          L333330
 corpus:start_clustering                 5555555
@@ -249,6 +251,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     document = make_document(searched, "1")
     Formula.objects.create(collection=searched, code="f.1", post="1", thread="1", place=Formula.Place.TITLE)
     make_document(own, "1")
+    images = [make_image(collection) for collection in (searched, own)]
     scene.track.topic_collection = own
     run = scene.submit(scene.ours, "good", "10 é 9")
     batch = scene.judged("high", "medium", "low")
@@ -266,6 +269,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "page": ["index.html"],
         "user_id token": [scene.ada.pk, tokens.make_token(scene.ada)],
         "docno": [searched.slug, document.docno],
+        "slug sha256": [searched.slug, images[0].sha256],
         "slug code": [*track, "A.1"],
         "slug name": [*track, "pairs"],
         "import_id": [make_import(scene.track, scene.organizer).pk],
@@ -306,6 +310,7 @@ def addresses(scene: Scene) -> dict[str, str]:
             urls[name] = reverse(name, args=track if parameters == "slug" else arguments[parameters])
     return urls | {
         "corpus:collection, of topics": reverse("corpus:collection", args=[own.slug]),
+        "corpus:image, of topics": reverse("corpus:image", args=[own.slug, images[1].sha256]),
         "corpus:thread, of topics": reverse("corpus:thread", args=[own.slug, "1"]),
     }
 

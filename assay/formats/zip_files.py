@@ -14,7 +14,7 @@ ZIP_END, ZIP64_LOCATOR, ZIP64_END = 22, 20, 56  # bytes of the records at the en
 
 def unpack_zip(source: BinaryIO) -> Iterator[bytes]:
     """The text of the only file of a zip, in blocks."""
-    _check_zip_directory(source)
+    check_directory(source, ZIP_DIRECTORY)
     try:
         with zipfile.ZipFile(source) as archive:
             info = _only_file(archive)
@@ -38,15 +38,21 @@ def _only_file(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     return files[0]
 
 
-def _check_zip_directory(source: BinaryIO) -> None:
-    """Refuse a zip whose list of files alone would fill the memory, before anything reads that list."""
+def check_directory(source: BinaryIO, limit: int) -> None:
+    """Refuse a zip whose list of files has more than `limit` bytes, before anything reads that list.
+
+    Raises
+    ------
+    Unreadable
+        The list is longer, or the zip is damaged.
+    """
     size = source.seek(0, 2)
     source.seek(max(0, size - 65_557 - ZIP64_LOCATOR - ZIP64_END))
     tail = source.read()
     end = tail.rfind(EMPTY_ZIP)
     if end < 0 or len(tail) < end + ZIP_END:
         raise damaged("zip", "it has no directory")
-    if _directory_size(tail, end, len(tail) - size) > ZIP_DIRECTORY:
+    if _directory_size(tail, end, len(tail) - size) > limit:
         raise Unreadable(
             "zip-files", "The zip contains many files.", "A zip of exactly one file; gz is safest."
         )

@@ -16,7 +16,8 @@ The result contains only elements of `TAGS`, with no attributes but these:
 
     <span class="math-container" data-formula-id="12" data-display="inline|block">LaTeX, escaped, no dollars</span>
     <span class="dollar">$</span>               a dollar that the author escaped; never opens a formula
-    <span class="image-placeholder">...</span>  replaces an image: its description and host as text
+    <span class="image-placeholder" data-image="...">...</span>  replaces an image: its description and host as text;
+                                                see `assay.html.images`
     <a data-host="..." data-post="..." data-thread="...">   a link without an address: see `assay.html.links`
     <ol start> <li value> <td|th colspan rowspan>           small numbers
 
@@ -35,7 +36,7 @@ from html import escape
 
 import nh3
 
-from assay.html import latex, links
+from assay.html import images, latex, links
 from assay.html.tidy import tidy
 
 # fmt: off
@@ -51,7 +52,7 @@ ATTRIBUTES = {
     "li": frozenset({"value"}),
     "td": frozenset({"colspan", "rowspan"}),
     "th": frozenset({"colspan", "rowspan"}),
-    "span": frozenset({"class", "data-formula-id", "data-display"}),
+    "span": frozenset({"class", "data-formula-id", "data-display", "data-image"}),
 }
 
 _READ_TAGS = TAGS | {"h1", "h2", "h3", "img"}
@@ -59,7 +60,7 @@ _READ_ATTRIBUTES = {
     **ATTRIBUTES,
     "a": ATTRIBUTES["a"] | {"href"},
     "img": frozenset({"src", "alt"}),
-    "span": frozenset({"class"}),
+    "span": frozenset({"class", "data-image"}),
 }
 _CLEANER = nh3.Cleaner(
     tags=set(_READ_TAGS),
@@ -115,7 +116,7 @@ _NUMBER = re.compile(r"-?\d{1,6}", re.ASCII)
 _HOST = re.compile(r"[a-z0-9.-]{0,253}")
 _POST = re.compile(r"\d{1,18}", re.ASCII)
 _ALONE = re.compile(r"\s*+(?:[.,;]\s*+)?+</p>")
-_CLASSES = frozenset({"dollar", "image-placeholder"})
+_CLASSES = frozenset({"dollar"})
 _DOLLAR = '<span class="dollar">$</span>'
 _SHOWN_FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')
 _HAS_TAGS = re.compile(rf"</(?:{'|'.join(sorted(TAGS))}|h[1-3])\s*>|<[bh]r\s*/?>", re.IGNORECASE)
@@ -308,14 +309,24 @@ def _link(_tag: str, attributes: _Attributes, _formulas: list[latex.Formula]) ->
 
 def _image(_tag: str, attributes: _Attributes, formulas: list[latex.Formula]) -> str:
     """The text that replaces an image. No request goes to its host."""
-    description, host = attributes.get("alt", "").strip(), links.read(attributes.get("src", "")).host
+    source = attributes.get("src", "")
+    description, host = attributes.get("alt", "").strip(), links.read(source).host
     words = f"[Image: {description}" if description else "[Image"
     words += f" (at {host})]" if host else "]"
-    return f'<span class="image-placeholder">{_Scan(escape(words, quote=False), formulas).run()}</span>'
+    return (
+        f"{_placeholder(images.reference(source))}{_Scan(escape(words, quote=False), formulas).run()}</span>"
+    )
+
+
+def _placeholder(reference: str) -> str:
+    image = f' data-image="{reference}"' if reference else ""
+    return f'<span class="image-placeholder"{image}>'
 
 
 def _span(_tag: str, attributes: _Attributes, _formulas: list[latex.Formula]) -> str:
     name = attributes.get("class", "")
+    if name == "image-placeholder":
+        return _placeholder(images.file_name(attributes.get("data-image", "")))
     return f'<span class="{name}">' if name in _CLASSES else "<span>"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from django.db.models import Count, Sum
 
-from corpus.models import Author, Collection, Comment, Document, DocumentLink, Tag, VoteCount
+from corpus.models import Author, Collection, Comment, Document, DocumentLink, Image, Tag, VoteCount
 
 # The order in which pages list them.
 NAMES = (
@@ -19,11 +19,12 @@ NAMES = (
     "tags",
     "votes",
     "formulas",
+    "images",
 )
 
 
 def counts_of(collection: Collection) -> dict[str, int]:
-    """How many rows of each kind a collection has, without formulas. Six queries."""
+    """How many rows of each kind a collection has, without formulas. Seven queries."""
     documents = Document.objects.filter(collection=collection)
     kinds = Counter(dict(documents.values_list("kind").annotate(n=Count("pk"))))
     return {
@@ -33,6 +34,7 @@ def counts_of(collection: Collection) -> dict[str, int]:
         "users": Author.objects.filter(collection=collection).count(),
         "tags": Tag.objects.filter(collection=collection).count(),
         "votes": _votes(collection),
+        "images": Image.objects.filter(collection=collection).count(),
     }
 
 

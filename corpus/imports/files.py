@@ -35,17 +35,34 @@ def open_file(location: str, name: str) -> Iterator[tuple[UnpackedFile, BinaryIO
     BadFile
         The file cannot be opened.
     """
+    with open_raw(location, name) as file:
+        yield UnpackedFile(file, name), file
+
+
+def open_raw(location: str, name: str) -> BinaryIO:
+    """A file as it is.
+
+    Raises
+    ------
+    BadFile
+        It cannot be opened.
+    """
+    path = path_of(location)
     try:
-        if location.startswith(UPLOAD):
-            file = cast("BinaryIO", default_storage.open(location.removeprefix(UPLOAD), "rb"))
-        elif location.startswith(FOLDER):
-            file = Path(settings.IMPORT_DIR, location.removeprefix(FOLDER)).open("rb")  # noqa: SIM115 - as below
-        else:
-            file = Path(location).open("rb")  # noqa: SIM115 - closed by the `with` below
+        if path is None:
+            return cast("BinaryIO", default_storage.open(location.removeprefix(UPLOAD), "rb"))
+        return path.open("rb")
     except OSError as error:
         raise BadFile(f"{name} cannot be opened: {error.strerror}.") from None
-    with file:
-        yield UnpackedFile(file, name), file
+
+
+def path_of(location: str) -> Path | None:
+    """The path on the disk of this machine; None for a file in Django's storage."""
+    if location.startswith(UPLOAD):
+        return None
+    if location.startswith(FOLDER):
+        return Path(settings.IMPORT_DIR, location.removeprefix(FOLDER))
+    return Path(location)
 
 
 def place_of(locations: Iterable[str]) -> str:

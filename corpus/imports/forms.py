@@ -9,7 +9,7 @@ from corpus.imports import selectors
 from corpus.models import Collection
 from web.forms import style_fields
 
-ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip"
+ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip,.png,.jpg,.jpeg,.gif,.webp"
 
 
 class ImportForm(forms.Form):
@@ -36,7 +36,7 @@ class ImportForm(forms.Form):
         required=False,
         label="File",
         help_text="Posts.xml or another file of a dump, documents as lines of JSON, or a formula index. The file may "
-        "be compressed with gz, xz or zip.",
+        "be compressed with gz, xz or zip. Or a zip archive of images.",
         widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(

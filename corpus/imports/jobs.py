@@ -20,6 +20,8 @@ from assay.formats.formulas.indexes import Index, Representation
 from corpus.collections.counts import counts_of, in_words
 from corpus.formulas import indexing
 from corpus.formulas.selectors import formula_counts, stored_counts
+from corpus.images import files as images
+from corpus.images.services import import_images
 from corpus.imports.files import KIND, ImportRefused, discard_uploads, open_file
 from corpus.imports.load import copy
 from corpus.imports.load.conversion import converted, n_processes
@@ -60,7 +62,10 @@ def import_files(
     done = 0
     for file in files:
         if not file.is_complete:
-            _import_file(progress, file, done, total, last_ids or {})
+            if file.format == images.FORM:
+                import_images(progress=progress, file=file, done=done, total=total)
+            else:
+                _import_file(progress, file, done, total, last_ids or {})
         done += file.size
     progress.update(total, total, "counting")
     return _finish(progress, collection_id)

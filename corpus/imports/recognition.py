@@ -10,14 +10,20 @@ from assay.errors import BadFile
 from assay.formats.documents.dump import Reader
 from assay.formats.documents.sources import DUMPS
 from assay.formats.formulas.indexes import FORMS, Index, Representation
-from corpus.imports.files import FOLDER, ImportRefused, open_file
+from corpus.images import files as images
+from corpus.imports.files import FOLDER, ImportRefused, open_file, open_raw, path_of
 from corpus.imports.selectors import import_dir, offered_path
 
-ORDER = ("jsonl", *DUMPS, *FORMS)  # in which files are imported: comments, links and votes need posts
+ORDER = (
+    "jsonl",
+    *DUMPS,
+    *FORMS,
+    images.FORM,
+)  # in which files are imported: comments, links and votes need posts
 
 
 class Source(NamedTuple):
-    """A file to import. `location` is a path, or `upload:` with a name in Django's storage."""
+    """A file to import, or a folder of images. `location` is a path, or `upload:` with a name in Django's storage."""
 
     location: str
     name: str
@@ -32,6 +38,8 @@ class Recognized(NamedTuple):
 def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Source]:
     """The files at some paths; a folder means the files in it. Links that lead out of `within` are left out.
 
+    A folder with images, also in its subfolders, is one more source.
+
     Raises
     ------
     ImportRefused
@@ -40,12 +48,15 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
     existing: list[Path] = []
     for path in paths:
         if path.is_dir():
-            existing += [file for file in sorted(path.iterdir()) if file.is_file()]
+            existing += [
+                file for file in sorted(path.iterdir()) if file.is_file() and not images.is_image(file.name)
+            ]
+            existing += [path] if images.has_images(path) else []
         elif path.is_file():
             existing.append(path)
         else:
             raise ImportRefused(f"There is no file or folder {path}.")
-    files = [(file.resolve(), file.name) for file in existing]
+    files = [(file.resolve(), file.name or file.resolve().name) for file in existing]
     if within is None:
         return [Source(str(file), name) for file, name in files]
     inside = [(file.relative_to(within), name) for file, name in files if file.is_relative_to(within)]
@@ -90,17 +101,31 @@ def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
         except BadFile as refusal:
             refusals.append(refusal.message)
     if not files:
-        accepted = "Import the files of a dump (Posts.xml and others), lines of JSON, or formula indexes."
+        accepted = (
+            "Import the files of a dump (Posts.xml and others), lines of JSON, formula indexes, or images."
+        )
         raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
     return sorted(files, key=lambda file: ORDER.index(file.form))
 
 
 def _recognize(source: Source) -> Recognized:
+    if _has_images(source):
+        with images.opened(source.location, source.name) as files:
+            return Recognized(source, images.FORM, sum(file.size for file in files))
     with open_file(source.location, source.name) as (content, file):
         form = Reader(content, source.name).form
         if form.name not in ORDER:
             raise BadFile(f"{source.name} contains <{form.name}>, which cannot be imported.")
         return Recognized(source, form.name, file.seek(0, 2))
+
+
+def _has_images(source: Source) -> bool:
+    """Whether a source is a folder of images, an archive of images, or an image."""
+    path = path_of(source.location)
+    if images.is_image(source.name) or (path is not None and path.is_dir()):
+        return True
+    with open_raw(source.location, source.name) as file:
+        return images.is_archive_of_images(file)
 
 
 def _with_options(file: Recognized, representation: Representation | None, version: int) -> Recognized:

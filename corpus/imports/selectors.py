@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from corpus.collections.counts import in_words
+from corpus.images.files import is_image
 from corpus.imports.files import KIND
 from corpus.models import Collection, Import
 from jobs.models import Job
@@ -17,7 +18,7 @@ MAX_OFFERED = 500  # files and folders
 
 
 class SkippedRows(NamedTuple):
-    """Rows of a file that were skipped for one reason; `lines` names the first of them."""
+    """Rows or images that were skipped for one reason; `lines` names the first of them."""
 
     reason: str
     n: int
@@ -91,9 +92,11 @@ def skipped_rows(file: Import) -> list[SkippedRows]:
     return [SkippedRows(reason, n, _lines(file.skipped_lines.get(reason, []), n)) for reason, n in by_number]
 
 
-def _lines(lines: list[int], n: int) -> str:
+def _lines(lines: list[int] | list[str], n: int) -> str:
     if not lines:
         return ""
+    if isinstance(lines[0], str):  # names of images
+        return f"{', '.join(map(str, lines))}{', …' * (n > len(lines))}"
     numbers = ", ".join(f"{line:,}" for line in lines)
     return f"line{'s' * (n > 1)} {numbers}{', …' * (n > len(lines))}"
 
@@ -110,12 +113,14 @@ def is_folder_here() -> bool:
 
 
 def offered_paths() -> list[str]:
-    """The first `MAX_OFFERED` files and folders in the import folder, relative to it."""
+    """The first `MAX_OFFERED` files and folders in the import folder, relative to it. Images count by their folder."""
     root = import_dir()
     if root is None or not root.is_dir():
         return []
     paths = (
-        path for path in sorted(root.rglob("*")) if not path.name.startswith(".") and _is_within(path, root)
+        path
+        for path in sorted(root.rglob("*"))
+        if not path.name.startswith(".") and not is_image(path.name) and _is_within(path, root)
     )
     return [path.relative_to(root).as_posix() for path, _ in zip(paths, range(MAX_OFFERED), strict=False)]
 

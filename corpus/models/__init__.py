@@ -2,6 +2,7 @@ from corpus.models.clusterings import Clustering, ClusteringPart, Disagreement
 from corpus.models.collections import Collection
 from corpus.models.documents import Author, Comment, Document, DocumentLink, Tag, VoteCount
 from corpus.models.formulas import Formula, FormulaMathML
+from corpus.models.images import Image
 from corpus.models.imports import Import
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "DocumentLink",
     "Formula",
     "FormulaMathML",
+    "Image",
     "Import",
     "Tag",
     "VoteCount",

@@ -15,8 +15,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from assay.html import links
+from assay.html import images, links
 from assay.html.highlight import mark
+from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
 
 PAGE_SIZE = 50  # threads
@@ -104,13 +105,17 @@ def addresses(collection: Collection, docnos: Iterable[str]) -> dict[str, str]:
 
 
 def resolve_links(texts: Sequence[str], collections: Sequence[Collection]) -> list[SafeString]:
-    """Stored HTML whose links lead into the first of the collections that has the post. One query per collection."""
+    """Stored HTML for a page: links lead into the first of the collections that has the post, and images are shown.
+
+    One query per collection for links, and one for images, if there are any.
+    """
     targets: dict[str, str] = {}
     for collection in reversed(collections):
         wanted = links.posts(texts, collection.hosts)
         targets |= addresses(collection, wanted) if wanted else {}
     hosts = {host for collection in collections for host in collection.hosts}
-    return [safe_html(links.resolve(text, targets, hosts)) for text in texts]
+    shown = shown_images(texts, collections)
+    return [safe_html(images.show(links.resolve(text, targets, hosts), shown)) for text in texts]
 
 
 def render_document(document: Document) -> RenderedText:

@@ -5,10 +5,11 @@ from itertools import count
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
+from django.core.files.base import ContentFile
 
 from accounts.models import User
 from assay.protocols.loader import parse_protocol, shipped_text
-from corpus.models import Collection, Comment, Document
+from corpus.models import Collection, Comment, Document, Image
 from tracks.models import Assessor, StoredProtocol, Topic, Track
 
 PASSWORD = "correct horse battery staple"  # of every user
@@ -70,6 +71,18 @@ def make_answer(question: Document, docno: str = "", **fields: Any) -> Document:
 def make_comment(document: Document, code: str = "", **fields: Any) -> Comment:
     fields = {"code": code or str(next(_number)), "text": "A remark."} | fields
     return Comment.objects.create(document=document, **fields)
+
+
+def make_image(collection: Collection, name: str = "") -> Image:
+    """An image of one pixel, with its file in the storage."""
+    content = b"\x89PNG\r\n\x1a\n"  # no test decodes it
+    fields = {"content_type": Image.ContentType.PNG, "width": 1, "height": 1, "n_bytes": len(content)}
+    image = Image(
+        collection=collection, name=name or f"{next(_number)}.png", sha256=f"{next(_number):064x}", **fields
+    )
+    image.file.save("images/one", ContentFile(content), save=False)
+    image.save()
+    return image
 
 
 def make_track(slug: str = "", *, protocol: str = "arqmath-2020-task1", **fields: Any) -> Track:

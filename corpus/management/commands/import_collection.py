@@ -22,9 +22,9 @@ from jobs.services import move_here
 class Command(BaseCommand):
     help = (
         "Import files into a collection, which is created if it does not exist: the files of a Stack Exchange dump "
-        "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON, or formula indexes (TSV in "
-        "LaTeX, SLT or OPT). A folder means all files in it. Files may be compressed with gz, xz or zip. Repeat the "
-        "command to continue an interrupted import."
+        "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON, formula indexes (TSV in "
+        "LaTeX, SLT or OPT), or images. A folder means all files in it, and the images of its subfolders. "
+        "Files may be compressed with gz, xz or zip. Repeat the command to continue an interrupted import."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

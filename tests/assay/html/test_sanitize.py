@@ -262,9 +262,17 @@ def test_escaped_dollar_does_not_open_a_formula() -> None:
         ("<pre>\n\na</pre>", "<pre>\n\na</pre>"),
         (
             '<img src="https://i.stack.imgur.com/a.png" alt="graph of $f$">',
-            f'<span class="image-placeholder">[Image: graph of {_formula("f")} (at i.stack.imgur.com)]</span>',
+            (
+                '<span class="image-placeholder" data-image="i.stack.imgur.com/a.png">'
+                f"[Image: graph of {_formula('f')} (at i.stack.imgur.com)]</span>"
+            ),
         ),
-        ('<img src="x.png">', '<span class="image-placeholder">[Image]</span>'),
+        ('<img src="x.png">', '<span class="image-placeholder" data-image="x.png">[Image]</span>'),
+        ('<img src="data:image/png;base64,x">', '<span class="image-placeholder">[Image]</span>'),
+        (
+            '<span class="image-placeholder" data-image="../x.png">a</span>',
+            '<span class="image-placeholder">a</span>',
+        ),
         (
             '<a href="https://math.stackexchange.com/a/5/9" rel="nofollow" title="t">a</a>',
             '<a data-host="math.stackexchange.com" data-post="5" data-thread="5">a</a>',
