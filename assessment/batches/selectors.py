@@ -14,7 +14,7 @@ from assay.protocols.schema import FollowUp, Grade, JudgingRules
 from assessment.batches.entries import entries_of, sizes_by_topic
 from assessment.judgments.other_batches import COUNTING, settled_entries
 from assessment.judgments.rules import judging_rules, label_of
-from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.models import Batch, Judgment, JudgmentImport, Task, TopicAssignment
 from tracks.models import Topic, Track
 
 N_REMARKS = 50  # on the page of a batch
@@ -229,6 +229,7 @@ class BatchPage:
     skips: list[Skip]
     n_late: int
     n_uncounted: int
+    imports: list[tuple[JudgmentImport, int]]
     tab: str = "judging"
 
 
@@ -248,7 +249,16 @@ def batch_page(batch: Batch) -> BatchPage:
         skips=_skips(batch),
         n_late=_late(batch).count(),
         n_uncounted=_uncounted(batch).count(),
+        imports=_imports(batch),
     )
+
+
+def _imports(batch: Batch) -> list[tuple[JudgmentImport, int]]:
+    """The imports that brought judgments of the batch, each with the number of these. Two queries."""
+    imported = Judgment.objects.filter(batch=batch, from_import__isnull=False).order_by("from_import")
+    counts = dict(imported.values_list("from_import").annotate(n=Count("pk")))
+    sources = JudgmentImport.objects.in_bulk(list(counts))
+    return [(sources[pk], n) for pk, n in counts.items()]
 
 
 def _by_assessor(progress: BatchProgress) -> list[ByAssessor]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from assay.protocols.schema import JudgingRules
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
@@ -58,7 +57,8 @@ class Campaign:
 
     def __init__(self, track: Track) -> None:
         self.track = track
-        pools = Pool.objects.filter(track=track, status=Pool.Status.READY).select_related("protocol")
+        self.rules = judging_rules(track.protocol)
+        pools = Pool.objects.filter(track=track, status=Pool.Status.READY, protocol=track.protocol_id)
         self.pools = {pool.name: pool for pool in pools.defer("statistics").order_by("pk")}
         self.topics: dict[str, int] = dict(Topic.objects.filter(track=track).values_list("code", "pk"))
         members = Assessor.objects.filter(track=track).values_list("user__username", "user_id")
@@ -68,9 +68,6 @@ class Campaign:
         versions = track.guidelines_versions.values_list("number", "pk")
         self.guidelines: dict[int, int] = dict(versions)
         self._units: dict[int, Units] = {}
-
-    def rules(self, pool: Pool) -> JudgingRules:
-        return judging_rules(pool.protocol)
 
     def units(self, pool: Pool) -> Units:
         if pool.pk not in self._units:

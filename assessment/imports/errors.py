@@ -7,7 +7,7 @@ class NotReady(Refused):
     title = "These judgments cannot be imported"
 
     def __init__(self, n_complaints: int) -> None:
-        problem = f"{n_complaints:,} of its rows cannot be imported" if n_complaints else "it has nothing new"
+        problem = f"it has {n_complaints:,} errors" if n_complaints else "it has nothing new"
         super().__init__(f"Nothing was imported from the file, because {problem}. Its page names the lines.")
 
 

@@ -25,15 +25,9 @@ def _pool() -> "forms.ModelChoiceField[Pool]":
     )
 
 
-class StartForm(forms.Form):
-    """A file of judgments, and the batch that they become."""
+class PlaceForm(forms.Form):
+    """The pool and the batch of judgments for which the file names none."""
 
-    upload = forms.FileField(
-        label="File",
-        help_text="Turkle's results, Assay's export (CSV or lines of JSON), or any CSV with the columns topic, docno, "
-        "assessor, and grade or choice. It may be compressed with gz, xz or zip.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.json,.tsv,.txt,.gz,.xz,.zip"}),
-    )
     pool = _pool()
     batch = forms.CharField(
         max_length=100,
@@ -47,6 +41,18 @@ class StartForm(forms.Form):
         label="Kind of the batch",
         help_text="In a main batch, a unit gets no more judges than the protocol asks for.",
     )
+
+
+class StartForm(PlaceForm):
+    """A file of judgments, and the batch that they become."""
+
+    upload = forms.FileField(
+        label="File",
+        help_text="Turkle's results, Assay's export (CSV or lines of JSON), or any CSV with the columns topic, docno, "
+        "assessor, and grade or choice. It may be compressed with gz, xz or zip.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.json,.tsv,.txt,.gz,.xz,.zip"}),
+    )
+    field_order = ["upload"]
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -62,15 +68,13 @@ class StartForm(forms.Form):
         return upload
 
 
-class MappingForm(forms.Form):
+class MappingForm(PlaceForm):
     """What the columns, assessors and answers of a checked file mean in the track."""
-
-    pool = _pool()
 
     def __init__(self, *args: Any, source: JudgmentImport, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
-        self.initial["pool"] = source.pool_id
+        self.initial.update(pool=source.pool_id, batch=source.batch, kind=source.kind)
         _offer_pools(self, source.track)
         if source.report.get("form") != "assay-csv":
             self._add_columns(source)

@@ -6,10 +6,10 @@ the protocol asks for: the assessors of a file without seats share the seats in 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from assay.formats.judgments.choices import choice_of
 from assay.formats.judgments.rows import JudgmentRow
@@ -21,6 +21,7 @@ from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 
 COMPLAINTS_KEPT = 200
+Meaning = TypeVar("Meaning")
 WORDS = {
     "pool": "unknown pool",
     "batch": "batch of another kind",
@@ -66,6 +67,16 @@ class Plan:
         if len(self.complaints) < COMPLAINTS_KEPT:
             self.complaints.append(Complaint(line, kind, message))
 
+    def attempt(self, row: JudgmentRow, resolve: Callable[[JudgmentRow], Meaning]) -> Meaning | None:
+        """What a function makes of a row; None, with a complaint, if it cannot use the row."""
+        try:
+            return resolve(row)
+        except Unusable as unusable:
+            self.complain(row.line, unusable.kind, str(unusable))
+            if unusable.kind == "answer":
+                self.unknown_answers.add(answer_of(row))
+            return None
+
 
 def plan_import(source: JudgmentImport, rows: Iterable[JudgmentRow], campaign: Campaign) -> Plan:
     """What an import would do now. It only reads."""
@@ -89,19 +100,24 @@ def _existing(key: BatchKey, campaign: Campaign) -> Batch | None:
 def _resolved(
     source: JudgmentImport, rows: Iterable[JudgmentRow], campaign: Campaign, plan: Plan
 ) -> Iterable[Planned]:
+    """The rows whose words all mean something; everything that is wrong with the others becomes a complaint."""
     for row in rows:
-        try:
-            planned = _resolve(source, row, campaign)
-        except Unusable as unusable:
-            plan.complain(row.line, unusable.kind, str(unusable))
-            if unusable.kind == "answer":
-                plan.unknown_answers.add(answer_of(row))
+        before = sum(plan.n_by_kind.values())
+        place = plan.attempt(row, lambda row: _place(source, row, campaign))
+        assessor = plan.attempt(row, lambda row: _assessor(source, row, campaign))
+        choice = plan.attempt(row, lambda row: _choice(source, row, campaign))
+        if place is None or assessor is None or choice is None or sum(plan.n_by_kind.values()) > before:
             continue
-        plan.n_without_guidelines += row.guidelines is not None and row.guidelines not in campaign.guidelines
-        yield planned
+        guidelines = None if row.guidelines is None else campaign.guidelines.get(row.guidelines)
+        plan.n_without_guidelines += row.guidelines is not None and guidelines is None
+        is_current = row.is_current and not row.is_check
+        yield Planned(
+            row, *place, assessor, choice, is_current=is_current, guidelines=guidelines, seat=row.seat or 0
+        )
 
 
-def _resolve(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Planned:
+def _place(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tuple[Pool, BatchKey, int, int]:
+    """Pool, batch, topic and entry."""
     pool = _pool(source, row, campaign)
     batch = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
     _check_batch(batch, campaign)
@@ -111,17 +127,15 @@ def _resolve(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Pl
     entry = campaign.units(pool).entry_of(topic, row.docno, row.unit)
     if entry is None:
         raise Unusable("document", f"the pool “{pool}” has no unit {row.docno} for topic {row.topic}")
+    return pool, batch, topic, entry
+
+
+def _assessor(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> int:
     words: Mapping[str, str] = source.mapping.get("assessors", {})
     assessor = campaign.assessors.get(words.get(row.assessor, row.assessor))
     if assessor is None:
         raise Unusable("assessor", f"the track has no assessor {row.assessor}")
-    choice = _choice(source, row, campaign, pool)
-    _check_follow_ups(row, campaign.rules(pool))
-    is_current = row.is_current and not row.is_check
-    guidelines = None if row.guidelines is None else campaign.guidelines.get(row.guidelines)
-    return Planned(
-        row, pool, batch, topic, entry, assessor, choice, is_current, guidelines, seat=row.seat or 0
-    )
+    return assessor
 
 
 def _pool(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Pool:
@@ -146,8 +160,9 @@ def _check_batch(key: BatchKey, campaign: Campaign) -> None:
         raise Unusable("batch", "the name of a batch has at most 100 characters")
 
 
-def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign, pool: Pool) -> Grade | NonAnswer:
-    rules = campaign.rules(pool)
+def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Grade | NonAnswer:
+    rules = campaign.rules
+    _check_follow_ups(row, rules)
     words: Mapping[str, str] = source.mapping.get("answers", {})
     named = rules.choice(words.get(answer_of(row), ""))
     if named is not None:

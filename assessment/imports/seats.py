@@ -51,7 +51,7 @@ class Seats:
     def _free(self, batch: BatchKey, topic: int, judgments: Sequence[Planned]) -> int:
         """In a main batch the seat in which the fewest of the documents are judged; in others, a new one."""
         scope, docnos = self._scope(judgments[0]), {each.row.docno for each in judgments if each.is_current}
-        judges = self.campaign.rules(judgments[0].pool).judges
+        judges = self.campaign.rules.judges
         if batch.kind != Batch.Kind.MAIN:
             taken = [seat for of, code, seat in self.taken if (of, code) == (scope, topic)]
             assigned = [seat for (of, code, _), seat in self.assigned.items() if (of, code) == (scope, topic)]
@@ -60,7 +60,7 @@ class Seats:
 
     def _take(self, planned: Planned) -> str:
         """Take the seat of a judgment; what prevents it, or nothing."""
-        rules = self.campaign.rules(planned.pool)
+        rules = self.campaign.rules
         is_main = planned.batch.kind == Batch.Kind.MAIN
         judges = f"{rules.judges} judge{'s' * (rules.judges != 1)} of a unit in a main batch"
         if is_main and planned.seat > rules.judges:

@@ -17,7 +17,9 @@ def imports() -> QuerySet[JudgmentImport]:
 
 def pools_for_import(track: Track) -> QuerySet[Pool]:
     """The pools whose units imported judgments can be about."""
-    return Pool.objects.filter(track=track, status=Pool.Status.READY).defer("statistics")
+    return Pool.objects.filter(track=track, status=Pool.Status.READY, protocol=track.protocol_id).defer(
+        "statistics"
+    )
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,15 @@ def start(
     return source
 
 
-def remap(*, source: JudgmentImport, mapping: Mapping[str, Mapping[str, str]], pool: Pool | None) -> None:
-    """Change what words of the file mean here, and in which pool its units are, and check it again.
+def remap(
+    *,
+    source: JudgmentImport,
+    mapping: Mapping[str, Mapping[str, str]],
+    pool: Pool | None,
+    batch: str,
+    kind: str,
+) -> None:
+    """Change what words of the file mean here, and to which pool and batch it belongs, and check it again.
 
     Raises
     ------
@@ -83,8 +90,9 @@ def remap(*, source: JudgmentImport, mapping: Mapping[str, Mapping[str, str]], p
     """
     with transaction.atomic():
         current = _lock(source)
-        current.mapping, current.pool = {kind: dict(words) for kind, words in mapping.items()}, pool
-        current.save(update_fields=["mapping", "pool"])
+        current.mapping = {of_kind: dict(words) for of_kind, words in mapping.items()}
+        current.pool, current.batch, current.kind = pool, batch, kind
+        current.save(update_fields=["mapping", "pool", "batch", "kind"])
     _check_or_queue(current)
 
 

@@ -40,7 +40,8 @@ def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpRespo
     source = _import(import_id)
     form = MappingForm(request.POST or None, source=source)
     if request.method == "POST" and form.is_valid():
-        services.remap(source=source, mapping=form.mapping, pool=form.cleaned_data["pool"])
+        place = {name: form.cleaned_data[name] for name in ("pool", "batch", "kind")}
+        services.remap(source=source, mapping=form.mapping, **place)
         return redirect(source)
     context = context_of(selectors.import_page(source)) | {"form": form}
     return render(request, "assessment/imports/import.html", context, status=400 if form.errors else 200)

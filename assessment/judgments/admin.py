@@ -22,9 +22,10 @@ class JudgmentAdmin(LargeTableAdmin):
         "grade",
         "seconds",
         "is_current",
+        "source",
         "created_at",
     ]
-    list_filter = ["is_current", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]
+    list_filter = ["is_current", "source", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]
     list_select_related = ["batch", "topic", "assessor"]
     search_fields = ["docno__exact", "topic__code__exact", "assessor__username"]
     search_help_text = "Docno, topic code or assessor"

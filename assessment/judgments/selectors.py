@@ -103,7 +103,7 @@ def judgments_of_track(track: Track) -> QuerySet[Judgment]:
 
 
 class JudgmentCounts(NamedTuple):
-    """How many judgments of a track there are, and how many of them count for which reason."""
+    """How many judgments of a track there are, by what they are."""
 
     total: int
     current: int
@@ -118,8 +118,9 @@ def judgment_counts(track: Track) -> JudgmentCounts:
         total=Count("pk"),
         current=Count("pk", filter=is_current),
         non_answers=Count("pk", filter=is_current & Q(grade__isnull=True)),
+        imported=Count("from_import"),
     )
-    return JudgmentCounts(**counts, imported=0)
+    return JudgmentCounts(**counts)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ class Judgment(models.Model):
         JudgmentImport,
         models.PROTECT,
         null=True,
+        db_index=False,
         related_name="judgments",
         help_text="The import that brought it here.",
     )

@@ -128,26 +128,30 @@ def test_every_line_that_cannot_come_in_is_named_and_nothing_is_imported(
         scene,
         turkle(
             ("A.9", first, "3", "bob"), ("A.1", "77", "3", "bob"), ("A.1", first, "3", "zoe"),
-            ("A.1", first, "9", "bob"), ("A.1", first, "great", "bob"), ("A.1", second, "0", "bob"),
+            ("A.1", first, "9", "bob"), ("A.1", first, "great", "kim"), ("A.1", second, "0", "bob"),
             ("A.1", first, "3", "bob"), ("A.1", first, "3", "ada"),
         ),
     )  # fmt: skip
 
     page = organizer.get(source.get_absolute_url()).content.decode()
 
-    lines = dict(source.report["complaints"])
-    assert {line: text.partition(";")[0] for line, text in lines.items()} == {
-        2: "the track has no topic A.9",
-        3: f"the pool “{scene.pool}” has no unit 77 for topic A.1",
-        4: "the track has no assessor zoe",
-        5: "grade 9 is not in the protocol",
-        6: "'great' is not a choice of the protocol",
-        7: "bob chose high here, and not-relevant in the file",
-        9: f"another assessor has judged {first} of A.1, and the protocol asks for 1 judge of a unit in a main batch",
-    }
+    lines = [(line, text.partition(";")[0]) for line, text in source.report["complaints"]]
+    assert lines == [
+        (2, "the track has no topic A.9"),
+        (3, f"the pool “{scene.pool}” has no unit 77 for topic A.1"),
+        (4, "the track has no assessor zoe"),
+        (5, "grade 9 is not in the protocol"),
+        (6, "'great' is not a choice of the protocol"),
+        (6, "the track has no assessor kim"),
+        (7, "bob chose high here, and not-relevant in the file"),
+        (
+            9,
+            f"another assessor has judged {first} of A.1, and the protocol asks for 1 judge of a unit in a main batch",
+        ),
+    ]
     assert "More judges than the protocol asks for" in page
     assert "Import 1 judgment" not in page
-    assert "7 of its rows cannot be imported" in run(organizer, source)
+    assert "it has 8 errors" in run(organizer, source)
     assert Judgment.objects.count() == 1
 
 
@@ -167,7 +171,7 @@ def test_words_of_the_file_are_mapped_to_accounts_columns_and_grades(scene: Scen
         source.refresh_from_db()
 
     send(topic="Input.number")
-    assert source.report["by_kind"] == [["unknown assessor", 2]]
+    assert source.report["by_kind"] == [["unknown assessor", 2], ["unknown grade or choice", 2]]
     send(w1="ada", w2="bob")
     assert source.report["by_kind"] == [["unknown grade or choice", 2]]
     send(perfect="high")
