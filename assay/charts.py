@@ -210,7 +210,7 @@ def _y_of(value: float) -> float:
 
 
 class SizeBar(NamedTuple):
-    """The units of one topic as a bar; `middle` is the x coordinate of its label."""
+    """A number as a bar, such as the units of one topic; `middle` is the x coordinate of its label."""
 
     label: str
     n: int
@@ -221,7 +221,7 @@ class SizeBar(NamedTuple):
 
 
 class SizeChart(NamedTuple):
-    """Units of a pool by topic. `top` is the number at the upper edge, `bar` the width of a bar."""
+    """Numbers, such as a pool's units by topic. `top` is the number at the upper edge, `bar` the width of a bar."""
 
     bars: list[SizeBar]
     bar: int
@@ -233,11 +233,16 @@ class SizeChart(NamedTuple):
     top: int
 
 
-def size_chart(sizes: Sequence[tuple[str, int]]) -> SizeChart:
-    """Lay out one bar for each (topic, number of units). Bars have labels if all labels fit."""
+def size_chart(sizes: Sequence[tuple[str, int]], *, width: int = SIZE_WIDTH) -> SizeChart:
+    """Lay out one bar for each (label, number). Bars have labels if all labels fit.
+
+    Parameters
+    ----------
+    width : of all bars together; more if they are many, because no bar is narrower than `MIN_SIZE_BAR`.
+    """
     top = max((n for _, n in sizes), default=0)
     base = TOP + SIZE_HEIGHT
-    bar = max(MIN_SIZE_BAR, min(MAX_SIZE_BAR, SIZE_WIDTH // max(1, len(sizes)) - SIZE_GAP))
+    bar = max(MIN_SIZE_BAR, min(MAX_SIZE_BAR, width // max(1, len(sizes)) - SIZE_GAP))
     bars = []
     for i, (label, n) in enumerate(sizes):
         height = SIZE_HEIGHT * n / top if top else 0

@@ -7,6 +7,7 @@ app_name = "assessment"
 urlpatterns = [
     path("", include("assessment.tasks.urls")),
     path("", include("assessment.keys.urls")),
+    path("", include("assessment.statistics.urls")),
     path("", include("assessment.judgments.urls")),
     path("", include("assessment.imports.urls")),
     path("", include("assessment.batches.urls")),

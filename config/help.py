@@ -55,6 +55,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:task": "roles/assessor.html#the-judging-page",
         "assessment:back": "roles/assessor.html#your-work-is-safe",
         "assessment:own_judgments": "roles/assessor.html#change-your-mind",
+        "assessment:own_statistics": "roles/assessor.html#your-statistics",
         "assessment:judging": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:batch": "howto/run-a-campaign.html#create-batches-and-judge",
         "assessment:export": "howto/run-a-campaign.html#take-judgments-out-and-in",

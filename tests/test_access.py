@@ -77,6 +77,7 @@ assessment:next                         5555555
 assessment:note                         5555555
 assessment:open                         5555555
 assessment:own_judgments                L444044
+assessment:own_statistics               L000000
 assessment:plan                         L333330
 assessment:share_discussion             5555555
 assessment:run_import                   5555555

@@ -1,0 +1,200 @@
+"""An assessor's own statistics: of a batch, of a track, or of everything.
+
+They count current judgments, without those that were replaced or undone. Seconds are those for which the page of a task
+was visible; a unit of several instances has them once. Days are in UTC.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from django.db.models import Avg, Count, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+
+from accounts.models import User
+from assay.charts import SizeChart, size_chart
+from assay.protocols.schema import Grade, NonAnswer
+from assessment.batches.selectors import Median
+from assessment.judgments.rules import judging_rules
+from assessment.models import Batch, Judgment, Task
+from assessment.tasks.selectors import batches_of
+
+SHOWN_DAYS = 30
+CHART_WIDTH = 420
+
+
+class Scope(NamedTuple):
+    """What the statistics are about; `key` names it in the address."""
+
+    key: str
+    label: str
+    batches: list[Batch]
+
+
+class Totals(NamedTuple):
+    """Counts and seconds of all judgments; None without any seconds. `hours` is the sum of the seconds."""
+
+    judged: int
+    mean: float | None
+    median: float | None
+    hours: float | None
+
+
+class Day(NamedTuple):
+    """What was judged on a day."""
+
+    day: date
+    judged: int
+    mean: float | None
+
+
+class ChoiceShare(NamedTuple):
+    """How often a choice was made, as a number and as a share of the protocol's judgments."""
+
+    label: str
+    n: int
+    share: float
+
+
+class ChoiceMix(NamedTuple):
+    """The choices of one protocol."""
+
+    protocol: str
+    shares: list[ChoiceShare]
+
+
+class TopicTime(NamedTuple):
+    """The time for the judgments of a topic."""
+
+    track: str
+    code: str
+    title: str
+    judged: int
+    mean: float | None
+    median: float | None
+    hours: float | None
+
+
+class Skips(NamedTuple):
+    """Tasks that were skipped, and those of them that still wait to be judged."""
+
+    total: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class StatisticsPage:
+    """An assessor's own statistics. `earlier` counts the judgments before the days that are shown."""
+
+    scopes: list[Scope]
+    current: Scope
+    totals: Totals
+    days: list[Day]
+    chart: SizeChart
+    earlier: int
+    mixes: list[ChoiceMix]
+    topics: list[TopicTime]
+    skips: Skips
+
+
+def scopes_of(user: User) -> list[Scope]:
+    """Everything, then each track, then each batch, newest first. One query."""
+    batches = list(batches_of(user).order_by("-pk"))
+    of_track: dict[int, list[Batch]] = {}
+    for batch in batches:
+        of_track.setdefault(batch.pool.track_id, []).append(batch)
+    tracks = [Scope(f"track-{pk}", own[0].pool.track.name, own) for pk, own in of_track.items()]
+    single = [Scope(f"batch-{each.pk}", f"{each.name} · {each.pool.track.name}", [each]) for each in batches]
+    return [Scope("", "All tracks", batches), *tracks, *single]
+
+
+def statistics_page(user: User, key: str) -> StatisticsPage | None:
+    """The statistics of a scope, in a fixed number of queries; None if the user has no such scope."""
+    scopes = scopes_of(user)
+    current = next((scope for scope in scopes if scope.key == key), None)
+    if current is None:
+        return None
+    ids = [batch.pk for batch in current.batches]
+    own = Judgment.objects.filter(assessor=user, batch__in=ids, is_current=True).order_by()
+    every_day = _days(own)
+    shown = shown_days(every_day)
+    return StatisticsPage(
+        scopes=scopes,
+        current=current,
+        totals=_totals(own),
+        days=[day for day in reversed(shown) if day.judged],
+        chart=size_chart([(f"{day.day:%m-%d}", day.judged) for day in shown], width=CHART_WIDTH),
+        earlier=sum(day.judged for day in every_day) - sum(day.judged for day in shown),
+        mixes=_mixes(own, current.batches),
+        topics=_topics(own),
+        skips=_skips(user, ids),
+    )
+
+
+def _hours(seconds: int | None) -> float | None:
+    return None if seconds is None else seconds / 3600
+
+
+def _totals(own: QuerySet[Judgment]) -> Totals:
+    row = own.aggregate(
+        judged=Count("pk"), mean=Avg("seconds"), median=Median("seconds"), total=Sum("seconds")
+    )
+    return Totals(row["judged"], row["mean"], row["median"], _hours(row["total"]))
+
+
+def _days(own: QuerySet[Judgment]) -> list[Day]:
+    """The days on which something was judged, oldest first."""
+    by_day = own.annotate(day=TruncDate("created_at")).values("day")
+    rows = by_day.annotate(judged=Count("pk"), mean=Avg("seconds")).order_by("day")
+    return [Day(row["day"], row["judged"], row["mean"]) for row in rows]
+
+
+def shown_days(days: list[Day]) -> list[Day]:
+    """Every day of the last weeks, also without judgments, up to the last one with a judgment."""
+    if not days:
+        return []
+    judged = {day.day: day for day in days}
+    last = days[-1].day
+    n = min(SHOWN_DAYS, (last - days[0].day).days + 1)
+    calendar = [last - timedelta(days=back) for back in reversed(range(n))]
+    return [judged.get(day, Day(day, 0, None)) for day in calendar]
+
+
+def _mixes(own: QuerySet[Judgment], batches: Collection[Batch]) -> list[ChoiceMix]:
+    """How often each choice was made, for each protocol with judgments."""
+    protocols = {batch.pool.protocol_id: batch.pool.protocol for batch in batches}
+    counts: dict[int, Counter[str]] = {pk: Counter() for pk in protocols}
+    for pk, choice, n in own.values_list("batch__pool__protocol", "choice").annotate(n=Count("pk")):
+        counts[pk][choice] = n
+    return [
+        ChoiceMix(protocol.title, _shares(counts[pk], judging_rules(protocol).choices))
+        for pk, protocol in sorted(protocols.items(), key=lambda row: row[1].title)
+        if counts[pk]
+    ]
+
+
+def _shares(counts: Counter[str], choices: Collection[Grade | NonAnswer]) -> list[ChoiceShare]:
+    total = counts.total()
+    return [ChoiceShare(choice.label, counts[choice.key], counts[choice.key] / total) for choice in choices]
+
+
+def _topics(own: QuerySet[Judgment]) -> list[TopicTime]:
+    """The time for each topic, by track and code."""
+    fields = ("track__name", "topic__code", "topic__title")
+    rows = own.values_list(*fields).annotate(
+        judged=Count("pk"), mean=Avg("seconds"), median=Median("seconds"), total=Sum("seconds")
+    )
+    ordered = rows.order_by("track__name", "topic__code")
+    return [
+        TopicTime(track, code, title, judged, mean, median, _hours(total))
+        for track, code, title, judged, mean, median, total in ordered
+    ]
+
+
+def _skips(user: User, batch_ids: list[int]) -> Skips:
+    skipped = Task.objects.filter(assessor=user, batch__in=batch_ids, skipped_at__isnull=False)
+    is_waiting = Q(status=Task.Status.SKIPPED)
+    row = skipped.aggregate(total=Count("pk"), waiting=Count("pk", filter=is_waiting))
+    return Skips(row["total"], row["waiting"])
