@@ -113,7 +113,7 @@ def _relevant(pool: Pool) -> Counter[int]:
 
 
 def _able(plan: Plan, topic: Topic) -> list[User]:
-    """The assessors to whom the topic can be assigned in a dual batch, by name."""
+    """The assessors who can get the topic in a dual batch, by name."""
     users = sorted((judge.user for judge in plan.judges.values()), key=lambda user: user.username)
     return [user for user in users if _may(plan, topic, user)]
 

@@ -8,7 +8,8 @@ from django.urls import reverse
 
 from accounts.models import User
 from pooling.models import Team
-from tests.helpers.factories import make_organizer, make_track, make_user
+from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.helpers.judging import make_batch, make_pool
 from tests.tracks.tracks.test_admin import track_form
 from tracks.assessors.admin import AssessorForm
 from tracks.models import Assessor
@@ -50,6 +51,28 @@ def test_group_of_an_assessor_is_changed_in_their_row(client: Client, organizer:
     assessor.refresh_from_db()
     assert "use graduate, undergraduate" in refused
     assert (assessor.user, assessor.group) == (judge, "undergraduate")
+
+
+def test_group_that_a_topic_depends_on_is_not_changed(client: Client, organizer: User) -> None:
+    track = make_track(protocol="ntcir-12-wikipedia")
+    topic = make_topic(track, "1")
+    people = {group: make_assessor(track) for group in ("graduate", "undergraduate")}
+    for group, user in people.items():
+        Assessor.objects.filter(user=user).update(group=group)
+    make_batch(make_pool(track, {topic: 1}), {user: [topic] for user in people.values()})
+    rows = {"assessors-TOTAL_FORMS": "2", "assessors-INITIAL_FORMS": "2"}
+    for n, assessor in enumerate(Assessor.objects.order_by("pk")):
+        rows |= {f"assessors-{n}-id": assessor.pk, f"assessors-{n}-group": "graduate"}
+    address = reverse("admin:tracks_track_change", args=[track.pk])
+
+    refused = client.post(address, track_form(name="Renamed", **rows)).content.decode()
+    unchanged = set(Assessor.objects.values_list("group", flat=True))
+    swapped = {"assessors-0-group": "undergraduate", "assessors-1-group": "graduate"}
+    client.post(address, track_form(name="Renamed", **rows | swapped))
+
+    assert "cannot become a graduate assessor" in refused
+    assert unchanged == set(people)
+    assert list(Assessor.objects.order_by("pk").values_list("group", flat=True)) == list(swapped.values())
 
 
 def test_member_of_a_team_cannot_become_an_assessor(client: Client, organizer: User) -> None:
