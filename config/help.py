@@ -33,6 +33,11 @@ HELP: Mapping[str, str] = MappingProxyType(
         "tracks:topic": "glossary.html#glossary-collection",
         "tracks:import_topics": "reference/formats.html#topics",
         "tracks:protocol": "reference/protocols.html",
+        "tracks:guidelines": "howto/run-a-campaign.html#write-the-guidelines",
+        "tracks:guidelines_version": "howto/run-a-campaign.html#write-the-guidelines",
+        "tracks:guidelines_versions": "howto/run-a-campaign.html#write-the-guidelines",
+        "tracks:guidelines_changes": "howto/run-a-campaign.html#write-the-guidelines",
+        "tracks:edit_guidelines": "howto/run-a-campaign.html#write-the-guidelines",
         # pooling
         "pooling:runs": "roles/participant.html#submit-a-run",
         "pooling:submit": "roles/participant.html#write-a-run",
@@ -71,6 +76,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:differences": "howto/run-a-campaign.html#watch-the-judging",
         "assessment:disagreements": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
         "assessment:new_adjudication": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
+        "assessment:examples": "howto/run-a-campaign.html#write-the-guidelines",
         # scoring
         "scoring:qrels_list": "howto/run-a-campaign.html#freeze-the-qrels",
         "scoring:freeze": "howto/run-a-campaign.html#freeze-the-qrels",

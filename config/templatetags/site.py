@@ -52,6 +52,7 @@ def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
         ("Runs", "pooling:runs", user.is_authenticated and not judges),
         ("Pools", "pooling:pools", is_organizer),
         ("Judging", "assessment:judging", is_organizer or judges),
+        ("Guidelines", "tracks:guidelines", is_organizer or judges),
         ("Qrels", "scoring:qrels_list", True),
         ("Leaderboard", "scoring:leaderboards", True),
     ]

@@ -1,0 +1,68 @@
+"""The differences between two texts: by line, and within changed lines by word."""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+Kind = Literal["same", "added", "removed"]
+CONTEXT = 2  # unchanged lines around a change
+MOST_WORDS = 3_000  # of a changed part that is compared by word
+
+
+class Part(NamedTuple):
+    """Some text that both have, or only one of them."""
+
+    kind: Kind
+    text: str
+
+
+class Hunk(NamedTuple):
+    """A change with the lines around it; `line` is its first line in the new text."""
+
+    line: int
+    parts: list[Part]
+
+
+def differences(old: str, new: str) -> list[Hunk]:
+    """The changes that make `old` into `new`, in order; empty if the lines are the same."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        Hunk(
+            group[0][3] + 1,
+            [part for tag, a, b, c, d in group for part in _parts(tag, before[a:b], after[c:d])],
+        )
+        for group in matcher.get_grouped_opcodes(CONTEXT)
+    ]
+
+
+def _parts(tag: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
+    if tag == "equal":
+        yield Part("same", "".join(after))
+    elif tag == "replace":
+        yield from _words(_split(before), _split(after))
+    else:
+        yield from _whole(before, after)
+
+
+def _split(lines: Sequence[str]) -> list[str]:
+    return re.findall(r"\s+|\w+|[^\w\s]", "".join(lines))
+
+
+def _whole(before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
+    if before:
+        yield Part("removed", "".join(before))
+    if after:
+        yield Part("added", "".join(after))
+
+
+def _words(before: list[str], after: list[str]) -> Iterator[Part]:
+    if len(before) + len(after) > MOST_WORDS:
+        yield from _whole(before, after)
+        return
+    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield Part("same", "".join(after[c:d]))
+        else:
+            yield from _whole(before[a:b], after[c:d])

@@ -1,0 +1,130 @@
+"""Guidelines in Markdown as HTML: CommonMark with tables, LaTeX between dollars, and worked examples.
+
+    ::: example A.12 1234 high
+    Why this document has this grade.
+    :::
+
+is a worked example: a topic, a document and a choice of the track, with an explanation in Markdown. HTML in the text is
+shown as text. Links open in a new tab. The result contains only elements of `TAGS`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+EXAMPLE = re.compile(r"example\s+(\S+)\s+(\S+)\s+(\S+)\s*")
+BEGINS_EXAMPLE = re.compile(r"example(\s|\Z)")
+FIRST_HEADING = 2  # `#` becomes a heading of this level, below the heading of the page
+# fmt: off
+TAGS = {
+    "a", "blockquote", "br", "code", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
+    "section", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}
+# fmt: on
+ATTRIBUTES = {
+    "a": {"href", "target", "title"},
+    "div": {"class", "data-example"},
+    "ol": {"start"},
+    "section": {"class"},
+    "span": {"class", "data-display"},
+}
+
+
+class Example(NamedTuple):
+    """A worked example as it is written, with the number of its line."""
+
+    line: int
+    topic: str
+    docno: str
+    choice: str
+
+
+class Text(NamedTuple):
+    """A parsed text: its worked examples, and the lines that begin one and cannot be read."""
+
+    tokens: list[Token]
+    examples: list[Example]
+    unreadable: list[int]
+
+
+def _container(_: Any, tokens: Sequence[Token], index: int, __: Any, ___: Any) -> str:
+    token = tokens[index]
+    if token.nesting == -1:
+        return "</section>\n"
+    number = token.meta.get("example")
+    place = "" if number is None else f'<div data-example="{number}"></div>'
+    return f'<section class="worked-example">{place}\n'
+
+
+def _math(display: str) -> Any:
+    def render(_: Any, tokens: Sequence[Token], index: int, __: Any, ___: Any) -> str:
+        latex = escape(tokens[index].content.strip(), quote=False)
+        formula = f'<span class="math-container" data-display="{display}">{latex}</span>'
+        return formula if display == "inline" else f"<p>{formula}</p>\n"
+
+    return render
+
+
+def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    tokens[index].attrSet("target", "_blank")
+    return str(self.renderToken(tokens, index, options, env))
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    dollarmath_plugin(parser, double_inline=True)
+    container_plugin(
+        parser,
+        "example",
+        validate=lambda words, _: bool(BEGINS_EXAMPLE.match(words.strip())),
+        render=_container,
+    )
+    for name, display in (
+        ("math_inline", "inline"),
+        ("math_inline_double", "block"),
+        ("math_block", "block"),
+    ):
+        parser.add_render_rule(name, _math(display))
+    parser.add_render_rule("link_open", _link_open)
+    return parser
+
+
+_PARSER = _parser()
+
+
+def parse(text: str) -> Text:
+    """The tokens of a text, with its headings lowered and its worked examples numbered."""
+    tokens = _PARSER.parse(text)
+    examples: list[Example] = []
+    unreadable: list[int] = []
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1]) + FIRST_HEADING - 1, 6)}"
+        elif token.type == "container_example_open":
+            line = (token.map or [0])[0] + 1
+            words = EXAMPLE.fullmatch(token.info.strip())
+            if words is None:
+                unreadable.append(line)
+                continue
+            token.meta["example"] = len(examples)
+            examples.append(Example(line, *words.groups()))
+    return Text(tokens, examples, unreadable)
+
+
+def as_html(text: Text, examples: Mapping[int, str]) -> str:
+    """Sanitized HTML; `examples` has the HTML of worked examples, which is inserted as it is, by their numbers."""
+    html = nh3.clean(
+        _PARSER.renderer.render(text.tokens, _PARSER.options, {}),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+    )
+    place = re.compile(r'<div data-example="(\d+)"></div>')
+    return place.sub(lambda match: examples.get(int(match[1]), ""), html)

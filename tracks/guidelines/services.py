@@ -1,0 +1,76 @@
+"""Write and publish guidelines. A published version is never changed; each publication makes a new one."""
+
+from django.db import transaction
+
+from accounts.models import User
+from tracks.guidelines.errors import BadExamples, DraftChanged, NoText, NothingChanged
+from tracks.guidelines.rendering import rendered
+from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
+from tracks.tracks.services import lock
+
+
+@transaction.atomic
+def save_draft(*, track: Track, text: str, revision: int, by: User) -> GuidelinesDraft:
+    """Save the text of the next version. `revision` is that of the draft that the page showed.
+
+    Raises
+    ------
+    DraftChanged
+    """
+    draft = _locked_draft(track)
+    if draft.revision != revision and draft.text != text:
+        raise DraftChanged(draft)
+    draft.text, draft.revision, draft.edited_by = text, draft.revision + 1, by
+    draft.save()
+    return draft
+
+
+@transaction.atomic
+def add_example(
+    *, track: Track, topic: str, docno: str, choice: str, explanation: str, by: User
+) -> GuidelinesDraft:
+    """Add a worked example at the end of the draft."""
+    draft = _locked_draft(track)
+    block = f"::: example {topic} {docno} {choice}\n{explanation.strip()}\n:::\n"
+    text = f"{draft.text.rstrip()}\n\n{block}" if draft.text.strip() else block
+    return save_draft(track=track, text=text, revision=draft.revision, by=by)
+
+
+def _locked_draft(track: Track) -> GuidelinesDraft:
+    """The draft of a track, locked. A track without a draft gets one with the text of its version in force."""
+    lock(track.pk)
+    first = {"text": track.guidelines.text if track.guidelines else ""}
+    return GuidelinesDraft.objects.get_or_create(track=track, defaults=first)[0]
+
+
+@transaction.atomic
+def publish(*, track: Track, text: str, revision: int, summary: str = "", by: User) -> GuidelinesVersion:
+    """Save the draft and make it the version in force, for all judgments from now on.
+
+    Raises
+    ------
+    DraftChanged, NoText, NothingChanged, BadExamples
+    """
+    if not text.strip():
+        raise NoText
+    current = lock(track.pk)
+    if current.guidelines is not None and current.guidelines.text == text:
+        raise NothingChanged(current.guidelines)
+    html, problems = rendered(current, text)
+    if problems:
+        raise BadExamples(problems)
+    save_draft(track=current, text=text, revision=revision, by=by)
+    number = current.guidelines.number + 1 if current.guidelines else 1
+    version = GuidelinesVersion.objects.create(
+        track=current, number=number, text=text, html=html, summary=summary.strip(), published_by=by
+    )
+    current.guidelines = version
+    current.save(update_fields=["guidelines"])
+    return version
+
+
+def mark_read(*, version: GuidelinesVersion, user: User) -> None:
+    """Record that a user has opened a version."""
+    GuidelinesReading.objects.bulk_create(
+        [GuidelinesReading(version=version, user=user)], ignore_conflicts=True
+    )
