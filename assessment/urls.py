@@ -6,6 +6,7 @@ app_name = "assessment"
 
 urlpatterns = [
     path("", include("assessment.tasks.urls")),
+    path("", include("assessment.guidelines.urls")),
     path("", include("assessment.keys.urls")),
     path("", include("assessment.statistics.urls")),
     path("", include("assessment.judgments.urls")),

@@ -23,7 +23,8 @@ from assessment.tasks.members import ShownMember, filled_in, shown_formula, show
 from corpus.models import Collection, Document
 from corpus.threads.selectors import RenderedText, address, render_document
 from pooling.models import PoolEntry
-from tracks.models import StoredProtocol, Topic, Track
+from tracks.guidelines.selectors import tracks_with_news, unread
+from tracks.models import GuidelinesVersion, StoredProtocol, Topic, Track
 from tracks.topics.selectors import render_topic
 
 
@@ -41,11 +42,12 @@ class TopicProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class DeskBatch:
-    """A batch on an assessor's desk."""
+    """A batch on an assessor's desk; `news` is the version of the guidelines in force, if they have not read it."""
 
     batch: Batch
     topics: list[TopicProgress]
     open_task: Task | None
+    news: GuidelinesVersion | None = None
 
     @property
     def judged(self) -> int:
@@ -91,7 +93,11 @@ def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
     held = Task.objects.filter(batch__in=batches, assessor=user, status=Task.Status.ACCEPTED)
     tasks = {task.batch_id: task for task in held.select_related("entry__topic")}
     topics = _progress_of(batches, user)
-    return [DeskBatch(batch, topics[batch.pk], tasks.get(batch.pk)) for batch in batches]
+    news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
+    return [
+        DeskBatch(batch, topics[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
+        for batch in batches
+    ]
 
 
 def progress(batch: Batch, user: User) -> list[TopicProgress]:
@@ -221,21 +227,6 @@ def stored_page(batch: Batch, user: User) -> StoredPage:
 
 
 @dataclass(frozen=True)
-class GuidelinesPage:
-    """The meaning of each choice of a batch."""
-
-    batch: Batch
-    protocol: StoredProtocol
-    choices: list[Choice]
-
-
-def guidelines_page(batch: Batch, user: User) -> GuidelinesPage:
-    """The guidelines of a batch with the user's keys. No query if its pool and protocol are loaded."""
-    protocol = batch.pool.protocol
-    return GuidelinesPage(batch, protocol, choices_of(protocol, user))
-
-
-@dataclass(frozen=True)
 class Ahead:
     """The texts of the page that will probably follow. `topic` is None if it is the current one."""
 
@@ -251,7 +242,8 @@ class TaskPage:
     """The judging page of a task.
 
     `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
-    why the judgment cannot be changed; empty while it can.
+    why the judgment cannot be changed; empty while it can. `news` is the version of the guidelines in force, if the
+    assessor has not read it.
     """
 
     task: Task
@@ -276,6 +268,7 @@ class TaskPage:
     judged: int
     total: int
     ahead: Ahead | None
+    news: GuidelinesVersion | None
 
 
 def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage:
@@ -312,6 +305,7 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         judged=sum(each.judged for each in topics),
         total=sum(each.total for each in topics),
         ahead=_ahead(task, rules, collections),
+        news=unread(track, user),
     )
 
 

@@ -12,7 +12,6 @@ urlpatterns = [
     path("judge/next/", views.accepting, name="accepting"),
     path("judge/batches/<int:batch_id>/stored/", views.stored, name="stored"),
     path("judge/batches/<int:batch_id>/done/", views.done, name="done"),
-    path("judge/batches/<int:batch_id>/guidelines/", views.guidelines, name="guidelines"),
     path("judge/tasks/<int:task_id>/", views.task, name="task"),
     path("judge/tasks/<int:task_id>/skip/", views.skip, name="skip"),
     path("judge/tasks/<int:task_id>/return/", views.give_back, name="give_back"),

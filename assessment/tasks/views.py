@@ -18,7 +18,6 @@ from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required
 from accounts.models import User
 from assay.errors import Refused
-from assessment.batches import selectors as batch_selectors
 from assessment.judgments import services as judgment_services
 from assessment.judgments.errors import JudgedElsewhere
 from assessment.judgments.follow_ups import languages_of
@@ -296,14 +295,3 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The page after the last task of a batch. Assessors of the batch only."""
     batch = get_object_or_404(selectors.batches_of(request.user), pk=batch_id)
     return render(request, "assessment/tasks/done.html", {"item": selectors.desk_batch(batch, request.user)})
-
-
-@require_safe
-@login_required
-def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """The meaning of each grade and non-answer. Assessors of the batch, and organizers."""
-    own = selectors.batches_of(request.user)
-    batches = batch_selectors.batches_for_organizer() if request.user.is_organizer else own
-    batch = get_object_or_404(batches, pk=batch_id)
-    page = selectors.guidelines_page(batch, request.user)
-    return render(request, "assessment/tasks/guidelines.html", context_of(page))
