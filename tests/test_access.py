@@ -25,6 +25,7 @@ from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.factories import make_collection, make_document, make_image
 from tests.helpers.judging import make_import
 from tests.scoring.conftest import Scene, build_scene
+from tracks.guidelines import services as guidelines_services
 
 pytestmark = pytest.mark.django_db
 
@@ -59,12 +60,14 @@ assessment:discussion_csv               L333334
 assessment:discard_import               5555555
 assessment:done                         L444044
 assessment:export                       L333330
+assessment:examples                     L333330
 assessment:extend                       5555555
 assessment:give_back                    5555555
 assessment:guidelines                   L444040
 assessment:highlighting                 5555555
 assessment:import                       L333330
 assessment:imports                      L333330
+assessment:guidelines_panel             L444040
 assessment:judging                      L333000
 assessment:judgments_csv                L333330
 assessment:keys                         L000000
@@ -161,6 +164,11 @@ scoring:topic                           4444440
 scoring:topics                          4444440
 scoring:topics_file                     4444440
 tracks:close_track                      5555555
+tracks:edit_guidelines                  L333330
+tracks:guidelines                       L444000
+tracks:guidelines_changes               L444000
+tracks:guidelines_version               L444000
+tracks:guidelines_versions              L444000
 tracks:import_topics                    L333330
 tracks:open_track                       5555555
 tracks:protocol                         0000000
@@ -248,6 +256,9 @@ def test_every_address_is_in_the_matrix() -> None:
 @pytest.fixture
 def addresses(scene: Scene) -> dict[str, str]:
     """One address for each name, of existing objects: our team's run, Ada's task, a hidden leaderboard."""
+    for revision, text in enumerate(("One", "Two")):
+        guidelines_services.publish(track=scene.track, text=text, revision=revision, by=scene.organizer)
+    scene.track.refresh_from_db()
     searched, own = make_collection("posts"), make_collection("topics")
     document = make_document(searched, "1")
     Formula.objects.create(collection=searched, code="f.1", post="1", thread="1", place=Formula.Place.TITLE)
@@ -272,6 +283,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "docno": [searched.slug, document.docno],
         "slug sha256": [searched.slug, images[0].sha256],
         "slug code": [*track, "A.1"],
+        "slug number": [*track, 2],
+        "slug old new": [*track, 1, 2],
         "slug name": [*track, "pairs"],
         "import_id": [make_import(scene.track, scene.organizer).pk],
         "slug table": [*track, "topics"],

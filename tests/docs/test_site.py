@@ -29,7 +29,7 @@ NO_PAGES = {
         "assessment:undo",
     ),
     *("assessment:run_import", "assessment:discard_import"),
-    "assessment:highlighting",
+    *("assessment:guidelines_panel", "assessment:highlighting"),
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
     *("assessment:board_tsv", "assessment:differences_csv"),
     *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),

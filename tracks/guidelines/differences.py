@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 Kind = Literal["same", "added", "removed"]
+TAGS: dict[Kind, str] = {"same": "span", "added": "ins", "removed": "del"}
 CONTEXT = 2  # unchanged lines around a change
 MOST_WORDS = 3_000  # of a changed part that is compared by word
 
@@ -15,6 +16,11 @@ class Part(NamedTuple):
 
     kind: Kind
     text: str
+
+    @property
+    def tag(self) -> str:
+        """The HTML element that shows it."""
+        return TAGS[self.kind]
 
 
 class Hunk(NamedTuple):
