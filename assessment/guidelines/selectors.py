@@ -1,4 +1,4 @@
-"""Guidelines beside a task, and the training judgments from which worked examples are picked."""
+"""Guidelines next to a task, and the training judgments from which worked examples are picked."""
 
 from collections import defaultdict
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""URLs of guidelines beside a task, and of worked examples."""
+"""URLs of guidelines next to a task, and of worked examples."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The guidelines of a batch: their page, the part that opens beside a task, and the choice of worked examples."""
+"""The guidelines of a batch: their page, the part that opens next to a task, and the choice of worked examples."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -28,7 +28,7 @@ def guidelines(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @never_cache
 @login_required
 def panel(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """The same without the frame of a page, to open beside a task. Assessors of the batch, and organizers."""
+    """The same without the frame of a page, to open next to a task. Assessors of the batch, and organizers."""
     return _guidelines(request, batch_id, "assessment/guidelines/_panel.html")
 
 

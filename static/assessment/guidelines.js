@@ -1,4 +1,4 @@
-// The guidelines beside a task: a panel on a wide window, a sheet on a narrow one. They open without leaving the task, by
+// The guidelines next to a task: a panel on a wide window, a sheet on a narrow one. They open without leaving the task, by
 // a link with `data-guidelines`, the address of their content. The panel is outside of `main`, so it stays open when the
 // next task comes. Without this script, the link opens their page in a new tab.
 (() => {

@@ -94,7 +94,7 @@ def _store(
             track=track, text=text, revision=revision, summary=summary, by=request.user
         )
         messages.success(
-            request, f"Version {version.number} is in force. Assessors are told when they judge."
+            request, f"Version {version.number} is in force. Assessors see a note when they judge."
         )
         return redirect("tracks:guidelines", track.slug)
     services.save_draft(track=track, text=text, revision=revision, by=request.user)

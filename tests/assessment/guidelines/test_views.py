@@ -1,4 +1,4 @@
-"""Guidelines beside a task, the version that a judgment records, and examples from training."""
+"""Guidelines next to a task, the version that a judgment records, and examples from training."""
 
 import pytest
 from django.db import connection
@@ -44,7 +44,7 @@ def test_judgment_records_the_version_in_force(scene: Scene) -> None:
     assert [before.guidelines, of_first.guidelines, revision.guidelines] == [None, first, second]
 
 
-def test_task_tells_of_a_new_version_until_it_is_read(scene: Scene) -> None:
+def test_task_announces_a_new_version_until_it_is_read(scene: Scene) -> None:
     publish(scene, "# Rules", "Stricter now")
     task, client = accept(scene.batch, scene.ada), as_user(scene.ada)
     assert "Stricter now" in client.get(task.get_absolute_url()).content.decode()
