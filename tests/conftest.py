@@ -56,6 +56,14 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _quick_passwords() -> None:
+    """Hash passwords quickly: the real hash takes half a second each time, on purpose."""
+    from django.conf import settings
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _plain_static_files() -> None:
     """Use plain names of static files, so that no test needs `collectstatic`."""
     from django.conf import settings

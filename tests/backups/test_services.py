@@ -57,11 +57,6 @@ CHANGING = {"django_migrations", "django_session", "files_unclaimedfile"}  # of 
 
 
 @pytest.fixture(autouse=True)
-def _quick_passwords(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture(autouse=True)
 def _no_other_clients(django_db_setup: None) -> None:
     """End the connections that the server threads of earlier tests keep: a restore refuses other clients."""
     connection.close()

@@ -29,11 +29,6 @@ from tracks.models import Topic, Track
 SECOND_START_QUERIES = 60  # creating a campaign takes thousands
 
 
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @jobs.handler("tests.demo.fails")
 def _fails(progress: jobs.Progress, /) -> dict[str, Any]:
     raise Refused("It is a Friday.")

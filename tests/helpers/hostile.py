@@ -143,38 +143,3 @@ PAYLOADS = [
     "`<script>alert(1)</script>` **<img src=x onerror=alert(1)>**",
     "[<img src=x onerror=alert(1)>](https://math.stackexchange.com/q/1)",
 ]
-
-# Long inputs for which a careless parser needs quadratic time.
-_N = 100_000
-MONSTERS = {
-    "nested divs": "<div>" * _N,
-    "nested bold": "<b>" * _N,
-    "nested tables": "<table><tr><td>" * (_N // 3),
-    "unclosed fonts": "".join(f"<font a={i}><p>" for i in range(_N // 5)),
-    "links in links": "<a href=x>" * _N,
-    "attributes": "<p " + " ".join(f"x{i}=1" for i in range(_N)) + ">",
-    "attributes that quote": "<p " + " ".join(f"x{i}='>\"'" for i in range(_N)) + ">",
-    "svg": "<svg>" * _N,
-    "math": "<math>" * _N,
-    "half math": "<math " * _N,
-    "half spans": '<span class="math-container">x' * (_N // 3),
-    "comments": "<!--" * _N,
-    "no tags": "<foo>x</foo>" * _N,
-    "dollars": "$" * _N,
-    "dollar brace": "${" * _N,
-    "two dollars brace": "$$ a {" * _N,
-    "brackets": "\\[" * _N,
-    "environments": "\\begin{align}{ $ \\( \\[ " * (_N // 4),
-    "braces": ("$" + "{" * 1000) * 300,
-    "deep braces": "$" + "{" * _N + "$",
-    "entities": "&amp;" * _N + "lt;",
-    "entities in a formula": '<span class="math-container">' + "&amp;" * _N + "lt;</span>",
-    "backticks": "`" * _N,
-    "backticks and letters": "`a" * _N,
-    "stars": "**a " * _N,
-    "half links": "[a](http://x(" * _N,
-    "addresses": "http://" * _N,
-    "money": ("$5 " + "ab " * 100 + "$x ") * 1000,
-    "blank lines": "a\n \n" * _N,
-    "nothing": "\x00" * _N,
-}

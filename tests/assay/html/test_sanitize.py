@@ -1,7 +1,6 @@
 """The sanitizer's output is harmless, stable and complete for any input."""
 
 import json
-import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +14,7 @@ from lxml import html as lxml_html
 
 from assay.html import sanitize
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, plain
-from tests.helpers.hostile import MONSTERS, PAYLOADS
+from tests.helpers.hostile import PAYLOADS
 
 CLEANERS = [clean_body, clean_comment, clean_title, clean_text]
 
@@ -71,17 +70,6 @@ def test_cleaning_a_clean_payload_changes_nothing(payload: str, clean: Callable[
     html = clean(payload)
 
     assert clean(html) == html
-
-
-@pytest.mark.parametrize("clean", CLEANERS)
-@pytest.mark.parametrize("name", MONSTERS)
-def test_time_is_proportional_to_the_length(name: str, clean: Callable[[str], str]) -> None:
-    begin = time.process_time()
-
-    html = clean(MONSTERS[name])
-
-    assert time.process_time() - begin < 10  # quadratic time would take minutes
-    assert "<script" not in html
 
 
 _WORDS = r"""
