@@ -24,6 +24,7 @@ _PLACEHOLDER = re.compile(
     r'<span class="image-placeholder" data-image="([^"]*)">'
     r'([^<]*+(?:<span class="(?:math-container|dollar)"[^<>]*>[^<]*+</span>[^<]*+)*+)</span>'
 )
+_REFERENCE = re.compile(r'<span class="image-placeholder" data-image="[^"]*">')
 _FORMULA = re.compile(r'<span class="math-container"[^<>]*>([^<]*)</span>')
 _TAG = re.compile("<[^<>]*>")
 _WORDS = re.compile(r"\[Image(?:: (.*?))?(?: \(at [^()\s]*\))?\]", re.DOTALL)
@@ -64,10 +65,15 @@ def references(texts: Iterable[str]) -> set[str]:
 
 
 def show(html: str, images: Mapping[str, ShownImage]) -> str:
-    """Stored HTML with the images that exist, by reference. Each has a text: what the post says about it."""
-    if not images or "data-image" not in html:
+    """Stored HTML with the images that exist, by reference. Each has a text: what the post says about it.
+
+    The other placeholders stay, without their reference.
+    """
+    if "data-image" not in html:
         return html
-    return _PLACEHOLDER.sub(lambda match: _element(match, images.get(match[1])), html)
+    if images:
+        html = _PLACEHOLDER.sub(lambda match: _element(match, images.get(match[1])), html)
+    return _REFERENCE.sub('<span class="image-placeholder">', html)
 
 
 def _element(match: re.Match[str], image: ShownImage | None) -> str:

@@ -27,6 +27,7 @@ def counts_of(collection: Collection) -> dict[str, int]:
     """How many rows of each kind a collection has, without formulas. Seven queries."""
     documents = Document.objects.filter(collection=collection)
     kinds = Counter(dict(documents.values_list("kind").annotate(n=Count("pk"))))
+    n_images = Image.objects.filter(collection=collection).count()
     return {
         **{f"{kind}s": kinds[kind] for kind in Document.Kind.values},
         "comments": Comment.objects.filter(document__collection=collection).count(),
@@ -34,7 +35,7 @@ def counts_of(collection: Collection) -> dict[str, int]:
         "users": Author.objects.filter(collection=collection).count(),
         "tags": Tag.objects.filter(collection=collection).count(),
         "votes": _votes(collection),
-        "images": Image.objects.filter(collection=collection).count(),
+        **({"images": n_images} if n_images else {}),
     }
 
 

@@ -62,8 +62,8 @@ def _import_part(progress: jobs.Progress, file: Import, images: Sequence[ImageFi
     rows = [_row(file, name, image) for name, image in safe.items()]
     changed = [(row, safe[row.name]) for row in rows if known.get(row.name) != row.sha256]
     with file_services.storing() as store:
-        for row, image in changed:
-            row.file.name = store("images", ContentFile(image.content))
+        for row, encoded in changed:
+            row.file.name = store("images", ContentFile(encoded.content))
         with progress.storing():
             _replace(file, [row for row, _ in changed])
             file.position += len(images)
@@ -92,7 +92,7 @@ def _replace(file: Import, rows: Sequence[Image]) -> None:
         unique_fields=["collection", "name"],
         update_fields=["file", "sha256", "content_type", "width", "height", "n_bytes"],
     )
-    file_services.claim(*(row.file.name for row in rows))
+    file_services.claim(*(str(row.file.name) for row in rows))
 
 
 def _count(file: Import, n: int, skipped: dict[str, list[str]]) -> None:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import AuthenticatedRequest, login_required
 from corpus.collections import selectors as collection_selectors
 from corpus.images import selectors
+from corpus.models import Image
 
 FOREVER = "private, max-age=31536000, immutable"  # the address of an image contains the digest of its content
 
@@ -21,11 +22,15 @@ def image(request: AuthenticatedRequest, slug: str, sha256: str) -> HttpResponse
     if image is None:
         raise Http404
     etag = f'"{image.sha256}"'
-    response = get_conditional_response(request, etag=etag)
+    response: HttpResponseBase | None = get_conditional_response(request, etag=etag)
     if response is None:
-        try:
-            response = FileResponse(image.file.open("rb"), content_type=image.content_type)
-        except FileNotFoundError:
-            raise Http404 from None
+        response = _sent(image)
     response["Cache-Control"], response["ETag"] = FOREVER, etag
     return response
+
+
+def _sent(image: Image) -> FileResponse:
+    try:
+        return FileResponse(image.file.open("rb"), content_type=image.content_type)
+    except FileNotFoundError:
+        raise Http404 from None

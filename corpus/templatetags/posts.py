@@ -3,15 +3,15 @@
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from assay.html import links, sanitize
+from assay.html import images, links, sanitize
 
 register = template.Library()
 
 
 @register.filter
 def as_body(html: str) -> SafeString:
-    """A stored body or comment. If no selector has resolved its links, they are shown as text."""
-    return html if isinstance(html, SafeString) else mark_safe(links.resolve(html, {}, ()))  # noqa: S308
+    """A stored body or comment. If no selector has resolved its links and images, they are shown as text."""
+    return html if isinstance(html, SafeString) else mark_safe(images.show(links.resolve(html, {}, ()), {}))  # noqa: S308
 
 
 @register.filter
