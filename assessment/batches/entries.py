@@ -1,17 +1,30 @@
 """Which entries of its pool a batch judges."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
 from django.db.models import Count, QuerySet
 
 from assessment.models import Batch, BatchEntry
-from pooling.models import PoolEntry
+from pooling.models import Pool, PoolEntry
 
 
 def entries_of(batch: Batch) -> QuerySet[PoolEntry]:
     """The entries that a batch judges: the selected ones, or all of its pool."""
     entries = PoolEntry.objects.filter(pool=batch.pool_id)
     return entries.filter(selected_in__batch=batch) if batch.is_selective else entries
+
+
+def pool_sizes(pool: Pool) -> Mapping[int, int]:
+    """The number of entries of a pool by topic. Each process counts a pool once, by its digest."""
+    return _pool_sizes(pool.pk, pool.sha256) if pool.sha256 else _pool_sizes.__wrapped__(pool.pk, "")
+
+
+@lru_cache(maxsize=256)
+def _pool_sizes(pool_id: int, _sha256: str) -> Mapping[int, int]:
+    sizes = PoolEntry.objects.filter(pool=pool_id).order_by().values_list("topic").annotate(n=Count("pk"))
+    return MappingProxyType(dict(sizes))
 
 
 def sizes_by_topic(

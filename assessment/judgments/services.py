@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.errors import BatchClosed, TopicWithdrawn
@@ -13,8 +13,18 @@ from assessment.batches.locks import lock_for_judging
 from assessment.judgments.errors import JudgedElsewhere, MembersMissing, RequestReused
 from assessment.judgments.follow_ups import check_answers, languages_of
 from assessment.judgments.rules import check_choice, judging_rules, label_of
-from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.models import Batch, Judgment, Task
 from assessment.tasks.members import members_to_judge
+
+# Every submission needs these; the ORM takes longer to build them than they run.
+_TASKS = "SELECT * FROM assessment_task WHERE batch_id = %s AND entry_id = %s ORDER BY id FOR NO KEY UPDATE"
+_SENT = "SELECT * FROM assessment_judgment WHERE request_id = ANY(%s::uuid[])"
+_EARLIER = "SELECT * FROM assessment_judgment WHERE task_id = ANY(%s) AND docno = %s ORDER BY id"
+_SEAT = """
+SELECT assignment.seat
+FROM pooling_poolentry entry JOIN assessment_topicassignment assignment ON assignment.topic_id = entry.topic_id
+WHERE entry.id = %s AND assignment.batch_id = %s AND assignment.assessor_id = %s AND NOT assignment.is_withdrawn
+"""
 
 
 @dataclass(frozen=True)
@@ -143,8 +153,8 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
 
 def _sent_before(submissions: Mapping[str, Submission]) -> dict[UUID, Judgment]:
     """The judgments that the same submissions have stored already, by request id."""
-    requests = [submission.request_id for submission in submissions.values()]
-    return {judgment.request_id: judgment for judgment in Judgment.objects.filter(request_id__in=requests)}
+    requests = [str(submission.request_id) for submission in submissions.values()]
+    return {judgment.request_id: judgment for judgment in Judgment.objects.raw(_SENT, [requests])}
 
 
 def _store(
@@ -159,8 +169,8 @@ def _store(
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
     language = languages_of(task, rules, [docno]).get(docno, "")
     check_answers(rules, choice=choice.key, language=language, answers=submission.follow_ups)
-    judgments = Judgment.objects.filter(task__in=tasks_of_seat, docno=docno)
-    history = _History(locked_task, list(judgments.order_by("pk")))
+    judgments = Judgment.objects.raw(_EARLIER, [[each.pk for each in tasks_of_seat], docno])
+    history = _History(locked_task, list(judgments))
     seat = _current_seat(locked_task)
     if history.own is not None and locked_task.status == Task.Status.SUBMITTED:
         if docno != locked_task.entry.docno and _is_same(history.own, submission):
@@ -176,8 +186,7 @@ def _store(
 
 def _lock_tasks(task: Task) -> tuple[Task, list[Task]]:
     """The task, and all tasks of its entry in its seat, locked in the order of their ids."""
-    tasks = Task.objects.filter(batch=task.batch_id, entry=task.entry_id)
-    locked = list(tasks.select_for_update(no_key=True).order_by("pk"))
+    locked = list(Task.objects.raw(_TASKS, [task.batch_id, task.entry_id]))
     locked_task = next(each for each in locked if each.pk == task.pk)
     if locked_task.status != Task.Status.SUBMITTED:
         # the topic may have come back to the assessor in another seat
@@ -198,11 +207,10 @@ def _is_same(judgment: Judgment, submission: Submission) -> bool:
 
 def _current_seat(locked_task: Task) -> int | None:
     """The seat in which the assessor now judges the task's topic; None if the topic was withdrawn from them."""
-    assignments = TopicAssignment.objects.filter(
-        batch=locked_task.batch_id, assessor=locked_task.assessor_id, is_withdrawn=False
-    )
-    topics = assignments.filter(topic__pool_entries=locked_task.entry_id)
-    return topics.values_list("seat", flat=True).first()
+    with connection.cursor() as cursor:
+        cursor.execute(_SEAT, [locked_task.entry_id, locked_task.batch_id, locked_task.assessor_id])
+        row = cursor.fetchone()
+    return None if row is None else row[0]
 
 
 class _History:

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from django.db.models import Count, QuerySet
+from django.db import connection
+from django.db.models import QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
 from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
-from assessment.batches.entries import sizes_by_topic
+from assessment.batches.entries import pool_sizes, sizes_by_topic
 from assessment.judgments.follow_ups import ShownQuestion, fields_of, shown_questions
 from assessment.judgments.other_batches import settled_entries, with_others
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgment, own_judgments
 from assessment.keys.rules import Keys, keys_of
-from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.models import Batch, Task, TopicAssignment
 from assessment.tasks import queue
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Collection, Document
@@ -106,49 +107,82 @@ def progress(batch: Batch, user: User) -> list[TopicProgress]:
 
 
 def _progress_of(batches: list[Batch], user: User) -> dict[int, list[TopicProgress]]:
-    """The user's progress in batches, by batch, in at most seven queries."""
-    assignments = list(
-        TopicAssignment.objects.filter(batch__in=batches, assessor=user, is_withdrawn=False)
-        .select_related("topic")
-        .order_by("topic__code")
-    )
-    topics = {assignment.topic_id for assignment in assignments}
-    sizes = sizes_by_topic(batches, topics)
-    own = Judgment.objects.filter(batch__in=batches, topic__in=topics, assessor=user, is_current=True)
-    counts = own.order_by().values_list("batch", "topic").annotate(n=Count("task", distinct=True))
-    judged = {(batch, topic): n for batch, topic, n in counts}
-    by_others = _judged_by_predecessors(assignments) + _settled_counts(batches, assignments)
+    """The user's progress in batches, by batch; the number of queries does not depend on how many there are."""
+    counts = _counts(batches, user)
+    topics = Topic.objects.in_bulk({each.topic_id for each in counts})
     progress: dict[int, list[TopicProgress]] = {batch.pk: [] for batch in batches}
-    for assignment in assignments:
-        key = assignment.batch_id, assignment.topic_id
-        total = sizes.get(key, 0) - by_others[assignment.pk]
-        progress[assignment.batch_id].append(TopicProgress(assignment.topic, judged.get(key, 0), total))
+    for each in counts:
+        shown = TopicProgress(topics[each.topic_id], each.judged, each.total)
+        progress[each.batch_id].append(shown)
     return progress
 
 
-def _settled_counts(batches: list[Batch], assignments: list[TopicAssignment]) -> Counter[int]:
+class _Count(NamedTuple):
+    batch_id: int
+    topic_id: int
+    judged: int
+    total: int
+
+
+# For each topic that a user has in batches: what they have judged, and what those judged who had their seat before.
+_JUDGED = """
+WITH own AS (
+    SELECT batch_id, topic_id, count(DISTINCT task_id) AS n
+    FROM assessment_judgment
+    WHERE batch_id = ANY(%(batches)s) AND assessor_id = %(user)s AND is_current
+    GROUP BY batch_id, topic_id
+), former AS (
+    SELECT assignment.id, count(DISTINCT judgment.task_id) AS n
+    FROM assessment_topicassignment assignment
+    JOIN assessment_topicassignment before ON before.batch_id = assignment.batch_id
+        AND before.topic_id = assignment.topic_id AND before.seat = assignment.seat AND before.is_withdrawn
+    JOIN assessment_judgment judgment ON judgment.batch_id = before.batch_id
+        AND judgment.topic_id = before.topic_id AND judgment.assessor_id = before.assessor_id AND judgment.is_current
+    JOIN assessment_task task ON task.id = judgment.task_id AND task.seat = before.seat
+    WHERE assignment.batch_id = ANY(%(batches)s) AND assignment.assessor_id = %(user)s
+        AND NOT assignment.is_withdrawn
+    GROUP BY assignment.id
+)
+SELECT assignment.id, assignment.batch_id, assignment.topic_id, coalesce(own.n, 0), coalesce(former.n, 0)
+FROM assessment_topicassignment assignment
+JOIN tracks_topic topic ON topic.id = assignment.topic_id
+LEFT JOIN own ON own.batch_id = assignment.batch_id AND own.topic_id = assignment.topic_id
+LEFT JOIN former ON former.id = assignment.id
+WHERE assignment.batch_id = ANY(%(batches)s) AND assignment.assessor_id = %(user)s AND NOT assignment.is_withdrawn
+ORDER BY topic.code
+"""
+
+
+def _counts(batches: list[Batch], user: User) -> list[_Count]:
+    """What a user has judged in each of their topics of batches, and how much there is, by topic code."""
+    with connection.cursor() as cursor:
+        cursor.execute(_JUDGED, {"batches": [batch.pk for batch in batches], "user": user.pk})
+        rows = cursor.fetchall()
+    sizes = _sizes(batches)
+    settled = _settled_counts(batches, [(row[0], row[1]) for row in rows])
+    return [
+        _Count(batch, topic, judged, sizes.get((batch, topic), 0) - former - settled[assignment])
+        for assignment, batch, topic, judged, former in rows
+    ]
+
+
+def _sizes(batches: list[Batch]) -> dict[tuple[int, int], int]:
+    """The number of entries by batch and topic. Pools are counted once per process."""
+    sizes = {
+        (batch.pk, topic): n
+        for batch in batches
+        if not batch.is_selective
+        for topic, n in pool_sizes(batch.pool).items()
+    }
+    selective = [batch for batch in batches if batch.is_selective]
+    return sizes | (sizes_by_topic(selective) if selective else {})
+
+
+def _settled_counts(batches: list[Batch], assignments: list[tuple[int, int]]) -> Counter[int]:
     """The number of entries that other batches have settled, by assignment. One query if no other batch counts."""
     shared = with_others(batches)
-    ids = [assignment.pk for assignment in assignments if assignment.batch_id in shared]
+    ids = [pk for pk, batch_id in assignments if batch_id in shared]
     return Counter({pk: len(entries) for pk, entries in settled_entries(ids).items()} if ids else {})
-
-
-def _judged_by_predecessors(assignments: list[TopicAssignment]) -> Counter[int]:
-    """The number of entries judged by those who had the seat before, by assignment."""
-    seats = {(each.batch_id, each.topic_id, each.seat): each.pk for each in assignments}
-    places = {"batch__in": {key[0] for key in seats}, "topic__in": {key[1] for key in seats}}
-    fields = ("batch", "topic", "seat", "assessor")
-    withdrawn = TopicAssignment.objects.filter(**places, is_withdrawn=True).values_list(*fields)
-    former = {row for row in withdrawn if row[:3] in seats}
-    if not former:
-        return Counter()
-    judgments = Judgment.objects.filter(**places, assessor__in={row[3] for row in former}, is_current=True)
-    rows = judgments.order_by().values_list("batch", "topic", "task__seat", "assessor")
-    counts: Counter[int] = Counter()
-    for *row, n in rows.annotate(n=Count("task", distinct=True)):
-        if tuple(row) in former:
-            counts[seats[row[0], row[1], row[2]]] += n
-    return counts
 
 
 def is_active_assessor_of(task_id: int, user_id: int) -> bool:
@@ -271,13 +305,20 @@ class TaskPage:
     news: GuidelinesVersion | None
 
 
-def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage:
-    """The judging page for the assessor who took the task; `entered` are values of its form that are not stored."""
+def task_page(
+    task: Task, user: User, *, entered: Mapping[str, Any], following: PoolEntry | None = None
+) -> TaskPage:
+    """The judging page for the assessor who took the task.
+
+    `entered` are values of its form that are not stored; `following` is the entry whose texts the page prepares.
+    """
     rules = judging_rules(task.batch.pool.protocol)
     keys = keys_of(user, rules)
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
-    topics = progress(task.batch, user)
-    own_topic = next((each for each in topics if each.topic.pk == topic.pk), None)
+    counts = _counts([task.batch], user)
+    own_topic = next(
+        (TopicProgress(topic, each.judged, each.total) for each in counts if each.topic_id == topic.pk), None
+    )
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = latest_judgment(task, rules)
     members = shown_members(task, in_context=rules.in_context) if has_members(rules) else []
@@ -302,21 +343,15 @@ def task_page(task: Task, user: User, *, entered: Mapping[str, Any]) -> TaskPage
         previous=previous,
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         topic_progress=own_topic,
-        judged=sum(each.judged for each in topics),
-        total=sum(each.total for each in topics),
-        ahead=_ahead(task, rules, collections),
+        judged=sum(each.judged for each in counts),
+        total=sum(each.total for each in counts),
+        ahead=None if following is None else _ahead(task, following, rules, collections),
         news=unread(track, user),
     )
 
 
-def _ahead(task: Task, rules: JudgingRules, collections: list[Collection]) -> Ahead | None:
-    """The texts that follow an open task. They are only shown if the assessor gets a task for that entry."""
-    if task.status != Task.Status.ACCEPTED or task.batch.status != Batch.Status.OPEN:
-        return None
-    entry_id = queue.following(task.batch, task.assessor_id)
-    if entry_id is None:
-        return None
-    entry = PoolEntry.objects.select_related("topic", "document__collection").get(pk=entry_id)
+def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[Collection]) -> Ahead:
+    """The texts that follow a task. They are only shown if the assessor gets a task for that entry."""
     topic = None if entry.topic_id == task.entry.topic_id else entry.topic
     coming = Task(batch=task.batch, entry=entry, assessor_id=task.assessor_id, seat=task.seat)
     return Ahead(
@@ -326,6 +361,31 @@ def _ahead(task: Task, rules: JudgingRules, collections: list[Collection]) -> Ah
         formula=shown_formula(coming, in_context=rules.in_context) if rules.layout == "formula" else None,
         members=shown_members(coming, in_context=rules.in_context) if has_members(rules) else [],
     )
+
+
+def following(task: Task) -> PoolEntry | None:
+    """The entry that will probably follow an open task, with its texts."""
+    if task.status != Task.Status.ACCEPTED or task.batch.status != Batch.Status.OPEN:
+        return None
+    entry_id = queue.following(task.batch, task.assessor_id)
+    return _entries([entry_id], task.batch)[entry_id] if entry_id else None
+
+
+def with_texts(task: Task, following: int | None, batch: Batch) -> PoolEntry | None:
+    """Give a task that was just taken its batch and its texts; returns the following entry with its texts."""
+    entries = _entries([pk for pk in (task.entry_id, following) if pk], batch)
+    task.batch, task.entry = batch, entries[task.entry_id]
+    return entries[following] if following else None
+
+
+def _entries(ids: list[int], batch: Batch) -> dict[int, PoolEntry]:
+    """Entries of a batch with their texts, by id. One query if their documents are in the track's collection."""
+    collection = batch.pool.track.collection
+    entries = PoolEntry.objects.filter(pk__in=ids).select_related("topic", "document")
+    for entry in entries:
+        if entry.document is not None and collection and entry.document.collection_id == collection.pk:
+            entry.document.collection = collection
+    return {entry.pk: entry for entry in entries}
 
 
 def _first_answer(previous: OwnJudgment | None) -> dict[str, Any]:

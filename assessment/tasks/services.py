@@ -1,9 +1,10 @@
 """Give out tasks, resume them, and return them to the queue when their time has run out."""
 
 from datetime import timedelta
+from typing import NamedTuple
 
-from django.db import transaction
-from django.db.models import F, Q, Subquery
+from django.db import connection, transaction
+from django.db.models import F, Q
 from django.db.models.functions import Least
 from django.utils import timezone
 
@@ -16,15 +17,33 @@ from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.tasks import queue
 from assessment.tasks.errors import AlreadySubmitted, NothingToUndo
 from assessment.tasks.queue import Place
-from pooling.models import Pool, PoolEntry
-from tracks.models import Assessor
+from pooling.models import PoolEntry
 
 EXPIRED_AT_ONCE = 500
+# Every submission needs these; the ORM takes longer to build them than they run.
+_HOLD = "SELECT id FROM tracks_assessor WHERE user_id = %s AND track_id = %s FOR NO KEY UPDATE"
+_OPEN = """
+SELECT * FROM assessment_task WHERE batch_id = %s AND assessor_id = %s AND status = 'accepted' FOR NO KEY UPDATE
+"""
+_ADVANCE = "UPDATE assessment_topicassignment SET cursor = %s WHERE id = %s"
 AT_THE_END = 2**31 - 1  # the cursor of a topic whose remaining entries other batches have settled
 
 
-@transaction.atomic
+class Taken(NamedTuple):
+    """A task that was just taken, and the entry that will probably follow, as far as it is known."""
+
+    task: Task
+    following: int | None = None
+
+
 def accept_next(*, batch: Batch, assessor: User) -> Task | None:
+    """The task of `take_next`."""
+    taken = take_next(batch=batch, assessor=assessor)
+    return taken and taken.task
+
+
+@transaction.atomic
+def take_next(*, batch: Batch, assessor: User) -> Taken | None:
     """The assessor's open task in the batch, or a task for their next entry; None if everything is judged.
 
     Entries come by topic and position; those that the assessor skipped come last, the oldest skip first. The number of
@@ -40,26 +59,30 @@ def accept_next(*, batch: Batch, assessor: User) -> Task | None:
     if not _hold_assessor(shared, assessor):
         raise NotAnAssessor(assessor, shared.pool.track)
     task = _resume(shared, assessor)
-    while task is None:
+    if task is not None:
+        return Taken(task, queue.following(shared, assessor.pk))
+    while True:
         place, exhausted = queue.next_place(shared, assessor.pk)
-        TopicAssignment.objects.filter(pk__in=exhausted).update(cursor=AT_THE_END)
+        if exhausted:
+            TopicAssignment.objects.filter(pk__in=exhausted).update(cursor=AT_THE_END)
         if place is None:
-            return _take_skipped(shared, assessor)
+            skipped = _take_skipped(shared, assessor)
+            return skipped and Taken(skipped)
         task = _take(shared, assessor, place)
-    return task
+        if task is not None:
+            return Taken(task, place.following)
 
 
 def _hold_assessor(batch: Batch, assessor: User) -> bool:
     """Lock the assessor's row in the track, so that two windows take tasks in turn. False if there is no row."""
-    track = Pool.objects.filter(pk=batch.pool_id).values("track")
-    rows = Assessor.objects.filter(user=assessor, track=Subquery(track))
-    return rows.select_for_update(no_key=True).first() is not None
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, [assessor.pk, batch.pool.track_id])
+        return cursor.fetchone() is not None
 
 
 def _resume(batch: Batch, assessor: User) -> Task | None:
     """The assessor's open task; if its time has run out, it gets new time."""
-    tasks = Task.objects.filter(batch=batch, assessor=assessor, status=Task.Status.ACCEPTED)
-    task = tasks.select_for_update(no_key=True).first()
+    task = next(iter(Task.objects.raw(_OPEN, [batch.pk, assessor.pk])), None)
     now = timezone.now()
     if task is not None and task.expires_at <= now:
         task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
@@ -74,7 +97,8 @@ def _take(batch: Batch, assessor: User, place: Place) -> Task | None:
         task = Task.objects.select_for_update(no_key=True).get(pk=place.task_id)
         if task.status != Task.Status.EXPIRED:
             return None
-    TopicAssignment.objects.filter(pk=place.assignment_id).update(cursor=place.position + 1)
+    with connection.cursor() as cursor:
+        cursor.execute(_ADVANCE, [place.position + 1, place.assignment_id])
     return _accept(task, batch, place.seat)
 
 

@@ -131,12 +131,12 @@ def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> Htt
         onward = _onward(request, task.batch)
     except Refused as refusal:
         messages.info(request, f"Your judgment is saved. {refusal.message}")
-        onward = Onward(reverse("assessment:mine"), None)
+        onward = Onward(reverse("assessment:mine"))
     if not _wants_json(request):
         return HttpResponseRedirect(onward.address)
     answer = {"judgment": judgment.pk, "choice": judgment.choice, "next": onward.address}
     if onward.task is not None and request.headers.get("Prefer") == "return=representation":
-        answer["page"] = _fragment(request, selectors.tasks_of(request.user).get(pk=onward.task.pk))
+        answer["page"] = _fragment(request, onward.task, onward.following, task.batch)
     return JsonResponse(answer)
 
 
@@ -144,15 +144,16 @@ class Onward(NamedTuple):
     """Where the assessor goes after a task: to another one, or to a page without a task."""
 
     address: str
-    task: Task | None
+    task: Task | None = None
+    following: int | None = None
 
 
 def _onward(request: AuthenticatedRequest, batch: Batch) -> Onward:
     """Take the next task, or go to the page that asks whether to take it."""
     if not request.user.accepts_next:
-        return Onward(reverse("assessment:stored", args=[batch.pk]), None)
-    task = services.accept_next(batch=batch, assessor=request.user)
-    return Onward(_address(batch, task), task)
+        return Onward(reverse("assessment:stored", args=[batch.pk]))
+    taken = services.take_next(batch=batch, assessor=request.user)
+    return Onward(_address(batch, taken.task), *taken) if taken else Onward(_address(batch, None))
 
 
 def _not_saved(
@@ -191,14 +192,17 @@ def _task_page(
     status: int = 200,
 ) -> HttpResponse:
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
-    page = selectors.task_page(task, request.user, entered=entered)
+    following = selectors.following(task)
+    page = selectors.task_page(task, request.user, entered=entered, following=following)
     context = _context(page) | {"form": form, "skip_form": skip_form}
     return render(request, _template(page), context, status=status)
 
 
-def _fragment(request: AuthenticatedRequest, task: Task) -> str:
-    """The main element of the judging page, which the script shows in place of the task before."""
-    page = selectors.task_page(task, request.user, entered=unsent.take(request, task))
+def _fragment(request: AuthenticatedRequest, task: Task, following: int | None, batch: Batch) -> str:
+    """The main element of the judging page, which the script shows in place of the task before in the same batch."""
+    ahead = selectors.with_texts(task, following, batch)
+    entered = unsent.take(request, task)
+    page = selectors.task_page(task, request.user, entered=entered, following=ahead)
     context = _context(page) | {"frame": "assessment/tasks/_fragment.html"}
     return render_to_string(_template(page), context, request)
 

@@ -606,7 +606,7 @@ def test_own_judgments_show_only_the_latest_of_each_task(scene: Scene) -> None:
 
     page = as_user(scene.ada).get(reverse("assessment:own_judgments", args=[scene.batch.pk]))
 
-    assert [label for _, label in page.context["judgments"]] == ["Medium", "High"]
+    assert [each.label for each in page.context["judgments"]] == ["Medium", "High"]
     assert "after all" in page.content.decode()
 
 
