@@ -1,16 +1,21 @@
 """Judgments per second: Assay with gunicorn and an embedded PostgreSQL, assessors without think time.
 
     python benchmarks/judging_speed.py [--load PATH/judging_load.py] [--workers 1 8] [--seconds 30] [--open 4000]
+    python benchmarks/judging_speed.py --against FOLDER [--rounds 3]
 
 The load generator is not part of Assay. The script looks for it in `bench/` of the folder that ASSAY_SHARED names, or
 of `../shared`. It also prints the published numbers of Turkle on a machine of two cores: gunicorn with two workers, a
 batch of 2,000 tasks of 15.5 kB, medians of three runs of 30 s. Assay runs like the first line of that table. Run the
 script on a machine without other work.
+
+With --against, it alternates between the script of another working tree of Assay and itself, and prints the ratios of
+the medians. The CPU time of the web processes changes least when the machine has other work.
 """
 
 import argparse
 import json
 import os
+import re
 import signal
 import socket
 import statistics
@@ -38,6 +43,9 @@ TURKLE = """Turkle, published (2 cores, 2 gunicorn workers, 2,000 tasks of 15.5 
 
 def main() -> None:
     arguments = read_arguments()
+    if arguments.against:
+        compare(arguments)
+        return
     with tempfile.TemporaryDirectory(prefix="assay-judging-") as folder:
         var = Path(folder)
         var.chmod(0o711)
@@ -67,10 +75,49 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[200, 4_000, 100_000], help="entries of batches"
     )
+    parser.add_argument("--against", type=Path, help="another working tree, which is measured in turn")
+    parser.add_argument("--rounds", type=int, default=3, help="with --against")
     arguments = parser.parse_args()
     if not arguments.services_only and not arguments.load.is_file():
         parser.error(f"there is no load generator at {arguments.load}; name it with --load")
     return arguments
+
+
+LINE = re.compile(
+    r"(\d+) assessors: ([\d.]+) judgments/s.*cycle p50 (\d+) p95 (\d+) ms.* ([\d.]+) ms per judgment"
+)
+FIGURES = ("judgments/s", "cycle p50 ms", "cycle p95 ms", "CPU ms per judgment")
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    """Run the scripts of both trees in turn, and print the medians and their ratios."""
+    figures: dict[Path, list[list[float]]] = {arguments.against.resolve(): [], ROOT: []}
+    for _ in range(arguments.rounds):
+        for tree, rounds in figures.items():
+            rounds.append(run_script(tree, arguments))
+            print(f"  {tree.name}: {dict(zip(FIGURES, rounds[-1], strict=True))}", flush=True)
+    before, now = (
+        [statistics.median(column) for column in zip(*rounds, strict=True)] for rounds in figures.values()
+    )
+    for name, old, new in zip(FIGURES, before, now, strict=True):
+        print(f"  {name}: {old:.1f} before, {new:.1f} now, ratio {new / old:.2f}")
+
+
+def run_script(tree: Path, arguments: argparse.Namespace) -> list[float]:
+    """The figures of the script of a tree, for the largest number of assessors."""
+    options = {
+        "workers": max(arguments.workers),
+        "seconds": arguments.seconds,
+        "open": arguments.open,
+        "sizes": 200,
+    }
+    command = [sys.executable, str(tree / "benchmarks" / "judging_speed.py"), "--load", str(arguments.load)]
+    command += [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    environment = os.environ | {"PYTHONPATH": str(tree)}
+    done = subprocess.run(command, check=True, cwd=tree, env=environment, capture_output=True, text=True)
+    line = LINE.search(done.stdout)
+    assert line, done.stdout
+    return [float(figure) for figure in line.groups()[1:]]
 
 
 def prepare(var: Path) -> None:
@@ -164,6 +211,7 @@ def make_pool(n_people: int):  # type: ignore[no-untyped-def]
         protocol=protocol,
         protocol_digest=protocol.digest,
         seed=1,
+        sha256=uuid4().hex,  # as of a pool that a job built
         status="ready",
         created_by=people[0],
     )
@@ -233,48 +281,44 @@ def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int
     ms = {kind: f"p50 {times['p50']:.0f} p95 {times['p95']:.0f} ms" for kind, times in load["ms"].items()}
     print(
         f"  {workers} assessors: {load['per_second']:.1f} judgments/s   submit and accept {ms['submit']}   "
-        f"page {ms['task_page']}   cycle {ms['cycle']}   errors {load['errors'] or 'none'}   "
-        f"CPU time of the web processes {1e3 * used / max(1, load['judgments']):.0f} ms per judgment"
+        f"cycle {ms['cycle']}   errors {load['errors'] or 'none'}   "
+        f"CPU time of the web processes {1e3 * used / max(1, load['judgments']):.1f} ms per judgment"
     )
 
 
 def measure_accept(sizes: list[int]) -> None:
-    """In this process: accept tasks, request their pages and submit them, in batches of several sizes."""
+    """In this process: submit tasks, whose answer contains the next one, in batches of several sizes."""
     from django.db import connection
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
     from accounts.models import User
-    from assessment.judgments import services as judgment_services
     from assessment.models import Batch
     from assessment.tasks import services as task_services
 
     client = Client(SERVER_NAME="localhost")
     for n in sizes:
-        made = make_batch(n, length=1_000)
+        batch = Batch.objects.get(pk=make_batch(n, length=1_000))
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
-        batch = Batch.objects.select_related("pool__track", "pool__protocol").get(pk=made)
         person = User.objects.get(username="worker01")
         client.force_login(person)
-        accepts, pages, submits = [], [], []
-        for _ in range(min(200, n // PEOPLE)):
-            start = time.perf_counter()
-            task = task_services.accept_next(batch=batch, assessor=person)
-            accepts.append(time.perf_counter() - start)
-            assert task is not None
-            task.batch = batch
+        task = task_services.accept_next(batch=batch, assessor=person)
+        assert task is not None
+        address, times = task.get_absolute_url(), []
+        for _ in range(min(200, n // PEOPLE) - 1):
+            fields = {"choice": "high", "comment": "", "request_id": uuid4(), "seconds": "1", "shown": "0"}
             with CaptureQueriesContext(connection) as queries:
                 start = time.perf_counter()
-                client.get(task.get_absolute_url())
-                pages.append(time.perf_counter() - start)
-            start = time.perf_counter()
-            judgment_services.submit(task=task, choice="high", request_id=uuid4())
-            submits.append(time.perf_counter() - start)
+                answer = client.post(
+                    address, fields, HTTP_ACCEPT="application/json", HTTP_PREFER="return=representation"
+                )
+                times.append(1e3 * (time.perf_counter() - start))
+            address = answer.json()["next"]
+        times.sort()
         print(
-            f"  in one process, {n:7,} open: accept p50 {1e3 * statistics.median(accepts):.1f} ms, "
-            f"page p50 {1e3 * statistics.median(pages):.1f} ms with {len(queries)} queries, "
-            f"submit p50 {1e3 * statistics.median(submits):.1f} ms"
+            f"  in one process, {n:7,} open: submission with the next page p50 {statistics.median(times):.1f} ms, "
+            f"p95 {times[int(0.95 * len(times))]:.1f} ms, {len(queries)} queries"
         )
 
 

@@ -15,6 +15,7 @@ from assessment.models import Batch, Judgment, Task
 from tracks.models import Topic, Track
 
 PAGE = 50
+_LATEST = "SELECT * FROM assessment_judgment WHERE task_id = %s ORDER BY id DESC LIMIT 1"
 
 
 class OwnJudgment(NamedTuple):
@@ -32,7 +33,7 @@ def own_judgment(judgment: Judgment, rules: JudgingRules) -> OwnJudgment:
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
     """The assessor's latest judgment of a task."""
-    judgment = task.judgments.order_by("pk").last()
+    judgment = next(iter(Judgment.objects.raw(_LATEST, [task.pk])), None)
     return None if judgment is None else own_judgment(judgment, rules)
 
 

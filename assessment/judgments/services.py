@@ -20,6 +20,7 @@ from assessment.tasks.members import members_to_judge
 _TASKS = "SELECT * FROM assessment_task WHERE batch_id = %s AND entry_id = %s ORDER BY id FOR NO KEY UPDATE"
 _SENT = "SELECT * FROM assessment_judgment WHERE request_id = ANY(%s::uuid[])"
 _EARLIER = "SELECT * FROM assessment_judgment WHERE task_id = ANY(%s) AND docno = %s ORDER BY id"
+_DONE = "UPDATE assessment_task SET status = 'submitted', submitted_at = %s, seat = %s WHERE id = %s"
 _SEAT = """
 SELECT assignment.seat
 FROM pooling_poolentry entry JOIN assessment_topicassignment assignment ON assignment.topic_id = entry.topic_id
@@ -147,7 +148,8 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     ]
     if locked_task.status != Task.Status.SUBMITTED:
         locked_task.status, locked_task.submitted_at = Task.Status.SUBMITTED, stored[0].created_at
-        locked_task.save(update_fields=["status", "submitted_at", "seat"])
+        with connection.cursor() as cursor:
+            cursor.execute(_DONE, [locked_task.submitted_at, locked_task.seat, locked_task.pk])
     return stored
 
 

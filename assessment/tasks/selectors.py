@@ -205,6 +205,15 @@ def tasks_of(user: User) -> QuerySet[Task]:
     )
 
 
+def tasks_to_submit(user: User) -> QuerySet[Task]:
+    """The tasks that a user has taken, with what a submission and the next page of the same batch need."""
+    return (
+        Task.objects.filter(assessor=user)
+        .select_related("entry__document", "batch__pool__protocol", "batch__pool__track__collection")
+        .defer("batch__pool__statistics", "entry__document__body", "entry__document__title")
+    )
+
+
 class Choice(NamedTuple):
     """A choice on the judging page; `value` is None for a non-answer."""
 

@@ -89,9 +89,10 @@ def _wants_json(request: HttpRequest) -> bool:
 @keeping_answers
 def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """The judging page. Only the assessor who took the task."""
-    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     if request.method == "POST":
+        task = get_object_or_404(selectors.tasks_to_submit(request.user), pk=task_id)
         return _submit(request, task, _form(request, task))
+    task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     return _task_page(request, task, unsent.take(request, task))
 
 
