@@ -63,6 +63,8 @@ class Campaign:
         self.topics: dict[str, int] = dict(Topic.objects.filter(track=track).values_list("code", "pk"))
         members = Assessor.objects.filter(track=track).values_list("user__username", "user_id")
         self.assessors: dict[str, int] = dict(members)
+        groups = Assessor.objects.filter(track=track).exclude(group="").values_list("user_id", "group")
+        self.groups: dict[int, str] = dict(groups)
         batches = Batch.objects.filter(pool__track=track).order_by("pk")
         self.batches = {(batch.pool_id, batch.name): batch for batch in batches}
         versions = track.guidelines_versions.values_list("number", "pk")
@@ -86,10 +88,10 @@ class Campaign:
             of_key.setdefault(row[:5], []).append(judgment)
         return of_key
 
-    def judged(self, topics: Iterable[int]) -> set[tuple[int, int, str, int]]:
-        """The batch, topic, docno and seat of every current judgment of some topics."""
+    def judged(self, topics: Iterable[int]) -> set[tuple[int, int, str, int, int]]:
+        """The batch, topic, docno, seat and assessor of every current judgment of some topics."""
         judgments = Judgment.objects.filter(topic__in=list(topics), is_current=True)
-        rows = judgments.values_list("batch_id", "topic_id", "docno", "task__seat").order_by()
+        rows = judgments.values_list("batch_id", "topic_id", "docno", "task__seat", "assessor_id").order_by()
         return set(rows.iterator(chunk_size=CHUNK))
 
     def assignments(self, batches: Collection[Batch]) -> list[TopicAssignment]:

@@ -7,24 +7,34 @@ from assessment.imports.campaign import Campaign
 from assessment.imports.planned import BatchKey, Planned
 from assessment.models import Batch
 
+MAIN = "main"  # the scope of all main batches
+
 
 class Seats:
     """The seats of a track. A main judgment takes its seat in all main batches of the same protocol."""
 
     def __init__(self, campaign: Campaign, batches: Collection[Batch], topics: Collection[int]) -> None:
         self.campaign = campaign
-        kinds = {batch.pk: batch for batch in campaign.batches.values()}
-        protocols = {pool.pk: pool.protocol_id for pool in campaign.pools.values()}
+        of_id = {batch.pk: batch for batch in campaign.batches.values()}
+        pools = {pool.pk for pool in campaign.pools.values()}  # of the track's protocol
         self.taken: dict[tuple[object, int, int], set[str]] = defaultdict(set)  # docnos by scope, topic, seat
-        for batch_id, topic, docno, seat in campaign.judged(topics):
-            batch = kinds[batch_id]
-            is_main = batch.kind == Batch.Kind.MAIN
-            scope = ("main", protocols.get(batch.pool_id)) if is_main else (batch.pool_id, batch.name)
+        self.judged_in_main: set[tuple[int, str, int]] = set()  # topic, docno and assessor
+        for batch_id, topic, docno, seat, assessor in campaign.judged(topics):
+            batch = of_id[batch_id]
+            is_main = batch.kind == Batch.Kind.MAIN and batch.pool_id in pools
+            scope = MAIN if is_main else (batch.pool_id, batch.name)
             self.taken[scope, topic, seat].add(docno)
+            if is_main:
+                self.judged_in_main.add((topic, docno, assessor))
         names = {batch.pk: (batch.pool_id, batch.name) for batch in batches}
         self.assigned = {
             (names[each.batch_id], each.topic_id, each.assessor_id): each.seat
             for each in campaign.assignments(batches)
+        }
+        self.groups = {
+            (batch, topic, seat): group
+            for (batch, topic, assessor), seat in self.assigned.items()
+            if (group := campaign.groups.get(assessor))
         }
 
     def give(self, planned: Sequence[Planned]) -> Iterator[tuple[Planned, str]]:
@@ -37,40 +47,59 @@ class Seats:
             seat = self.assigned.get(((batch.pool_id, batch.name), topic, assessor))
             is_stated = all(each.seat for each in judgments)
             if seat is None and not is_stated:
-                seat = self._free(batch, topic, judgments)
+                seat = self._free(batch, topic, assessor, judgments)
             for each in judgments:
                 each.seat = each.seat or seat or 1
                 if problem := self._take(each):
                     yield each, problem
 
-    def _scope(self, planned: Planned) -> tuple[object, ...]:
-        if planned.batch.kind == Batch.Kind.MAIN:
-            return ("main", planned.pool.protocol_id)
-        return (planned.batch.pool_id, planned.batch.name)
-
-    def _free(self, batch: BatchKey, topic: int, judgments: Sequence[Planned]) -> int:
-        """In a main batch the seat in which the fewest of the documents are judged; in others, a new one."""
-        scope, docnos = self._scope(judgments[0]), {each.row.docno for each in judgments if each.is_current}
-        judges = self.campaign.rules.judges
-        if batch.kind != Batch.Kind.MAIN:
-            taken = [seat for of, code, seat in self.taken if (of, code) == (scope, topic)]
-            assigned = [seat for (of, code, _), seat in self.assigned.items() if (of, code) == (scope, topic)]
-            return max([*taken, *assigned], default=0) + 1
-        return min(range(1, judges + 1), key=lambda seat: len(self.taken[scope, topic, seat] & docnos))
+    def _free(self, key: BatchKey, topic: int, assessor: int, judgments: Sequence[Planned]) -> int:
+        """In main batches a seat of the assessor's group, with the fewest of the documents judged; in others a new one."""
+        batch, docnos = (key.pool_id, key.name), {each.row.docno for each in judgments if each.is_current}
+        if key.kind != Batch.Kind.MAIN:
+            taken = [seat for scope, code, seat in self.taken if (scope, code) == (batch, topic)]
+            assigned = [seat for (of, code, _), seat in self.assigned.items() if (of, code) == (batch, topic)]
+            seat = max([*taken, *assigned], default=0) + 1
+            self.assigned[batch, topic, assessor] = seat
+            return seat
+        seats = range(1, self.campaign.rules.judges + 1)
+        group = self.campaign.groups.get(assessor)
+        if group and self.campaign.rules.groups:
+            own = [seat for seat in seats if self.groups.get((batch, topic, seat)) == group]
+            open_to_all = [seat for seat in seats if (batch, topic, seat) not in self.groups]
+            seats = own or open_to_all or seats
+        seat = min(seats, key=lambda seat: len(self.taken[MAIN, topic, seat] & docnos))
+        if group:
+            self.groups.setdefault((batch, topic, seat), group)
+        return seat
 
     def _take(self, planned: Planned) -> str:
         """Take the seat of a judgment; what prevents it, or nothing."""
-        rules = self.campaign.rules
-        is_main = planned.batch.kind == Batch.Kind.MAIN
-        judges = f"{rules.judges} judge{'s' * (rules.judges != 1)} of a unit in a main batch"
-        if is_main and planned.seat > rules.judges:
-            return f"seat {planned.seat}, but the protocol asks for {judges}"
-        docnos = self.taken[self._scope(planned), planned.topic, planned.seat]
-        if planned.is_current and planned.row.docno in docnos:
+        row, batch = planned.row, planned.batch
+        if batch.kind == Batch.Kind.MAIN:
+            return self._take_main(planned)
+        docnos = self.taken[(batch.pool_id, batch.name), planned.topic, planned.seat]
+        if planned.is_current and row.docno in docnos:
             return (
-                f"another assessor has judged {planned.row.docno} of {planned.row.topic}, and the protocol asks for "
-                f"{judges}; import it as a dual batch, or leave one of the two out"
+                f"another assessor has judged {row.docno} of {row.topic} in seat {planned.seat} of the batch"
             )
-        if planned.is_current:
-            docnos.add(planned.row.docno)
+        docnos |= {row.docno} if planned.is_current else set()
+        return ""
+
+    def _take_main(self, planned: Planned) -> str:
+        row, n = planned.row, self.campaign.rules.judges
+        judges = f"the protocol asks for {n} judge{'s' * (n != 1)} of a unit in a main batch"
+        if planned.seat > n:
+            return f"seat {planned.seat}, but {judges}"
+        if not planned.is_current:
+            return ""
+        if (planned.topic, row.docno, planned.assessor) in self.judged_in_main:
+            return f"{row.assessor} has judged {row.docno} of {row.topic} in another main batch"
+        docnos = self.taken[MAIN, planned.topic, planned.seat]
+        if row.docno in docnos:
+            return (
+                f"another assessor has judged {row.docno} of {row.topic}, and {judges}; import it as a dual batch, or "
+                "leave one of the two out"
+            )
+        docnos.add(row.docno)
         return ""

@@ -4,6 +4,7 @@ import csv
 import io
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -15,14 +16,16 @@ from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
 from assessment.imports import services
 from assessment.judgments.exports import lines_of
-from assessment.models import Batch, Judgment, JudgmentImport
+from assessment.judgments.services import Answer, submit_members
+from assessment.models import Batch, Judgment, JudgmentImport, Task
 from assessment.tasks import services as task_services
 from jobs import services as jobs
 from pooling.models import Pool, PoolEntry
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.conftest import Scene
-from tests.helpers.factories import make_organizer, make_topic, make_track
+from tests.assessment.tasks.test_members import add_unit
+from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
 from tracks.models import Assessor
 
@@ -196,6 +199,63 @@ def test_two_judges_of_a_unit_come_in_as_a_dual_batch(scene: Scene, organizer: C
     assert judgments[2].replaces == judgments[1]
     page = organizer.get(reverse("assessment:agreement", args=[scene.track.slug])).content.decode()
     assert "<strong>1</strong> of the judged units" in page
+
+
+def test_no_unit_gets_more_judges_than_its_protocol_asks_for(organizer: Client) -> None:
+    track = make_track(protocol="ntcir-12-wikipedia")
+    topic = make_topic(track, "1")
+    people = {name: make_assessor(track, name) for name in ("grace", "una", "guy")}
+    Assessor.objects.filter(user=people["una"]).update(group="undergraduate")
+    Assessor.objects.exclude(user=people["una"]).update(group="graduate")
+    pool = make_pool(track, {topic: 2})
+    scene = Scene(
+        track, topic, topic, pool, make_batch(pool, {}, is_open=False), people["grace"], people["una"]
+    )
+    first, second = docnos(scene, "1")
+    rows = [
+        ("1", first, "2", "grace"),
+        ("1", first, "1", "una"),
+        ("1", first, "0", "guy"),
+        ("1", second, "0", "guy"),
+    ]
+
+    refused = upload(organizer, scene, turkle(*rows))
+    [[line, message]] = refused.report["complaints"]
+    run(organizer, upload(organizer, scene, turkle(*rows[:2], rows[3])))
+
+    assert line == 4
+    assert "the protocol asks for 2 judges of a unit" in message
+    seats = Judgment.objects.order_by("pk").values_list("assessor__username", "docno", "task__seat")
+    assert list(seats) == [("grace", first, 1), ("una", first, 2), ("guy", second, 1)]
+    batch = batch_services.open_for_judging(batch=Batch.objects.get(pool=pool, name="Turkle"))
+    assert [judge_all(batch, people[name], "relevant") for name in ("grace", "guy")] == [[], []]
+    assert [each.docno for each in judge_all(batch, people["una"], "relevant")] == [second]
+    again = upload(organizer, scene, turkle(("1", first, "2", "grace")), batch="Another")
+    assert again.report["complaints"] == [[2, f"grace has judged {first} of 1 in another main batch"]]
+
+
+def test_members_of_a_unit_come_in_as_they_went_out(organizer: Client) -> None:
+    scenes = []
+    for slug in ("original", "copy"):
+        track = make_track(slug, protocol="arqmath-2021-task2")
+        topic, pool = make_topic(track, "B.1"), make_pool(track, {})
+        Pool.objects.filter(pk=pool.pk).update(name="Formulas")
+        add_unit(pool, topic, "v1", ["11", "12", "13"], position=0, hidden=1)
+        scenes.append((track, topic, pool))
+    ada = make_assessor(scenes[0][0], "ada")
+    Assessor.objects.create(track=scenes[1][0], user=ada)
+    batch = make_batch(scenes[0][2], {ada: [scenes[0][1]]})
+    answers = {"11": Answer("high"), "12": Answer("low", "why")}
+    submit_members(task=accept(batch, ada), answers=answers, request_id=uuid4())
+    content = exported(scenes[0][0])
+    copy = Scene(*scenes[1][:2], scenes[1][1], scenes[1][2], batch, ada, ada)
+
+    run(organizer, upload(organizer, copy, content.encode(), "judgments.csv"))
+
+    assert exported(copy.track) == content
+    assert Task.objects.get(batch__pool=copy.pool).judgments.count() == 2
+    hidden = content.replace(",12,v1,", ",13,v1,").encode()
+    assert upload(organizer, copy, hidden).report["by_kind"][0][0] == "document that is not in the pool"
 
 
 @pytest.fixture
