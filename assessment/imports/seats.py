@@ -54,7 +54,7 @@ class Seats:
                     yield each, problem
 
     def _free(self, key: BatchKey, topic: int, assessor: int, judgments: Sequence[Planned]) -> int:
-        """In main batches a seat of the assessor's group, with the fewest of the documents judged; in others a new one."""
+        """In a main batch the seat of the group with the fewest of the documents judged; in others a new one."""
         batch, docnos = (key.pool_id, key.name), {each.row.docno for each in judgments if each.is_current}
         if key.kind != Batch.Kind.MAIN:
             taken = [seat for scope, code, seat in self.taken if (scope, code) == (batch, topic)]
@@ -62,7 +62,7 @@ class Seats:
             seat = max([*taken, *assigned], default=0) + 1
             self.assigned[batch, topic, assessor] = seat
             return seat
-        seats = range(1, self.campaign.rules.judges + 1)
+        seats = list(range(1, self.campaign.rules.judges + 1))
         group = self.campaign.groups.get(assessor)
         if group and self.campaign.rules.groups:
             own = [seat for seat in seats if self.groups.get((batch, topic, seat)) == group]
