@@ -62,9 +62,12 @@
     }
 
     function showCurrent() {
-      const current = focused() ?? open();
-      for (const question of questions)
+      const first = open();
+      const current = focused() ?? first;
+      for (const question of questions) {
         question.fieldset.classList.toggle("is-current", question === current);
+        question.fieldset.classList.toggle("is-open", question === first); // a phone shows no other one
+      }
     }
     // Show the questions that are asked after the choice.
     function show() {

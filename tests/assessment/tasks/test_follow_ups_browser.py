@@ -10,13 +10,11 @@ from playwright.sync_api import Page, expect
 from assessment.models import Judgment
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
-from tests.assessment.tasks.test_browser import left, log_in, ready, state
+from tests.assessment.tasks.test_browser import PHONE, height, left, log_in, ready, state
 from tests.conftest import wait_until
 from tests.helpers.judging import accept
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
 @pytest.fixture
@@ -102,9 +100,11 @@ def test_questions_are_answered_by_touch(desk: Callable[..., Page], scheme: str)
     assert results.violations_count == 0, results.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
+    assert height(page, ".answer-bar") <= 800 / 5
     page.get_by_text("Not applicable").tap()
     for name in ("consult the source", "Egyptian", "generously"):
         question(page, name).get_by_text("No", exact=True).tap()
+    assert height(page, ".answer-bar") <= 800 / 5
     page.locator("#submit").tap()
 
     wait_until(lambda: len(stored()) == 1)
