@@ -14,7 +14,13 @@ from config.help import HELP, page_for
 NO_PAGES = {
     *("health", "logout", "documentation"),
     *("jobs:retry",),
-    *("corpus:find", "corpus:find_formula", "corpus:start_clustering", "corpus:disagreements", "corpus:image"),
+    *(
+        "corpus:find",
+        "corpus:find_formula",
+        "corpus:start_clustering",
+        "corpus:disagreements",
+        "corpus:image",
+    ),
     *("tracks:open_track", "tracks:close_track"),
     *("pooling:run_file", "pooling:make_ids", "pooling:pool_file", "pooling:pool_contributions"),
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
