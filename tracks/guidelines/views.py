@@ -60,7 +60,7 @@ def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> Htt
 @never_cache
 @organizer_required
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Write the next version: save, preview or publish it. Organizers only."""
+    """Write the next version: save, preview or publish it, or add an example. Organizers only."""
     track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
     if request.method != "POST":
         draft = selectors.draft_of(track)
@@ -74,7 +74,7 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if action == "preview":
         return _editor(request, track, form)
     try:
-        return _store(request, track, form, is_publication=action == "publish")
+        return _publish(request, track, form) if action == "publish" else _save(request, track, form, action)
     except DraftChanged as refusal:
         form.add_error(None, refusal.message)
         form.data = request.POST.copy()
@@ -84,22 +84,20 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _editor(request, track, form, status=409)
 
 
-def _store(
-    request: AuthenticatedRequest, track: Track, form: GuidelinesForm, *, is_publication: bool
+def _publish(request: AuthenticatedRequest, track: Track, form: GuidelinesForm) -> HttpResponse:
+    version = services.publish(track=track, by=request.user, **form.cleaned_data)
+    messages.success(request, f"Version {version.number} is in force. Assessors see a note when they judge.")
+    return redirect("tracks:guidelines", track.slug)
+
+
+def _save(
+    request: AuthenticatedRequest, track: Track, form: GuidelinesForm, action: str | None
 ) -> HttpResponse:
+    """Save the draft, and go on to the choice of examples if asked to."""
     text, revision = form.cleaned_data["text"], form.cleaned_data["revision"]
-    if is_publication:
-        summary = form.cleaned_data["summary"]
-        version = services.publish(
-            track=track, text=text, revision=revision, summary=summary, by=request.user
-        )
-        messages.success(
-            request, f"Version {version.number} is in force. Assessors see a note when they judge."
-        )
-        return redirect("tracks:guidelines", track.slug)
     services.save_draft(track=track, text=text, revision=revision, by=request.user)
     messages.success(request, "The draft is saved. Assessors do not see it before you publish it.")
-    return redirect("tracks:edit_guidelines", track.slug)
+    return redirect("assessment:examples" if action == "examples" else "tracks:edit_guidelines", track.slug)
 
 
 def _editor(

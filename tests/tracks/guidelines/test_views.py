@@ -76,6 +76,13 @@ def test_saved_draft_is_not_shown_to_assessors(track: Track) -> None:
     assert "Secret draft" not in page_of(make_assessor(track), "guidelines", track.slug)
 
 
+def test_way_to_the_examples_saves_the_draft(track: Track) -> None:
+    page = post(track, "examples", "A draft").content.decode()
+
+    assert "No training judgments yet." in page
+    assert GuidelinesDraft.objects.get().text == "A draft"
+
+
 def test_preview_shows_the_text_and_stores_nothing(track: Track) -> None:
     page = post(track, "preview", "# Rules\n\n::: example A.9 11 high\n:::\n").content.decode()
 
