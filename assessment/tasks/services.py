@@ -184,6 +184,7 @@ def extend(*, task: Task) -> Task:
     return locked
 
 
+@transaction.atomic
 def undo_last(*, task: Task) -> Task:
     """Undo the assessor's latest judgment before an open task; returns the task that is open then.
 
@@ -193,6 +194,8 @@ def undo_last(*, task: Task) -> Task:
     ------
     BatchClosed, TopicWithdrawn, NothingToUndo
     """
+    _hold_assessor(lock_for_judging(task.batch_id), task.assessor)
+    task.refresh_from_db(fields=["status"])  # another press may have come first
     if task.status != Task.Status.ACCEPTED:
         return task
     own = Judgment.objects.filter(batch=task.batch_id, assessor=task.assessor_id, is_current=True)

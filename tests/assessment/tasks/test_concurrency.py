@@ -18,7 +18,7 @@ from assessment.models import Judgment, Task
 from assessment.tasks import services as task_services
 from tests.assessment.conftest import Scene, build_scene
 from tests.helpers.factories import make_assessor, make_topic, make_track
-from tests.helpers.judging import accept, judge_all, make_batch, make_pool
+from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,6 +113,24 @@ def test_revisions_at_once_form_one_chain(live_scene: Scene) -> None:
     while chain[-1].replaces is not None:
         chain.append(chain[-1].replaces)
     assert len(chain) == 4
+
+
+def test_presses_of_undo_at_once_undo_one_judgment_and_lose_no_submission(live_scene: Scene) -> None:
+    scene = live_scene
+    first, second = (judge(accept(scene.batch, scene.ada)) for _ in range(2))
+    opened = accept(scene.batch, scene.ada)
+
+    at_once([lambda: task_services.undo_last(task=Task.objects.get(pk=opened.pk))] * 6)
+    current = list(Judgment.objects.filter(is_current=True))
+    undone = Task.objects.get(status=Task.Status.ACCEPTED)
+    at_once(
+        [lambda: task_services.undo_last(task=Task.objects.get(pk=undone.pk))] * 3
+        + [lambda: judgment_services.submit(task=undone, choice="low", request_id=uuid4(), shown=0)]
+    )
+
+    assert (current, undone) == ([first], second.task)
+    assert undone.judgments.filter(is_current=True).get().choice == "low"
+    assert Task.objects.filter(status=Task.Status.ACCEPTED).count() <= 1
 
 
 def test_first_submission_is_kept_whether_it_comes_before_or_after_the_close(live_scene: Scene) -> None:
