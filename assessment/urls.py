@@ -16,5 +16,6 @@ urlpatterns = [
     path("", include("assessment.board.urls")),
     path("", include("assessment.adjudication.urls")),
     path("", include("assessment.discussions.urls")),
+    path("", include("assessment.checks.urls")),
     path("", include("assessment.planning.urls")),
 ]

@@ -43,6 +43,7 @@ LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 MATRIX = """
 account                                 L000000
 assessment:accepting                    5555555
+assessment:add_agreed                   5555555
 assessment:agreement                    L333330
 assessment:agreement_tsv                L333330
 assessment:back                         L000000
@@ -50,6 +51,9 @@ assessment:batch                        L333330
 assessment:board                        L333330
 assessment:board_tsv                    L333330
 assessment:change_plan                  5555555
+assessment:check_results                L333330
+assessment:check_results_tsv            L333330
+assessment:checks                       L333330
 assessment:close                        5555555
 assessment:differences                  L333330
 assessment:differences_csv              L333330
@@ -63,6 +67,7 @@ assessment:export                       L333330
 assessment:examples                     L333330
 assessment:extend                       5555555
 assessment:give_back                    5555555
+assessment:gold                         L333330
 assessment:guidelines                   L444040
 assessment:highlighting                 5555555
 assessment:import                       L333330
@@ -82,6 +87,7 @@ assessment:open                         5555555
 assessment:own_judgments                L444044
 assessment:own_statistics               L000000
 assessment:plan                         L333330
+assessment:remove_gold                  5555555
 assessment:share_discussion             5555555
 assessment:run_import                   5555555
 assessment:skip                         5555555

@@ -11,6 +11,7 @@ from assessment.assignments.errors import GroupInUse, NoAssessorsChosen, PlanCha
 from assessment.assignments.rules import Change, Place, Plan
 from assessment.assignments.selectors import plan_of
 from assessment.batches.locks import lock_for_managing
+from assessment.checks import services as check_services
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Task, TopicAssignment
 from tracks.assessors import services as assessor_services
@@ -173,6 +174,10 @@ def _store(before: Plan, after: Plan) -> None:
         for (topic, assessor), place in active.items()
         if (topic, assessor) not in rows
     )
+    if after.batch.has_checks:
+        lost = [key for key, place in changed.items() if place.is_withdrawn]
+        check_services.forget_topics(batch=after.batch, lost=lost)
+        check_services.plan(batch=after.batch, assessors={assessor for _, assessor in changed})
 
 
 def _flat(plan: Plan) -> dict[Key, Place]:

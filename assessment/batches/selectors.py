@@ -338,12 +338,12 @@ def _late(batch: Batch) -> QuerySet[Judgment]:
     """Judgments submitted after the batch closed, for tasks taken before."""
     if batch.closed_at is None:
         return Judgment.objects.none()
-    return batch.judgments.filter(created_at__gt=F("batch__closed_at"))
+    return batch.judgments.filter(is_check=False, created_at__gt=F("batch__closed_at"))
 
 
 def _uncounted(batch: Batch) -> QuerySet[Judgment]:
     """Judgments of assessors whose topic somebody else had taken over; those that were undone are no judgments."""
-    kept = batch.judgments.filter(is_current=False, replaced_by=None)
+    kept = batch.judgments.filter(is_current=False, is_check=False, replaced_by=None)
     return kept.filter(task__status=Task.Status.SUBMITTED)
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from accounts.models import User
 from assessment.batches.errors import BatchNameTaken, NoTopics, PoolNotReady, TopicsAssigned, WrongState
 from assessment.batches.locks import lock_for_managing
+from assessment.checks import services as check_services
 from assessment.models import Batch, BatchEntry
 from pooling.models import Pool, PoolEntry
 
@@ -94,6 +95,7 @@ def open_for_judging(*, batch: Batch) -> Batch:
         raise NoTopics(locked)
     locked.status, locked.closed_at = Batch.Status.OPEN, None
     locked.save(update_fields=["status", "closed_at"])
+    check_services.plan(batch=locked)
     return locked
 
 

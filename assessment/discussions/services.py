@@ -1,5 +1,7 @@
 """Share the discussion of a training round, and note its outcome."""
 
+from typing import Any
+
 from django.db import transaction
 
 from accounts.models import User
@@ -43,7 +45,7 @@ def note(
     grades = list(judging_rules(locked.pool.protocol).grades)
     if grade is not None and grade not in {each.value for each in grades}:
         raise UnknownGrade(grade, grades)
-    unit = {"batch": locked, "topic": judgment.topic, "docno": docno}
+    unit: dict[str, Any] = {"batch": locked, "topic": judgment.topic, "docno": docno}
     if grade is None and not text.strip():
         DiscussionNote.objects.filter(**unit).delete()
         return None

@@ -50,7 +50,7 @@ def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         services.share(batch=batch, discussion=form.cleaned_data["discussion"])
         messages.success(request, "Saved who sees the discussion.")
     else:
-        messages.error(request, " ".join(form.errors["discussion"]))
+        messages.error(request, " ".join(map(str, form.errors["discussion"])))
     return redirect("assessment:discussion", batch.pk)
 
 
@@ -67,7 +67,7 @@ def note(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         except Refused as refusal:
             messages.error(request, refusal.message)
     else:
-        messages.error(request, " ".join(error for errors in form.errors.values() for error in errors))
+        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
     query = {"page": request.POST["page"]} if request.POST.get("page", "").isdecimal() else {}
     address = reverse("assessment:discussion", args=[batch.pk])
     return redirect(f"{address}?{urlencode(query)}" if query else address)

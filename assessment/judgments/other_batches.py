@@ -111,6 +111,7 @@ def open_in_other_batches(batch: Batch, assessor_id: int, topic_id: int) -> set[
     """The batch's entries of a topic that an assessor has open in another batch whose judgments count in this one."""
     tasks = Task.objects.filter(assessor=assessor_id, entry__topic=topic_id, status=Task.Status.ACCEPTED)
     tasks = tasks.filter(
+        is_check=False,
         batch__status=Batch.Status.OPEN,
         batch__kind__in=COUNTING[batch.kind],
         batch__pool__protocol=batch.pool.protocol_id,

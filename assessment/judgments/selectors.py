@@ -5,7 +5,7 @@ from datetime import date
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
@@ -16,6 +16,11 @@ from tracks.models import Topic, Track
 
 PAGE = 50
 _LATEST = "SELECT * FROM assessment_judgment WHERE task_id = %s ORDER BY id DESC LIMIT 1"
+
+# What looks to its assessor as if it counted: current judgments, and the latest answers to hidden checks.
+COUNTED_FOR_ASSESSORS = Q(is_current=True) | Q(
+    is_check=True, replaced_by=None, task__status=Task.Status.SUBMITTED
+)
 
 
 class OwnJudgment(NamedTuple):
@@ -38,8 +43,16 @@ def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
 
 
 def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
-    """A user's judgments in a batch, newest first; of each document only the latest."""
+    """A user's judgments in a batch, newest first; of each document only the latest.
+
+    While the assessor has a repeat of a unit that they have not submitted, their judgment of the unit is not shown.
+    """
     own = Judgment.objects.filter(batch=batch, assessor=user)
+    if batch.has_checks:
+        repeats = Task.objects.filter(
+            batch=batch, assessor=user, check_of__isnull=False, entry=OuterRef("task__entry")
+        )
+        own = own.exclude(Exists(repeats.exclude(status=Task.Status.SUBMITTED)), is_check=False)
     is_latest = ~Q(replaced_by__assessor=user)
     return own.filter(is_latest).select_related("topic", "task").order_by("-pk")
 

@@ -10,6 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.errors import BatchClosed, TopicWithdrawn
 from assessment.batches.locks import lock_for_judging
+from assessment.checks.selectors import is_withdrawn_check
 from assessment.judgments.errors import JudgedElsewhere, MembersMissing, RequestReused
 from assessment.judgments.follow_ups import check_answers, languages_of
 from assessment.judgments.rules import check_choice, judging_rules, label_of
@@ -171,6 +172,8 @@ def _store(
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
     language = languages_of(task, rules, [docno]).get(docno, "")
     check_answers(rules, choice=choice.key, language=language, answers=submission.follow_ups)
+    if locked_task.is_check:
+        return _store_check(batch, task, locked_task, docno, choice, submission)
     judgments = Judgment.objects.raw(_EARLIER, [[each.pk for each in tasks_of_seat], docno])
     history = _History(locked_task, list(judgments))
     seat = _current_seat(locked_task)
@@ -186,11 +189,29 @@ def _store(
     return _append(task, docno, choice, submission, replaces=replaces, is_current=not is_uncounted)
 
 
+def _store_check(
+    batch: Batch,
+    task: Task,
+    locked_task: Task,
+    docno: str,
+    choice: Grade | NonAnswer,
+    submission: Submission,
+) -> Judgment:
+    """Store an answer to a hidden check. It never counts, and replaces only earlier answers to the same check."""
+    own = Judgment.objects.filter(task=locked_task, docno=docno).order_by("pk").last()
+    if own is not None and locked_task.status == Task.Status.SUBMITTED:
+        if docno != locked_task.entry.docno and _is_same(own, submission):
+            return own
+        is_withdrawn = is_withdrawn_check(locked_task)
+        _check_revision(batch, locked_task, own, submission, is_withdrawn=is_withdrawn)
+    return _append(task, docno, choice, submission, replaces=own, is_current=False)
+
+
 def _lock_tasks(task: Task) -> tuple[Task, list[Task]]:
     """The task, and all tasks of its entry in its seat, locked in the order of their ids."""
     locked = list(Task.objects.raw(_TASKS, [task.batch_id, task.entry_id]))
     locked_task = next(each for each in locked if each.pk == task.pk)
-    if locked_task.status != Task.Status.SUBMITTED:
+    if locked_task.status != Task.Status.SUBMITTED and not locked_task.is_check:
         # the topic may have come back to the assessor in another seat
         locked_task.seat = _current_seat(locked_task) or locked_task.seat
     return locked_task, [each for each in locked if each.seat == locked_task.seat]
@@ -266,5 +287,6 @@ def _append(
         request_id=submission.request_id,
         replaces=replaces,
         is_current=is_current,
+        is_check=task.is_check,
         seconds=submission.seconds,
     )

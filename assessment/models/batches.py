@@ -68,6 +68,9 @@ class Batch(models.Model):
         validators=[MinValueValidator(1)],
         help_text="A unit is repeated after at least this many further judgments.",
     )
+    has_checks = models.BooleanField(
+        default=False, editable=False, help_text="Whether hidden checks were ever asked for."
+    )
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -91,11 +94,6 @@ class Batch(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("assessment:batch", args=[self.pk])
-
-    @property
-    def has_checks(self) -> bool:
-        """Whether hidden checks are mixed into its tasks."""
-        return bool(self.gold_percent or self.repeat_percent)
 
 
 class BatchEntry(models.Model):

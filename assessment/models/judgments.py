@@ -86,3 +86,8 @@ class Judgment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.topic_id} {self.docno}: {self.choice}"
+
+    @property
+    def is_uncounted(self) -> bool:
+        """Whether it does not count because another assessor had taken over the topic; a check looks like it counts."""
+        return not self.is_current and not self.is_check

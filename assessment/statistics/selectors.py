@@ -18,6 +18,7 @@ from assay.charts import SizeChart, size_chart
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.selectors import Median
 from assessment.judgments.rules import judging_rules
+from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks.selectors import batches_of
 
@@ -117,7 +118,7 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
     if current is None:
         return None
     ids = [batch.pk for batch in current.batches]
-    own = Judgment.objects.filter(assessor=user, batch__in=ids, is_current=True).order_by()
+    own = Judgment.objects.filter(COUNTED_FOR_ASSESSORS, assessor=user, batch__in=ids).order_by()
     every_day = _days(own)
     shown = shown_days(every_day)
     return StatisticsPage(

@@ -54,10 +54,21 @@ def members_to_judge(task: Task) -> list[PoolMember]:
     The assessor can still change what they have judged in this task.
     """
     members = list(members_of(task).select_related("document__collection"))
+    if task.is_check:
+        return _members_of_check(task, members)
     docnos = [member.docno for member in members]
     own = set(Judgment.objects.filter(task=task.pk, docno__in=docnos).values_list("docno", flat=True))
     settled = judged_in_other_batches(task, docnos) - own
     return [member for member in members if member.docno not in settled]
+
+
+def _members_of_check(task: Task, members: list[PoolMember]) -> list[PoolMember]:
+    """Of a repeat those members that the assessor has judged before, of a unit with known grades all."""
+    before = Judgment.objects.filter(
+        task__batch=task.batch_id, task__entry=task.entry_id, task__assessor=task.assessor_id, is_check=False
+    )
+    judged = set(before.values_list("docno", flat=True))
+    return [member for member in members if member.docno in judged] or members
 
 
 def shown_members(task: Task, *, in_context: bool) -> list[ShownMember]:

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from assessment.checks import queue as check_queue
 from assessment.judgments.other_batches import (
     COUNTING,
     open_in_other_batches,
     settled_entries,
     with_others,
 )
-from assessment.models import Batch
+from assessment.models import Batch, Task
 from assessment.tasks import move_to_front
 from pooling.models import Pool
 
@@ -100,6 +101,15 @@ def following(batch: Batch, assessor_id: int) -> int | None:
     """The entry that the assessor will probably get after the open task. Others may judge it first."""
     place = next_place(batch, assessor_id).place
     return None if place is None else place.entry_id
+
+
+def after(batch: Batch, task: Task) -> int | None:
+    """The entry that the assessor will probably get after an open task: of a hidden check, or of an ordinary task."""
+    ordinary = following(batch, task.assessor_id)
+    if not batch.has_checks:
+        return ordinary
+    check = check_queue.following(batch, task)
+    return check or ordinary or check_queue.following(batch, task, at_end=True)
 
 
 def _search(batch: Batch, assessor_id: int, *, anywhere: bool, is_simple: bool) -> Search:

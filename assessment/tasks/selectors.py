@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
@@ -18,7 +18,7 @@ from assessment.judgments.other_batches import settled_entries, with_others
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgment, own_judgments
 from assessment.keys.rules import Keys, keys_of
-from assessment.models import Batch, Task, TopicAssignment
+from assessment.models import Batch, Check, Task, TopicAssignment
 from assessment.tasks import queue
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Collection, Document
@@ -114,6 +114,9 @@ def _progress_of(batches: list[Batch], user: User) -> dict[int, list[TopicProgre
     for each in counts:
         shown = TopicProgress(topics[each.topic_id], each.judged, each.total)
         progress[each.batch_id].append(shown)
+    for batch in batches:
+        if batch.has_checks:
+            progress[batch.pk].sort(key=lambda each: each.topic.code)
     return progress
 
 
@@ -160,10 +163,28 @@ def _counts(batches: list[Batch], user: User) -> list[_Count]:
         rows = cursor.fetchall()
     sizes = _sizes(batches)
     settled = _settled_counts(batches, [(row[0], row[1]) for row in rows])
-    return [
+    counts = [
         _Count(batch, topic, judged, sizes.get((batch, topic), 0) - former - settled[assignment])
         for assignment, batch, topic, judged, former in rows
     ]
+    for each in batches:
+        if each.has_checks:
+            counts = _with_checks(counts, each, user)
+    return counts
+
+
+def _with_checks(counts: list[_Count], batch: Batch, user: User) -> list[_Count]:
+    """Counts with the hidden checks of the assessor in a batch, which look like any other entry. One query."""
+    own = {each.topic_id: each for each in counts if each.batch_id == batch.pk}
+    of_topics = Q(entry__topic__in=own) | Q(kind=Check.Kind.GOLD)
+    checks = (
+        Check.objects.filter(of_topics, batch=batch, assessor=user).order_by().values_list("entry__topic")
+    )
+    is_done = Q(task__status=Task.Status.SUBMITTED)
+    for topic, n, done in checks.annotate(n=Count("pk"), done=Count("pk", filter=is_done)):
+        before = own.get(topic, _Count(batch.pk, topic, 0, 0))
+        own[topic] = before._replace(judged=before.judged + done, total=before.total + n)
+    return [each for each in counts if each.batch_id != batch.pk] + list(own.values())
 
 
 def _sizes(batches: list[Batch]) -> dict[tuple[int, int], int]:
@@ -363,6 +384,9 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
     """The texts that follow a task. They are only shown if the assessor gets a task for that entry."""
     topic = None if entry.topic_id == task.entry.topic_id else entry.topic
     coming = Task(batch=task.batch, entry=entry, assessor_id=task.assessor_id, seat=task.seat)
+    if task.batch.has_checks:  # then it may be a repeat
+        judged = Task.objects.filter(batch=task.batch, entry=entry, assessor=task.assessor_id)
+        coming.is_check = judged.filter(status=Task.Status.SUBMITTED).exists()
     return Ahead(
         topic=topic,
         rendered_topic=None if topic is None else render_topic(topic, collections),
@@ -376,7 +400,7 @@ def following(task: Task) -> PoolEntry | None:
     """The entry that will probably follow an open task, with its texts."""
     if task.status != Task.Status.ACCEPTED or task.batch.status != Batch.Status.OPEN:
         return None
-    entry_id = queue.following(task.batch, task.assessor_id)
+    entry_id = queue.after(task.batch, task)
     return _entries([entry_id], task.batch)[entry_id] if entry_id else None
 
 

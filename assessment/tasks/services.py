@@ -12,8 +12,12 @@ from accounts.models import User
 from assessment.assignments.errors import NotAnAssessor
 from assessment.batches.errors import BatchClosed, BatchNotOpen, TopicWithdrawn
 from assessment.batches.locks import lock_for_judging
+from assessment.checks import queue as check_queue
+from assessment.checks import services as check_services
+from assessment.checks.selectors import is_withdrawn_check
 from assessment.judgments.other_batches import settled_entries
-from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS
+from assessment.models import Batch, Check, Judgment, Task, TopicAssignment
 from assessment.tasks import queue
 from assessment.tasks.errors import AlreadySubmitted, NothingToUndo
 from assessment.tasks.queue import Place
@@ -58,19 +62,18 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
         raise BatchNotOpen(shared)
     if not _hold_assessor(shared, assessor):
         raise NotAnAssessor(assessor, shared.pool.track)
-    task = _resume(shared, assessor)
-    if task is not None:
-        return Taken(task, queue.following(shared, assessor.pk))
-    while True:
+    task = _resume(shared, assessor) or _take_check(shared, assessor)
+    while task is None:
         place, exhausted = queue.next_place(shared, assessor.pk)
         if exhausted:
             TopicAssignment.objects.filter(pk__in=exhausted).update(cursor=AT_THE_END)
         if place is None:
-            skipped = _take_skipped(shared, assessor)
-            return skipped and Taken(skipped)
+            task = _take_skipped(shared, assessor) or _take_check(shared, assessor, at_end=True)
+            return task and Taken(task)
         task = _take(shared, assessor, place)
-        if task is not None:
+        if task is not None and not shared.has_checks:
             return Taken(task, place.following)
+    return Taken(task, queue.after(shared, task))
 
 
 def _hold_assessor(batch: Batch, assessor: User) -> bool:
@@ -112,15 +115,32 @@ def _accept(task: Task, batch: Batch, seat: int) -> Task:
     return task
 
 
+def _take_check(batch: Batch, assessor: User, *, at_end: bool = False) -> Task | None:
+    """A hidden check that is due; None if none is. At the end, what can never be due is forgotten."""
+    check_id = check_queue.due(batch, assessor.pk, at_end=at_end)
+    if check_id is None:
+        if at_end and batch.has_checks:
+            check_services.drop_rest(batch=batch, assessor=assessor)
+        return None
+    check = Check.objects.select_related("task").get(pk=check_id)
+    task = check.task or Task(batch=batch, entry_id=check.entry_id, assessor=assessor, is_check=True)
+    check.task = _accept(task, batch, 0)
+    check.save(update_fields=["task"])
+    return check.task
+
+
 def _take_skipped(batch: Batch, assessor: User) -> Task | None:
     """The task that the assessor skipped first, of those that are still theirs to judge."""
     own = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
     of_topic = {topic: (pk, seat) for topic, pk, seat in own.values_list("topic", "pk", "seat")}
     skipped = Task.objects.filter(batch=batch, assessor=assessor, status=Task.Status.SKIPPED)
-    skipped = skipped.filter(entry__topic__in=of_topic).select_related("entry")
+    planned = Q(is_check=True, check_of__isnull=False)
+    skipped = skipped.filter(Q(entry__topic__in=of_topic, is_check=False) | planned).select_related("entry")
     tasks = list(skipped.select_for_update(no_key=True, of=("self",)).order_by("skipped_at", "pk"))
     settled = settled_entries([pk for pk, _ in of_topic.values()]) if tasks else {}
     for task in tasks:
+        if task.is_check:
+            return _accept(task, batch, 0)
         assignment, seat = of_topic[task.entry.topic_id]
         in_seat = Task.objects.filter(
             batch=batch, entry=task.entry_id, seat=seat, status=Task.Status.SUBMITTED
@@ -198,7 +218,7 @@ def undo_last(*, task: Task) -> Task:
     task.refresh_from_db(fields=["status"])  # another press may have come first
     if task.status != Task.Status.ACCEPTED:
         return task
-    own = Judgment.objects.filter(batch=task.batch_id, assessor=task.assessor_id, is_current=True)
+    own = Judgment.objects.filter(COUNTED_FOR_ASSESSORS, batch=task.batch_id, assessor=task.assessor_id)
     latest = own.exclude(task=task).select_related("task").order_by("-pk").first()
     if latest is None:
         raise NothingToUndo
@@ -222,14 +242,22 @@ def undo(*, task: Task) -> Task:
     locked, others = _lock_with_open(task)
     if locked.status != Task.Status.SUBMITTED:
         return locked
-    if not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists():
+    if not locked.is_check:
+        _uncount(locked)
+    elif is_withdrawn_check(locked):
         raise TopicWithdrawn(locked.entry.topic)
-    if not Judgment.objects.filter(task=locked, is_current=True).update(is_current=False):
-        raise NothingToUndo
     for other in others:
         _return(other)
     locked.submitted_at = None
     return _accept(locked, batch, locked.seat)
+
+
+def _uncount(locked: Task) -> None:
+    """Let the judgments of a task no longer count."""
+    if not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists():
+        raise TopicWithdrawn(locked.entry.topic)
+    if not Judgment.objects.filter(task=locked, is_current=True).update(is_current=False):
+        raise NothingToUndo
 
 
 def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:
@@ -239,7 +267,8 @@ def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:
     locked = list(tasks.select_for_update(no_key=True, of=("self",)).order_by("pk"))
     own = [each for each in locked if each.assessor_id == task.assessor_id]
     [undone] = (each for each in own if each.pk == task.pk)
-    return undone, [each for each in own if each.pk != task.pk]
+    opened = [each for each in own if each.status == Task.Status.ACCEPTED]
+    return undone, [each for each in opened if each.pk != task.pk]
 
 
 def _seat_of(task: Task) -> dict[str, int]:

@@ -1,0 +1,191 @@
+"""What hidden checks show about the assessors of a track: agreement with known grades and with themselves."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.charts import CurveChart, curve_chart
+from assay.evaluation.score_table import as_tsv
+from assay.statistics.agreement import Kappa, cohen_kappa
+from assessment.checks.rules import parts
+from assessment.checks.selectors import Answered, gold_answers, repeat_answers
+from assessment.judgments.rules import binary_from
+from tracks.models import Track
+
+N_PARTS = 5
+EVERYONE = ""
+
+
+class Result(NamedTuple):
+    """The checks of one kind of one assessor.
+
+    equal, two_way : share of answers with the expected grade, and with the same class of grades; nan without answers.
+    bias : mean difference of the grade from the expected one; nan without grades.
+    kappa : Cohen's kappa of the answers with the expected grades.
+    """
+
+    n: int
+    equal: float
+    two_way: float
+    bias: float
+    kappa: Kappa
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.equal
+
+    @property
+    def two_way_percent(self) -> float:
+        return 100 * self.two_way
+
+    @property
+    def reason(self) -> str:
+        """Why kappa is undefined; empty if it is defined."""
+        if not math.isnan(self.kappa.value):
+            return ""
+        return (
+            "no grades yet" if not self.kappa.n else "all grades are equal, so chance alone gives agreement"
+        )
+
+
+def result_of(answers: Sequence[Answered], level: int) -> Result:
+    """The result of some answers; grades from `level` on are relevant. Non-answers count as unequal to every grade."""
+    graded = [
+        (each.grade, each.expected)
+        for each in answers
+        if each.grade is not None and each.expected is not None
+    ]
+    pairs = np.array(graded, dtype=np.int64).reshape(-1, 2)
+    same_class = int(((pairs[:, 0] >= level) == (pairs[:, 1] >= level)).sum())
+    n_non_answers = sum(each.grade is None and each.is_equal for each in answers)
+    n = len(answers)
+    return Result(
+        n,
+        sum(each.is_equal for each in answers) / n if n else math.nan,
+        (same_class + n_non_answers) / n if n else math.nan,
+        float((pairs[:, 0] - pairs[:, 1]).mean()) if len(pairs) else math.nan,
+        cohen_kappa(pairs[:, 0], pairs[:, 1]),
+    )
+
+
+class Drift(NamedTuple):
+    """The checks of one kind in the order of time, in five parts: how many were answered as expected, of how many."""
+
+    parts: list[tuple[int, int]]
+
+    @property
+    def shares(self) -> list[float]:
+        """The share of each part; empty if a part has no checks."""
+        return [equal / n for equal, n in self.parts] if all(n for _, n in self.parts) else []
+
+
+class AssessorResult(NamedTuple):
+    """One assessor, or all of them together (without a name)."""
+
+    name: str
+    gold: Result
+    repeats: Result
+    gold_drift: Drift
+    repeat_drift: Drift
+
+
+@dataclass(frozen=True)
+class ResultsPage:
+    """The results of all assessors, and the drift of the chosen one."""
+
+    track: Track
+    level: int
+    everyone: AssessorResult
+    assessors: list[AssessorResult]
+    chosen: AssessorResult
+    labels: list[str]
+    chart: CurveChart | None
+    tab: str = "judging"
+
+
+def results_page(track: Track, name: str) -> ResultsPage:
+    """The results by assessor; the chart is of the assessor with a name, or of all. The number of queries is fixed."""
+    level = binary_from(track.protocol)
+    everyone, assessors = results_of(track, level)
+    chosen = next((each for each in assessors if each.name == name), everyone)
+    labels = [f"part {n}" for n in range(1, N_PARTS + 1)]
+    curves = [
+        (label, drift.shares)
+        for label, drift in (
+            ("known grades", chosen.gold_drift),
+            ("own judgments", chosen.repeat_drift),
+        )
+        if drift.shares
+    ]
+    chart = curve_chart(labels, curves) if curves else None
+    return ResultsPage(track, level, everyone, assessors, chosen, labels, chart)
+
+
+def results_of(track: Track, level: int) -> tuple[AssessorResult, list[AssessorResult]]:
+    """The result of all assessors together, and of each who answered a check, by name."""
+    gold, repeats = gold_answers(track), repeat_answers(track)
+    names = sorted({each.assessor for each in [*gold, *repeats]})
+    assessors = [
+        _result(
+            name,
+            [each for each in gold if each.assessor == name],
+            [each for each in repeats if each.assessor == name],
+            level,
+        )
+        for name in names
+    ]
+    drifts = (
+        _together([each.gold_drift for each in assessors]),
+        _together([each.repeat_drift for each in assessors]),
+    )
+    everyone = AssessorResult(EVERYONE, result_of(gold, level), result_of(repeats, level), *drifts)
+    return everyone, assessors
+
+
+def _result(name: str, gold: Sequence[Answered], repeats: Sequence[Answered], level: int) -> AssessorResult:
+    return AssessorResult(
+        name, result_of(gold, level), result_of(repeats, level), _drift(gold), _drift(repeats)
+    )
+
+
+def _drift(answers: Sequence[Answered]) -> Drift:
+    return Drift(parts([each.is_equal for each in answers], N_PARTS))
+
+
+def _together(drifts: Sequence[Drift]) -> Drift:
+    """The parts of all assessors together: the first part of each, the second part of each, ..."""
+    columns = zip(*(drift.parts for drift in drifts), strict=True)
+    summed = [(sum(equal for equal, _ in column), sum(n for _, n in column)) for column in columns]
+    return Drift(summed or [(0, 0)] * N_PARTS)
+
+
+HEADER = (
+    "assessor", "gold", "gold_equal", "gold_two_way", "gold_bias", "gold_kappa",
+    "repeats", "repeats_equal", "repeats_two_way", "repeats_kappa",
+    *(f"{kind}_part_{n}" for kind in ("gold", "repeats") for n in range(1, N_PARTS + 1)),
+)  # fmt: skip
+
+
+def results_tsv(track: Track) -> str:
+    """The results of each assessor as TSV; undefined values are empty."""
+    _, assessors = results_of(track, binary_from(track.protocol))
+    return as_tsv(HEADER, [_row(each) for each in assessors])
+
+
+def _row(each: AssessorResult) -> list[str]:
+    gold, repeats = each.gold, each.repeats
+    values = [gold.equal, gold.two_way, gold.bias, gold.kappa.value]
+    own = [repeats.equal, repeats.two_way, repeats.kappa.value]
+    shares = [
+        equal / n if n else math.nan
+        for drift in (each.gold_drift, each.repeat_drift)
+        for equal, n in drift.parts
+    ]
+    return [each.name, str(gold.n), *map(_text, values), str(repeats.n), *map(_text, own + shares)]
+
+
+def _text(value: float) -> str:
+    return f"{value:.4f}" if math.isfinite(value) else ""

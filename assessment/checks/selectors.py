@@ -1,0 +1,232 @@
+"""Units with known grades, and which hidden checks the assessors of a batch have. For organizers only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
+
+from assay.formats.qrels.reader import QrelsColumns
+from assessment.batches.entries import entries_of
+from assessment.judgments.other_batches import COUNTING
+from assessment.judgments.rules import has_members, judging_rules
+from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Judgment, Task, TopicAssignment
+from pooling.models import Pool, PoolEntry, PoolMember
+from tracks.models import Topic, Track
+
+PAGE = 50
+PLANNED = ("assessor__username", "gold", "n_gold", "repeats", "n_repeats")
+
+
+def gold_entries(batch: Batch, assessor_id: int) -> list[int]:
+    """Entries with a known grade that can be a hidden check of an assessor in a batch, one for each unit.
+
+    Without those that the batch asks the assessor to judge anyway, that the assessor has judged in a main or dual
+    batch, or that were a check of theirs before.
+    """
+    pool = batch.pool
+    entries = _with_gold(
+        PoolEntry.objects.filter(pool__track=pool.track_id, pool__protocol=pool.protocol_id), batch
+    )
+    in_pool = Case(When(pool=pool, then=Value(0)), default=Value(1))
+    rows = entries.order_by(in_pool, "pk").values_list("pk", "topic", "docno")
+    by_unit: dict[tuple[int, str], int] = {}
+    for pk, topic, docno in rows:
+        by_unit.setdefault((topic, docno), pk)
+    known = _known_to(batch, assessor_id)
+    return [pk for unit, pk in by_unit.items() if unit not in known]
+
+
+def _with_gold(entries: QuerySet[PoolEntry], batch: Batch) -> QuerySet[PoolEntry]:
+    gold = GoldUnit.objects.filter(track=batch.pool.track_id)
+    of_entry = Exists(gold.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
+    if not has_members(judging_rules(batch.pool.protocol)):
+        return entries.filter(of_entry)
+    docnos = gold.filter(topic=OuterRef("entry__topic")).values("docno")
+    members = PoolMember.objects.filter(entry=OuterRef("pk"), position__gt=0, docno__in=docnos)
+    return entries.filter(Exists(members))
+
+
+def _known_to(batch: Batch, assessor_id: int) -> set[tuple[int, str]]:
+    """The units that an assessor judges in a batch, has judged in a main or dual batch, or had as a check."""
+    active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
+    asked = entries_of(batch).filter(topic__in=active.values("topic"))
+    judged = Task.objects.filter(assessor=assessor_id, batch__kind__in=list(COUNTING))
+    checked = Check.objects.filter(assessor=assessor_id)
+    return {
+        *asked.values_list("topic", "docno"),
+        *judged.values_list("entry__topic", "entry__docno"),
+        *checked.values_list("entry__topic", "entry__docno"),
+    }
+
+
+def is_withdrawn_check(task: Task) -> bool:
+    """Whether the topic of a check was withdrawn from its assessor. Nobody withdraws a topic that they never had."""
+    withdrawn = TopicAssignment.objects.filter(
+        batch=task.batch_id, assessor=task.assessor_id, topic=task.entry.topic_id, is_withdrawn=True
+    )
+    return withdrawn.exists()
+
+
+def agreed_notes(track: Track) -> list[DiscussionNote]:
+    """The agreed grades of closed training rounds; of each unit the latest."""
+    notes = DiscussionNote.objects.filter(
+        batch__pool__track=track, batch__status=Batch.Status.CLOSED, grade__isnull=False
+    )
+    latest = notes.order_by("topic__code", "docno", "-batch").distinct("topic__code", "docno")
+    return list(latest.select_related("topic", "batch"))
+
+
+@dataclass(frozen=True)
+class GoldPage:
+    """The known grades of a track, and the agreed grades that are not among them."""
+
+    track: Track
+    rows: Page[GoldUnit]
+    agreed: list[DiscussionNote]
+    tab: str = "judging"
+
+
+def gold_page(track: Track, number: str | None) -> GoldPage:
+    """One page of the known grades, and all agreed grades of closed training rounds that could be added."""
+    units = GoldUnit.objects.filter(track=track).select_related("topic", "created_by")
+    known = {(topic, docno): grade for topic, docno, grade in units.values_list("topic", "docno", "grade")}
+    agreed = [note for note in agreed_notes(track) if known.get((note.topic_id, note.docno)) != note.grade]
+    return GoldPage(track, Paginator(units.order_by("topic__code", "docno"), PAGE).get_page(number), agreed)
+
+
+def pooled_units(track: Track) -> set[tuple[str, str]]:
+    """Topic code and docno of everything that can be judged in the track's pools."""
+    ready = Q(pool__track=track, pool__status=Pool.Status.READY)
+    entries = PoolEntry.objects.filter(ready).values_list("topic__code", "docno")
+    members = PoolMember.objects.filter(
+        entry__pool__track=track, entry__pool__status=Pool.Status.READY, position__gt=0
+    ).values_list("entry__topic__code", "docno")
+    return {*entries, *members}
+
+
+def unknown_units(track: Track, columns: QrelsColumns) -> list[tuple[str, str, str]]:
+    """What is wrong with rows of a file of known grades: topic, docno, complaint."""
+    codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
+    units = pooled_units(track)
+    wrong = []
+    topics = columns.topics[columns.topic_index].tolist()
+    for code, docno in zip(topics, (each.decode() for each in columns.docno.tolist()), strict=True):
+        if code not in codes:
+            wrong.append((code, docno, f"topic {code} is not in the track"))
+        elif (code, docno) not in units:
+            wrong.append((code, docno, f"document {docno} is in no pool of topic {code}"))
+    return wrong
+
+
+class Planned(NamedTuple):
+    """The checks of an assessor of a batch: how many are judged, of how many."""
+
+    assessor: str
+    gold: int
+    n_gold: int
+    repeats: int
+    n_repeats: int
+
+
+@dataclass(frozen=True)
+class ChecksPage:
+    """The settings of a batch, and what is planned for each of its assessors."""
+
+    track: Track
+    batch: Batch
+    rows: Sequence[Planned]
+    n_gold_units: int
+    tab: str = "judging"
+
+
+def checks_page(batch: Batch) -> ChecksPage:
+    """What the settings mean for each assessor with topics."""
+    names = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False).order_by("assessor__username")
+    is_gold, is_done = Q(kind=Check.Kind.GOLD), Q(task__status=Task.Status.SUBMITTED)
+    rows = Check.objects.filter(batch=batch).order_by().values("assessor__username")
+    rows = rows.annotate(
+        gold=Count("pk", filter=is_gold & is_done),
+        n_gold=Count("pk", filter=is_gold),
+        repeats=Count("pk", filter=~is_gold & is_done),
+        n_repeats=Count("pk", filter=~is_gold),
+    )
+    planned = [Planned(*row) for row in rows.values_list(*PLANNED)]
+    counts = {each.assessor: each for each in planned}
+    people = dict.fromkeys([*names.values_list("assessor__username", flat=True), *counts])
+    return ChecksPage(
+        track=batch.pool.track,
+        batch=batch,
+        rows=[counts.get(name, Planned(name, 0, 0, 0, 0)) for name in people],
+        n_gold_units=GoldUnit.objects.filter(track=batch.pool.track_id).count(),
+    )
+
+
+class Answered(NamedTuple):
+    """An answer to a check: the grade and choice, and those that it is compared with.
+
+    `expected` is the known grade, or the grade of the assessor's own earlier judgment; None is a non-answer.
+    """
+
+    assessor: str
+    choice: str
+    grade: int | None
+    expected_choice: str
+    expected: int | None
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both have the same grade, or the same non-answer."""
+        return self.choice == self.expected_choice if self.grade is None else self.grade == self.expected
+
+
+def gold_answers(track: Track) -> list[Answered]:
+    """The latest answers of each assessor to units with known grades, oldest first: hidden checks, and current
+    judgments of these units in main and dual batches."""
+    known = {
+        (topic, docno): grade
+        for topic, docno, grade in GoldUnit.objects.filter(track=track).values_list("topic", "docno", "grade")
+    }
+    if not known:
+        return []
+    hidden = Q(is_check=True, replaced_by=None, task__check_of__kind=Check.Kind.GOLD)
+    hidden &= Q(task__status=Task.Status.SUBMITTED)
+    own = Q(is_current=True, batch__kind__in=list(COUNTING))
+    units = GoldUnit.objects.filter(track=track, topic=OuterRef("topic"), docno=OuterRef("docno"))
+    rows = Judgment.objects.filter(hidden | own, Exists(units), track=track).order_by("pk")
+    fields = ("topic", "docno", "assessor__username", "choice", "grade")
+    return [
+        Answered(name, choice, grade, "", known[topic, docno])
+        for topic, docno, name, choice, grade in rows.values_list(*fields)
+    ]
+
+
+def repeat_answers(track: Track) -> list[Answered]:
+    """The latest answers to repeats, oldest first, each with the assessor's latest judgment before it."""
+    repeats = Judgment.objects.filter(
+        track=track,
+        is_check=True,
+        replaced_by=None,
+        task__check_of__kind=Check.Kind.REPEAT,
+        task__status=Task.Status.SUBMITTED,
+    )
+    fields = ("pk", "batch", "assessor", "topic", "docno", "assessor__username", "choice", "grade")
+    rows = list(repeats.order_by("pk").values_list(*fields))
+    first = Judgment.objects.filter(
+        track=track,
+        is_check=False,
+        task__batch__checks__kind=Check.Kind.REPEAT,
+        task__batch__checks__entry=F("task__entry"),
+        task__batch__checks__assessor=F("assessor"),
+    )
+    earlier: dict[tuple[int, int, int, str], list[tuple[int, str, int | None]]] = {}
+    for pk, batch, assessor, topic, docno, _, choice, grade in first.order_by("pk").values_list(*fields):
+        earlier.setdefault((batch, assessor, topic, docno), []).append((pk, choice, grade))
+    answers = []
+    for pk, batch, assessor, topic, docno, name, choice, grade in rows:
+        before = [row for row in earlier.get((batch, assessor, topic, docno), []) if row[0] < pk]
+        if before:
+            _, old_choice, old_grade = before[-1]
+            answers.append(Answered(name, choice, grade, old_choice, old_grade))
+    return answers

@@ -1,0 +1,205 @@
+"""Plan hidden checks, and keep the units with known grades.
+
+A check is planned for an assessor when the batch opens, when their topics change, and when its settings change. It is
+planned before it is due, so that the number of tasks an assessor sees does not grow when they get one.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from random import Random, SystemRandom
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts.models import User
+from assay.formats.qrels.reader import QrelsColumns
+from assessment.batches.entries import entries_of
+from assessment.batches.locks import lock_for_managing
+from assessment.checks.errors import NoChecksInKind, NoGold, NothingAgreed
+from assessment.checks.rules import gaps, n_checks, places
+from assessment.checks.selectors import agreed_notes, gold_entries
+from assessment.judgments.other_batches import COUNTING, settled_entries
+from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
+from tracks.models import Track
+
+
+@transaction.atomic
+def configure(*, batch: Batch, gold_percent: int, repeat_percent: int, repeat_after: int) -> Batch:
+    """Set how many checks are mixed into the tasks of each assessor. In an open batch, the rest is planned again.
+
+    Raises
+    ------
+    NoChecksInKind, NoGold
+    """
+    locked = lock_for_managing(batch.pk)
+    if locked.kind not in COUNTING:
+        raise NoChecksInKind(locked, locked.get_kind_display())
+    if gold_percent and not GoldUnit.objects.filter(track=locked.pool.track_id).exists():
+        raise NoGold
+    locked.gold_percent, locked.repeat_percent = gold_percent, repeat_percent
+    locked.repeat_after = repeat_after
+    locked.has_checks = locked.has_checks or bool(gold_percent or repeat_percent)
+    locked.save(update_fields=["gold_percent", "repeat_percent", "repeat_after", "has_checks"])
+    plan(batch=locked)
+    return locked
+
+
+@transaction.atomic
+def plan(*, batch: Batch, assessors: Collection[int] | None = None) -> None:
+    """Plan the checks of assessors of an open batch, by id, or of all. The caller holds the lock of the batch.
+
+    What is planned and not given out yet is replaced.
+    """
+    if not batch.has_checks or batch.status != Batch.Status.OPEN:
+        return
+    active = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False)
+    planned = Check.objects.filter(batch=batch, task=None)
+    if assessors is not None:
+        active, planned = active.filter(assessor__in=assessors), planned.filter(assessor__in=assessors)
+    planned.delete()
+    by_assessor: dict[int, list[TopicAssignment]] = {}
+    for assignment in active:
+        by_assessor.setdefault(assignment.assessor_id, []).append(assignment)
+    rng = SystemRandom()
+    for assessor_id, assignments in by_assessor.items():
+        _plan(batch, assessor_id, assignments, rng)
+
+
+class _Work(NamedTuple):
+    """What an assessor has judged in a batch, and which entries are left, in the order of the queue."""
+
+    n_judged: int
+    n_submitted: int
+    left: list[int]
+
+
+def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment], rng: Random) -> None:
+    work = _work(batch, assessor_id, assignments)
+    n_units = work.n_judged + len(work.left)
+    given = list(
+        Check.objects.filter(batch=batch, assessor=assessor_id).values_list("kind", "entry").order_by("pk")
+    )
+    n_given = {kind: sum(each == kind for each, _ in given) for kind in Check.Kind.values}
+    used = {entry for _, entry in given}
+    gold = gold_entries(batch, assessor_id)
+    n_gold = max(0, n_checks(batch.gold_percent, n_units) - n_given[Check.Kind.GOLD])
+    n_repeats = max(0, n_checks(batch.repeat_percent, n_units) - n_given[Check.Kind.REPEAT])
+    early = [pk for pk in work.left[: max(0, len(work.left) - batch.repeat_after)] if pk not in used]
+    chosen_gold = rng.sample(gold, min(n_gold, len(gold)))
+    repeated = rng.sample(early, min(n_repeats, len(early)))
+    n_tasks = len(work.left) + len(chosen_gold) + len(repeated)
+    places_of_gold = [work.n_submitted + place for place in places(len(chosen_gold), n_tasks, rng)]
+    rows = [(Check.Kind.GOLD, *row) for row in zip(chosen_gold, places_of_gold, strict=True)]
+    gaps_of_repeats = gaps(len(repeated), batch.repeat_after, rng)
+    rows += [(Check.Kind.REPEAT, *row) for row in zip(repeated, gaps_of_repeats, strict=True)]
+    Check.objects.bulk_create(
+        Check(batch=batch, assessor_id=assessor_id, kind=kind, entry_id=entry, after=after)
+        for kind, entry, after in rows
+    )
+
+
+def _work(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]) -> _Work:
+    seats = {assignment.topic_id: assignment.seat for assignment in assignments}
+    settled = settled_entries([each.pk for each in assignments]) if batch.kind in COUNTING else {}
+    closed = {entry for entries in settled.values() for entry in entries}
+    submitted = Task.objects.filter(batch=batch, status=Task.Status.SUBMITTED)
+    own = submitted.filter(assessor=assessor_id)
+    for topic, seat, entry in submitted.filter(entry__topic__in=seats, is_check=False).values_list(
+        "entry__topic", "seat", "entry"
+    ):
+        if seats[topic] == seat:
+            closed.add(entry)
+    entries = entries_of(batch).filter(topic__in=seats).order_by("topic__code", "position")
+    left = [pk for pk in entries.values_list("pk", flat=True) if pk not in closed]
+    n_judged = own.filter(is_check=False, entry__topic__in=seats).count()
+    return _Work(n_judged, own.count(), left)
+
+
+def drop_rest(*, batch: Batch, assessor: User) -> None:
+    """Forget what is planned for an assessor who has no ordinary tasks left. The caller holds the assessor's lock."""
+    Check.objects.filter(batch=batch, assessor=assessor, task=None).delete()
+
+
+def forget_topics(*, batch: Batch, lost: Iterable[tuple[int, int]]) -> None:
+    """Forget the repeats of topics that were withdrawn (topic and assessor, by id), unless they are judged.
+
+    The caller holds the lock of the batch.
+    """
+    unanswered = Q(task=None) | ~Q(task__status=Task.Status.SUBMITTED)
+    repeats = Check.objects.filter(unanswered, batch=batch, kind=Check.Kind.REPEAT)
+    for topic, assessor in lost:
+        repeats.filter(assessor=assessor, entry__topic=topic).delete()
+
+
+@transaction.atomic
+def add_agreed(*, track: Track, notes: Iterable[DiscussionNote], by: User) -> int:
+    """Take agreed grades of closed training rounds as known grades; returns their number.
+
+    Raises
+    ------
+    NothingAgreed
+    """
+    chosen = {note.pk for note in notes}
+    rows = [
+        GoldUnit(
+            track=track,
+            topic=note.topic,
+            docno=note.docno,
+            grade=note.grade,
+            source=GoldUnit.Source.TRAINING,
+            created_by=by,
+        )
+        for note in agreed_notes(track)
+        if note.pk in chosen and note.grade is not None
+    ]
+    if not rows:
+        raise NothingAgreed
+    _store(rows)
+    return len(rows)
+
+
+@transaction.atomic
+def import_gold(*, track: Track, columns: QrelsColumns, by: User) -> int:
+    """Take the grades of a file as known grades; returns their number. The form has checked topics and documents."""
+    topics = {topic.code: topic for topic in track.topics.all()}
+    codes = columns.topics[columns.topic_index].tolist()
+    docnos = [docno.decode() for docno in columns.docno.tolist()]
+    rows = [
+        GoldUnit(
+            track=track,
+            topic=topics[code],
+            docno=docno,
+            grade=grade,
+            source=GoldUnit.Source.IMPORTED,
+            created_by=by,
+        )
+        for code, docno, grade in zip(codes, docnos, columns.grade.tolist(), strict=True)
+    ]
+    _store(rows)
+    return len(rows)
+
+
+def _store(rows: list[GoldUnit]) -> None:
+    """Store known grades; they replace earlier ones of the same units."""
+    GoldUnit.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["track", "topic", "docno"],
+        update_fields=["grade", "source", "created_by"],
+    )
+
+
+@transaction.atomic
+def remove_gold(*, track: Track, ids: Collection[int]) -> int:
+    """Forget known grades, by id; returns their number. Answers are kept, but not compared with them any more.
+
+    What is planned with these units and not given out yet is forgotten too.
+    """
+    units = list(GoldUnit.objects.filter(track=track, pk__in=ids))
+    planned = Check.objects.filter(batch__pool__track=track, kind=Check.Kind.GOLD, task=None)
+    for unit in units:
+        of_unit = Q(entry__docno=unit.docno) | Q(entry__members__docno=unit.docno)
+        pks = planned.filter(of_unit, entry__topic=unit.topic).values("pk")
+        Check.objects.filter(pk__in=list(pks.values_list("pk", flat=True))).delete()
+    GoldUnit.objects.filter(pk__in=[unit.pk for unit in units]).delete()
+    return len(units)

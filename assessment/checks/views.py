@@ -1,0 +1,95 @@
+"""The pages of hidden checks. Organizers only: nothing here is shown to an assessor."""
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from assay.errors import Refused
+from assessment.batches.selectors import batches_for_organizer
+from assessment.checks import results as check_results
+from assessment.checks import selectors, services
+from assessment.checks.forms import ChecksForm, GoldForm
+from tracks.tracks.selectors import tracks_for
+from web.counting import counted
+from web.downloads import download
+from web.pages import context_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """How many hidden checks a batch has. Organizers only."""
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    form = ChecksForm(request.POST or None, batch=batch)
+    if form.is_valid():
+        try:
+            services.configure(batch=batch, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, "Saved the hidden checks.")
+            return redirect("assessment:checks", batch.pk)
+    context = context_of(selectors.checks_page(batch)) | {"form": form}
+    status = 422 if form.errors else 200
+    return render(request, "assessment/checks/checks.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The units with known grades of a track, and the import of a file. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    form = GoldForm(request.POST or None, request.FILES or None, track=track)
+    if form.is_valid():
+        n = services.import_gold(track=track, columns=form.columns, by=request.user)
+        messages.success(request, f"Imported {counted(n, 'known grade')}.")
+        return redirect("assessment:gold", slug)
+    context = context_of(selectors.gold_page(track, request.GET.get("page"))) | {"form": form}
+    return render(request, "assessment/checks/gold.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@organizer_required
+def add_agreed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Take agreed grades of training rounds as known grades. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    chosen = set(request.POST.getlist("notes"))
+    notes = [note for note in selectors.agreed_notes(track) if str(note.pk) in chosen]
+    n = services.add_agreed(track=track, notes=notes, by=request.user)
+    messages.success(request, f"Added {counted(n, 'known grade')}.")
+    return redirect("assessment:gold", slug)
+
+
+@require_POST
+@organizer_required
+def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Forget known grades. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    ids = [int(pk) for pk in request.POST.getlist("units") if pk.isdecimal() and len(pk) < 19]
+    n = services.remove_gold(track=track, ids=ids)
+    messages.success(request, f"Removed {counted(n, 'known grade')}.")
+    return redirect("assessment:gold", slug)
+
+
+@require_safe
+@never_cache
+@organizer_required
+def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What the hidden checks show, by assessor. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    page = check_results.results_page(track, request.GET.get("assessor", ""))
+    return render(request, "assessment/checks/results.html", context_of(page))
+
+
+@require_safe
+@never_cache
+@organizer_required
+def results_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """The results as TSV. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    return download(check_results.results_tsv(track), f"{track.slug}-hidden-checks.tsv")
