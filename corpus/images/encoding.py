@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from PIL import Image as Pillow
-from PIL import ImageOps
+from PIL import ImageOps, UnidentifiedImageError
 
 from corpus.models import Image
 
@@ -82,7 +82,7 @@ def _too_many_pixels() -> BadImage:
 def _opened(data: bytes) -> Pillow.Image:
     try:
         image = Pillow.open(BytesIO(data), formats=FORMATS)
-    except Pillow.UnidentifiedImageError:
+    except UnidentifiedImageError:
         raise BadImage(f"not an image in {ACCEPTED}") from None
     if image.width * image.height > MAX_PIXELS:
         raise _too_many_pixels()

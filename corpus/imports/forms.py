@@ -35,8 +35,8 @@ class ImportForm(forms.Form):
     upload = forms.FileField(
         required=False,
         label="File",
-        help_text="Posts.xml or another file of a dump, documents as lines of JSON, or a formula index. The file may "
-        "be compressed with gz, xz or zip. Or a zip archive of images.",
+        help_text="Posts.xml or another file of a dump, documents as lines of JSON, a formula index, an image, or a "
+        "zip archive of images. All but images may be compressed with gz, xz or zip.",
         widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(

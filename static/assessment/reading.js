@@ -112,7 +112,8 @@
     const button = form.querySelector("button");
     const show = (isOn) => {
       button.setAttribute("aria-pressed", String(isOn));
-      button.dataset.words = String(highlight(isOn));
+      const n = highlight(isOn);
+      document.getElementById("n-topic-words").textContent = isOn ? `: ${n}` : "";
     };
     const toggle = () => {
       const isOn = button.getAttribute("aria-pressed") !== "true";

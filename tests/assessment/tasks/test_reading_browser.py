@@ -94,6 +94,7 @@ def test_words_of_the_topic_are_highlighted_on_demand(open_task: Callable[..., t
     assert words[:4] == ["Integrals", "Rings", "integrated", "ring"]
     assert set(words[4:]) == {"noetherian"}
     expect(button).to_have_attribute("aria-pressed", "true")
+    expect(button).to_contain_text(f"Topic words: {len(words)}")
     assert page.locator("#document-panel .panel-body").inner_html() == before, "the document stays as it is"
     assert User.objects.get(pk=ada.pk).highlights_topic_words
 
