@@ -77,7 +77,7 @@ def _grow_judging(scene: Scene, topic: Topic, number: int) -> None:
     assert task is not None
     judge(task, comment="why")
     own = make_batch(
-        scene.pool, {assessor: [topic], scene.ada: [topic]}, kind=Batch.Kind.DUAL, name=f"Dual {number}"
+        scene.pool, {assessor: [topic], scene.ada: [topic]}, kind=Batch.Kind.TRAINING, name=f"Round {number}"
     )
     task = task_services.accept_next(batch=own, assessor=assessor)
     assert task is not None
