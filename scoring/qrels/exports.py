@@ -3,11 +3,12 @@
 import csv
 from io import StringIO
 
-from assay.formats.qrels.exports import Part, code_names, package, sealed, split_at_random, zipped
+from assay.formats.qrels.exports import Part, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import harmless
 from assessment.models import Judgment
 from scoring.models import Qrels
 from scoring.qrels.selectors import qrels_columns
+from tracks.assessors.services import pseudonyms
 
 DEFAULT_SEED = 1
 JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds")
@@ -45,21 +46,22 @@ def file_stem(qrels: Qrels) -> str:
 def judgments_package(qrels: Qrels) -> bytes:
     """A zip of the current judgments of the version's track, with assessors as A1, A2, ... and without comments.
 
-    The codes depend only on the assessors and the number of the version, so a second export has the same codes.
+    The code names are those of every export of the track.
     """
     judgments = Judgment.objects.filter(track=qrels.track, is_current=True)
-    fields = ("topic__code", "docno", "assessor__username", "batch__kind", "choice", "grade", "seconds")
+    fields = ("topic__code", "docno", "assessor_id", "batch__kind", "choice", "grade", "seconds")
     rows = list(judgments.order_by("topic__code", "docno", "pk").values_list(*fields))
-    codes = code_names({row[2] for row in rows}, seed=qrels.version)
+    names = pseudonyms(track=qrels.track)
+    n_assessors = len({row[2] for row in rows})
     file = StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(JUDGMENTS)
-    writer.writerows(map(harmless, (*row[:2], codes[row[2]], *row[3:])) for row in rows)
+    writer.writerows(map(harmless, (*row[:2], names[row[2]], *row[3:])) for row in rows)
     readme = "\n".join(
         [
             f"# Judgments of {qrels.track}",
             "",
-            f"{len(rows)} current judgments by {len(codes)} assessors. Codes replace names; there are no comments.",
+            f"{len(rows)} current judgments by {n_assessors} assessors. Codes replace names; there are no comments.",
             "",
             "`judgments.csv` has a line per judgment: topic, docno, assessor, round (training, main, dual or",
             "adjudication), choice, grade (empty for a non-answer), seconds on the page.",
