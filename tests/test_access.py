@@ -150,6 +150,7 @@ scoring:choose_leaderboard              444444R
 scoring:choose_run                      444444R
 scoring:compare_leaderboards            4444440
 scoring:compare_runs                    4444440
+scoring:effect                          L33333R
 scoring:evaluation                      4444440
 scoring:evaluation_file                 4444440
 scoring:freeze                          L333330

@@ -207,7 +207,53 @@ def topic_tables(result: Result) -> Iterator[Table]:
     )
 
 
-TABLES = {"reusability": reusability_tables, "topics": topic_tables, "compare": qrels_comparison_tables}
+def judge_tables(result: Result) -> list[Table]:
+    """The rankings by either judge: how similar they are, and the ranking by the first and second judge."""
+    correlations: list[tuple[Cell, ...]] = []
+    places: list[tuple[Cell, ...]] = []
+    for side in result["judges"]:
+        for measure, ranking in side["measures"].items():
+            numbers = (side["topics"], side["units"], ranking["tau"][0][1], ranking["tau_ap"][0][1])
+            correlations.append((*side["names"], measure, *numbers))
+    first = result["judges"][0]
+    for measure, ranking in first["measures"].items():
+        for n, run in enumerate(result["runs"]):
+            columns = [
+                value for side in (0, 1) for value in (ranking["means"][side][n], ranking["ranks"][side][n])
+            ]
+            places.append((measure, run["team"], run["tag"], *columns))
+    return [
+        Table(
+            "judges",
+            "Kendall's tau-b and tau_AP of the rankings by the grades of two judges, on the units that both graded",
+            ("judge", "other judge", "measure", "topics", "units", "tau", "tau AP"),
+            correlations,
+            title="Rankings by two judges",
+        ),
+        Table(
+            "judge_ranks",
+            "means and ranks of the runs by the grades of the first and of the second judge of each unit",
+            (
+                "measure",
+                "team",
+                "run",
+                "mean by the first",
+                "rank",
+                "mean by the second",
+                "rank by the second",
+            ),
+            places,
+            title="The leaderboard by either judge",
+        ),
+    ]
+
+
+TABLES = {
+    "reusability": reusability_tables,
+    "topics": topic_tables,
+    "compare": qrels_comparison_tables,
+    "judges": judge_tables,
+}
 
 
 def tables_of(kind: str, result: Result) -> list[Table]:

@@ -25,6 +25,9 @@ DESCRIPTIONS = {
     "topics": "How much does the ranking depend on the choice of topics? Rankings by fewer topics, and the share "
     "of pairs of runs that differ significantly.",
     "compare": "The same runs scored with other qrels of the track, such as those of each group of assessors.",
+    "judges": "What does disagreement do to the ranking? The runs scored with the grades of the first and of the "
+    "second judge, on the documents that both graded, and with those of every two assessors. Kendall's tau is empty "
+    "if a side ties all runs, or if there is only one run.",
 }
 
 

@@ -28,6 +28,7 @@ from pooling.models import Run
 from pooling.pools import inputs
 from pooling.pools.selectors import runs_to_pool
 from scoring.analyses.errors import AnalysisRefused
+from scoring.analyses.judges import sides_of
 from scoring.analyses.selectors import evaluated, other_versions, scores_of
 from scoring.evaluations.stored_runs import judged_documents, ranking_of
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
@@ -286,6 +287,40 @@ def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
     }
 
 
+def _judges(analysis: Analysis, progress: jobs.Progress) -> Result:
+    board = analysis.leaderboard
+    evaluations, measures = evaluated(board), parse_measures(board.measures)
+    sides = sides_of(board.track)
+    if not sides:
+        raise AnalysisRefused(
+            "No document has the grades of two assessors yet. Dual batches, and main batches with several judges, "
+            "give them."
+        )
+    judged = [[judged_documents(board.qrels, columns) for columns in side.columns] for side in sides]
+    means = np.empty((len(sides), len(measures), 2, len(evaluations)))
+    for place, ranking in enumerate(_Rankings(board.track, [evaluation.run for evaluation in evaluations])):
+        progress.update(place, len(evaluations), evaluations[place].run.tag)
+        for row, documents in enumerate(judged):
+            for side, of_side in enumerate(documents):
+                scored = score_run(ranking, of_side, measures)
+                means[row, :, side, place] = scored.means(cast(Average, board.average))
+    return {
+        **_head(board, evaluations),
+        "judges": [
+            {
+                "names": side.names,
+                "topics": side.n_topics,
+                "units": side.n_units,
+                "measures": {
+                    measure: compare_rankings(side.names, means[row, n], [side.n_topics] * 2).as_json()
+                    for n, measure in enumerate(board.measures)
+                },
+            }
+            for row, side in enumerate(sides)
+        ],
+    }
+
+
 def _head(board: Leaderboard, evaluations: Sequence[Evaluation]) -> Result:
     """The measures and the runs, in the order of every array of measures or runs."""
     return {
@@ -310,4 +345,5 @@ ANALYSES: Mapping[str, Callable[[Analysis, jobs.Progress], Result]] = {
     Analysis.Kind.REUSABILITY: _reusability,
     Analysis.Kind.TOPICS: _topics,
     Analysis.Kind.COMPARE: _compare,
+    Analysis.Kind.JUDGES: _judges,
 }

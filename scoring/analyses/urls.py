@@ -5,6 +5,7 @@ from django.urls import path
 from scoring.analyses import views
 
 urlpatterns = [
+    path("tracks/<slug:slug>/agreement/effect/", views.effect, name="effect"),
     path("leaderboards/<int:board_id>/reports/", views.reports, name="reports"),
     path("leaderboards/<int:board_id>/analyze/", views.analyze, name="analyze"),
     path(

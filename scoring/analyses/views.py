@@ -1,13 +1,17 @@
 """Pages and files of reports and analyses. Organizers only: they show what each team contributed."""
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.analyses import report_pages, selectors, services
 from scoring.leaderboards import selectors as leaderboard_selectors
+from scoring.models import Leaderboard
+from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
 
@@ -20,6 +24,24 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     board = get_object_or_404(leaderboard_selectors.leaderboards_for(request.user), pk=board_id)
     page = report_pages.reports_page(request.user, board, request.GET.get("measure", ""))
     return render(request, "scoring/analyses/reports.html", context_of(page))
+
+
+@require_safe
+@never_cache
+@organizer_required
+def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """To what disagreement does to the newest leaderboard of a track. Organizers only."""
+    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    board = (
+        leaderboard_selectors.leaderboards_for(request.user)
+        .filter(track=track, status=Leaderboard.Status.READY)
+        .order_by("-pk")
+        .first()
+    )
+    if board is None:
+        messages.info(request, "The track has no leaderboard yet. Score the runs, then compare their judges.")
+        return redirect("scoring:qrels_list", slug)
+    return redirect(f"{reverse('scoring:reports', args=[board.pk])}#section-judges")
 
 
 @require_POST

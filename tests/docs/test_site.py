@@ -39,7 +39,7 @@ NO_PAGES = {
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
     *("assessment:board_tsv", "assessment:differences_csv"),
     *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),
-    *("assessment:add_agreed", "assessment:remove_gold", "assessment:check_results_tsv"),
+    *("scoring:effect", "assessment:add_agreed", "assessment:remove_gold", "assessment:check_results_tsv"),
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
     *("scoring:topics_file", "scoring:release", "scoring:analyze", "scoring:report_table"),
     *("scoring:analysis_json", "scoring:analysis_table", "scoring:evaluation_file"),

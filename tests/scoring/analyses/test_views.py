@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assessment.models import Batch
 from jobs import services as jobs
 from scoring.analyses import report_pages
 from scoring.analyses import services as analysis_services
@@ -193,3 +194,35 @@ def test_a_team_neither_reads_nor_asks(scored: Scene, board: Leaderboard) -> Non
     assert client.get(reverse("scoring:reports", args=[board.pk])).status_code == 403
     assert client.post(reverse("scoring:analyze", args=[board.pk]), {"kind": "topics"}).status_code == 403
     assert not Analysis.objects.exists()
+
+
+def test_leaderboard_by_either_judge_has_tau_between_them(scored: Scene) -> None:
+    scored.submit(scored.theirs, "middling", "9 10 é")
+    scored.judged("high", "not-relevant", "low")
+    second = scored.batch({scored.bob: ["A.1"]}, kind=Batch.Kind.DUAL)
+    scored.judge(second, scored.bob, "not-relevant", "high", "low")
+    board = scored.leaderboard()
+    client = client_of(scored)
+    page = client.get(reverse("scoring:effect", args=[scored.track.slug]), follow=True)
+    assert "Start the analysis" in page.content.decode()
+
+    analyzed(scored, board, "judges")
+
+    tables = report_pages.reports_page(scored.organizer, board).sections[-1].tables
+    rows = table_of(tables, "judges")
+    assert [row[:2] for row in rows[:1]] == [["first judge", "second judge"]]
+    assert {tuple(row[:2]) for row in rows} == {("first judge", "second judge"), ("ada", "bob")}
+    assert {row[3] for row in rows} == {"1"}
+    assert any(row[5] == "-1.0000" for row in rows)  # Ada and Bob exchange the relevant document
+    ranks = table_of(tables, "judge_ranks")
+    assert len(ranks) == len(board.measures) * board.evaluations.count()
+
+
+def test_judges_are_compared_only_where_two_graded(scored: Scene) -> None:
+    board = scored.leaderboard()
+    analysis = analysis_services.request(leaderboard=board, kind="judges", by=scored.organizer)
+    jobs.run(analysis.job_id)  # type: ignore[arg-type]
+
+    html = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+
+    assert "No document has the grades of two assessors yet" in html
