@@ -284,7 +284,7 @@ class JudgingRoom(RuleBasedStateMachine):
 
     def _finish_adjudications(self) -> None:
         """Each unit of an adjudication is judged once, in one adjudication."""
-        selected = []
+        selected: list[int] = []
         for batch in self.adjudications:
             selected += batch.selected.values_list("entry", flat=True)
             batch_services.open_for_judging(batch=batch)
