@@ -175,6 +175,23 @@ def test_archive_of_images_is_imported_in_the_browser(collection: Collection, or
     assert not UnclaimedFile.objects.filter(name__startswith="images/").exists()
 
 
+def test_folder_on_the_server_is_offered_once_and_imported(
+    collection: Collection, folder: Path, organizer: Client, settings: LazySettings
+) -> None:
+    settings.IMPORT_DIR = str(folder.parent)
+    put(folder, "math/a.png", picture())
+    put(folder, "other/b.jpg", picture("JPEG"))
+    offered = organizer.get(reverse("corpus:start_import")).content.decode()
+
+    answer = organizer.post(reverse("corpus:start_import"), {"collection": collection.pk, "path": "pictures"})
+    jobs.run(Job.objects.get().pk)
+
+    assert '<option value="pictures">' in offered
+    assert "a.png" not in offered
+    assert "2 images" in organizer.get(answer["Location"]).content.decode()
+    assert list(Image.objects.values_list("name", flat=True)) == ["math/a.png", "other/b.jpg"]
+
+
 def test_image_that_is_imported_again_replaces_its_file(
     collection: Collection,
     folder: Path,
