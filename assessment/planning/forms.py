@@ -1,15 +1,22 @@
 """The forms that plan a dual batch and a training round."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from django import forms
+from django.http import QueryDict
 
 from accounts.models import User
 from assessment.batches.selectors import assessors_of
 from assessment.planning.dual import DualTopic
-from assessment.planning.selectors import n_training_rounds, training_topics
-from pooling.models import Pool
+from assessment.planning.selectors import (
+    found_units,
+    n_training_rounds,
+    training_topics,
+    unit_label,
+    units_to_pick,
+)
+from pooling.models import Pool, PoolEntry
 from tracks.models import Topic
 from web.forms import style_fields
 
@@ -61,6 +68,18 @@ class DualForm(RoundForm):
         return {str(user.pk): user for user in row.able}
 
 
+class UnitsField(forms.ModelMultipleChoiceField[PoolEntry]):
+    """Units with their topic, docno and the start of their text."""
+
+    def label_from_instance(self, obj: PoolEntry) -> str:
+        return unit_label(obj)
+
+
+def numbers(texts: Sequence[str]) -> list[int]:
+    """The numbers among some texts."""
+    return [int(text) for text in texts if text.isdecimal() and len(text) < 19]
+
+
 class TrainingForm(RoundForm):
     """The topics, units and assessors of a training round."""
 
@@ -80,12 +99,25 @@ class TrainingForm(RoundForm):
         label="Or these documents",
         help_text="Document numbers from the pool, separated by spaces or line ends. They replace the units above.",
     )
+    q = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Or search for units",
+        help_text="Words of the document, or the start of its number. Press “Search units”, and tick units below.",
+    )
+    units = UnitsField(
+        queryset=PoolEntry.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Units found",
+        help_text="Ticked units replace the units above. They stay ticked when you search again.",
+    )
     assessors = forms.ModelMultipleChoiceField(
         queryset=User.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         help_text="Each of them judges all units.",
     )
-    field_order = ["name", "topics", "n_units", "docnos", "assessors", "minutes_allotted"]
+    field_order = ["name", "topics", "n_units", "docnos", "q", "units", "assessors", "minutes_allotted"]
 
     def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -96,7 +128,24 @@ class TrainingForm(RoundForm):
         assessors = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
         assessors.queryset = assessors_of(pool.track)
         assessors.initial = [user.pk for user in assessors.queryset]
+        self._offer_units(pool)
         style_fields(self)
+
+    def _offer_units(self, pool: Pool) -> None:
+        """Offer the ticked units and those that a search finds; without a search, none."""
+        units = cast(UnitsField, self.fields["units"])
+        units.queryset = units_to_pick(pool)
+        ticked = numbers(self.data.getlist("units")) if self.is_bound else self.initial.get("units", [])
+        text, topics = self.initial.get("q", ""), self.initial.get("topics", [])
+        entries = found_units(pool, text, topics, ticked)
+        units.choices = [(entry.pk, unit_label(entry)) for entry in entries]
+
+    @classmethod
+    def searched(cls, posted: QueryDict, pool: Pool) -> Self:
+        """The form with what was entered, and the units that its search finds."""
+        values: dict[str, Any] = dict(posted.items())
+        values |= {name: numbers(posted.getlist(name)) for name in ("topics", "units", "assessors")}
+        return cls(pool=pool, initial=values | {"q": posted.get("q", "").strip()[:200]})
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -108,4 +157,5 @@ class TrainingForm(RoundForm):
             "minutes_allotted": data["minutes_allotted"],
             "n_units": data["n_units"],
             "docnos": data["docnos"].split(),
+            "units": [entry.pk for entry in data["units"]],
         }

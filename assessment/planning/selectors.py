@@ -1,12 +1,18 @@
 """What an organizer needs to plan a training round."""
 
-from django.db.models import Min, QuerySet
+from collections.abc import Collection
 
+from django.db.models import Min, Q, QuerySet
+
+from assay.html.sanitize import plain
 from assessment.agreement.selectors import training_batches
 from assessment.judgments.rules import judging_rules
 from assessment.planning.rules import spread
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
+
+MOST_FOUND = 50
+LABEL_LENGTH = 100
 
 
 def pools_to_plan() -> QuerySet[Pool]:
@@ -34,3 +40,29 @@ def spread_entries(pool: Pool, topics: list[Topic], n: int) -> list[int]:
     for topic, pk in rows.values_list("topic", "pk"):
         by_topic.setdefault(topic, []).append(pk)
     return [entries[place] for entries in by_topic.values() for place in spread(len(entries), n)]
+
+
+def units_to_pick(pool: Pool) -> QuerySet[PoolEntry]:
+    """The entries of a pool, by topic and order of judging."""
+    entries = PoolEntry.objects.filter(pool=pool).select_related("topic", "document")
+    return entries.order_by("topic__code", "position")
+
+
+def found_units(pool: Pool, text: str, topics: Collection[int], ticked: Collection[int]) -> list[PoolEntry]:
+    """The ticked entries, then the first entries of some topics with a text in their document, or a docno like it."""
+    entries = units_to_pick(pool)
+    chosen = list(entries.filter(pk__in=ticked)) if ticked else []
+    if not text:
+        return chosen
+    of_text = (
+        Q(docno__startswith=text) | Q(document__title__icontains=text) | Q(document__body__icontains=text)
+    )
+    others = entries.filter(of_text, topic__in=topics).exclude(pk__in=ticked)
+    return [*chosen, *others[:MOST_FOUND]]
+
+
+def unit_label(entry: PoolEntry) -> str:
+    """The topic, the docno and the start of the text of an entry."""
+    document = entry.document
+    text = "" if document is None else plain(document.title or document.body)
+    return f"{entry.topic.code}, {entry.docno}" + (f": {text[:LABEL_LENGTH]}" if text else "")

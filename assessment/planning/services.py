@@ -44,12 +44,14 @@ def create_training(
     assessors: Sequence[User],
     n_units: int | None = None,
     docnos: Sequence[str] = (),
+    units: Sequence[int] = (),
     minutes_allotted: int = 120,
     by: User,
 ) -> Batch:
     """Create the draft of a training round, in which every assessor judges the same units.
 
-    The units are `docnos`, or `n_units` of each topic, spread over the ranks of the runs.
+    The units are the pool entries `units` (by id) and the documents `docnos` of the topics. Without both, they are
+    `n_units` of each topic, spread over the ranks of the runs.
 
     Raises
     ------
@@ -58,7 +60,8 @@ def create_training(
     batch = batch_services.create(
         pool=pool, name=name, kind=Batch.Kind.TRAINING, minutes_allotted=minutes_allotted, by=by
     )
-    entries = _picked(pool, topics, docnos) if docnos else spread_entries(pool, list(topics), n_units or 1)
+    picked = [*units, *(_picked(pool, topics, docnos) if docnos else ())]
+    entries = picked or spread_entries(pool, list(topics), n_units or 1)
     batch_services.select_entries(batch=batch, entries=entries)
     assignment_services.share(batch=batch, assessors=assessors)
     return batch

@@ -43,7 +43,12 @@ def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """Plan a training round. Organizers only."""
     pool = get_object_or_404(selectors.pools_to_plan(), pk=pool_id)
-    form = TrainingForm(request.POST or None, pool=pool)
+    is_search = "search" in request.POST
+    form = (
+        TrainingForm.searched(request.POST, pool)
+        if is_search
+        else TrainingForm(request.POST or None, pool=pool)
+    )
     batch = _created(form, lambda: services.create_training(pool=pool, by=request.user, **form.arguments))
     if batch is not None:
         messages.success(request, "The training round is a draft. Open it to give out its tasks.")

@@ -256,3 +256,29 @@ def test_only_organizers_plan_rounds(scene: Scene) -> None:
 
     for name in ("dual", "training"):
         assert client.post(address(name, scene), {}).status_code == 403
+
+
+def test_training_units_are_found_by_search_and_ticked(scene: Scene, organizer: Client) -> None:
+    entries = list(scene.pool.entries.filter(topic=scene.first).order_by("position"))
+    fields = {
+        "name": "Hand-picked",
+        "minutes_allotted": 60,
+        "n_units": 10,
+        "topics": [scene.first.pk],
+        "assessors": [scene.ada.pk],
+    }
+
+    html = organizer.post(
+        address("training", scene),
+        fields | {"search": "1", "q": f"Body of {entries[1].docno}.", "units": [entries[0].pk]},
+    ).content.decode()
+    organizer.post(address("training", scene), fields | {"units": [entries[0].pk, entries[1].pk]})
+
+    offered = [line for line in html.split("<input") if 'name="units"' in line]
+    assert [(f'value="{entry.pk}"' in line) for line, entry in zip(offered, entries, strict=False)] == [
+        True
+    ] * 2
+    assert ["checked" in line for line in offered] == [True, False]
+    assert 'value="Hand-picked"' in html
+    batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
+    assert set(batch.selected.values_list("entry", flat=True)) == {entries[0].pk, entries[1].pk}
