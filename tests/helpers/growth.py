@@ -23,8 +23,10 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tests.helpers.judging import judge, make_batch, make_import, make_team
+from tests.helpers.judging import accept, judge, make_batch, make_import, make_team
 from tests.scoring.conftest import UNITS, Scene
+from tracks.guidelines import selectors as guidelines_selectors
+from tracks.guidelines import services as guidelines_services
 from tracks.models import Topic
 
 _number = count(100)
@@ -46,6 +48,7 @@ def grow(scene: Scene) -> None:
     make_track(
         protocol=scene.track.protocol.slug, collection=scene.track.collection, status=scene.track.status
     )
+    _grow_guidelines(scene, number)
     run = _grow_runs(scene, number)
     _grow_judging(scene, topic, number)
     for pool in scene.track.pools.all():
@@ -58,6 +61,13 @@ def grow(scene: Scene) -> None:
     Job.objects.create(kind="tests.work", title=f"Work {number}", created_by=scene.member)
 
 
+def _grow_guidelines(scene: Scene, number: int) -> None:
+    draft = guidelines_selectors.draft_of(scene.track)
+    guidelines_services.publish(
+        track=scene.track, text=f"Rule {number}", revision=draft.revision, by=scene.organizer
+    )
+
+
 def _grow_runs(scene: Scene, number: int) -> Run:
     make_team(scene.track, make_user(), scene.member)
     scene.submit(scene.ours, f"ours-{number}", "10 9")
@@ -65,7 +75,7 @@ def _grow_runs(scene: Scene, number: int) -> Run:
 
 
 def _grow_judging(scene: Scene, topic: Topic, number: int) -> None:
-    """A topic more for Ada in the first batch, with a task and a remark; and a batch for another assessor."""
+    """A topic more for Ada in the first batch, with a task and a remark; and batches that another assessor judges."""
     assessor = make_assessor(scene.track)
     PoolEntry.objects.bulk_create(
         PoolEntry(pool=scene.pool, topic=topic, docno=docno, position=position)
@@ -76,12 +86,13 @@ def _grow_judging(scene: Scene, topic: Topic, number: int) -> None:
     task = task_services.accept_next(batch=batch, assessor=scene.ada)
     assert task is not None
     judge(task, comment="why")
-    own = make_batch(
-        scene.pool, {assessor: [topic], scene.ada: [topic]}, kind=Batch.Kind.TRAINING, name=f"Round {number}"
-    )
-    task = task_services.accept_next(batch=own, assessor=assessor)
-    assert task is not None
-    judge(task, comment="why")
+    both = {assessor: [topic], scene.ada: [topic]}
+    rounds = [
+        make_batch(scene.pool, {assessor: [topic]}, kind=Batch.Kind.DUAL, name=f"Dual {number}"),
+        make_batch(scene.pool, both, kind=Batch.Kind.TRAINING, name=f"Training {number}"),
+    ]
+    for of_round in rounds:
+        judge(accept(of_round, assessor), comment="why")
     make_batch(scene.pool, {}, name=f"Draft {number}", is_open=False)
 
 
