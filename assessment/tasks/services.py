@@ -187,7 +187,9 @@ def _return(task: Task) -> Task:
 
 @transaction.atomic
 def extend(*, task: Task) -> Task:
-    """Start the task's time again. A task that has expired is taken again, unless the assessor has another open one.
+    """Start the task's time again. A task that has expired is taken again if the assessor still has to judge it.
+
+    It stays expired while the assessor has another open task.
 
     Raises
     ------
@@ -197,11 +199,18 @@ def extend(*, task: Task) -> Task:
     _hold_assessor(batch, task.assessor)
     locked = _lock_open(task)
     others = Task.objects.filter(batch=batch, assessor=task.assessor_id, status=Task.Status.ACCEPTED)
-    if locked.status == Task.Status.ACCEPTED or not others.exists():
+    if locked.status == Task.Status.ACCEPTED or (not others.exists() and _is_due(locked)):
         locked.status = Task.Status.ACCEPTED
         locked.expires_at = timezone.now() + timedelta(minutes=batch.minutes_allotted)
         locked.save(update_fields=["status", "expires_at"])
     return locked
+
+
+def _is_due(task: Task) -> bool:
+    """Whether the topic is assigned to the assessor in the task's seat, where nobody has judged the entry."""
+    judged = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat)
+    is_judged = judged.filter(status=Task.Status.SUBMITTED).exists()
+    return not is_judged and TopicAssignment.objects.filter(**_seat_of(task), is_withdrawn=False).exists()
 
 
 @transaction.atomic

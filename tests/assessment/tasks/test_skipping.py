@@ -152,6 +152,18 @@ def test_more_time_takes_no_second_task(scene: Scene) -> None:
     assert Task.objects.get(pk=second.pk).status == Task.Status.ACCEPTED
 
 
+def test_more_time_takes_no_task_of_a_topic_that_changed_hands(scene: Scene) -> None:
+    task = accept(scene.batch, scene.ada)
+    change = {"batch": scene.batch, "topic": scene.first}
+    assignment_services.reassign(**change, from_assessor=scene.ada, to_assessor=scene.bob)
+    post(client_of(scene.ada), "extend", task)
+    judge(accept(scene.batch, scene.bob))
+    assignment_services.reassign(**change, from_assessor=scene.bob, to_assessor=scene.ada)
+    post(client_of(scene.ada), "extend", task)
+
+    assert accept(scene.batch, scene.ada).entry_id != task.entry_id
+
+
 @pytest.mark.parametrize("action", ["skip", "give_back", "extend"])
 def test_nothing_of_a_submitted_task_changes(scene: Scene, action: str) -> None:
     task = accept(scene.batch, scene.ada)
