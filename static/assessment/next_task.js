@@ -1,4 +1,4 @@
-// The judging room shows one task after another in the same page, so that the next one appears at once.
+// The judging page shows one task after another in the same page, so that the next one appears at once.
 //
 // Every script of the judging page passes a function to `assay.eachTask`. It is called with the `main` element of each
 // task that is shown, and with a signal that is aborted when the task leaves. Pass the signal to listeners of `window`
