@@ -46,16 +46,16 @@
       text.replaceChildren(...same.childNodes);
     }
   }
-  function replace(main) {
-    const before = document.getElementById("main");
-    const reading = before.querySelector("#topic-panel")?.scrollTop ?? 0;
-    const [old, topic] = [before, main].map((each) => each.dataset.topic);
+  function replace(before, main, reading) {
     before.replaceWith(main);
-    if (old === topic) main.querySelector("#topic-panel").scrollTop = reading;
-    window.scrollTo(0, 0);
+    if (before.dataset.topic === main.dataset.topic && reading)
+      main.querySelector("#topic-panel").scrollTop = reading;
+    if (window.scrollY) window.scrollTo(0, 0);
   }
   function show({ next, page }) {
+    const before = document.getElementById("main");
     const main = parsed(page).firstElementChild;
+    const reading = before.querySelector("#topic-panel").scrollTop; // before its text moves
     remember(main);
     reuse(main);
     leaving.abort();
@@ -64,7 +64,7 @@
     window.history.pushState(null, "", next);
     ({ pathname } = window.location);
     document.title = main.dataset.title;
-    replace(main);
+    replace(before, main, reading);
     assay.renderMath(main);
     assay.measureMath(main);
     for (const setUp of setUps) setUp(main, leaving.signal);

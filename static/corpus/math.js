@@ -367,8 +367,15 @@
     ahead = [...root.querySelectorAll(".math-container:not([data-math])")].reverse();
     schedule();
   };
-  // Measure the formulas of a fragment that were rendered before it came into the document.
-  assay.measureMath = (root) => measure([...root.querySelectorAll(".math-container[data-math]")]);
+  // Measure the formulas of a fragment that were rendered before it came into the document, when they come into view.
+  const viewed = new IntersectionObserver((entries) => {
+    const elements = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    for (const element of elements) viewed.unobserve(element);
+    measure(elements);
+  });
+  assay.measureMath = (root) => {
+    for (const element of root.querySelectorAll(".math-container[data-math]")) viewed.observe(element);
+  };
 
   // -- access to the LaTeX: a switch for the page, copying, and a double click on a formula
   function toggle(button) {
