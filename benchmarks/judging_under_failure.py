@@ -121,15 +121,15 @@ class Site:
 
     def kill(self, rng: random.Random) -> None:
         """Mostly one web process of several; sometimes all of them with their parent, or the worker."""
-        what = rng.choice(["one web process", "one web process", "one web process", "all of web", "worker"])
-        self.kills[what] += 1
-        if what == "one web process":
+        victim = rng.choice(["one web process", "one web process", "one web process", "all of web", "worker"])
+        self.kills[victim] += 1
+        if victim == "one web process":
             children = _children(self.processes["web"].pid)
             if children:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(rng.choice(children), signal.SIGKILL)
             return
-        name = "web" if what == "all of web" else "worker"
+        name = "web" if victim == "all of web" else "worker"
         os.killpg(self.processes[name].pid, signal.SIGKILL)
         self.processes[name].wait()
         self._start(name)
@@ -281,10 +281,10 @@ def _organize(arguments: argparse.Namespace, batch_id: int, log: Log, stopped: t
                 "assessor", "topic"
             )
         )
-        one, other = rng.sample(active, 2)
+        given, other = rng.sample(active, 2)
         with contextlib.suppress(Refused):
             services.reassign(
-                batch=batch, topic=one.topic, from_assessor=one.assessor, to_assessor=other.assessor
+                batch=batch, topic=given.topic, from_assessor=given.assessor, to_assessor=other.assessor
             )
             log.add("reassigned topics")
         open_tasks = Task.objects.filter(batch=batch, status=Task.Status.ACCEPTED).values("pk")[:2]
