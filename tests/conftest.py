@@ -57,7 +57,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _quick_passwords() -> None:
-    """Hash passwords quickly: the real hash takes half a second each time, on purpose."""
+    """Hash passwords by a fast hash: the real one takes half a second each time, on purpose."""
     from django.conf import settings
 
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -135,7 +135,11 @@ class TrainingForm(RoundForm):
         """Offer the ticked units and those that a search finds; without a search, none."""
         units = cast(UnitsField, self.fields["units"])
         units.queryset = units_to_pick(pool)
-        ticked = numbers(self.data.getlist("units")) if self.is_bound else self.initial.get("units", [])
+        ticked = (
+            numbers(cast("QueryDict", self.data).getlist("units"))
+            if self.is_bound
+            else self.initial.get("units", [])
+        )
         text, topics = self.initial.get("q", ""), self.initial.get("topics", [])
         entries = found_units(pool, text, topics, ticked)
         units.choices = [(entry.pk, unit_label(entry)) for entry in entries]

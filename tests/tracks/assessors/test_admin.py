@@ -62,7 +62,7 @@ def test_group_that_a_topic_depends_on_is_not_changed(client: Client, organizer:
     make_batch(make_pool(track, {topic: 1}), {user: [topic] for user in people.values()})
     rows = {"assessors-TOTAL_FORMS": "2", "assessors-INITIAL_FORMS": "2"}
     for n, assessor in enumerate(Assessor.objects.order_by("pk")):
-        rows |= {f"assessors-{n}-id": assessor.pk, f"assessors-{n}-group": "graduate"}
+        rows |= {f"assessors-{n}-id": str(assessor.pk), f"assessors-{n}-group": "graduate"}
     address = reverse("admin:tracks_track_change", args=[track.pk])
 
     refused = client.post(address, track_form(name="Renamed", **rows)).content.decode()
