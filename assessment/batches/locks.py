@@ -19,7 +19,8 @@ def lock_for_judging(batch_id: int) -> Batch:
     Its pool has only what judging needs; the other fields are read when they are used.
     """
     [batch] = Batch.objects.raw(_SHARE, [batch_id])
-    pool = [batch.pool_id, batch.pool_track, batch.pool_protocol, batch.pool_order]
+    row = vars(batch)
+    pool = [row[name] for name in ("pool_id", "pool_track", "pool_protocol", "pool_order")]
     batch.pool = Pool.from_db(DEFAULT_DB_ALIAS, _POOL, pool)
     return batch
 

@@ -3,7 +3,7 @@
 The statements are plain SQL: every submission needs them, and the ORM takes longer to build them than they run.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -128,10 +128,13 @@ def _first_place(batch: Batch, assessor_id: int, exhausted: list[int], *, anywhe
     with connection.cursor() as cursor:
         cursor.execute(_FIRST, parameters)
         rows = cursor.fetchmany(2)
-    return Place(*rows[0], following=rows[1][4] if rows[1:] else None) if rows else None
+    if not rows:
+        return None
+    place = Place(*rows[0])
+    return place._replace(following=rows[1][4]) if rows[1:] else place
 
 
-def _parameters(batch: Batch, assessor_id: int) -> dict[str, object]:
+def _parameters(batch: Batch, assessor_id: int) -> dict[str, Any]:
     return {
         "batch": batch.pk,
         "pool": batch.pool_id,

@@ -69,7 +69,7 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
             TopicAssignment.objects.filter(pk__in=exhausted).update(cursor=AT_THE_END)
         if place is None:
             task = _take_skipped(shared, assessor) or _take_check(shared, assessor, at_end=True)
-            return task and Taken(task)
+            return Taken(task) if task else None
         task = _take(shared, assessor, place)
         if task is not None and not shared.has_checks:
             return Taken(task, place.following)
