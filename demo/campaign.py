@@ -38,7 +38,8 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
 from tracks.assessors import services as assessor_services
-from tracks.models import StoredProtocol, Topic, Track
+from tracks.guidelines import services as guidelines_services
+from tracks.models import GuidelinesDraft, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 from tracks.topics.services import import_labels, import_topics
 from tracks.tracks import services as track_services
@@ -147,6 +148,7 @@ def _alone() -> Iterator[None]:
 
 def _make_year(year: Year, collection: Collection, cast: people.People) -> None:
     track = _track(year, collection, cast)
+    _guidelines(year, track, cast)
     _runs(year, track, cast)
     pool = _pool(year, track, cast)
     batch = _batch(pool, BATCH, Batch.Kind.MAIN, year.given, cast)
@@ -219,6 +221,14 @@ def _track(year: Year, collection: Collection, cast: people.People) -> Track:
             assessor_services.add(track=track, user=assessor)
         track = track_services.open_for_runs(track=track)
     return track
+
+
+def _guidelines(year: Year, track: Track, cast: people.People) -> None:
+    """Publish the guidelines, unless an organizer has begun to write others."""
+    if not GuidelinesDraft.objects.filter(track=track).exists():
+        guidelines_services.publish(
+            track=track, text=content.guidelines(year.year), revision=0, by=cast.organizer
+        )
 
 
 def _runs(year: Year, track: Track, cast: people.People) -> None:

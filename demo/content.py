@@ -81,6 +81,12 @@ def truth() -> dict[tuple[str, str], int]:
         return {(topic, docno): int(grade) for topic, docno, grade in csv.reader(file, delimiter="\t")}
 
 
+def guidelines(year: int) -> str:
+    """The guidelines of a year in Markdown, with worked examples from its topics."""
+    folder = FOLDER / "guidelines"
+    return "".join((folder / name).read_text(encoding="utf-8") for name in ("common.md", f"{year}.md"))
+
+
 def users() -> list[tuple[int, str, int]]:
     """Id, name and reputation of each user of the site."""
     with (FOLDER / "users.toml").open("rb") as file:

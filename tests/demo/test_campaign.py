@@ -81,6 +81,11 @@ def test_demo_creates_one_finished_track_and_one_in_progress(transactional_db: N
         assert track.topics.count() >= 6
         assert Run.objects.filter(track=track).count() == 5
         assert Team.objects.filter(track=track).count() == 3
+        assert track.guidelines is not None
+        assert track.guidelines.html.count("worked-example") == 2
+        assert {judgment.guidelines for judgment in Judgment.objects.filter(batch__pool__track=track)} == {
+            track.guidelines
+        }
         assert set(track.assessors.values_list("user__username", flat=True)) == set(people.ASSESSORS)
         assert set(
             TopicAssignment.objects.filter(batch__pool__track=track).values_list(
