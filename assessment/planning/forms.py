@@ -5,6 +5,7 @@ from typing import Any, Self, cast
 
 from django import forms
 from django.http import QueryDict
+from django.utils.html import escape
 
 from accounts.models import User
 from assessment.batches.selectors import assessors_of
@@ -143,6 +144,17 @@ class TrainingForm(RoundForm):
         text, topics = self.initial.get("q", ""), self.initial.get("topics", [])
         entries = found_units(pool, text, topics, ticked)
         units.choices = [(entry.pk, unit_label(entry)) for entry in entries]
+        if not entries:
+            del self.fields["units"]
+        if "q" in self.initial and len(entries) == len(ticked):
+            self._explain(text)
+
+    def _explain(self, text: str) -> None:
+        """State next to the search why it found nothing."""
+        reason = (
+            f"No other unit of the ticked topics contains “{text}”." if text else "Enter words to search for."
+        )
+        self.fields["q"].help_text = f"<strong>{escape(reason)}</strong> {self.fields['q'].help_text}"
 
     @classmethod
     def searched(cls, posted: QueryDict, pool: Pool) -> Self:
@@ -161,5 +173,5 @@ class TrainingForm(RoundForm):
             "minutes_allotted": data["minutes_allotted"],
             "n_units": data["n_units"],
             "docnos": data["docnos"].split(),
-            "units": [entry.pk for entry in data["units"]],
+            "units": [entry.pk for entry in data.get("units", [])],
         }

@@ -282,3 +282,13 @@ def test_training_units_are_found_by_search_and_ticked(scene: Scene, organizer: 
     assert 'value="Hand-picked"' in html
     batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
     assert set(batch.selected.values_list("entry", flat=True)) == {entries[0].pk, entries[1].pk}
+
+
+def test_search_that_finds_no_unit_states_why(scene: Scene, organizer: Client) -> None:
+    def searched(text: str) -> str:
+        fields = {"search": "1", "q": text, "topics": [scene.first.pk]}
+        return organizer.post(address("training", scene), fields).content.decode()
+
+    assert "Units found" not in organizer.get(address("training", scene)).content.decode()
+    assert "No other unit of the ticked topics contains “&lt;b&gt;”." in searched("<b>")
+    assert "Enter words to search for." in searched(" ")
