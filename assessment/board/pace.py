@@ -24,6 +24,11 @@ class Pace(NamedTuple):
     left: int
     finish: datetime | None
 
+    @property
+    def whole_hours(self) -> int:
+        """The length of the window, rounded."""
+        return round(self.hours)
+
 
 def pace_of(by_hour: Mapping[datetime, int], *, left: int, now: datetime) -> Pace:
     """The pace of the last seven days, nights and pauses included, or since the first judgment if that is later.

@@ -82,7 +82,7 @@ def test_board_shows_times_grades_skips_and_non_answers(judged: Scene, organizer
     assert "1 judgment without a grade" in text
     assert "Do not know It is in Russian." in text
     assert "too long" in text
-    assert "2 units left, divided by the pace: 4 units in 1 hours" in text
+    assert "2 units left, divided by the pace: 4 units in 1 hour," in text
 
 
 def test_only_the_changing_part_of_an_open_batch_is_refreshed(judged: Scene, organizer: Client) -> None:
