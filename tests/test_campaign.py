@@ -201,17 +201,14 @@ def build_pool(organizer: Person) -> None:
 
 def assign_topics(organizer: Person) -> None:
     page = organizer.page
-    organizer.go("/admin/assessment/batch/add/")
-    page.get_by_label("Pool:").select_option(index=1)
-    page.get_by_label("Name:").fill("Round one")
-    page.get_by_role("button", name="Save", exact=True).first.click()
-    page.get_by_role("link", name="Share topics evenly").click()
-    organizer.shot("admin-share")
-    page.locator(
-        "#content form input[type=submit], #content form button[type=submit], #content form button"
-    ).last.click()
-    organizer.go("/tracks/answers-2020/judging/")
-    page.get_by_role("link", name="Round one").first.click()
+    page.get_by_role("link", name="Create a batch").first.click()
+    page.get_by_label("Name").fill("Round one")
+    organizer.press("Create batch")
+    page.locator("summary", has_text="Share topics evenly").click()
+    organizer.shot("plan")
+    organizer.press("Preview the change")
+    organizer.press("Make the change")
+    organizer.shot("planned")
     organizer.press("Open batch")
     expect(page.get_by_text("open").first).to_be_visible()
     organizer.shot("batch")

@@ -158,11 +158,11 @@ def request_import(*, source: JudgmentImport) -> None:
     ------
     NotReady, AlreadyImported
     """
-    if source.size > SMALL:
-        with transaction.atomic():
-            _check_ready(_lock(source))
+    with transaction.atomic():
+        _check_ready(_lock(source))
+        if source.size > SMALL:
             _queue(source, IMPORT, f"Import the judgments of {source.name}")
-        return
+            return
     file = _parsed(source, _content(source))
     with transaction.atomic():
         _import(source, file)

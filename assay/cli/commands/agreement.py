@@ -36,8 +36,8 @@ PAIR_COLUMNS = (
 NOTHING_COMPARED = 1  # exit status
 
 EXAMPLE = """assay agreement --protocol arqmath-2020-task1 judgments.csv
-  assay agreement --level 2 qrels-ines.txt qrels-marek.txt
-  assay agreement --column topic=Input.qid --column grade=Answer.rel Batch_12_results.csv"""
+  assay agreement --level 2 qrels.txt qrels-marek.txt
+  assay agreement --level 2 --column docno=Input.post turkle-results.csv"""
 
 
 class Compared(NamedTuple):
