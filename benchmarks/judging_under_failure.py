@@ -4,9 +4,10 @@
 
 Assessors judge through gunicorn without think time; some skip, return and extend tasks. Meanwhile an organizer
 reassigns topics, tasks expire, and a web or worker process is killed with SIGKILL every few seconds, sometimes all web
-processes at once. An assessor whose connection breaks sends the same submission again, as the judging page does. The
-script ends with an error unless each unit has exactly one judgment that counts, and each acknowledged judgment is
-stored once, as sent.
+processes at once. An assessor whose connection breaks sends the same submission again, as the judging page does; after
+many server errors for the same request, it gives up. The script ends with an error unless each unit has exactly one
+judgment that counts, and each acknowledged judgment is stored once, as sent. It also ends with an error if an assessor
+gave up, or if --limit minutes have passed.
 """
 
 import argparse
@@ -30,16 +31,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
-from judging_speed import make_batch, wait_for  # noqa: E402
-from judging_speed import prepare as prepare_site  # noqa: E402
-
+from benchmarks.judging_speed import make_batch, wait_for  # noqa: E402
+from benchmarks.judging_speed import prepare as prepare_site  # noqa: E402
 from server import embedded, paths  # noqa: E402
 
 FIELD = re.compile(r'name="(csrfmiddlewaretoken|request_id|shown|proof)" value="([^"]*)"')
 CHOICES = ("high", "medium", "low", "not-relevant")
 ASIDE = 0.04  # share of tasks that are put aside first
+SERVER_ERRORS = 20  # for one request; a killed process causes broken connections, and few of these
 
 
 @dataclass
@@ -48,11 +49,17 @@ class Log:
 
     acknowledged: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    end: float = float("inf")  # by time.monotonic()
 
     def add(self, name: str, n: int = 1) -> None:
         with self.lock:
             self.counts[name] += n
+
+
+class GivenUp(Exception):
+    """The site does not answer a request, or the time is over."""
 
 
 def main() -> None:
@@ -69,7 +76,7 @@ def main() -> None:
         site = Site()
         stack.callback(site.stop)
         site.start()
-        log = Log()
+        log = Log(end=time.monotonic() + 60 * arguments.limit)
         start = time.perf_counter()
         judge_all(arguments, batch, site, log)
         report(arguments, batch, site, log, time.perf_counter() - start)
@@ -83,6 +90,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--assessors", type=int, default=50)
     parser.add_argument("--every", type=float, default=5, help="seconds between kills")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=30, help="minutes after which the judging ends")
     return parser.parse_args()
 
 
@@ -155,9 +163,13 @@ class Assessor:
         self.cookies = {"sessionid": _session_of(username)}
 
     def work(self) -> None:
-        while (path := self._next()) is not None:
-            while path is not None and "/tasks/" in path:
-                path = self._judge(path)
+        try:
+            while (path := self._next()) is not None:
+                while path is not None and "/tasks/" in path:
+                    path = self._judge(path)
+        except GivenUp as reason:
+            with self.log.lock:
+                self.log.failures.append(str(reason))
 
     def _next(self) -> str | None:
         """The address of the next task; None if everything is judged, or the topic went to somebody else."""
@@ -193,7 +205,10 @@ class Assessor:
         body = urllib.parse.urlencode(form) if form else None
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {"Cookie": cookies, "Content-Type": "application/x-www-form-urlencoded"}
-        while True:
+        n_errors = 0
+        while n_errors < SERVER_ERRORS:
+            if time.monotonic() > self.log.end:
+                raise GivenUp("the time is over")
             connection = http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=120)
             try:
                 connection.request(method, path, body, headers)
@@ -210,8 +225,10 @@ class Assessor:
                 self.cookies[name] = value
             if response.status < 500:
                 return response.status, text, response.headers.get("Location", "")
+            n_errors += 1
             self.log.add(f"answer {response.status}, sent again")
             time.sleep(0.2)
+        raise GivenUp(f"{method} {path}: {n_errors} server errors, the last one {response.status}")
 
 
 def _session_of(username: str) -> str:
@@ -315,7 +332,9 @@ def report(arguments: argparse.Namespace, batch: int, site: Site, log: Log, seco
         f"judgments stored {len(stored):,}, acknowledged {len(log.acknowledged):,}, lost {len(lost)}; "
         f"units by number of judgments that count: {dict(per_unit)}"
     )
-    if lost or per_unit != Counter({1: arguments.units}):
+    if log.failures:
+        print(f"{len(log.failures)} assessors gave up; the first: {log.failures[0]}")
+    if log.failures or lost or per_unit != Counter({1: arguments.units}):
         raise SystemExit("FAILED")
     print("every unit has exactly one judgment that counts, and no acknowledged judgment is lost")
 

@@ -44,29 +44,47 @@
       if (!same) continue;
       ready.delete(sources.get(text));
       text.replaceChildren(...same.childNodes);
+      assay.measureMath(text);
     }
   }
-  function replace(before, main, reading) {
-    before.replaceWith(main);
-    if (before.dataset.topic === main.dataset.topic && reading)
-      main.querySelector("#topic-panel").scrollTop = reading;
-    if (window.scrollY) window.scrollTo(0, 0);
+  // Show a page in place of the one before. The text of the same topic stays where it is, because moving it would lay it
+  // out again; all around it is replaced.
+  function replace(before, main) {
+    const [kept, fresh] = [before, main].map((page) => page.querySelector("#topic-text"));
+    if (!kept || !fresh || sources.get(kept) !== sources.get(fresh)) {
+      reuse(main);
+      before.replaceWith(main);
+      return main;
+    }
+    fresh.removeAttribute("data-text");
+    reuse(main);
+    fresh.setAttribute("data-text", "");
+    for (let [old, now] = [kept, fresh]; old !== before; [old, now] = [old.parentNode, now.parentNode])
+      replaceAround(old, now);
+    return before;
+  }
+  function replaceAround(old, now) {
+    const [parent, siblings] = [old.parentNode, [...now.parentNode.childNodes]];
+    for (const node of [...parent.childNodes]) if (node !== old) node.remove();
+    old.before(...siblings.slice(0, siblings.indexOf(now)));
+    old.after(...siblings.slice(siblings.indexOf(now) + 1));
+    for (const name of parent.getAttributeNames())
+      if (!now.parentNode.hasAttribute(name)) parent.removeAttribute(name);
+    for (const { name, value } of now.parentNode.attributes)
+      if (parent.getAttribute(name) !== value) parent.setAttribute(name, value);
   }
   function show({ next, page }) {
-    const before = document.getElementById("main");
-    const main = parsed(page).firstElementChild;
-    const reading = before.querySelector("#topic-panel").scrollTop; // before its text moves
-    remember(main);
-    reuse(main);
+    const shown = parsed(page).firstElementChild;
+    remember(shown);
     leaving.abort();
     leaving = new AbortController();
     delete document.documentElement.dataset.judging;
     window.history.pushState(null, "", next);
     ({ pathname } = window.location);
-    document.title = main.dataset.title;
-    replace(before, main, reading);
+    document.title = shown.dataset.title;
+    const main = replace(document.getElementById("main"), shown);
+    if (window.scrollY) window.scrollTo(0, 0);
     assay.renderMath(main);
-    assay.measureMath(main);
     for (const setUp of setUps) setUp(main, leaving.signal);
     prepare(main);
   }
