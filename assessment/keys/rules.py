@@ -26,7 +26,7 @@ ACTIONS = (
     Action("undo", "Undo the last judgment", "z"),
     Action("comment", "Write a comment", "c"),
     Action("guidelines", "Open the guidelines", "g"),
-    Action("highlight", "Highlight the terms of the topic", "h"),
+    Action("highlight", "Highlight the words of the topic", "h"),
     Action("next", "Take the next task", "n"),
 )
 NEXT = "next"  # works on a page without choices

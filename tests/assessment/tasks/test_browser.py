@@ -635,6 +635,10 @@ def test_phone_shows_the_document_first_and_is_used_by_touch_alone(desk: Callabl
     expect(page.locator("main kbd").filter(visible=True)).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
+    page.locator("#put-aside summary").tap()
+    for part in page.locator(".put-aside-menu :is(button, input:not([type=hidden]))").all():
+        expect(part).to_be_in_viewport(ratio=1)
+    page.locator("#put-aside summary").tap()
     page.get_by_role("button", name="Whole topic").tap()
     expect(topic.get_by_text("A long question.").last).to_be_visible()
     assert height(page, "#topic-panel .panel-body") > 800

@@ -110,14 +110,14 @@ def test_start_opens_a_task_and_the_last_page_states_that_all_is_judged(scene: S
     ended = client.post(reverse("assessment:next", args=[scene.batch.pk]), follow=True)
 
     text = " ".join(ended.content.decode().split())
-    assert "You have judged all your entries of this batch: 6 entries of 2 topics." in text
+    assert "You have judged all your units of this batch: 6 units of 2 topics." in text
 
 
 def test_done_page_of_an_unfinished_batch_leads_back_to_it(scene: Scene) -> None:
     page = as_user(scene.ada).get(reverse("assessment:done", args=[scene.batch.pk])).content.decode()
 
     assert "Some entries are not judged yet" in page
-    assert "0 of 6 entries judged" in page
+    assert "0 of 6 units judged" in page
 
 
 def test_a_get_takes_no_task(scene: Scene) -> None:
