@@ -117,6 +117,8 @@ def take(chromium: Browser, site: str, picture: Picture, folder: Path) -> None:
     width, height = picture.size
     context = chromium.new_context(
         viewport={"width": width, "height": height},
+        has_touch=picture.size == PHONE,
+        is_mobile=picture.size == PHONE,
         color_scheme="dark" if picture.is_dark else "light",
         reduced_motion="reduce",
         device_scale_factor=1,
