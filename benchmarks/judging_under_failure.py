@@ -1,13 +1,18 @@
 """50 assessors judge 5,000 units at once, while web and worker processes are killed: nothing is lost or judged twice.
 
-    python benchmarks/judging_under_failure.py [--units 5000] [--assessors 50] [--every 5]
+    python benchmarks/judging_under_failure.py [--units 5000] [--assessors 50] [--every 5] [--imported 4000]
 
-Assessors judge through gunicorn without think time; some skip, return and extend tasks. Meanwhile an organizer
-reassigns topics, tasks expire, and a web or worker process is killed with SIGKILL every few seconds, sometimes all web
-processes at once. An assessor whose connection breaks sends the same submission again, as the judging page does; after
-many server errors for the same request, it gives up. The script ends with an error unless each unit has exactly one
-judgment that counts, and each acknowledged judgment is stored once, as sent. It also ends with an error if an assessor
-gave up, or if --limit minutes have passed.
+Assessors judge through gunicorn without think time; some skip, return and extend tasks, and hidden checks are mixed
+into their tasks. Meanwhile an organizer reassigns topics, pauses the batch, and imports one file of judgments after
+another in jobs; tasks expire; and every few seconds a process is killed with SIGKILL: a web process, all of them at
+once, the Celery worker while it runs a job, or Celery beat. An assessor whose connection breaks sends the same
+submission again, as the judging page does; after many server errors for the same request, it gives up.
+
+The script ends with an error unless each unit has exactly one judgment that counts, no answer to a hidden check counts,
+each acknowledged judgment is stored once, as sent, and each file was imported as a whole. It also ends with an error if
+an assessor gave up, or if --limit minutes have passed.
+
+Each process runs the files of this working tree: do not change them meanwhile.
 """
 
 import argparse
@@ -17,22 +22,22 @@ import http.client
 import os
 import random
 import re
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.parse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.failing_site import Site  # noqa: E402
 from benchmarks.judging_speed import make_batch, wait_for  # noqa: E402
 from benchmarks.judging_speed import prepare as prepare_site  # noqa: E402
 from server import embedded, paths  # noqa: E402
@@ -41,6 +46,11 @@ FIELD = re.compile(r'name="(csrfmiddlewaretoken|request_id|shown|proof)" value="
 CHOICES = ("high", "medium", "low", "not-relevant")
 ASIDE = 0.04  # share of tasks that are put aside first
 SERVER_ERRORS = 20  # for one request; a killed process causes broken connections, and few of these
+CHECKS = {"gold_percent": 5, "repeat_percent": 5, "repeat_after": 10}
+GOLD_PER_TOPIC = 2
+PAUSE_EVERY = 20  # seconds; one pause of the batch
+COMMENT = "Imported with a long comment. " * 40  # so that the file is large enough for a job
+HEARTBEAT = {"JOB_HEARTBEAT_SECONDS": "3", "JOB_LOST_AFTER_SECONDS": "12"}  # a lost job is soon taken up
 
 
 @dataclass
@@ -50,6 +60,7 @@ class Log:
     acknowledged: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    is_judged: threading.Event = field(default_factory=threading.Event)  # every unit
     lock: threading.Lock = field(default_factory=threading.Lock)
     end: float = float("inf")  # by time.monotonic()
 
@@ -70,9 +81,10 @@ def main() -> None:
         for server in (embedded.Postgres(var / "postgres"), embedded.Redis(var / "redis")):
             server.start()
             stack.callback(server.stop)
-        os.environ["REDIS_URL"] = paths.broker_url(var)
+        os.environ |= {"REDIS_URL": paths.broker_url(var)} | HEARTBEAT
         prepare_site(var)
         batch = make_batch(arguments.units, arguments.assessors, 1_000)
+        hide_checks(batch)
         site = Site()
         stack.callback(site.stop)
         site.start()
@@ -90,68 +102,61 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--assessors", type=int, default=50)
     parser.add_argument("--every", type=float, default=5, help="seconds between kills")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--imported", type=int, default=4_000, help="judgments of each imported file")
     parser.add_argument("--limit", type=float, default=30, help="minutes after which the judging ends")
     return parser.parse_args()
 
 
-class Site:
-    """gunicorn, a Celery worker and Celery beat. A killed one is started again."""
+def hide_checks(batch_id: int) -> None:
+    """Mix repeats and units with known grades, which are in a pool of their own, into the tasks of a batch."""
+    from assessment.checks import services
+    from assessment.models import Batch, GoldUnit
 
-    def __init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        bind = f"127.0.0.1:{self.port}"
-        # fmt: off
-        self.commands = {
-            "web": ["gunicorn", "-c", "server/gunicorn.py", "-b", bind, "config.wsgi"],
-            "worker": ["celery", "-A", "config", "worker", "--concurrency", "1", "--loglevel", "ERROR"],
-            "beat": ["celery", "-A", "config", "beat", "--loglevel", "ERROR"],
-        }
-        # fmt: on
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.kills: Counter[str] = Counter()
+    batch = Batch.objects.select_related("pool__track").get(pk=batch_id)
+    track, by = batch.pool.track, batch.pool.created_by
+    topics = list(track.topics.order_by("pk"))
+    entries = add_pool(batch.pool, topics, GOLD_PER_TOPIC * len(topics))
+    GoldUnit.objects.bulk_create(
+        GoldUnit(track=track, topic=entry.topic, docno=entry.docno, grade=2, source="imported", created_by=by)
+        for entry in entries
+    )
+    services.configure(batch=batch, **CHECKS)
 
-    def start(self) -> None:
-        for name in self.commands:
-            self._start(name)
-        wait_for(f"http://127.0.0.1:{self.port}/health/")
 
-    def _start(self, name: str) -> None:
-        quiet = subprocess.DEVNULL
-        self.processes[name] = subprocess.Popen(
-            [sys.executable, "-m", *self.commands[name]],
-            cwd=ROOT,
-            start_new_session=True,
-            stdout=quiet,
-            stderr=quiet,
+def add_pool(like: Any, topics: list[Any], n: int) -> list[Any]:
+    """A further pool of a track with n short documents; returns its entries."""
+    from corpus.models import Document
+    from pooling.models import Pool, PoolEntry
+
+    fields = {
+        "track": like.track,
+        "protocol": like.protocol,
+        "protocol_digest": like.protocol_digest,
+        "seed": 1,
+    }
+    pool = Pool.objects.create(
+        name=uuid4().hex[:8], sha256=uuid4().hex, status="ready", created_by=like.created_by, **fields
+    )
+    collection = like.track.collection
+    docnos = [f"{pool.pk}-{i}" for i in range(n)]
+    documents = Document.objects.bulk_create(
+        [
+            Document(collection=collection, docno=each, thread=each, kind="answer", body="<p>Short.</p>")
+            for each in docnos
+        ],
+        batch_size=2_000,
+    )
+    entries = [
+        PoolEntry(
+            pool=pool,
+            topic=topics[i % len(topics)],
+            docno=each.docno,
+            document=each,
+            position=i // len(topics),
         )
-
-    def kill(self, rng: random.Random) -> None:
-        """Mostly one web process of several; sometimes all of them with their parent, or the worker."""
-        victim = rng.choice(["one web process", "one web process", "one web process", "all of web", "worker"])
-        self.kills[victim] += 1
-        if victim == "one web process":
-            children = _children(self.processes["web"].pid)
-            if children:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(rng.choice(children), signal.SIGKILL)
-            return
-        name = "web" if victim == "all of web" else "worker"
-        os.killpg(self.processes[name].pid, signal.SIGKILL)
-        self.processes[name].wait()
-        self._start(name)
-
-    def stop(self) -> None:
-        for process in self.processes.values():
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _children(parent: int) -> list[int]:
-    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
-    return [int(number) for number in text.split()]
+        for i, each in enumerate(documents)
+    ]
+    return PoolEntry.objects.bulk_create(entries, batch_size=2_000)
 
 
 class Assessor:
@@ -163,8 +168,9 @@ class Assessor:
         self.cookies = {"sessionid": _session_of(username)}
 
     def work(self) -> None:
+        """Judge until every unit is judged and nothing is left; without topics, wait for some."""
         try:
-            while (path := self._next()) is not None:
+            while (path := self._next()) is not None or not self.log.is_judged.wait(1):
                 while path is not None and "/tasks/" in path:
                     path = self._judge(path)
         except GivenUp as reason:
@@ -177,6 +183,8 @@ class Assessor:
         token = dict(FIELD.findall(page)).get("csrfmiddlewaretoken", "")
         address = f"/judge/batches/{self.batch}/next/"
         status, _, location = self._send("POST", address, {"csrfmiddlewaretoken": token})
+        if status != 302:
+            self.log.add(f"no task, answer {status}")
         return location if status == 302 and "/tasks/" in location else None
 
     def _judge(self, path: str) -> str | None:
@@ -198,7 +206,7 @@ class Assessor:
             with self.log.lock:
                 self.log.acknowledged[fields["request_id"]] = choice
             return location
-        self.log.add(f"answer {status}")
+        self.log.add(f"judgment refused, answer {status}")
         return None
 
     def _send(self, method: str, path: str, form: dict[str, str] | None = None) -> tuple[int, str, str]:
@@ -247,8 +255,9 @@ def judge_all(arguments: argparse.Namespace, batch: int, site: Site, log: Log) -
     """Let everybody judge until nobody gets a task, with kills, reassignment and expiry in between."""
     stopped = threading.Event()
     helpers = [
-        threading.Thread(target=_kill, args=(arguments, site, stopped)),
-        threading.Thread(target=_organize, args=(arguments, batch, log, stopped)),
+        _thread(log, _kill, arguments, site, stopped),
+        _thread(log, _organize, arguments, batch, log, stopped),
+        _thread(log, _import, arguments, batch, log, stopped),
     ]
     for helper in helpers:
         helper.start()
@@ -266,6 +275,24 @@ def judge_all(arguments: argparse.Namespace, batch: int, site: Site, log: Log) -
         person.work()
 
 
+def _thread(log: Log, work: Callable[..., None], *arguments: Any) -> threading.Thread:
+    """A thread whose error ends the run."""
+    from django.db import connection
+
+    def guarded() -> None:
+        is_done = False
+        try:
+            work(*arguments)
+            is_done = True
+        finally:
+            connection.close()
+            if not is_done:
+                log.end = 0
+                log.failures.insert(0, f"{work.__name__} ended with the error above")
+
+    return threading.Thread(target=guarded)
+
+
 def _ticks(stopped: threading.Event, seconds: float) -> Iterator[None]:
     while not stopped.wait(seconds):
         yield
@@ -279,35 +306,93 @@ def _kill(arguments: argparse.Namespace, site: Site, stopped: threading.Event) -
 
 
 def _organize(arguments: argparse.Namespace, batch_id: int, log: Log, stopped: threading.Event) -> None:
-    """Move a topic to somebody else, and let some open tasks run out."""
-    from datetime import timedelta
-
-    from django.db import connection
-    from django.utils import timezone
-
-    from assay.errors import Refused
-    from assessment.assignments import services
-    from assessment.models import Batch, Task, TopicAssignment
-    from assessment.tasks import services as task_services
+    """Move topics, let some open tasks run out, and pause the batch now and then, until everything is judged."""
+    from assessment.batches import services
+    from assessment.models import Batch, Judgment
 
     rng = random.Random(arguments.seed)
     batch = Batch.objects.get(pk=batch_id)
-    for _ in _ticks(stopped, 1):
-        active = list(
-            TopicAssignment.objects.filter(batch=batch, is_withdrawn=False).select_related(
-                "assessor", "topic"
-            )
+    for n, _ in enumerate(_ticks(stopped, 1), 1):
+        _move_topic(batch, log, rng)
+        _expire_tasks(batch, log)
+        if n % PAUSE_EVERY == 0:
+            services.close(batch=batch)
+            stopped.wait(1)
+            services.open_for_judging(batch=batch)
+            log.add("pauses of the batch")
+        current = Judgment.objects.filter(batch=batch, is_current=True).order_by()
+        if current.values("topic", "docno").distinct().count() == arguments.units:
+            log.is_judged.set()
+
+
+def _move_topic(batch: Any, log: Log, rng: random.Random) -> None:
+    """Move a topic to anybody else."""
+    from accounts.models import User
+    from assay.errors import Refused
+    from assessment.assignments import services
+    from assessment.models import TopicAssignment
+
+    active = TopicAssignment.objects.filter(batch=batch, is_withdrawn=False).order_by("pk")
+    given = rng.choice(list(active.select_related("assessor", "topic")))
+    people = User.objects.filter(username__startswith="worker").exclude(pk=given.assessor_id)
+    to = rng.choice(list(people.order_by("pk")))
+    with contextlib.suppress(Refused):
+        services.reassign(batch=batch, topic=given.topic, from_assessor=given.assessor, to_assessor=to)
+        log.add("reassigned topics")
+
+
+def _expire_tasks(batch: Any, log: Log) -> None:
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from assessment.models import Task
+    from assessment.tasks import services
+
+    accepted = Task.objects.filter(batch=batch, status=Task.Status.ACCEPTED).values("pk")[:2]
+    Task.objects.filter(pk__in=accepted).update(expires_at=timezone.now() - timedelta(minutes=1))
+    log.add("expired tasks", services.expire())
+
+
+def _import(arguments: argparse.Namespace, batch_id: int, log: Log, stopped: threading.Event) -> None:
+    """Import one file of judgments after another into the track. A job that lost its workers is started again."""
+    from django.core.files.base import ContentFile
+
+    from assessment.imports import services
+    from assessment.models import Batch
+
+    batch = Batch.objects.select_related("pool__track", "pool__protocol").get(pk=batch_id)
+    entries = add_pool(batch.pool, list(batch.pool.track.topics.order_by("pk")), arguments.imported)
+    lines = [f"{entry.topic.code},{entry.docno},worker01,high,{COMMENT}\n" for entry in entries]
+    content = "".join(["topic,docno,assessor,choice,comment\n", *lines]).encode()
+    while not stopped.is_set():
+        source = services.start(
+            track=batch.pool.track,
+            upload=ContentFile(content, name="judgments.csv"),
+            pool=entries[0].pool,
+            batch=f"Imported {log.counts['imports begun']}",
+            kind=Batch.Kind.TRAINING,
+            by=batch.pool.created_by,
         )
-        given, other = rng.sample(active, 2)
-        with contextlib.suppress(Refused):
-            services.reassign(
-                batch=batch, topic=given.topic, from_assessor=given.assessor, to_assessor=other.assessor
-            )
-            log.add("reassigned topics")
-        open_tasks = Task.objects.filter(batch=batch, status=Task.Status.ACCEPTED).values("pk")[:2]
-        Task.objects.filter(pk__in=open_tasks).update(expires_at=timezone.now() - timedelta(minutes=1))
-        log.add("expired tasks", task_services.expire())
-    connection.close()
+        log.add("imports begun")
+        if _await_job(source, log, stopped):
+            services.request_import(source=source)
+            _await_job(source, log, stopped)
+
+
+def _await_job(source: Any, log: Log, stopped: threading.Event) -> bool:
+    """Wait until the job of an import is done; False if the judging has ended before."""
+    from jobs import services
+    from jobs.models import Job
+
+    while not stopped.wait(0.5):
+        source.refresh_from_db()
+        if source.job.state == Job.State.DONE:
+            return True
+        if source.job.state == Job.State.FAILED:
+            log.add("jobs started again")
+            services.retry(job=source.job)
+    return False
 
 
 def report(arguments: argparse.Namespace, batch: int, site: Site, log: Log, seconds: float) -> None:
@@ -332,11 +417,52 @@ def report(arguments: argparse.Namespace, batch: int, site: Site, log: Log, seco
         f"judgments stored {len(stored):,}, acknowledged {len(log.acknowledged):,}, lost {len(lost)}; "
         f"units by number of judgments that count: {dict(per_unit)}"
     )
+    problems = [*checks_problems(batch), *import_problems(arguments.imported)]
     if log.failures:
-        print(f"{len(log.failures)} assessors gave up; the first: {log.failures[0]}")
-    if log.failures or lost or per_unit != Counter({1: arguments.units}):
+        print(f"{len(log.failures)} gave up; the first: {log.failures[0]}")
+    for problem in problems:
+        print(problem)
+    if log.failures or lost or problems or per_unit != Counter({1: arguments.units}):
         raise SystemExit("FAILED")
     print("every unit has exactly one judgment that counts, and no acknowledged judgment is lost")
+
+
+def checks_problems(batch: int) -> list[str]:
+    """Print the number of answers to hidden checks; returns what is wrong with them."""
+    from django.db.models import Count
+
+    from assessment.models import Check, Judgment, Task
+
+    answers = Judgment.objects.filter(batch=batch, is_check=True)
+    kinds = Counter(answers.values_list("task__check_of__kind", flat=True))
+    waiting = Check.objects.filter(batch=batch).exclude(task__status=Task.Status.SUBMITTED).count()
+    print(
+        f"answers to hidden checks {answers.count():,}: {dict(kinds)} (None: of a topic that was withdrawn later); "
+        f"{waiting:,} checks not answered"
+    )
+    n_counting = answers.filter(is_current=True).count()
+    twice = answers.filter(replaced_by=None).values("task").annotate(n=Count("pk")).filter(n__gt=1).count()
+    problems = [f"{n_counting} answers to checks count"] if n_counting else []
+    return problems + ([f"{twice} checks have two answers"] if twice else [])
+
+
+def import_problems(n_lines: int) -> list[str]:
+    """Print the number of imported files; returns those that were not imported as a whole."""
+    from assessment.models import JudgmentImport
+    from jobs.models import Job
+
+    sources = list(JudgmentImport.objects.order_by("pk"))
+    sizes = [(source, source.judgments.count()) for source in sources]
+    losses = sum(Job.objects.values_list("losses", flat=True))
+    n_whole = sum(n == n_lines for _, n in sizes)
+    print(
+        f"files imported as a whole {n_whole}, not imported {len(sizes) - n_whole}; workers lost by jobs {losses}"
+    )
+    return [
+        f"{source.name} {source.pk}: {n} of {n_lines} judgments, recorded {source.n_imported}"
+        for source, n in sizes
+        if n not in (0, n_lines) or n != source.n_imported
+    ]
 
 
 if __name__ == "__main__":
