@@ -38,6 +38,9 @@ HELP: Mapping[str, str] = MappingProxyType(
         "tracks:guidelines_versions": "howto/run-a-campaign.html#write-the-guidelines",
         "tracks:guidelines_changes": "howto/run-a-campaign.html#write-the-guidelines",
         "tracks:edit_guidelines": "howto/run-a-campaign.html#write-the-guidelines",
+        "tracks:agreement": "roles/participant.html#join-a-track",
+        "tracks:agreement_version": "roles/participant.html#join-a-track",
+        "tracks:edit_agreement": "howto/run-a-campaign.html#create-the-teams",
         # pooling
         "pooling:runs": "roles/participant.html#submit-a-run",
         "pooling:submit": "roles/participant.html#write-a-run",

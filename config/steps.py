@@ -11,6 +11,7 @@ from accounts.models import User
 from assessment.models import Batch, Task, TopicAssignment
 from pooling.models import Pool, Run
 from scoring.models import Leaderboard, Qrels
+from tracks.agreements.selectors import has_accepted
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from web.counting import counted
@@ -112,6 +113,15 @@ def _of_assessor(user: User, track: Track) -> list[Step]:
     return [Step("Judge", state, reverse("assessment:mine"), False)]
 
 
+def _agreement(user: User, track: Track) -> list[Step]:
+    """The step of the data agreement, if the track has one."""
+    if track.agreement_id is None:
+        return []
+    is_accepted = has_accepted(user, track)
+    state = "accepted" if is_accepted else "to accept before you get data or submit runs"
+    return [Step("Data agreement", state, reverse("tracks:agreement", args=[track.slug]), is_accepted)]
+
+
 def _of_participant(user: User, track: Track) -> list[Step]:
     n_topics = track.topics.count()
     n_runs = Run.objects.filter(track=track, team__members=user, status=Run.Status.SUBMITTED).count()
@@ -119,6 +129,7 @@ def _of_participant(user: User, track: Track) -> list[Step]:
     runs = reverse("pooling:runs", args=[track.slug])
     boards = reverse("scoring:leaderboards", args=[track.slug])
     return [
+        *_agreement(user, track),
         Step("Topics", counted(n_topics, "topic"), reverse("tracks:topics", args=[track.slug]), True),
         Step("Your runs", f"{counted(n_runs, 'run')} submitted", runs, n_runs > 0),
         Step("Leaderboard", "released" if is_released else "not released yet", boards, is_released),

@@ -25,6 +25,7 @@ from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.factories import make_collection, make_document, make_image
 from tests.helpers.judging import make_import
 from tests.scoring.conftest import Scene, build_scene
+from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
 
 pytestmark = pytest.mark.django_db
@@ -170,7 +171,11 @@ scoring:score                           5555555
 scoring:topic                           4444440
 scoring:topics                          4444440
 scoring:topics_file                     4444440
+tracks:accept_agreement                 5555555
+tracks:agreement                        0000000
+tracks:agreement_version                0000000
 tracks:close_track                      5555555
+tracks:edit_agreement                   L333330
 tracks:edit_guidelines                  L333330
 tracks:guidelines                       L444000
 tracks:guidelines_changes               L444000
@@ -265,6 +270,8 @@ def addresses(scene: Scene) -> dict[str, str]:
     """One address for each name, of existing objects: our team's run, Ada's task, a hidden leaderboard."""
     for revision, text in enumerate(("One", "Two")):
         guidelines_services.publish(track=scene.track, text=text, revision=revision, by=scene.organizer)
+        agreement_services.publish(track=scene.track, text=text, revision=revision, by=scene.organizer)
+    agreement_services.withdraw(track=scene.track, revision=2)
     scene.track.refresh_from_db()
     searched, own = make_collection("posts"), make_collection("topics")
     document = make_document(searched, "1")

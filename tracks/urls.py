@@ -7,6 +7,7 @@ app_name = "tracks"
 urlpatterns = [
     path("", include("tracks.topics.urls")),
     path("", include("tracks.guidelines.urls")),
+    path("", include("tracks.agreements.urls")),
     path("", include("tracks.tracks.urls")),
     path("", include("tracks.protocols.urls")),
 ]

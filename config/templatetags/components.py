@@ -39,6 +39,13 @@ def bars(content: str, chart: object, title: str) -> SafeString:
     return render_to_string("components/bars.html", context)
 
 
+@register.simple_block_tag
+def markdown_editor(content: str, form: object, html: str, address: str) -> SafeString:
+    """The editor of a text with its preview, inside `<form id="editor" class="editor">`; the content is its buttons."""
+    context = {"buttons": content, "form": form, "html": html, "address": address}
+    return render_to_string("components/markdown_editor.html", context)
+
+
 @register.simple_tag
 def download_button(label: str, view_name: str, *args: object) -> SafeString:
     """A button that downloads a file: `{% download_button "TSV" "scoring:qrels_file" qrels.pk %}`."""

@@ -28,6 +28,7 @@ from pooling.runs.errors import (
 from pooling.runs.selectors import is_accepting_runs, why_closed
 from pooling.runs.units import formula_lookup, unit_lookup
 from pooling.teams.selectors import disk_limit, disk_use
+from tracks.agreements.services import check_accepted
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -168,6 +169,7 @@ def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration)
         raise SubmissionRefused(f"{team} is not a team of {track}.")
     if not by.is_organizer and not team.members.filter(pk=by.pk).exists():
         raise SubmissionRefused(f"{by} is not a member of {team}.")
+    check_accepted(track=track, user=by)
     if not is_accepting_runs(track):
         raise SubmissionRefused(f"{track} does not accept runs: {why_closed(track)}.")
     kinds = track.protocol.parsed.runs.kinds

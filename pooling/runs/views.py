@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -19,6 +20,7 @@ from pooling.runs import selectors, services
 from pooling.runs.errors import RunRefused
 from pooling.runs.forms import RunForm, bytes_of
 from pooling.teams import selectors as team_selectors
+from tracks.agreements.selectors import has_accepted
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -53,6 +55,9 @@ def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     track = _track(request, slug)
     if not team_selectors.teams_of(request.user, track).exists():
         raise PermissionDenied
+    if request.method != "POST" and not has_accepted(request.user, track):
+        agreement = reverse("tracks:agreement", args=[slug])
+        return redirect(f"{agreement}?{urlencode({'next': request.path})}")
     form = RunForm(request.POST or None, request.FILES or None, track=track, user=request.user)
     if request.method != "POST" or not form.is_valid():
         return _submit_page(request, track, form)

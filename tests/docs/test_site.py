@@ -21,7 +21,7 @@ NO_PAGES = {
         "corpus:disagreements",
         "corpus:image",
     ),
-    *("tracks:open_track", "tracks:close_track"),
+    *("tracks:open_track", "tracks:close_track", "tracks:accept_agreement"),
     *("pooling:run_file", "pooling:make_ids", "pooling:pool_file", "pooling:pool_contributions"),
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
     *("pooling:pool_overlap_file", "pooling:compute_preview"),

@@ -1,4 +1,4 @@
-"""The form of the editor of guidelines."""
+"""The forms of texts in Markdown: guidelines, and other texts of organizers."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from web.forms import style_fields
 MOST_CHARACTERS = 200_000
 
 
-class GuidelinesForm(forms.Form):
-    """The draft; `revision` is the one that the page showed."""
+class MarkdownForm(forms.Form):
+    """A text in Markdown; `revision` is the one that the page showed."""
 
     text = forms.CharField(
         label="Markdown",
@@ -18,12 +18,6 @@ class GuidelinesForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
-    )
-    summary = forms.CharField(
-        label="What changed",
-        max_length=500,
-        required=False,
-        help_text="Assessors read it until they open the new version.",
     )
     revision = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
 
@@ -34,3 +28,14 @@ class GuidelinesForm(forms.Form):
     def clean_text(self) -> str:
         """Browsers send the line ends of Windows."""
         return str(self.cleaned_data["text"]).replace("\r\n", "\n").replace("\r", "\n")
+
+
+class GuidelinesForm(MarkdownForm):
+    """The draft, and what changed in it."""
+
+    summary = forms.CharField(
+        label="What changed",
+        max_length=500,
+        required=False,
+        help_text="Assessors read it until they open the new version.",
+    )

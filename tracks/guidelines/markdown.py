@@ -128,3 +128,8 @@ def as_html(text: Text, examples: Mapping[int, str]) -> str:
     )
     place = re.compile(r'<div data-example="(\d+)"></div>')
     return place.sub(lambda match: examples.get(int(match[1]), ""), html)
+
+
+def plain_html(text: str) -> str:
+    """Sanitized HTML of a text that has no worked examples."""
+    return as_html(parse(text), {})

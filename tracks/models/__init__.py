@@ -1,3 +1,4 @@
+from tracks.models.agreements import AgreementAcceptance, AgreementVersion
 from tracks.models.assessors import Assessor
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
 from tracks.models.protocols import StoredProtocol
@@ -5,6 +6,8 @@ from tracks.models.topics import Topic, TopicImport
 from tracks.models.tracks import Track
 
 __all__ = [
+    "AgreementAcceptance",
+    "AgreementVersion",
     "Assessor",
     "GuidelinesDraft",
     "GuidelinesReading",

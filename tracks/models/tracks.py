@@ -51,6 +51,14 @@ class Track(models.Model):
         related_name="+",
         help_text="The version in force.",
     )
+    agreement = models.ForeignKey(
+        "tracks.AgreementVersion",
+        models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="+",
+        help_text="The version of the data agreement in force.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

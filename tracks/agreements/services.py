@@ -1,0 +1,92 @@
+"""Publish, withdraw and accept the data agreement of a track. A published version is never changed."""
+
+import hashlib
+
+from django.db import transaction
+
+from accounts.models import User
+from tracks.agreements.errors import AgreementNeeded, NoText, NothingChanged, VersionChanged
+from tracks.agreements.selectors import has_accepted
+from tracks.guidelines.markdown import plain_html
+from tracks.models import AgreementAcceptance, AgreementVersion, Track
+from tracks.tracks.services import lock
+
+
+@transaction.atomic
+def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVersion:
+    """Bring a text into force. Everyone has to accept it, also who accepted an earlier version.
+
+    `revision` is the number of the version in force on the page, 0 for none.
+
+    Raises
+    ------
+    VersionChanged, NoText, NothingChanged
+    """
+    current = lock(track.pk)
+    _check_revision(current, revision)
+    if not text.strip():
+        raise NoText
+    if current.agreement is not None and current.agreement.text == text:
+        raise NothingChanged(current.agreement)
+    latest = current.agreement_versions.order_by("-number").first()
+    version = AgreementVersion.objects.create(
+        track=current,
+        number=latest.number + 1 if latest else 1,
+        text=text,
+        html=plain_html(text),
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        published_by=by,
+    )
+    current.agreement = version
+    current.save(update_fields=["agreement"])
+    return version
+
+
+@transaction.atomic
+def withdraw(*, track: Track, revision: int) -> Track:
+    """Ask for no agreement any more. Versions and acceptances are kept.
+
+    Raises
+    ------
+    VersionChanged
+    """
+    current = lock(track.pk)
+    _check_revision(current, revision)
+    current.agreement = None
+    current.save(update_fields=["agreement"])
+    return current
+
+
+@transaction.atomic
+def accept(*, track: Track, user: User, revision: int) -> AgreementAcceptance:
+    """Record that a user accepts the version that they have read, with its digest and the time. Safe to repeat.
+
+    Raises
+    ------
+    VersionChanged
+        Another version is in force now.
+    """
+    current = lock(track.pk)
+    _check_revision(current, revision)
+    if current.agreement is None:
+        raise VersionChanged(current)
+    accepted, _ = AgreementAcceptance.objects.get_or_create(
+        version=current.agreement, user=user, defaults={"sha256": current.agreement.sha256}
+    )
+    return accepted
+
+
+def check_accepted(*, track: Track, user: User) -> None:
+    """Refuse a user who has not accepted the agreement in force.
+
+    Raises
+    ------
+    AgreementNeeded
+    """
+    if not has_accepted(user, track):
+        raise AgreementNeeded(track)
+
+
+def _check_revision(track: Track, revision: int) -> None:
+    if (track.agreement.number if track.agreement else 0) != revision:
+        raise VersionChanged(track)
