@@ -8,6 +8,7 @@ from django.contrib.auth import decorators
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.cache import add_never_cache_headers
 
 from accounts.models import User
 
@@ -39,6 +40,23 @@ def organizer_required(view: UserView[P]) -> View[P]:
         return view(request, *args, **kwargs)
 
     return login_required(guarded)
+
+
+def secret_address(view: View[P]) -> View[P]:
+    """For pages whose address contains a secret: no request names the address as its referrer, and no cache keeps it.
+
+    The policy is not `no-referrer`: browsers then hide the origin of forms too, which the check against forged
+    requests needs.
+    """
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        response.headers["Referrer-Policy"] = "strict-origin"
+        add_never_cache_headers(response)
+        return response
+
+    return guarded
 
 
 AnyUser = User | AnonymousUser

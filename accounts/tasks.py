@@ -1,18 +1,15 @@
-"""The Celery tasks of accounts."""
+"""The Celery tasks of accounts, and the letters that they send."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from celery import shared_task
 
 from accounts import services
+from accounts.letters import services as letters
+from accounts.letters.services import Mail
+from accounts.links import path_of
 from accounts.selectors import user_by_id
-
-MAIL_TRIES: dict[str, Any] = {
-    "autoretry_for": (OSError,),
-    "retry_backoff": 10,
-    "max_retries": 3,
-    "ignore_result": True,
-}
 
 
 @shared_task(name="accounts.tasks.clear_expired", ignore_result=True)
@@ -21,13 +18,24 @@ def clear_expired() -> None:
     services.clear_expired()
 
 
-@shared_task(name="accounts.tasks.mail_link", **MAIL_TRIES)
-def mail_link(user_id: int, site: str) -> None:
-    """Send a login link by e-mail. Delivered twice, it sends two valid links."""
-    services.mail_link(user=user_by_id(user_id), site=site)
+@shared_task(name="accounts.tasks.send_letters", ignore_result=True)
+def send_letters() -> None:
+    """Send the letters that are due. Delivered twice, it sends each once."""
+    letters.send_due()
 
 
-@shared_task(name="accounts.tasks.mail_lockout", **MAIL_TRIES)
-def mail_lockout(user_id: int, address: str | None, site: str) -> None:
-    """Report wrong passwords by e-mail."""
-    services.mail_lockout(user=user_by_id(user_id), address=address, site=site)
+@letters.writer("accounts.links")
+def links(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """A login link for each account with a name or an address."""
+    for user in services.users_for_links(name=data["name"]):
+        context = {"user": user.username, "link": f"{site}{path_of(user)}"}
+        yield Mail(user.email, "Your login link", "accounts/mail_link.txt", context)
+
+
+@letters.writer("accounts.lockout")
+def lockout(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """Report wrong passwords to the user of an account, with a login link."""
+    user = user_by_id(data["user"])
+    address = data["address"] or "an unknown address"
+    context = {"user": user.username, "address": address, "link": f"{site}{path_of(user)}"}
+    yield Mail(user.email, "Wrong passwords for your account", "accounts/mail_lockout.txt", context)

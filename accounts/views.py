@@ -16,7 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts import services
+from accounts.access import secret_address
 from accounts.forms import LinkForm, NewPasswordForm, PasswordForm
+from web.pages import site_of
 
 BACKEND = "accounts.backends.OrganizerBackend"
 BY_LINK = "logged_in_by_link_at"
@@ -47,7 +49,7 @@ def request_link(request: HttpRequest) -> HttpResponse:
     form = LinkForm(request.POST if request.method == "POST" else None)
     is_sent = settings.SENDS_MAIL and form.is_valid()
     if is_sent:
-        services.request_links(name=form.cleaned_data["name"].strip(), site=_site(request))
+        services.request_links(name=form.cleaned_data["name"].strip(), site=site_of(request))
     return render(
         request,
         "accounts/request_link.html",
@@ -55,13 +57,8 @@ def request_link(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _site(request: HttpRequest) -> str:
-    """The origin of the site; a path of `reverse` follows it."""
-    return f"{request.scheme}://{request.get_host()}"
-
-
-@never_cache
 @READ_AND_POST
+@secret_address
 def use_link(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
     """Log in with a link, by a button: programs that look at the links of an e-mail use up nothing. Everyone."""
     if request.method == "POST":
@@ -81,5 +78,7 @@ def use_link(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
 def locked(request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any]) -> HttpResponse:
     """The page after ten wrong passwords, called by django-axes. Everyone."""
     address = getattr(request, "axes_ip_address", None)
-    services.note_lockout(username=str(credentials.get("username", "")), address=address, site=_site(request))
+    services.note_lockout(
+        username=str(credentials.get("username", "")), address=address, site=site_of(request)
+    )
     return render(request, "accounts/locked.html", {"sends_mail": settings.SENDS_MAIL}, status=429)

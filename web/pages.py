@@ -15,6 +15,11 @@ def context_of(page: "DataclassInstance") -> dict[str, object]:
     return {field.name: getattr(page, field.name) for field in fields(page)}
 
 
+def site_of(request: HttpRequest) -> str:
+    """The origin of the site; a path of `reverse` follows it."""
+    return f"{request.scheme}://{request.get_host()}"
+
+
 def local_address(request: HttpRequest, address: str) -> str:
     """An address that a form or a query string gave, if it is a page of this site; otherwise empty."""
     is_local = address.startswith("/") and url_has_allowed_host_and_scheme(

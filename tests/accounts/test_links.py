@@ -14,19 +14,15 @@ from django.utils import timezone
 
 from accounts import services
 from accounts.models import Lockout, User
-from config.celery import app
 from tests.helpers.factories import PASSWORD, make_organizer, make_user
+from tests.helpers.letters import deliver_at_once, links_in
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def _mails(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A site with a mail server, whose worker is this process."""
-    settings.SENDS_MAIL = True
-    app.loader.import_default_modules()
-    monkeypatch.setattr(services, "_launch", lambda task, *arguments: app.tasks[task].run(*arguments))
-    monkeypatch.setattr(services.transaction, "on_commit", lambda launch: launch())
+    deliver_at_once(settings, monkeypatch)
 
 
 def lock(name: str, *, address: str = "198.51.100.1") -> None:
@@ -39,23 +35,21 @@ def log_in(client: Client, name: str, *, address: str = "198.51.100.1") -> int:
     return client.post(reverse("login"), form, REMOTE_ADDR=address).status_code
 
 
-def link_in(text: str) -> str:
-    return re.findall(r"http://testserver(/\S+)", text)[0]
-
-
 def test_locked_user_gets_an_e_mail_and_gets_in_by_a_link(client: Client) -> None:
     ada = make_user("ada", email="ada@example.org")
     lock("ada")
     assert log_in(client, "ada") == 429
 
     (report,) = mail.outbox
-    link = link_in(report.body)
-    asked = client.get(link, REMOTE_ADDR="198.51.100.1").content.decode()
+    link = links_in(report.body)[0]
+    answer = client.get(link, REMOTE_ADDR="198.51.100.1")
+    asked = answer.content.decode()
     page = client.post(link, REMOTE_ADDR="198.51.100.1", follow=True).content.decode()
 
     assert report.to == ["ada@example.org"]
     assert "from 198.51.100.1" in report.body
     assert "Log in as <strong>ada</strong>" in asked
+    assert answer["Referrer-Policy"] == "strict-origin", "no request may carry the link on"
     assert "You are logged in." in page
     assert "from 198.51.100.1" in page, "the account page names the lockout"
     assert client.session["_auth_user_id"] == str(ada.pk)
@@ -65,7 +59,7 @@ def test_locked_user_gets_an_e_mail_and_gets_in_by_a_link(client: Client) -> Non
 def test_link_works_once_and_only_for_half_an_hour(client: Client, settings: Any) -> None:
     make_user("ada", email="ada@example.org")
     client.post(reverse("request_link"), {"name": "ADA@example.org"})
-    link = link_in(mail.outbox[0].body)
+    link = links_in(mail.outbox[0].body)[0]
 
     assert Client().post(link).status_code == 302
     assert Client().post(link).status_code == 410
@@ -73,7 +67,7 @@ def test_link_works_once_and_only_for_half_an_hour(client: Client, settings: Any
     User.objects.update(link_sent_at=None)
     client.post(reverse("request_link"), {"name": "ada"})
     settings.PASSWORD_RESET_TIMEOUT = -1
-    assert Client().get(link_in(mail.outbox[1].body)).status_code == 410
+    assert Client().get(links_in(mail.outbox[1].body)[0]).status_code == 410
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {"email": "eve@example.org"}, {"password": "x"}])
@@ -82,7 +76,7 @@ def test_link_is_void_once_the_account_changes(client: Client, change: dict[str,
     client.post(reverse("request_link"), {"name": "ada"})
     User.objects.filter(pk=ada.pk).update(**change)
 
-    assert client.post(link_in(mail.outbox[0].body)).status_code == 410
+    assert client.post(links_in(mail.outbox[0].body)[0]).status_code == 410
 
 
 def test_request_sends_few_mails_and_shows_nothing_about_accounts(client: Client) -> None:
@@ -120,7 +114,7 @@ def test_lockout_of_an_unknown_name_stores_nothing_and_looks_the_same() -> None:
 def test_user_of_a_link_sets_a_new_password_without_the_old_one(client: Client) -> None:
     ada = make_user("ada", email="ada@example.org")
     client.post(reverse("request_link"), {"name": "ada"})
-    client.post(link_in(mail.outbox[0].body))
+    client.post(links_in(mail.outbox[0].body)[0])
 
     form = {"new_password1": "quintic-9-roots", "new_password2": "quintic-9-roots"}
     changed = client.post(reverse("password_change"), form)
@@ -173,7 +167,7 @@ def test_command_prints_a_link(client: Client) -> None:
 
     call_command("login_link", "ada", site="http://testserver/", stdout=output)
 
-    assert client.post(link_in(output.getvalue())).status_code == 302
+    assert client.post(links_in(output.getvalue())[0]).status_code == 302
     with pytest.raises(CommandError, match="There is no active user bob"):
         call_command("login_link", "bob")
 
