@@ -43,7 +43,7 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
     def make_link(self, request: HttpRequest, users: QuerySet[User]) -> None:
         """Show a link with which a user can log in once. It works while wrong passwords lock the account."""
         for user in users:
-            if not user.is_active or not self.has_change_permission(request, user):
+            if not user.is_active or user.is_machine or not self.has_change_permission(request, user):
                 self.message_user(request, f"You cannot create a login link for {user}.", messages.ERROR)
                 continue
             link = request.build_absolute_uri(path_of(user))

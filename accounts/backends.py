@@ -30,6 +30,10 @@ class OrganizerBackend(ModelBackend):
         user = next(iter(User.objects.raw("SELECT * FROM accounts_user WHERE id = %s", [user_id])), None)
         return user if self.user_can_authenticate(user) else None
 
+    def user_can_authenticate(self, user: Any) -> bool:
+        """Active people only: a machine has tokens for the API, and opens no pages."""
+        return super().user_can_authenticate(user) and not getattr(user, "is_machine", False)
+
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         is_organizer = user_obj.is_active and user_obj.is_staff
         return (is_organizer and perm.split(".")[0] in APPS) or super().has_perm(user_obj, perm, obj)

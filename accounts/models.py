@@ -7,7 +7,10 @@ from django.utils import timezone
 
 
 class User(AbstractUser):
-    """A person who can log in. `is_staff` marks organizers; a track names its assessors, a team its members."""
+    """A person who can log in. `is_staff` marks organizers; a track names its assessors, a team its members.
+
+    If `is_machine`, it is a program that judges for a track. It never logs in; it has only tokens.
+    """
 
     uses_shortcuts = models.BooleanField(
         "single-key shortcuts",
@@ -30,6 +33,8 @@ class User(AbstractUser):
     link_sent_at = models.DateTimeField(
         null=True, editable=False, help_text="The latest e-mail with a login link."
     )
+
+    is_machine = models.BooleanField("machine", default=False, editable=False)
 
     class Meta(AbstractUser.Meta):
         pass

@@ -67,14 +67,14 @@ def request_links(*, name: str, site: str) -> None:
 
 def user_of_link(*, user_id: int, token: str) -> User | None:
     """The active user of a valid login link."""
-    user = User.objects.filter(pk=user_id, is_active=True).first()
+    user = User.objects.filter(pk=user_id, is_active=True, is_machine=False).first()
     return user if tokens.check_token(user, token) else None
 
 
 @transaction.atomic
 def use_link(*, user_id: int, token: str) -> User | None:
     """The active user of a valid login link, which becomes void: the time of the login is part of it."""
-    user = User.objects.select_for_update().filter(pk=user_id, is_active=True).first()
+    user = User.objects.select_for_update().filter(pk=user_id, is_active=True, is_machine=False).first()
     if user is None or not tokens.check_token(user, token):
         return None
     user.last_login = timezone.now()
@@ -85,7 +85,9 @@ def use_link(*, user_id: int, token: str) -> User | None:
 @transaction.atomic
 def users_for_links(*, name: str) -> list[User]:
     """The accounts with a user name or an e-mail address that get a login link now, each at most every two minutes."""
-    users = User.objects.select_for_update(no_key=True).filter(is_active=True).exclude(email="")
+    users = (
+        User.objects.select_for_update(no_key=True).filter(is_active=True, is_machine=False).exclude(email="")
+    )
     now = timezone.now()
     due = [
         user

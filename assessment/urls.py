@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("assessment.imports.urls")),
     path("", include("assessment.batches.urls")),
     path("", include("assessment.agreement.urls")),
+    path("", include("assessment.machines.urls")),
     path("", include("assessment.board.urls")),
     path("", include("assessment.adjudication.urls")),
     path("", include("assessment.discussions.urls")),

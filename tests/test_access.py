@@ -23,7 +23,7 @@ from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.factories import make_collection, make_document, make_image
-from tests.helpers.judging import make_import
+from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
@@ -78,6 +78,10 @@ assessment:judging                      L333000
 assessment:judgments_csv                L333330
 assessment:keys                         L000000
 assessment:mine                         L000000
+assessment:machine                      L333330
+assessment:machines                     L333330
+assessment:new_machine                  L333330
+assessment:start_machine                5555555
 assessment:new_adjudication             L333330
 assessment:new_batch                    L333330
 assessment:new_dual                     L333330
@@ -300,6 +304,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug number": [*track, 2],
         "slug old new": [*track, 1, 2],
         "slug name": [*track, "pairs"],
+        "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "import_id": [make_import(scene.track, scene.organizer).pk],
         "slug table": [*track, "topics"],
         "job_id": [job.pk],

@@ -243,21 +243,23 @@ def _observed(graded: Graded) -> float:
     return same / total if total else math.nan
 
 
+def pair_cells(pair: Pair) -> tuple[Cell, ...]:
+    """The values of a pair in the columns of `PAIR_HEADER` after the two names."""
+    return (
+        pair.kappa.n,
+        *(pair.kappa.observed, pair.kappa.value, *pair.kappa.interval()),
+        *(pair.linear.value, pair.quadratic.value),
+        *(pair.two_way.observed, pair.two_way.value, *pair.two_way.interval()),
+    )
+
+
 def tables(graded: Graded, level: int) -> list[Table]:
     """The report as tables: alphas, pairs, assessors, topics."""
     of_pairs = pairs(graded, level)
     alpha_rows: list[tuple[Cell, ...]] = [
         (each.name, each.value, *each.interval) for each in alphas(graded, level)
     ]
-    pair_rows: list[tuple[Cell, ...]] = [
-        (
-            *(pair.first, pair.second, pair.kappa.n),
-            *(pair.kappa.observed, pair.kappa.value, *pair.kappa.interval()),
-            *(pair.linear.value, pair.quadratic.value),
-            *(pair.two_way.observed, pair.two_way.value, *pair.two_way.interval()),
-        )
-        for pair in of_pairs
-    ]
+    pair_rows: list[tuple[Cell, ...]] = [(pair.first, pair.second, *pair_cells(pair)) for pair in of_pairs]
     return [
         Table(
             "alpha",

@@ -8,8 +8,17 @@ from assay.formats.spreadsheet import as_csv
 from assay.statistics import agreement_report as report
 from assay.tables import Cell
 from assessment.agreement.selectors import ShownDisagreement
+from assessment.machines.comparison import Comparison
 
+MACHINES = ("machine", *report.PAIR_HEADER[2:])
 TABLES = ("alpha", "pairs", "assessors", "topics")
+
+
+def machines_tsv(compared: Iterable[Comparison]) -> str:
+    """A line per machine that shares documents with people."""
+    rows = [(each, each.pair) for each in compared]
+    cells = [(str(each.machine), *report.pair_cells(pair)) for each, pair in rows if pair is not None]
+    return as_tsv(MACHINES, [[_text(cell) for cell in row] for row in cells])
 
 
 def tsv(graded: report.Graded, level: int, name: str) -> str:

@@ -13,6 +13,7 @@ from assay.charts import KappaChart, kappa_chart
 from assay.statistics import agreement_report as report
 from assessment.agreement.rules import Difference, Vote, is_difference
 from assessment.judgments.rules import binary_from, judging_rules, label_of
+from assessment.machines.comparison import Comparison, comparisons
 from assessment.models import Batch, Judgment
 from tracks.models import Track
 
@@ -160,7 +161,10 @@ class Matrix(NamedTuple):
 
 @dataclass(frozen=True)
 class AgreementPage:
-    """The agreement in one round. `level` is the grade from which a unit is relevant in two-way values."""
+    """The agreement in one round. `level` is the grade from which a unit is relevant in two-way values.
+
+    `machines` are compared with people in the main round only.
+    """
 
     track: Track
     rounds: list[Round]
@@ -175,6 +179,7 @@ class AgreementPage:
     assessors: list[report.AssessorAgreement]
     chart: KappaChart
     topics: list[report.TopicAgreement]
+    machines: list[Comparison]
     tab: str = "judging"
 
 
@@ -198,6 +203,7 @@ def agreement_page(track: Track, of_round: Round) -> AgreementPage:
         assessors=assessors,
         chart=kappa_chart([(row.name, row.kappa, row.two_way) for row in assessors]),
         topics=report.by_topic(columns, level),
+        machines=[] if of_round.batch_id is not None else comparisons(track),
     )
 
 

@@ -10,6 +10,7 @@ from assessment.agreement import exports, selectors
 from assessment.agreement.forms import DifferenceForm
 from assessment.agreement.rules import Difference
 from assessment.judgments.rules import binary_from
+from assessment.machines.comparison import comparisons
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -31,8 +32,10 @@ def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
     """A table of the agreement page as TSV. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    if name not in exports.TABLES:
+    if name not in (*exports.TABLES, "machines"):
         raise Http404
+    if name == "machines":
+        return download(exports.machines_tsv(comparisons(track)), f"{track.slug}-agreement-machines.tsv")
     graded = selectors.graded(track, selectors.round_of(track, request.GET.get("round")))
     content = exports.tsv(graded, binary_from(track.protocol), name)
     return download(content, f"{track.slug}-agreement-{name}.tsv")

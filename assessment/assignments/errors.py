@@ -13,6 +13,16 @@ class NotAnAssessor(Refused):
         super().__init__(f"{user} is not an assessor of {track}; add them to the track's assessors first.")
 
 
+class OnlyMachinesJudge(Refused):
+    def __init__(self, user: User, batch: Batch) -> None:
+        reason = (
+            f"{user} is a machine; machines judge in machine batches only."
+            if user.is_machine
+            else f"The batch “{batch}” is for machines, and {user} is a person."
+        )
+        super().__init__(reason)
+
+
 class TeamMemberCannotJudge(Refused):
     def __init__(self, user: User, team: object) -> None:
         super().__init__(

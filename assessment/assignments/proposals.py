@@ -13,12 +13,13 @@ from assessment.assignments.rules import Change, Plan
 from assessment.models import Batch
 from tracks.models import Topic
 
+FOR_ALL = (Batch.Kind.TRAINING, Batch.Kind.MACHINE)  # each assessor judges all topics
 ToDo = Mapping[tuple[int, int], int]  # topic, assessor: the units that they still have to judge
 
 
 def n_missing(plan: Plan, topic: Topic) -> int:
-    """How many assessors a topic still needs. In a training batch, which is for everyone, it needs nobody."""
-    if plan.batch.kind == Batch.Kind.TRAINING:
+    """How many assessors a topic still needs. In a batch that is for everyone, it needs nobody."""
+    if plan.batch.kind in FOR_ALL:
         return 0
     seats = plan.rules.judges if plan.is_main else 1
     return max(0, seats - len(plan.holders(topic.pk)))
@@ -28,7 +29,7 @@ def shared(plan: Plan, assessors: Sequence[User], loads: Mapping[int, int]) -> l
     """Assign what nobody has: the largest topic first, each to those with the least load who may judge it."""
     plan = plan.copy()
     load = {user.pk: loads.get(user.pk, 0) for user in assessors}
-    is_for_all = plan.batch.kind == Batch.Kind.TRAINING
+    is_for_all = plan.batch.kind in FOR_ALL
     changes = []
     for topic in _largest_first(plan, plan.topics.values()):
         missing = len(assessors) if is_for_all else n_missing(plan, topic)
@@ -85,9 +86,9 @@ def joined_by(
 ) -> list[Change]:
     """Give a person who comes late a fair part of what is open: what nobody has, then topics of those with most to do.
 
-    In a training batch they get all topics. Topics that somebody has begun move only if asked for.
+    In a training or machine batch they get all topics. Topics that somebody has begun move only if asked for.
     """
-    if plan.batch.kind == Batch.Kind.TRAINING:
+    if plan.batch.kind in FOR_ALL:
         plan = plan.copy()
         given = [topic for topic in plan.topics.values() if _may(plan, topic, newcomer)]
         return [Change(topic, newcomer, is_withdrawn=False) for topic in given]

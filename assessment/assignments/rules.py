@@ -3,7 +3,7 @@
 In a main batch, a topic has one seat for each judge of a unit. An assessor who takes over a seat judges its remaining
 units. A person is never two judges of a unit, in all batches together. If the protocol has groups, all assessors of a
 seat are of one group, and the seats of a topic are of different groups. In a dual batch, nobody judges a topic that
-they judge in another batch.
+they judge in another batch. A machine judges in machine batches only, and nobody else judges there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +20,7 @@ from assessment.assignments.errors import (
     JudgedInOtherSeat,
     JudgesInOtherBatch,
     NotAnAssessor,
+    OnlyMachinesJudge,
     SeatOfOtherGroup,
     TeamMemberCannotJudge,
     TopicAlreadyAssigned,
@@ -161,6 +162,8 @@ class Plan:
 
     def check_person(self, user: User) -> None:
         judge = self.judges.get(user.pk)
+        if user.is_machine != (self.batch.kind == Batch.Kind.MACHINE):
+            raise OnlyMachinesJudge(user, self.batch)
         if judge is None:
             raise NotAnAssessor(user, self.batch.pool.track)
         if judge.team:

@@ -31,17 +31,20 @@ def plan_of(batch: Batch, topics: Collection[int] | None = None) -> Plan:
         rules=judging_rules(batch.pool.protocol),
         topics=Topic.objects.in_bulk(list(sizes)),
         sizes=sizes,
-        judges=judges_of(batch.pool.track),
+        judges=judges_of(batch.pool.track, machines=batch.kind == Batch.Kind.MACHINE),
         places=_places(batch, topics),
         elsewhere=_elsewhere(batch, topics),
     )
 
 
-def judges_of(track: Track) -> dict[int, Judge]:
-    """The active assessors of a track, by user."""
+def judges_of(track: Track, *, machines: bool = False) -> dict[int, Judge]:
+    """The active assessors of a track who are people, or its machines, by user."""
     teams: dict[int, str] = dict(Team.objects.filter(track=track).values_list("members", "name"))
-    rows = Assessor.objects.filter(track=track, user__is_active=True).select_related("user")
-    return {row.user_id: Judge(row.user, row.group, teams.get(row.user_id, "")) for row in rows}
+    rows = Assessor.objects.filter(track=track, user__is_active=True, user__is_machine=machines)
+    return {
+        row.user_id: Judge(row.user, row.group, teams.get(row.user_id, ""))
+        for row in rows.select_related("user")
+    }
 
 
 def _places(batch: Batch, topics: Collection[int] | None) -> dict[int, dict[int, Place]]:

@@ -19,7 +19,7 @@ class BatchForm(forms.ModelForm[Batch]):
 
 
 class NewBatchForm(forms.ModelForm[Batch]):
-    """A new batch of a pool of a track."""
+    """A new batch of a pool of a track, for people. The page of a machine creates those for the machine."""
 
     class Meta:
         model = Batch
@@ -30,4 +30,6 @@ class NewBatchForm(forms.ModelForm[Batch]):
         super().__init__(*args, **kwargs)
         pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
         pool.queryset, pool.empty_label = pools, None
+        kind = cast("forms.ChoiceField", self.fields["kind"])
+        kind.choices = [choice for choice in Batch.Kind.choices if choice[0] != Batch.Kind.MACHINE]
         style_fields(self)

@@ -6,7 +6,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Aggregate, Case, Count, F, FloatField, Max, Q, QuerySet, Value, When
+from django.db.models import (
+    Aggregate,
+    Case,
+    Count,
+    Exists,
+    F,
+    FloatField,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 from django.utils import timezone
 
 from accounts.models import User
@@ -320,8 +333,13 @@ def _counts_of(question: FollowUp, rows: list[tuple[str, dict[str, str], int]]) 
 
 
 def _remarks(batch: Batch, rules: JudgingRules) -> list[Remark]:
-    """The latest remarks, newest first."""
+    """The latest remarks, newest first. Those of a machine are shown for documents that people have judged."""
     remarkable = batch.judgments.filter(Q(grade=None) | ~Q(comment=""), is_current=True)
+    if batch.kind == Batch.Kind.MACHINE:
+        by_people = Judgment.objects.exclude(batch__kind=Batch.Kind.MACHINE).filter(is_current=True)
+        remarkable = remarkable.filter(
+            Exists(by_people.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
+        )
     latest = remarkable.select_related("topic", "assessor").order_by("-pk")[:N_REMARKS]
     return [Remark(judgment, label_of(rules, judgment.choice)) for judgment in latest]
 
@@ -348,8 +366,10 @@ def _uncounted(batch: Batch) -> QuerySet[Judgment]:
 
 
 def assessors_of(track: Track) -> QuerySet[User]:
-    """The active assessors of a track."""
-    return User.objects.filter(assessor_of__track=track, is_active=True).order_by("username")
+    """The active assessors of a track who are people."""
+    return User.objects.filter(assessor_of__track=track, is_active=True, is_machine=False).order_by(
+        "username"
+    )
 
 
 def pooled_topics(batch: Batch) -> QuerySet[Topic]:

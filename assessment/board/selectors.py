@@ -30,7 +30,7 @@ N_ROWS = 50  # of a list that can be long
 
 
 class Scope(NamedTuple):
-    """What the board is about: all batches of a track that are not drafts, or one of them."""
+    """What the board is about: all batches of a track that are not drafts or for machines, or one batch."""
 
     key: str
     label: str
@@ -42,10 +42,10 @@ class Scope(NamedTuple):
 
 
 def scopes_of(track: Track) -> list[Scope]:
-    """The whole track first, then its batches, newest first."""
+    """The whole track first, without machines, then its batches, newest first."""
     batches = [each for each in track_progress(track) if each.batch.status != Batch.Status.DRAFT]
     return [
-        Scope("", "All batches", batches),
+        Scope("", "All batches", [each for each in batches if each.batch.kind != Batch.Kind.MACHINE]),
         *(Scope(str(each.batch.pk), each.batch.name, [each]) for each in batches),
     ]
 

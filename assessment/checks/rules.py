@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 
+from assessment.models import Batch
+
+KINDS = (Batch.Kind.MAIN, Batch.Kind.DUAL)  # of batches that can have hidden checks
+
 
 def n_checks(percent: int, n_units: int) -> int:
     """The number of checks for some units, rounded.

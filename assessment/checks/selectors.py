@@ -9,7 +9,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 
 from assay.formats.qrels.reader import QrelsColumns
 from assessment.batches.entries import entries_of
-from assessment.judgments.other_batches import COUNTING
+from assessment.checks.rules import KINDS
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
@@ -52,7 +52,7 @@ def _known_to(batch: Batch, assessor_id: int) -> set[tuple[int, str]]:
     """The units that an assessor judges in a batch, has judged in a main or dual batch, or had as a check."""
     active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
     asked = entries_of(batch).filter(topic__in=active.values("topic"))
-    judged = Task.objects.filter(assessor=assessor_id, batch__kind__in=list(COUNTING))
+    judged = Task.objects.filter(assessor=assessor_id, batch__kind__in=KINDS)
     checked = Check.objects.filter(assessor=assessor_id)
     return {
         *asked.values_list("topic", "docno"),
@@ -192,7 +192,7 @@ def gold_answers(track: Track) -> list[Answered]:
         return []
     hidden = Q(is_check=True, replaced_by=None, task__check_of__kind=Check.Kind.GOLD)
     hidden &= Q(task__status=Task.Status.SUBMITTED)
-    own = Q(is_current=True, batch__kind__in=list(COUNTING))
+    own = Q(is_current=True, batch__kind__in=KINDS)
     units = GoldUnit.objects.filter(track=track, topic=OuterRef("topic"), docno=OuterRef("docno"))
     rows = Judgment.objects.filter(hidden | own, Exists(units), track=track).order_by("pk")
     fields = ("topic", "docno", "assessor__username", "choice", "grade")

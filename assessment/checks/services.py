@@ -16,9 +16,9 @@ from assay.formats.qrels.reader import QrelsColumns
 from assessment.batches.entries import entries_of
 from assessment.batches.locks import lock_for_managing
 from assessment.checks.errors import NoChecksInKind, NoGold, NothingAgreed
-from assessment.checks.rules import gaps, n_checks, places
+from assessment.checks.rules import KINDS, gaps, n_checks, places
 from assessment.checks.selectors import agreed_notes, gold_entries
-from assessment.judgments.other_batches import COUNTING, settled_entries
+from assessment.judgments.other_batches import settled_entries
 from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
 from tracks.models import Track
 
@@ -32,7 +32,7 @@ def configure(*, batch: Batch, gold_percent: int, repeat_percent: int, repeat_af
     NoChecksInKind, NoGold
     """
     locked = lock_for_managing(batch.pk)
-    if locked.kind not in COUNTING:
+    if locked.kind not in KINDS:
         raise NoChecksInKind(locked, locked.get_kind_display())
     if gold_percent and not GoldUnit.objects.filter(track=locked.pool.track_id).exists():
         raise NoGold
@@ -100,7 +100,7 @@ def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
 
 def _work(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]) -> _Work:
     seats = {assignment.topic_id: assignment.seat for assignment in assignments}
-    settled = settled_entries([each.pk for each in assignments]) if batch.kind in COUNTING else {}
+    settled = settled_entries([each.pk for each in assignments]) if batch.kind in KINDS else {}
     closed = {entry for entries in settled.values() for entry in entries}
     submitted = Task.objects.filter(batch=batch, status=Task.Status.SUBMITTED)
     own = submitted.filter(assessor=assessor_id)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
-from tracks.models import Assessor, Topic, Track
+from tracks.models import Assessor, Machine, Topic, Track
 
 CHUNK = 5_000
 
@@ -63,6 +63,9 @@ class Campaign:
         self.topics: dict[str, int] = dict(Topic.objects.filter(track=track).values_list("code", "pk"))
         members = Assessor.objects.filter(track=track).values_list("user__username", "user_id")
         self.assessors: dict[str, int] = dict(members)
+        self.machines = set(
+            Machine.objects.filter(assessor__track=track).values_list("assessor__user", flat=True)
+        )
         groups = Assessor.objects.filter(track=track).exclude(group="").values_list("user_id", "group")
         self.groups: dict[int, str] = dict(groups)
         batches = Batch.objects.filter(pool__track=track).order_by("pk")

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from assay.formats.judgments.choices import choice_of
@@ -106,6 +107,8 @@ def _resolved(
         place = plan.attempt(row, lambda row: _place(source, row, campaign))
         assessor = plan.attempt(row, lambda row: _assessor(source, row, campaign))
         choice = plan.attempt(row, lambda row: _choice(source, row, campaign))
+        if place is not None and assessor is not None:
+            plan.attempt(row, partial(_check_kind, batch=place[1], assessor=assessor, campaign=campaign))
         if place is None or assessor is None or choice is None or sum(plan.n_by_kind.values()) > before:
             continue
         guidelines = None if row.guidelines is None else campaign.guidelines.get(row.guidelines)
@@ -113,6 +116,16 @@ def _resolved(
         is_current = row.is_current and not row.is_check
         yield Planned(
             row, *place, assessor, choice, is_current=is_current, guidelines=guidelines, seat=row.seat or 0
+        )
+
+
+def _check_kind(row: JudgmentRow, *, batch: BatchKey, assessor: int, campaign: Campaign) -> None:
+    """Refuse a machine in a batch for people, and a person in a batch for machines."""
+    is_machine = assessor in campaign.machines
+    if is_machine != (batch.kind == Batch.Kind.MACHINE):
+        kind = "machine" if is_machine else "person"
+        raise Unusable(
+            "assessor", f"{row.assessor} is a {kind}, and the batch “{batch.name}” is of kind {batch.kind}"
         )
 
 

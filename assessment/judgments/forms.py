@@ -71,6 +71,12 @@ class ExportForm(forms.Form):
         help_text="Comments can name people, also where assessors have code names. Leave them out of a publication, "
         "or read them first.",
     )
+    machines = forms.ChoiceField(
+        choices=[("without", "leave them out"), ("with", "include them, in batches of the kind machine")],
+        required=False,
+        label="Judgments of machines",
+        help_text="Do not show them to people who have not judged the same documents.",
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -87,3 +93,7 @@ class ExportForm(forms.Form):
     @property
     def has_comments(self) -> bool:
         return bool(self.cleaned_data["comments"] == "with")
+
+    @property
+    def has_machines(self) -> bool:
+        return bool(self.cleaned_data["machines"] == "with")

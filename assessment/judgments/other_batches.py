@@ -1,9 +1,9 @@
 """Which entries need no judgment in a batch because other batches of the track have judged them.
 
 A judgment of a main batch counts in all main batches of the track, whatever their pools. In a dual batch, assessors do
-not see what they have judged themselves. Training and adjudication batches judge all their entries. Only judgments made
-with the same protocol count, because only these can be frozen together. An entry with members is settled when all of
-its shown members are judged.
+not see what they have judged themselves. A machine never judges a document twice. Training and adjudication batches
+judge all their entries. Only judgments made with the same protocol count, because only these can be frozen together. An
+entry with members is settled when all of its shown members are judged.
 """
 
 from collections.abc import Collection
@@ -18,7 +18,9 @@ from pooling.models import PoolEntry
 COUNTING: dict[str, tuple[str, ...]] = {
     Batch.Kind.MAIN.value: (Batch.Kind.MAIN.value,),
     Batch.Kind.DUAL.value: (Batch.Kind.MAIN.value, Batch.Kind.DUAL.value),
+    Batch.Kind.MACHINE.value: (Batch.Kind.MACHINE.value,),
 }
+OWN_ONLY = (Batch.Kind.DUAL, Batch.Kind.MACHINE)  # where only the assessor's own judgments count
 
 # `asked`: the documents that each assignment still has to judge; `judged`: those judged in other batches.
 # It uses joins because for nested subqueries the planner reads the judgments of the complete track.
@@ -53,6 +55,7 @@ WITH asked AS (
     WHERE (asked.kind = 'main' AND batch.kind = 'main'
            AND (task.seat = asked.seat OR judgment.assessor_id = asked.assessor_id))
        OR (asked.kind = 'dual' AND batch.kind IN ('main', 'dual') AND judgment.assessor_id = asked.assessor_id)
+       OR (asked.kind = 'machine' AND batch.kind = 'machine' AND judgment.assessor_id = asked.assessor_id)
 )
 SELECT asked.assignment_id, asked.entry_id
 FROM asked LEFT JOIN judged USING (assignment_id, entry_id, docno)
@@ -103,7 +106,7 @@ def judged_in_other_batches(task: Task, docnos: Collection[str]) -> set[str]:
         batch__kind__in=COUNTING[kind], batch__pool__protocol=task.batch.pool.protocol_id
     )
     own = Q(assessor=task.assessor_id)
-    counting = own if kind == Batch.Kind.DUAL else own | Q(task__seat=task.seat)
+    counting = own if kind in OWN_ONLY else own | Q(task__seat=task.seat)
     return set(judgments.exclude(batch=task.batch_id).filter(counting).values_list("docno", flat=True))
 
 

@@ -111,9 +111,10 @@ def own_judgments_page(batch: Batch, user: User, wanted: OwnFilter, number: str 
     return OwnJudgmentsPage(batch, rows, judgments)
 
 
-def judgments_of_track(track: Track) -> QuerySet[Judgment]:
-    """Every judgment of a track, of all batches, also those that were replaced."""
-    return Judgment.objects.filter(track=track)
+def judgments_of_track(track: Track, *, has_machines: bool = False) -> QuerySet[Judgment]:
+    """Every judgment of a track by people, also those that were replaced; with those of machines if asked for."""
+    judgments = Judgment.objects.filter(track=track)
+    return judgments if has_machines else judgments.exclude(batch__kind=Batch.Kind.MACHINE)
 
 
 class JudgmentCounts(NamedTuple):

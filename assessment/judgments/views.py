@@ -38,7 +38,7 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     form = ExportForm(request.GET if "to" in request.GET else None)
     if form.is_valid():
         names = assessors.pseudonyms(track=track) if form.is_pseudonymous else None
-        judgments = selectors.judgments_of_track(track)
+        judgments = selectors.judgments_of_track(track, has_machines=form.has_machines)
         lines = lines_of(judgments, form.format, names=names, has_comments=form.has_comments)
         return download(lines, f"judgments-{track.slug}.{form.format}")
     context = context_of(selectors.export_page(track)) | {"form": form}

@@ -14,7 +14,8 @@ MOST_CHECKS = 50  # percent
 class Batch(models.Model):
     """A round of judging on one pool. Its `TopicAssignment`s assign topics to assessors.
 
-    It judges all entries of its topics, or if `is_selective`, only those with a `BatchEntry`.
+    It judges all entries of its topics, or if `is_selective`, only those with a `BatchEntry`. A machine batch is judged
+    by machines only, all others by people only.
     """
 
     class Kind(models.TextChoices):
@@ -22,6 +23,7 @@ class Batch(models.Model):
         MAIN = "main", "main"
         DUAL = "dual", "dual"
         ADJUDICATION = "adjudication", "adjudication"
+        MACHINE = "machine", "machine"
 
     class Status(models.TextChoices):
         DRAFT = "draft", "draft"

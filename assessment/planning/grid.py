@@ -32,8 +32,9 @@ class Rates(NamedTuple):
 
 
 def rates_of(track: Track) -> Rates:
-    """The mean seconds per judgment in all batches of a track, where long ones count as five medians. Three queries."""
+    """The mean seconds per judgment of people in a track, where long ones count as five medians. Three queries."""
     timed = Judgment.objects.filter(track=track, is_current=True, seconds__isnull=False).order_by()
+    timed = timed.exclude(batch__kind=Batch.Kind.MACHINE)
     median = timed.aggregate(median=Median("seconds"))["median"]
     if median is None:
         return Rates({}, None)
@@ -135,7 +136,8 @@ class Grid:
 def grid_of(batch: Batch) -> Grid:
     """The grid of a batch. Its pool, track and protocol are loaded."""
     plan = plan_of(batch)
-    rates = rates_of(batch.pool.track)
+    is_machine = batch.kind == Batch.Kind.MACHINE
+    rates = Rates({}, None) if is_machine else rates_of(batch.pool.track)
     cells: defaultdict[int, dict[int, Cell]] = defaultdict(dict)
     for share in progress_of(batch).shares:
         if share.judged or not share.assignment.is_withdrawn:

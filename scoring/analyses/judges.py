@@ -1,13 +1,14 @@
 """The grades of either judge as qrels: what disagreement does to a leaderboard."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import columns_from
 from assessment.agreement.selectors import MAIN_ROUND, round_of, shared_judgments
+from assessment.machines.comparison import PEOPLE, machine_grades, machines_of, people_grades
 from pooling.models import PoolMember
 from tracks.models import Track
 
@@ -25,7 +26,8 @@ class Sides(NamedTuple):
 
 
 def sides_of(track: Track) -> list[Sides]:
-    """The first and the second judge of all units with two grades, then every two assessors who share units.
+    """The first and the second judge of all units with two grades, then every two assessors who share units, then
+    people and each machine.
 
     An instance counts for its formula, which has the highest grade of its instances. Where the protocol sums the grades
     of its judges, each side counts as if all judges agreed with it.
@@ -44,7 +46,24 @@ def sides_of(track: Track) -> list[Sides]:
             names.append(pair)
             chosen.append(shared)
     scale = _scale(track)
+    for name, compared in _with_machines(track):
+        names.append((PEOPLE, name))
+        chosen.append(compared)
     return [_sides(pair, shared, track, scale) for pair, shared in zip(names, chosen, strict=True) if shared]
+
+
+def _with_machines(track: Track) -> Iterator[tuple[str, dict[Unit, tuple[int, int]]]]:
+    """The documents that people and a machine graded, with the grades of both, for each machine."""
+    machines = machines_of(track)
+    if not machines:
+        return
+    people, by_machine = people_grades(track), machine_grades(track)
+    for machine in machines:
+        own = by_machine.get(machine.assessor.user_id, {})
+        yield (
+            f"machine {machine}",
+            {unit: (people[unit], own[unit]) for unit in people.keys() & own.keys()},
+        )
 
 
 def _grades(track: Track) -> dict[Unit, list[tuple[str, int]]]:

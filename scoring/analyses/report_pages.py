@@ -193,7 +193,11 @@ def analysis_json(analysis: Analysis) -> str:
     board = analysis.leaderboard
     content = {
         "track": board.track.slug,
-        "qrels": {"version": board.qrels.version, "sha256": board.qrels.sha256},
+        "qrels": {
+            "version": board.qrels.version,
+            "machine": board.qrels.machine_name or None,
+            "sha256": board.qrels.sha256,
+        },
         "protocol": {"slug": board.track.protocol.slug, "sha256": board.protocol_digest},
         "analysis": analysis.kind,
         "seed": analysis.seed,

@@ -63,6 +63,7 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
         "track": board.track.slug,
         "qrels": {
             "version": board.qrels.version,
+            "machine": board.qrels.machine_name or None,
             "sha256": board.qrels.sha256,
             "topics": board.qrels.n_topics,
         },
@@ -110,7 +111,7 @@ def _number(text: str) -> float | None:
 def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
     """A table for the package booktabs. P: primary run, in parentheses a baseline pooled as one; M: manual run."""
     caption = (
-        f"{board.track.name}: qrels version {board.qrels.version}, {board.qrels.n_topics} topics. "
+        f"{board.track.name}: qrels {board.qrels}, {board.qrels.n_topics} topics. "
         "P: primary run, in parentheses a baseline pooled as one; M: manual run. The best values are bold."
     )
     lines = [

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from pooling.models import Pool
-from tracks.models import StoredProtocol, Track
+from tracks.models import Machine, StoredProtocol, Track
 
 
 class Qrels(models.Model):
@@ -25,6 +25,16 @@ class Qrels(models.Model):
     sha256 = models.CharField(max_length=64, help_text="SHA-256 of the exported TSV.")
     n_topics = models.PositiveIntegerField()
     n_judged = models.PositiveIntegerField()
+    machine = models.ForeignKey(
+        Machine,
+        models.PROTECT,
+        null=True,
+        related_name="qrels",
+        help_text="The machine whose judgments these are; empty for those of people.",
+    )
+    machine_name = models.CharField(
+        max_length=130, blank=True, help_text="Name and version of that machine, which never change."
+    )
     report = models.JSONField(default=dict, help_text="The inputs, and what was left out and why.")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -35,7 +45,7 @@ class Qrels(models.Model):
         constraints = [models.UniqueConstraint(fields=["track", "version"], name="qrels_version_unique")]
 
     def __str__(self) -> str:
-        return f"version {self.version}"
+        return f"version {self.version}" + (f" by machine {self.machine_name}" if self.machine_name else "")
 
     def get_absolute_url(self) -> str:
         return reverse("scoring:qrels", args=[self.pk])

@@ -3,9 +3,11 @@
 import csv
 from io import StringIO
 
+from django.db.models import Q
+
 from assay.formats.qrels.exports import Part, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import harmless
-from assessment.models import Judgment
+from assessment.models import Batch, Judgment
 from scoring.models import Qrels
 from scoring.qrels.selectors import qrels_columns
 from tracks.assessors.services import pseudonyms
@@ -27,6 +29,8 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
         f"Protocol {qrels.protocol.slug}, sha256 {qrels.protocol_digest}.",
         f"sha256 of the version: {qrels.sha256}.",
     ]
+    if qrels.machine_name:
+        notes.insert(0, f"The grades are those of a machine, {qrels.machine_name}, and not of people.")
     if test_share is None:
         parts = [Part("qrels", "All entries of the version.", columns)]
     else:
@@ -40,15 +44,21 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
 
 
 def file_stem(qrels: Qrels) -> str:
-    return f"qrels.{qrels.track.slug}.v{qrels.version}"
+    return f"qrels.{qrels.track.slug}.v{qrels.version}{'.machine' if qrels.machine_id else ''}"
 
 
 def judgments_package(qrels: Qrels) -> bytes:
     """A zip of the current judgments of the version's track, with assessors as A1, A2, ... and without comments.
 
-    The code names are those of every export of the track.
+    The judgments are those of people, or of the machine whose version it is. The code names are those of every export
+    of the track; a machine keeps its name.
     """
     judgments = Judgment.objects.filter(track=qrels.track, is_current=True)
+    by_machine = Q(batch__kind=Batch.Kind.MACHINE)
+    if qrels.machine is None:
+        judgments = judgments.exclude(by_machine)
+    else:
+        judgments = judgments.filter(by_machine, assessor=qrels.machine.assessor.user_id)
     fields = ("topic__code", "docno", "assessor_id", "batch__kind", "choice", "grade", "seconds")
     rows = list(judgments.order_by("topic__code", "docno", "pk").values_list(*fields))
     names = pseudonyms(track=qrels.track)
@@ -63,8 +73,8 @@ def judgments_package(qrels: Qrels) -> bytes:
             "",
             f"{len(rows)} current judgments by {n_assessors} assessors. Codes replace names; there are no comments.",
             "",
-            "`judgments.csv` has a line per judgment: topic, docno, assessor, round (training, main, dual or",
-            "adjudication), choice, grade (empty for a non-answer), seconds on the page.",
+            "`judgments.csv` has a line per judgment: topic, docno, assessor, round (training, main, dual,",
+            "adjudication or machine), choice, grade (empty for a non-answer), seconds on the page.",
             "",
         ]
     )

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from assay.formats.qrels.exports import FORMS
 from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, parse_qrels
 from pooling.models import Pool
-from tracks.models import Track
+from tracks.models import Machine, Track
 from web.forms import style_fields
 
 MAX_MB = 16  # a million lines; reading them takes about half a gigabyte of memory
@@ -26,6 +26,13 @@ class FreezeForm(forms.Form):
     """The pool whose judgments become qrels, and the kinds of judgments that count."""
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
+    machine = forms.ModelChoiceField(
+        queryset=Machine.objects.none(),
+        required=False,
+        empty_label="People",
+        label="Judgments of",
+        help_text="People, or one machine. The two never mix.",
+    )
     name = _name()
     dual = forms.BooleanField(
         required=False,
@@ -42,6 +49,10 @@ class FreezeForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY)
         cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools
+        machines = Machine.objects.filter(assessor__track=track)
+        cast(forms.ModelChoiceField[Machine], self.fields["machine"]).queryset = machines
+        if not machines.exists():
+            del self.fields["machine"]
         style_fields(self)
 
     @property

@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Exists, F, Max, OuterRef, Q
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from assay.digests import sha256_of
@@ -24,13 +24,13 @@ from assay.qrels.freezing import (
     freeze_group,
     known_items,
 )
-from assessment.models import Judgment, TopicAssignment
+from assessment.models import Batch, Judgment, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools.selectors import chain
 from pooling.runs.units import unit_lookup
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels.errors import QrelsRefused
-from tracks.models import Assessor, Topic, Track
+from tracks.models import Assessor, Machine, Topic, Track
 from tracks.tracks import services as track_services
 from web.counting import counted
 
@@ -40,11 +40,14 @@ DOCNOS_NAMED = 20
 
 
 @transaction.atomic
-def freeze_judgments(*, pool: Pool, by: User, name: str = "", also: Sequence[str] = ()) -> Qrels:
+def freeze_judgments(
+    *, pool: Pool, by: User, name: str = "", also: Sequence[str] = (), machine: Machine | None = None
+) -> Qrels:
     """Freeze a version of the units of a pool, and of the pools that it tops up, by the rule of its protocol.
 
     Judgments that were made for another pool of the track count too: they are about a document and a topic.
     `also` names kinds of batches whose judgments count for units that have neither main judgment nor adjudication.
+    The judgments are those of people, or those of one machine: the two never mix.
 
     Raises
     ------
@@ -56,10 +59,10 @@ def freeze_judgments(*, pool: Pool, by: User, name: str = "", also: Sequence[str
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
     protocol = pool.protocol.parsed
-    votes = _votes(pool)
+    votes = _votes(pool) if machine is None else _votes_of(machine, pool)
     try:
         frozen = _frozen(pool, protocol, votes, also)
-        groups = _groups(pool, protocol, votes)
+        groups = _groups(pool, protocol, votes) if machine is None else {}
     except Undecided as undecided:
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
@@ -71,6 +74,8 @@ def freeze_judgments(*, pool: Pool, by: User, name: str = "", also: Sequence[str
     qrels = Qrels(
         track=track, source=Qrels.Source.FROZEN, pool=pool, protocol=pool.protocol, created_by=by, name=name
     )
+    if machine is not None:
+        qrels.machine, qrels.machine_name = machine, str(machine)
     qrels.report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
     _store(qrels, columns_from(frozen.rows))
     for group, alone in groups.items():
@@ -95,7 +100,7 @@ def _store_group(qrels: Qrels, group: str, alone: Frozen) -> None:
     """Store a version of a group after the one with all judgments, unless a version has the same entries already."""
     columns = columns_from(alone.rows)
     sha256 = sha256_of(format_qrels(columns))
-    if Qrels.objects.filter(track=qrels.track, sha256=sha256).exists():
+    if Qrels.objects.filter(track=qrels.track, sha256=sha256, machine=None).exists():
         return
     version = Qrels(
         track=qrels.track,
@@ -175,24 +180,44 @@ def _members(pool: Pool) -> dict[Unit, Member]:
 
 
 def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
-    """Every current judgment of a unit of the pool, or of a pool that it tops up, whichever pool it was made for.
+    """Every current judgment by people of a unit of the pool, or of a pool that it tops up, whatever its own pool.
 
-    Judgments by another protocol have other grades and do not count. One query, so all rows are of the same moment.
+    One query, so all rows are of the same moment.
     """
-    pools = chain(pool)
     assigned = TopicAssignment.objects.filter(
         batch=OuterRef("batch"), topic=OuterRef("topic"), assessor=OuterRef("assessor"), is_withdrawn=False
     )
+    judgments = (
+        _judgments_of(pool).exclude(batch__kind=Batch.Kind.MACHINE).annotate(is_assigned=Exists(assigned))
+    )
+    fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
+    rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
+    return [(Unit(topic, docno), Vote(*vote)) for topic, docno, *vote in rows]
+
+
+def _votes_of(machine: Machine, pool: Pool) -> list[tuple[Unit, Vote]]:
+    """The judgments of a machine as if they were main judgments: as many of each document as judges are summed."""
+    own = _judgments_of(pool).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
+    fields = ("topic__code", "docno", "assessor__username", "choice", "grade")
+    latest = {
+        Unit(topic, docno): Vote(Batch.Kind.MAIN.value, True, *vote)
+        for topic, docno, *vote in own.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
+    }
+    protocol = pool.protocol.parsed
+    n_judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
+    return [(unit, vote) for unit, vote in latest.items() for _ in range(n_judges)]
+
+
+def _judgments_of(pool: Pool) -> QuerySet[Judgment]:
+    """Current judgments of units of a pool and of those that it tops up. Those by another protocol do not count."""
+    pools = chain(pool)
     entries = PoolEntry.objects.filter(pool__in=pools, topic=OuterRef("topic"), docno=OuterRef("docno"))
     members = PoolMember.objects.filter(
         entry__pool__in=pools, entry__topic=OuterRef("topic"), docno=OuterRef("docno")
     )
     of_units = Q(batch__pool__in=pools) | Exists(entries) | Exists(members)
     of_track = Judgment.objects.filter(track=pool.track_id, batch__pool__protocol=pool.protocol_id)
-    judgments = of_track.filter(of_units, is_current=True).annotate(is_assigned=Exists(assigned))
-    fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
-    rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
-    return [(Unit(topic, docno), Vote(*vote)) for topic, docno, *vote in rows]
+    return of_track.filter(of_units, is_current=True)
 
 
 def _conflict_message(conflicts: Sequence[Conflict]) -> str:
@@ -232,7 +257,7 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
         raise QrelsRefused(f"“{ALL}” cannot be the code of a topic: tables of scores use it for the mean.")
     versions = Qrels.objects.filter(track=qrels.track)
     qrels.sha256 = sha256_of(format_qrels(columns))
-    same = versions.filter(sha256=qrels.sha256).first()
+    same = versions.filter(sha256=qrels.sha256, machine=qrels.machine).first()
     if same is not None:
         raise QrelsRefused(f"These qrels are identical to {same}, so no new version was created.")
     qrels.version = (versions.aggregate(last=Max("version"))["last"] or 0) + 1

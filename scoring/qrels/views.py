@@ -38,11 +38,17 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Freeze the judgments of a pool into a version. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = FreezeForm(request.POST or None, track=track)
+    form = FreezeForm(request.POST or None, track=track, initial=request.GET.dict())
     if form.is_valid():
         pool, name = form.cleaned_data["pool"], form.cleaned_data["name"]
         try:
-            version = services.freeze_judgments(pool=pool, by=request.user, name=name, also=form.also)
+            version = services.freeze_judgments(
+                pool=pool,
+                by=request.user,
+                name=name,
+                also=form.also,
+                machine=form.cleaned_data.get("machine"),
+            )
             return _to_version(request, version)
         except Refused as refusal:
             form.add_error(None, refusal.message)

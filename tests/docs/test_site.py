@@ -26,7 +26,7 @@ NO_PAGES = {
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
     *("pooling:pool_overlap_file", "pooling:compute_preview"),
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
-    "assessment:change_plan",
+    *("assessment:change_plan", "assessment:start_machine"),
     *(
         "assessment:skip",
         "assessment:give_back",

@@ -11,7 +11,8 @@ from assessment.models import Batch, Judgment, JudgmentImport, Task
 from assessment.tasks import services as task_services
 from pooling.models import Pool, PoolEntry, Team
 from tests.helpers.factories import make_answer, make_document, make_organizer
-from tracks.models import Topic, Track
+from tracks.machines import services as machine_services
+from tracks.models import Machine, Topic, Track
 
 _number = count(1)
 
@@ -73,6 +74,10 @@ def make_import(track: Track, by: User) -> JudgmentImport:
     return JudgmentImport.objects.create(
         track=track, batch="Imported", report=report, created_by=by, **fields
     )
+
+
+def make_machine(track: Track, owner: User, *, name: str = "Llama judge", version: str = "3.1") -> Machine:
+    return machine_services.add(track=track, name=name, version=version, owner=owner, by=owner)
 
 
 def accept(batch: Batch, assessor: User) -> Task:

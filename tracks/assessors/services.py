@@ -72,18 +72,20 @@ def checks_groups(check_with: GroupCheck) -> GroupCheck:
 def pseudonyms(*, track: Track) -> dict[int, str]:
     """The code names of a track's assessors by the id of their account: A1, A2, … in a random order.
 
-    A code name never changes. Assessors who have none yet get the next numbers, shuffled, so that the numbers reveal
-    neither names nor the order in which the assessors were added at a time.
+    A machine keeps its name. A code name never changes. Assessors who have none yet get the next numbers, shuffled, so
+    that the numbers reveal neither names nor the order in which the assessors were added at a time.
     """
     track_services.lock(track.pk)
-    assessors = list(Assessor.objects.filter(track=track).order_by("pk"))
+    everyone = Assessor.objects.filter(track=track).select_related("user").order_by("pk")
+    machines = {each.user_id: each.user.username for each in everyone if each.user.is_machine}
+    assessors = [each for each in everyone if each.user_id not in machines]
     last = max((each.pseudonym or 0 for each in assessors), default=0)
     new = [each for each in assessors if each.pseudonym is None]
     SystemRandom().shuffle(new)
     for number, assessor in enumerate(new, last + 1):
         assessor.pseudonym = number
     Assessor.objects.bulk_update(new, ["pseudonym"])
-    return {each.user_id: f"A{each.pseudonym}" for each in assessors}
+    return machines | {each.user_id: f"A{each.pseudonym}" for each in assessors}
 
 
 def check_group(*, track: Track, group: str) -> None:
@@ -100,7 +102,9 @@ def check(*, track: Track, user: User) -> None:
     Raises
     ------
     TrackRefused
-        The user is a member of one of the track's teams.
+        The user is a member of one of the track's teams, or a machine of another track.
     """
+    if user.is_machine and not Assessor.objects.filter(track=track, user=user).exists():
+        raise TrackRefused(f"{user} is a machine of another track. Add it to {track} as a machine.")
     if user.teams.filter(track=track).exists():
         raise TrackRefused(f"{user} is a member of a team of {track}, so {user} cannot judge for it.")

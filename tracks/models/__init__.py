@@ -1,5 +1,5 @@
 from tracks.models.agreements import AgreementAcceptance, AgreementVersion
-from tracks.models.assessors import Assessor
+from tracks.models.assessors import Assessor, Machine
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
 from tracks.models.protocols import StoredProtocol
 from tracks.models.topics import Topic, TopicImport
@@ -12,6 +12,7 @@ __all__ = [
     "GuidelinesDraft",
     "GuidelinesReading",
     "GuidelinesVersion",
+    "Machine",
     "StoredProtocol",
     "Topic",
     "TopicImport",

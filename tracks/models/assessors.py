@@ -1,6 +1,7 @@
 """Assessors of tracks."""
 
 from django.db import models
+from django.urls import reverse
 
 from accounts.models import User
 from tracks.models.tracks import Track
@@ -28,3 +29,33 @@ class Assessor(models.Model):
 
     def __str__(self) -> str:
         return self.user.username
+
+
+class Machine(models.Model):
+    """A program or a model that judges for a track. Its judgments never mix with those of people.
+
+    It never changes: another version, model or prompt is another machine.
+    """
+
+    assessor = models.OneToOneField(Assessor, models.PROTECT, related_name="machine")
+    name = models.CharField(max_length=60)
+    version = models.CharField(
+        max_length=60, help_text="The version of the program, or the name of the model."
+    )
+    description = models.TextField(
+        blank=True, help_text="How it judges: the prompt, the settings, what it was trained on."
+    )
+    owner = models.ForeignKey(
+        User, models.PROTECT, related_name="machines", help_text="The person who answers for it."
+    )
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "version", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("assessment:machine", args=[self.pk])

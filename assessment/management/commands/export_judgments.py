@@ -29,12 +29,14 @@ class Command(BaseCommand):
         parser.add_argument("--usernames", action="store_true", help="usernames instead of code names")
         parser.add_argument("--no-comments", action="store_true", help="leave comments empty")
 
+        parser.add_argument("--machines", action="store_true", help="also the judgments of machines")
+
     def handle(self, *args: Any, **options: Any) -> None:
         track, path = track_named(options["track"]), options["file"]
         if track is None:
             raise CommandError(f"There is no track {options['track']}.")
         lines = lines_of(
-            judgments_of_track(track),
+            judgments_of_track(track, has_machines=options["machines"]),
             options["format"],
             names=None if options["usernames"] else assessors.pseudonyms(track=track),
             has_comments=not options["no_comments"],

@@ -1,0 +1,37 @@
+"""The forms that add a machine and let it judge."""
+
+from typing import Any, cast
+
+from django import forms
+
+from accounts.models import User
+from pooling.models import Pool
+from tracks.models import Machine
+from web.forms import style_fields
+
+
+class MachineForm(forms.ModelForm[Machine]):
+    """A new machine of a track."""
+
+    class Meta:
+        model = Machine
+        fields = ["name", "version", "description", "owner"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        owner = cast("forms.ModelChoiceField[User]", self.fields["owner"])
+        owner.queryset = User.objects.filter(is_active=True, is_machine=False).order_by("username")
+        owner.empty_label = None
+        style_fields(self)
+
+
+class StartForm(forms.Form):
+    """The pool that a machine judges next."""
+
+    pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
+
+    def __init__(self, *args: Any, pools: list[Pool], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
+        pool.queryset = Pool.objects.filter(pk__in=[each.pk for each in pools])
+        style_fields(self)

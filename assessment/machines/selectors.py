@@ -1,0 +1,83 @@
+"""The machines of a track, for organizers."""
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from assessment.batches.selectors import BatchProgress, track_progress
+from assessment.machines.comparison import Comparison, comparisons
+from assessment.models import Batch
+from assessment.planning.selectors import pools_to_plan
+from pooling.models import Pool
+from tracks.models import Machine, Track
+
+
+def machines() -> QuerySet[Machine]:
+    """Every machine, with its track."""
+    return Machine.objects.select_related(
+        "assessor__track__protocol", "assessor__user", "owner", "created_by"
+    )
+
+
+@dataclass(frozen=True)
+class ShownMachine:
+    """A machine with its batches and its agreement with people."""
+
+    machine: Machine
+    batches: list[BatchProgress]
+    comparison: Comparison
+
+    @property
+    def judged(self) -> int:
+        return sum(each.judged for each in self.batches)
+
+    @property
+    def total(self) -> int:
+        return sum(each.total for each in self.batches)
+
+
+@dataclass(frozen=True)
+class MachinesPage:
+    """The machines of a track, by name and version."""
+
+    track: Track
+    rows: list[ShownMachine]
+    tab: str = "judging"
+
+
+def machines_page(track: Track) -> MachinesPage:
+    """The progress and the agreement of every machine, in a fixed number of queries."""
+    return MachinesPage(track, _shown(track))
+
+
+@dataclass(frozen=True)
+class MachinePage:
+    """A machine, and the pools that it has not begun."""
+
+    track: Track
+    machine: Machine
+    shown: ShownMachine
+    pools: list[Pool]
+    tab: str = "judging"
+
+
+def machine_page(machine: Machine) -> MachinePage:
+    """What the machine has judged, and what it can judge."""
+    track = machine.assessor.track
+    shown = next(each for each in _shown(track) if each.machine == machine)
+    begun = {each.batch.pool_id for each in shown.batches}
+    pools = [pool for pool in pools_to_plan().filter(track=track) if pool.pk not in begun]
+    return MachinePage(track, machine, shown, pools)
+
+
+def _shown(track: Track) -> list[ShownMachine]:
+    compared = comparisons(track)
+    batches = (
+        [each for each in track_progress(track) if each.batch.kind == Batch.Kind.MACHINE] if compared else []
+    )
+    return [
+        ShownMachine(
+            each.machine, [batch for batch in batches if each.machine.assessor.user in batch.assessors], each
+        )
+        for each in compared
+    ]

@@ -1,0 +1,12 @@
+"""URLs of machines."""
+
+from django.urls import path
+
+from assessment.machines import views
+
+urlpatterns = [
+    path("tracks/<slug:slug>/machines/", views.machines, name="machines"),
+    path("tracks/<slug:slug>/machines/new/", views.new, name="new_machine"),
+    path("judge/machines/<int:machine_id>/", views.machine, name="machine"),
+    path("judge/machines/<int:machine_id>/start/", views.start, name="start_machine"),
+]
