@@ -22,6 +22,7 @@ app.autodiscover_tasks(
         "jobs",
         "corpus.imports",
         "corpus.clusterings",
+        "tracks.deadlines",
         "pooling.pools",
         "assessment.imports",
         "assessment.tasks",

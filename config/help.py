@@ -29,6 +29,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "corpus:formula": "explanation/visual-ids.html",
         # tracks
         "tracks:track": "howto/run-a-campaign.html",
+        "tracks:deadlines": "howto/run-a-campaign.html#set-the-deadlines",
         "tracks:topics": "howto/run-a-campaign.html#import-the-topics",
         "tracks:topic": "glossary.html#glossary-collection",
         "tracks:import_topics": "reference/formats.html#topics",

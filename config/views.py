@@ -14,7 +14,9 @@ from tracks.tracks.selectors import tracks_for
 
 def home(request: HttpRequest) -> HttpResponse:
     """The tracks that the user may see. Everyone."""
-    return render(request, "config/home.html", {"tracks": tracks_for(request.user)})
+    return render(
+        request, "config/home.html", {"tracks": tracks_for(request.user).prefetch_related("deadlines")}
+    )
 
 
 @login_required

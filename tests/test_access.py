@@ -181,6 +181,7 @@ tracks:agreement_version                0000000
 tracks:close_track                      5555555
 tracks:edit_agreement                   L333330
 tracks:edit_guidelines                  L333330
+tracks:deadlines                        L333330
 tracks:guidelines                       L444000
 tracks:guidelines_changes               L444000
 tracks:guidelines_version               L444000

@@ -5,6 +5,7 @@ from django.urls import include, path
 app_name = "tracks"
 
 urlpatterns = [
+    path("", include("tracks.deadlines.urls")),
     path("", include("tracks.topics.urls")),
     path("", include("tracks.guidelines.urls")),
     path("", include("tracks.agreements.urls")),

@@ -13,13 +13,16 @@ from accounts.access import AnyUser
 from accounts.models import User
 from config.steps import steps_for
 from tracks.assessors.selectors import is_assessor
+from tracks.deadlines.selectors import State, next_closing, timetable
 from tracks.models import Track
 from web.counting import counted, hours
 from web.pages import context_of
+from web.times import AOE, in_words, zone_of
 
 register = template.Library()
 register.filter("counted", counted)
 register.filter("hours", hours)
+register.filter("next_closing", next_closing)
 
 
 class Tab(NamedTuple):
@@ -69,6 +72,28 @@ def campaign_steps(context: template.Context, track: Track) -> dict[str, object]
 def time_of(moment: datetime | None) -> SafeString | str:
     """A time in UTC, to the minute; the `datetime` attribute has the exact time."""
     return _time(moment, "%Y-%m-%d %H:%M UTC")
+
+
+@register.inclusion_tag("components/deadlines.html")
+def deadline_table(states: list[State]) -> dict[str, object]:
+    """When runs of each kind are accepted; kinds with the same times share a row."""
+    return {"rows": timetable(states)}
+
+
+@register.simple_tag
+def instant(moment: datetime | None, zone: str = "UTC") -> SafeString | str:
+    """An instant in the zone in which it was entered and in UTC; `config/times.js` adds the reader's own time."""
+    if moment is None:
+        return "–"
+    return format_html(
+        '<time datetime="{}" data-local>{}</time>', localtime(moment).isoformat(), in_words(moment, zone)
+    )
+
+
+@register.simple_tag
+def time_in(moment: datetime, zone: str = AOE) -> str:
+    """An instant in a zone, to the minute."""
+    return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M} {zone}"
 
 
 @register.simple_tag

@@ -55,6 +55,9 @@ class Run(models.Model):
     report = models.JSONField(
         default=dict, help_text="The report of the check: warnings with line numbers and counts."
     )
+    is_late = models.BooleanField(
+        "late", default=False, help_text="Submitted in the grace period after the deadline."
+    )
     submitted_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     submitted_at = models.DateTimeField(auto_now_add=True)
     withdrawn_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")

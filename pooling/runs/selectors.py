@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import F, Func, IntegerField, QuerySet
-from django.utils import timezone
 
 from accounts.access import AnyUser
 from accounts.models import User
@@ -13,21 +12,9 @@ from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
 from pooling.models import Run, Team
 from pooling.runs.units import has_formulas, has_units
 from pooling.teams.selectors import teams_of
+from tracks.deadlines.selectors import State, is_accepting, state, states, why_closed
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-
-
-def is_accepting_runs(track: Track) -> bool:
-    """Whether runs can be submitted and withdrawn now."""
-    is_over = track.closes_at is not None and track.closes_at <= timezone.now()
-    return track.status == Track.Status.OPEN and not is_over
-
-
-def why_closed(track: Track) -> str:
-    """The reason why a track does not accept runs, as the end of a sentence."""
-    if track.status == Track.Status.OPEN and track.closes_at is not None:
-        return f"the track closed on {track.closes_at.strftime('%Y-%m-%d %H:%M')} UTC"
-    return "the track is not open yet" if track.status == Track.Status.DRAFT else "the track is closed"
 
 
 @dataclass(frozen=True)
@@ -37,18 +24,21 @@ class RunsPage:
     track: Track
     runs: QuerySet[Run]
     teams: QuerySet[Team]
+    states: list[State]
     is_accepting_runs: bool
     why_closed: str
 
 
 def runs_page(user: AnyUser, track: Track) -> RunsPage:
     """What the runs page of a track shows to a user."""
+    of_kinds = states(track)
     return RunsPage(
         track=track,
         runs=runs_of(user, track),
         teams=teams_of(user, track),
-        is_accepting_runs=is_accepting_runs(track),
-        why_closed=why_closed(track),
+        states=of_kinds,
+        is_accepting_runs=is_accepting(of_kinds),
+        why_closed=why_closed(of_kinds),
     )
 
 
@@ -60,6 +50,7 @@ class SubmitPage:
     formats: Sequence[FormHelp]
     rules: Sequence[str]
     checks_docnos: bool
+    states: list[State]
     is_open: bool
     why_closed: str
     report: Report | None = None
@@ -69,14 +60,15 @@ class SubmitPage:
 
 def submit_page(track: Track) -> SubmitPage:
     """What the submission page of a track shows."""
-    protocol = track.protocol.parsed
+    protocol, of_kinds = track.protocol.parsed, states(track)
     return SubmitPage(
         track=track,
         formats=accepted_forms(protocol),
         rules=rules_of(protocol),
         checks_docnos=has_units(track, protocol) or has_formulas(track, protocol),
-        is_open=is_accepting_runs(track),
-        why_closed=why_closed(track),
+        states=of_kinds,
+        is_open=is_accepting(of_kinds),
+        why_closed=why_closed(of_kinds),
     )
 
 
@@ -111,4 +103,5 @@ class RunPage:
 
 def run_page(run: Run) -> RunPage:
     """What the page of a run shows."""
-    return RunPage(run.track, run, Report.from_json(run.report), is_accepting_runs(run.track))
+    accepting = state(run.track, run.kind).is_accepting
+    return RunPage(run.track, run, Report.from_json(run.report), accepting)

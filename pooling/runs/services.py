@@ -25,10 +25,10 @@ from pooling.runs.errors import (
     TagTaken,
     WithdrawalRefused,
 )
-from pooling.runs.selectors import is_accepting_runs, why_closed
 from pooling.runs.units import formula_lookup, unit_lookup
 from pooling.teams.selectors import disk_limit, disk_use
 from tracks.agreements.services import check_accepted
+from tracks.deadlines import selectors as deadlines
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -137,7 +137,7 @@ def submit(
         stored_columns = store("runs/columns", ContentFile(packed))
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
-        _check_allowed(track=track, team=team, by=by, declared=declared)
+        state = _check_allowed(track=track, team=team, by=by, declared=declared)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
         _check_number(track=track, team=team, kind=declared.kind)
         _check_disk(team=team, n_bytes=n_bytes)
@@ -159,19 +159,21 @@ def submit(
             n_lines=checked.report.n_lines,
             n_topics=checked.report.n_topics,
             report=checked.report.as_json(),
+            is_late=state.is_late,
             submitted_by=by,
         )
 
 
-def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration) -> None:
+def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration) -> deadlines.State:
     """Refuse a run that this user may not submit for this team now."""
     if team.track_id != track.pk:
         raise SubmissionRefused(f"{team} is not a team of {track}.")
     if not by.is_organizer and not team.members.filter(pk=by.pk).exists():
         raise SubmissionRefused(f"{by} is not a member of {team}.")
     check_accepted(track=track, user=by)
-    if not is_accepting_runs(track):
-        raise SubmissionRefused(f"{track} does not accept runs: {why_closed(track)}.")
+    state = deadlines.state(track, declared.kind)
+    if not state.is_accepting:
+        raise SubmissionRefused(f"{track} does not accept runs: {state.reason}.")
     kinds = track.protocol.parsed.runs.kinds
     if declared.kind not in kinds:
         raise SubmissionRefused(f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(kinds)}.")
@@ -180,6 +182,7 @@ def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration)
         raise SubmissionRefused("Only organizers submit baselines.")
     if declared.pooled_as and not is_baseline:
         raise SubmissionRefused("Only a baseline can be pooled as another kind.")
+    return state
 
 
 def _check_tag(tag: str) -> None:
@@ -233,8 +236,9 @@ def withdraw(*, run: Run, by: User) -> Run:
         raise WithdrawalRefused(f"{by} is not a member of {run.team}.")
     if run.status == Run.Status.WITHDRAWN:
         raise WithdrawalRefused(f"{run.tag} is already withdrawn.")
-    if not is_accepting_runs(track):
-        raise WithdrawalRefused(f"Runs of {track} can no longer be withdrawn: {why_closed(track)}.")
+    state = deadlines.state(track, run.kind)
+    if not state.is_accepting:
+        raise WithdrawalRefused(f"Runs of {track} can no longer be withdrawn: {state.reason}.")
     run.status = Run.Status.WITHDRAWN
     run.withdrawn_by = by
     run.withdrawn_at = timezone.now()

@@ -1,5 +1,6 @@
 """Functions that create the rows that tests need. Values that a test does not give have defaults."""
 
+from datetime import timedelta
 from functools import cache
 from itertools import count
 from typing import Any
@@ -10,7 +11,8 @@ from django.core.files.base import ContentFile
 from accounts.models import User
 from assay.protocols.loader import parse_protocol, shipped_text
 from corpus.models import Collection, Comment, Document, Image
-from tracks.models import Assessor, StoredProtocol, Topic, Track
+from tracks.models import Assessor, Deadline, StoredProtocol, Topic, Track
+from web.times import now
 
 PASSWORD = "correct horse battery staple"  # of every user
 _number = count(1)
@@ -92,6 +94,14 @@ def make_track(slug: str = "", *, protocol: str = "arqmath-2020-task1", **fields
         fields["collection"] = make_collection(f"{slug}-posts")
     fields = {"name": slug, "status": Track.Status.OPEN} | fields
     return Track.objects.create(slug=slug, protocol=make_protocol(protocol), **fields)
+
+
+def make_deadline(track: Track, kind: str = "", **fields: Any) -> Deadline:
+    """A deadline of a track; times are seconds from now by the clock of the database."""
+    times = {
+        name: now() + timedelta(seconds=seconds) for name, seconds in fields.items() if name.endswith("_at")
+    }
+    return Deadline.objects.create(track=track, kind=kind, **fields | times)
 
 
 def make_topic(track: Track, code: str = "", **fields: Any) -> Topic:

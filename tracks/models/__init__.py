@@ -1,5 +1,7 @@
 from tracks.models.agreements import AgreementAcceptance, AgreementVersion
 from tracks.models.assessors import Assessor, Machine
+from tracks.models.assessors import Assessor
+from tracks.models.deadlines import Deadline
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
 from tracks.models.protocols import StoredProtocol
 from tracks.models.topics import Topic, TopicImport
@@ -9,6 +11,7 @@ __all__ = [
     "AgreementAcceptance",
     "AgreementVersion",
     "Assessor",
+    "Deadline",
     "GuidelinesDraft",
     "GuidelinesReading",
     "GuidelinesVersion",

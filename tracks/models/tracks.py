@@ -38,11 +38,6 @@ class Track(models.Model):
         help_text="The threads from which the topics were made, with their answers. Participants never see it.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.DRAFT)
-    closes_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text="From this time on, runs can no longer be submitted or withdrawn. Leave it empty to close by hand.",
-    )
     guidelines = models.ForeignKey(
         "tracks.GuidelinesVersion",
         models.PROTECT,

@@ -27,7 +27,7 @@ class TrackForm(forms.ModelForm[Track]):
 
     class Meta:
         model = Track
-        fields = ["name", "slug", "description", "protocol", "collection", "topic_collection", "closes_at"]
+        fields = ["name", "slug", "description", "protocol", "collection", "topic_collection"]
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -45,7 +45,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
     """Create a track, add its assessors, open and close it."""
 
     form = TrackForm
-    list_display = ["name", "slug", "status", "protocol", "collection", "closes_at"]
+    list_display = ["name", "slug", "status", "protocol", "collection"]
     list_filter = ["status"]
     search_fields = ["name", "slug"]
     prepopulated_fields = {"slug": ["name"]}

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.access import AnyUser
 from accounts.models import User
 from assay.protocols.schema import Protocol
+from tracks.deadlines.selectors import State, is_due, states
 from tracks.models import Track
 from tracks.protocols.selectors import protocol_page
 
@@ -19,14 +20,15 @@ class TrackPage:
     protocol: Protocol
     facts: list[tuple[str, str]]
     n_topics: int
+    states: list[State]
 
 
 def tracks_for(user: AnyUser) -> QuerySet[Track]:
-    """The tracks that a user may see: organizers see all, others all but drafts."""
+    """The tracks that a user may see: organizers see all, others all but drafts whose opening time has not come."""
     tracks = Track.objects.select_related("protocol", "collection")
     if isinstance(user, User) and user.is_organizer:
         return tracks
-    return tracks.exclude(status=Track.Status.DRAFT)
+    return tracks.filter(~Q(status=Track.Status.DRAFT) | is_due())
 
 
 def track_named(slug: str) -> Track | None:
@@ -35,6 +37,6 @@ def track_named(slug: str) -> Track | None:
 
 
 def track_page(track: Track) -> TrackPage:
-    """The overview of a track. One query."""
+    """The overview of a track. Three queries."""
     page = protocol_page(track.protocol)
-    return TrackPage(track, page.protocol, page.facts, track.topics.count())
+    return TrackPage(track, page.protocol, page.facts, track.topics.count(), states(track))

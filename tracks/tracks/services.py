@@ -3,10 +3,11 @@
 from collections.abc import Collection
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models import Exists, OuterRef
 
 from assay.errors import Refused
-from tracks.models import Track
+from tracks.deadlines import selectors as deadlines
+from tracks.models import Deadline, Track
 
 FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields
 
@@ -18,10 +19,26 @@ class TrackRefused(Refused):
 def lock(track_id: int) -> Track:
     """The track with its protocol, locked until the transaction ends. Other rows may still refer to it.
 
-    Take this lock to open or close the track, to accept or withdraw a run, to create a pool, or to number qrels.
+    Take this lock to open or close the track, to accept or withdraw a run, to create a pool, or to number qrels. A
+    track whose opening or closing time has come is opened or closed first, so its status is that of this instant.
     """
+    has_deadlines = Exists(Deadline.objects.filter(track=OuterRef("pk")))
     tracks = Track.objects.select_for_update(no_key=True, of=("self",)).select_related("protocol")
-    return tracks.get(pk=track_id)
+    track = tracks.annotate(has_deadlines=has_deadlines).get(pk=track_id)
+    if track.has_deadlines:
+        _settle(track)
+    return track
+
+
+def _settle(track: Track) -> None:
+    """Open or close a locked track if the time has come. Repeating it changes nothing."""
+    status = track.status
+    if status == Track.Status.DRAFT and Track.objects.filter(deadlines.is_due(), pk=track.pk).exists():
+        track.status = Track.Status.OPEN
+    if deadlines.has_ended(track, deadlines.states(track)):
+        track.status = Track.Status.CLOSED
+    if track.status != status:
+        track.save(update_fields=["status"])
 
 
 @transaction.atomic
@@ -56,11 +73,11 @@ def open_for_runs(*, track: Track) -> Track:
     current = lock(track.pk)
     if not current.topics.exists():
         raise TrackRefused(f"{current} has no topics yet. Import its topic file first.")
-    if current.closes_at is not None and current.closes_at <= timezone.now():
+    current.status = Track.Status.OPEN
+    if deadlines.has_ended(current, deadlines.states(current)):
         raise TrackRefused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )
-    current.status = Track.Status.OPEN
     current.save(update_fields=["status"])
     return current
 

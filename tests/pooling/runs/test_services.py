@@ -3,14 +3,12 @@
 import hashlib
 import io
 import threading
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection, transaction
-from django.utils import timezone
 
 from assay.formats.runs import columns
 from corpus.models import Collection
@@ -27,7 +25,7 @@ from pooling.runs.errors import (
 )
 from pooling.runs.services import Declaration
 from pooling.teams import services as team_services
-from tests.helpers.factories import make_track
+from tests.helpers.factories import make_deadline, make_track
 from tests.helpers.runs import BROKEN, GOOD, Broken, run_bytes
 from tests.pooling.conftest import Scene, build_scene
 from tracks.models import Track
@@ -169,7 +167,6 @@ def test_team_of_another_track_is_refused(scene: Scene) -> None:
     [
         ({"status": Track.Status.DRAFT}, "the track is not open yet"),
         ({"status": Track.Status.CLOSED}, "the track is closed"),
-        ({"closes_at": timezone.now() - timedelta(seconds=1)}, "the track closed on"),
     ],
 )
 def test_runs_are_neither_submitted_nor_withdrawn_unless_the_track_is_open(
@@ -185,6 +182,28 @@ def test_runs_are_neither_submitted_nor_withdrawn_unless_the_track_is_open(
         run_services.withdraw(run=run, by=scene.member)
 
     assert len(scene.files()) == 2
+
+
+def test_late_run_is_accepted_in_the_grace_period_and_marked(scene: Scene) -> None:
+    make_deadline(scene.track, closes_at=-60, grace_minutes=5)
+    make_deadline(scene.track, "alternate", closes_at=-60)
+
+    late = submit(scene)
+    with pytest.raises(SubmissionRefused, match="alternate runs closed on"):
+        submit(scene, run_bytes(tag="run-2"), declared=Declaration(kind="alternate"))
+
+    assert late.is_late
+    assert run_services.withdraw(run=late, by=scene.member).status == Run.Status.WITHDRAWN
+
+
+def test_draft_accepts_runs_from_its_opening_time_on(scene: Scene) -> None:
+    Track.objects.update(status=Track.Status.DRAFT)
+    make_deadline(scene.track, opens_at=-1, closes_at=60)
+
+    run = submit(scene)
+
+    assert not run.is_late
+    assert Track.objects.get(pk=scene.track.pk).status == Track.Status.OPEN
 
 
 def test_track_closed_during_the_check_refuses_the_run(scene: Scene) -> None:

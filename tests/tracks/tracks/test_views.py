@@ -3,7 +3,6 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from tests.helpers.factories import (
     make_assessor,
@@ -64,17 +63,6 @@ def test_only_organizers_open_and_close_a_track(client: Client, name: str) -> No
     assert client.post(address).status_code == 403
     client.force_login(make_organizer())
     assert client.get(address).status_code == 405
-
-
-def test_track_after_its_closing_time_cannot_be_opened(client: Client) -> None:
-    track = make_track(status=Track.Status.CLOSED, closes_at=timezone.now())
-    make_topic(track, "A.1")
-    client.force_login(make_organizer())
-
-    answer = client.post(reverse("tracks:open_track", args=[track.slug]))
-
-    assert answer.status_code == 409
-    assert "The closing time of" in answer.content.decode()
 
 
 def test_program_gets_a_refusal_as_json(client: Client) -> None:

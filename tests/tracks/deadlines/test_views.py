@@ -1,0 +1,135 @@
+"""The page of deadlines, and what participants see of them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.helpers.factories import make_deadline, make_organizer, make_topic, make_track
+from tracks.models import Deadline, Track
+
+pytestmark = pytest.mark.django_db
+
+AUTUMN = datetime(2036, 10, 26, 0, 30, tzinfo=UTC)  # 02:30 in Prague for the first of two times
+
+
+@pytest.fixture
+def organizer(client: Client) -> Client:
+    client.force_login(make_organizer())
+    return client
+
+
+def page_of(track: Track) -> str:
+    return reverse("tracks:deadlines", args=[track.slug])
+
+
+def shown(client: Client, track: Track) -> dict[str, str]:
+    """What a browser sends if nobody touches the form."""
+    form = client.get(page_of(track)).context["form"]
+    fields = {field.html_name: field.value() for field in form if not field.field.disabled}
+    return {name: "" if value is None else str(value) for name, value in fields.items()}
+
+
+def save(client: Client, track: Track, **changes: str) -> Any:
+    data = shown(client, track) | {name.replace("_", "-", 1): value for name, value in changes.items()}
+    return client.post(page_of(track), data, follow=True)
+
+
+def stored() -> list[dict[str, Any]]:
+    return list(Deadline.objects.order_by("pk").values())
+
+
+def test_local_time_in_a_zone_is_stored_as_an_instant(organizer: Client) -> None:
+    track = make_track()
+
+    save(
+        organizer,
+        track,
+        zone="AoE",
+        closes_="2036-05-01T23:59",
+        grace_="30",
+        closes_alternate="2036-05-02T12:00",
+    )
+
+    of_all, alternate = Deadline.objects.order_by("kind")
+    assert of_all.closes_at == datetime(2036, 5, 2, 11, 59, tzinfo=UTC)
+    assert (of_all.grace_minutes, of_all.zone) == (30, "AoE")
+    assert (alternate.kind, alternate.closes_at) == ("alternate", datetime(2036, 5, 3, 0, 0, tzinfo=UTC))
+    text = organizer.get(track.get_absolute_url()).content.decode()
+    assert "2036-05-01 23:59 AoE (2036-05-02 11:59 UTC)" in text
+    assert 'data-until="2036-05-02T11:59:00+00:00"' in text
+
+
+def test_saving_without_a_change_changes_nothing(organizer: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    make_topic(track)
+    Deadline.objects.create(
+        track=track, closes_at=AUTUMN, opens_at=datetime(2036, 1, 1, 1, 2, 3, 4, UTC), zone="Europe/Prague"
+    )
+    Deadline.objects.create(
+        track=track, kind="primary", closes_at=AUTUMN, zone="Europe/Prague", grace_minutes=5
+    )
+    before = stored()
+
+    answer = save(organizer, track)
+
+    assert "Deadlines saved." in answer.content.decode()
+    assert stored() == before
+
+
+def test_another_zone_moves_the_instants(organizer: Client) -> None:
+    track = make_track()
+    Deadline.objects.create(track=track, closes_at=datetime(2036, 5, 1, 12, tzinfo=UTC), zone="UTC")
+
+    save(organizer, track, zone="AoE")
+
+    assert Deadline.objects.get().closes_at == datetime(2036, 5, 2, 0, tzinfo=UTC)
+
+
+def test_emptied_row_is_deleted(organizer: Client) -> None:
+    track = make_track()
+    make_deadline(track, closes_at=3600)
+
+    save(organizer, track, closes_="")
+
+    assert not Deadline.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"zone": "Europe/Prague", "closes_": "2036-03-30T02:30"}, "does not exist in Europe/Prague"),
+        ({"closes_": "2020-01-01T00:00"}, "The closing time of all runs has passed"),
+        (
+            {"opens_primary": "2036-01-02T00:00", "closes_primary": "2036-01-01T00:00"},
+            "is not after the opening",
+        ),
+        ({"grace_": "10"}, "has no closing time"),
+        ({"zone": "Mars/Olympus"}, "Select a valid choice"),
+        ({"closes_": "soon"}, "is not a date and time"),
+    ],
+)
+def test_times_that_cannot_be_are_refused(organizer: Client, changes: dict[str, str], message: str) -> None:
+    track = make_track()
+    make_deadline(track, closes_at=3600) if "grace_" not in changes else None
+    before = stored()
+
+    answer = save(organizer, track, **changes)
+
+    assert message in answer.content.decode()
+    assert stored() == before
+
+
+def test_opening_time_needs_topics_and_a_draft(organizer: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+
+    refused = save(organizer, track, opens_="2036-01-01T00:00")
+    make_topic(track)
+    accepted = save(organizer, track, opens_="2036-01-01T00:00")
+
+    assert "has no topics yet" in refused.content.decode()
+    assert "Deadlines saved." in accepted.content.decode()
+    Track.objects.update(status=Track.Status.OPEN)
+    assert "opens-" not in shown(organizer, track)

@@ -1,0 +1,106 @@
+"""The form of the deadlines of a track: one row for all runs, and one for each kind of run of the protocol."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django import forms
+
+from tracks.deadlines.services import MAX_GRACE_MINUTES, Window
+from tracks.models import Deadline, Track
+from web import times
+from web.forms import style_fields
+
+
+class LocalTimeField(forms.CharField):
+    """A local time, without a zone, as text."""
+
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local"})
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, max_length=40, **kwargs)
+
+
+class ZoneField(forms.ChoiceField):
+    """A time zone by name."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=[(name, name) for name in times.zone_names()], **kwargs)
+
+
+class Row(NamedTuple):
+    """The fields of a kind of run."""
+
+    label: str
+    opens: forms.BoundField
+    closes: forms.BoundField
+    grace: forms.BoundField
+
+
+class DeadlinesForm(forms.Form):
+    """The instants of a row stay exactly as they are while neither its local time nor the zone is changed."""
+
+    zone = ZoneField(
+        label="Time zone",
+        help_text="Of all times of this form. AoE: anywhere on earth, twelve hours behind UTC.",
+    )
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        self.stored = {each.kind: each for each in track.deadlines.all()}
+        self.kinds = ("", *track.protocol.parsed.runs.kinds)
+        self.shown_zone = next((each.zone for each in self.stored.values()), times.AOE)
+        super().__init__(*args, **kwargs)
+        self.fields["zone"].initial = self.shown_zone
+        for kind in self.kinds:
+            self._add_row(kind)
+        self.fields["opens-"].disabled = track.status != Track.Status.DRAFT
+        style_fields(self)
+
+    def _add_row(self, kind: str) -> None:
+        row, name = self.stored.get(kind, Deadline()), kind or "all"
+        for field, value in (("opens", row.opens_at), ("closes", row.closes_at)):
+            self.fields[f"{field}-{kind}"] = LocalTimeField(
+                initial=times.local_text(value, self.shown_zone), label=f"{name} runs: {field}"
+            )
+        self.fields[f"grace-{kind}"] = forms.IntegerField(
+            initial=row.grace_minutes,
+            required=False,
+            min_value=0,
+            max_value=MAX_GRACE_MINUTES,
+            label=f"{name} runs: grace period in minutes",
+        )
+
+    def rows(self) -> Iterator[Row]:
+        """The fields, row by row."""
+        for kind in self.kinds:
+            fields = (self[f"{name}-{kind}"] for name in ("opens", "closes", "grace"))
+            yield Row(kind or "All runs", *fields)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        for kind in self.kinds:
+            for name in ("opens", "closes"):
+                data[f"{name}-{kind}"] = self._instant(f"{name}-{kind}", kind, data)
+        return data
+
+    def _instant(self, field: str, kind: str, data: dict[str, Any]) -> datetime | None:
+        """The instant of a field; the stored one if local time and zone are the same, because they may mean two."""
+        stored = self.stored.get(kind, Deadline())
+        before = stored.opens_at if field.startswith("opens") else stored.closes_at
+        text, zone = data.get(field) or "", data.get("zone", self.shown_zone)
+        if self.fields[field].disabled or (text == self.fields[field].initial and zone == self.shown_zone):
+            return before
+        try:
+            return times.instant_of(text, zone) if text else None
+        except times.NoSuchTime as error:
+            self.add_error(field, str(error))
+            return before
+
+    @property
+    def windows(self) -> dict[str, Window]:
+        """The window of each kind."""
+        data = self.cleaned_data
+        return {
+            kind: Window(data[f"opens-{kind}"], data[f"closes-{kind}"], data.get(f"grace-{kind}") or 0)
+            for kind in self.kinds
+        }

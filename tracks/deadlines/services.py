@@ -1,0 +1,111 @@
+"""Set the deadlines of a track, and open and close tracks on time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from tracks.models import Deadline, Track
+from tracks.tracks import services as track_services
+from tracks.tracks.services import TrackRefused
+from web import times
+
+MAX_GRACE_MINUTES = 60 * 24 * 30
+
+
+class DeadlineRefused(TrackRefused):
+    title = "The deadlines were not changed"
+
+
+@dataclass(frozen=True)
+class Window:
+    """From when to when runs of a kind are accepted."""
+
+    opens_at: datetime | None = None
+    closes_at: datetime | None = None
+    grace_minutes: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Window()
+
+
+@transaction.atomic
+def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> list[Deadline]:
+    """Set the deadlines of a track by kind of run; "" stands for all kinds, and a kind that is missing has none.
+
+    Raises
+    ------
+    DeadlineRefused
+        A kind, a time or the zone is not accepted.
+    """
+    current = track_services.lock(track.pk)
+    if zone not in times.zone_names():
+        raise DeadlineRefused(
+            f"“{zone}” is not a time zone. Use {times.AOE}, UTC, or a name such as Europe/Prague."
+        )
+    earlier = {each.kind: each for each in current.deadlines.all()}
+    windows = {kind: window for kind, window in windows.items() if not window.is_empty}
+    for kind, window in windows.items():
+        _check(current, kind, window, earlier.get(kind))
+    current.deadlines.exclude(kind__in=windows).delete()
+    return [_save(current, kind, zone, window, earlier.get(kind)) for kind, window in windows.items()]
+
+
+def _save(track: Track, kind: str, zone: str, window: Window, earlier: Deadline | None) -> Deadline:
+    row = earlier or Deadline(track=track, kind=kind)
+    row.opens_at, row.closes_at, row.grace_minutes = window.opens_at, window.closes_at, window.grace_minutes
+    row.zone = zone
+    row.save()
+    return row
+
+
+def _check(track: Track, kind: str, window: Window, earlier: Deadline | None) -> None:
+    kinds = track.protocol.parsed.runs.kinds
+    subject = f"{kind} runs" if kind else "all runs"
+    if kind and kind not in kinds:
+        raise DeadlineRefused(f"{track} has no runs of the kind {kind!r}; it accepts {', '.join(kinds)}.")
+    if window.opens_at and window.closes_at and window.closes_at <= window.opens_at:
+        raise DeadlineRefused(f"The closing time of {subject} is not after the opening time.")
+    if window.grace_minutes and not window.closes_at:
+        raise DeadlineRefused(
+            f"The grace period of {subject} has no closing time. Enter one, or no grace period."
+        )
+    if not 0 <= window.grace_minutes <= MAX_GRACE_MINUTES:
+        raise DeadlineRefused(
+            f"The grace period of {subject} is not accepted; use 0 to {MAX_GRACE_MINUTES} minutes."
+        )
+    if (
+        window.closes_at
+        and window.closes_at != (earlier and earlier.closes_at)
+        and window.closes_at <= times.now()
+    ):
+        raise DeadlineRefused(
+            f"The closing time of {subject} has passed: {times.in_words(window.closes_at, 'UTC')}. Enter a later "
+            "time, or close the track by hand."
+        )
+    if not kind and window.opens_at != (earlier and earlier.opens_at):
+        _check_opening(track)
+
+
+def _check_opening(track: Track) -> None:
+    """Refuse an opening time of all kinds where it would do nothing."""
+    if track.status != Track.Status.DRAFT:
+        raise DeadlineRefused(f"{track} was opened already, so its opening time cannot change.")
+    if not track.topics.exists():
+        raise DeadlineRefused(f"{track} has no topics yet. Import its topic file, then set its opening time.")
+
+
+def settle_due() -> int:
+    """Open and close the tracks whose time has come; the number of those that changed.
+
+    It brings the stored state up to date. Whether a run is accepted does not depend on it (`selectors.state`).
+    """
+    waiting = Track.objects.exclude(status=Track.Status.CLOSED).filter(deadlines__isnull=False).distinct()
+    return sum(map(_settle, waiting.order_by("pk")))
+
+
+@transaction.atomic
+def _settle(track: Track) -> bool:
+    return track_services.lock(track.pk).status != track.status

@@ -1,0 +1,11 @@
+"""The Celery task that opens and closes tracks on time."""
+
+from celery import shared_task
+
+from tracks.deadlines import services
+
+
+@shared_task(name="tracks.deadlines.settle", ignore_result=True)
+def settle() -> None:
+    """Open and close the tracks whose time has come. Safe when delivered twice."""
+    services.settle_due()

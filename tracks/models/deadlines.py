@@ -1,0 +1,38 @@
+"""When tracks accept runs."""
+
+from django.db import models
+from django.db.models import F, Q
+
+from tracks.models.tracks import Track
+
+
+class Deadline(models.Model):
+    """From when to when a track accepts runs of a kind; the kind "" stands for all kinds.
+
+    Both times are instants; `zone` is the zone in which they were entered. A field that is empty in the row of a kind
+    has the value of the row of all kinds. `tracks.deadlines.selectors.states` applies these rules.
+    """
+
+    track = models.ForeignKey(Track, models.CASCADE, related_name="deadlines")
+    kind = models.CharField(max_length=20, blank=True)
+    opens_at = models.DateTimeField(null=True, blank=True)
+    closes_at = models.DateTimeField(null=True, blank=True)
+    grace_minutes = models.PositiveIntegerField(
+        default=0, help_text="Runs are accepted for this long after the closing time, and marked as late."
+    )
+    zone = models.CharField(max_length=64, default="UTC")
+
+    class Meta:
+        ordering = ["kind"]
+        constraints = [
+            models.UniqueConstraint(fields=["track", "kind"], name="deadline_unique"),
+            models.CheckConstraint(
+                condition=Q(opens_at__isnull=True)
+                | Q(closes_at__isnull=True)
+                | Q(closes_at__gt=F("opens_at")),
+                name="deadline_closes_after_it_opens",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"deadline of {self.kind or 'all'} runs of {self.track_id}"

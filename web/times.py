@@ -1,0 +1,95 @@
+"""Instants as people enter and read them: local times with a zone, and the clock that counts.
+
+A zone is a name of the IANA database, such as `Europe/Prague`, or `AoE` (anywhere on earth): a deadline in AoE has
+passed when its day is over everywhere. An instant is stored in UTC with the name of the zone in which it was entered.
+"""
+
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.db import connection
+
+from web.counting import counted
+
+AOE = "AoE"
+LEGACY = ("Etc/", "SystemV/", "US/", "posix/", "right/")
+EARLIEST, LATEST = 1970, 9000  # years; a conversion to any zone stays inside the calendar
+
+
+class NoSuchTime(ValueError):
+    """A text that is no time, or a local time that the clocks of its zone skip."""
+
+
+def now() -> datetime:
+    """The time by the clock of the database, which all machines share. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement_timestamp()")
+        moment: datetime = cursor.fetchone()[0]
+    return moment
+
+
+@cache
+def zone_names() -> tuple[str, ...]:
+    """The accepted zones: AoE and UTC, then those of the IANA database that name a place."""
+    places = {name for name in available_timezones() if "/" in name and not name.startswith(LEGACY)}
+    return (AOE, "UTC", *sorted(places))
+
+
+def zone_of(name: str) -> tzinfo:
+    """The rules of a zone; UTC for a name that this machine does not know."""
+    if name == AOE:
+        return timezone(timedelta(hours=-12), AOE)
+    return ZoneInfo(name) if name in zone_names() else UTC
+
+
+def instant_of(text: str, zone: str) -> datetime:
+    """The instant of a local time such as `2026-05-01T23:59` in a zone.
+
+    A time that occurs twice, because the clocks go back, is the later one, so that nobody loses an hour.
+
+    Raises
+    ------
+    NoSuchTime
+        The text is no local time, or the clocks go forward over it.
+    """
+    try:
+        local = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise NoSuchTime(f"“{text}” is not a date and time. Use the form 2026-05-01T23:59.") from None
+    if local.tzinfo is not None or not EARLIEST <= local.year <= LATEST:
+        raise NoSuchTime(
+            f"“{text}” is not accepted. Use a local time from {EARLIEST} to {LATEST}, without an offset."
+        )
+    instant = local.replace(tzinfo=zone_of(zone), fold=1).astimezone(UTC)
+    if instant.astimezone(zone_of(zone)).replace(tzinfo=None) != local:
+        raise NoSuchTime(
+            f"{local:%Y-%m-%d %H:%M} does not exist in {zone}: the clocks go forward over it. Enter another time."
+        )
+    return instant
+
+
+def local_text(instant: datetime | None, zone: str) -> str:
+    """An instant as `instant_of` reads it, in the form of a browser's field for local times; without final zeros."""
+    if instant is None:
+        return ""
+    text = instant.astimezone(zone_of(zone)).replace(tzinfo=None).isoformat()
+    return text.removesuffix(":00") if instant.microsecond == 0 else text
+
+
+def in_words(instant: datetime, zone: str) -> str:
+    """`2026-05-01 23:59 AoE (2026-05-02 11:59 UTC)`."""
+    utc = f"{instant.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if zone == "UTC":
+        return utc
+    return f"{instant.astimezone(zone_of(zone)):%Y-%m-%d %H:%M} {zone} ({utc})"
+
+
+def time_left(seconds: float) -> str:
+    """`3 days 4 hours`, `1 hour 5 minutes`, `less than a minute`; the two largest units."""
+    minutes = int(seconds // 60)
+    sizes = ((minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute"))
+    first = next((n for n, (amount, _) in enumerate(sizes) if amount), None)
+    if first is None:
+        return "less than a minute"
+    return " ".join(counted(amount, unit) for amount, unit in sizes[first : first + 2] if amount)
