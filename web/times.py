@@ -18,7 +18,7 @@ EARLIEST, LATEST = 1970, 9000  # years; a conversion to any zone stays inside th
 
 
 class NoSuchTime(ValueError):
-    """A text that is no time, or a local time that the clocks of its zone skip."""
+    """A text in another form, or a local time that the clocks of its zone skip."""
 
 
 def now() -> datetime:

@@ -12,7 +12,7 @@ from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
 from pooling.models import Run, Team
 from pooling.runs.units import has_formulas, has_units
 from pooling.teams.selectors import teams_of
-from tracks.deadlines.selectors import State, is_accepting, state, states, why_closed
+from tracks.deadlines.selectors import State, is_accepting, state, states_for, why_closed
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
@@ -31,7 +31,7 @@ class RunsPage:
 
 def runs_page(user: AnyUser, track: Track) -> RunsPage:
     """What the runs page of a track shows to a user."""
-    of_kinds = states(track)
+    of_kinds = states_for(user, track)
     return RunsPage(
         track=track,
         runs=runs_of(user, track),
@@ -58,9 +58,9 @@ class SubmitPage:
     tab: str = "runs"
 
 
-def submit_page(track: Track) -> SubmitPage:
+def submit_page(user: AnyUser, track: Track) -> SubmitPage:
     """What the submission page of a track shows."""
-    protocol, of_kinds = track.protocol.parsed, states(track)
+    protocol, of_kinds = track.protocol.parsed, states_for(user, track)
     return SubmitPage(
         track=track,
         formats=accepted_forms(protocol),

@@ -76,7 +76,7 @@ def _submit_page(
     """The form with its report. For htmx only the report, so that the chosen file stays chosen."""
     is_htmx = request.headers.get("HX-Request")
     template = "pooling/runs/_submission.html" if is_htmx else "pooling/runs/submit.html"
-    page = replace(selectors.submit_page(track), report=report, is_only_checked=is_only_checked)
+    page = replace(selectors.submit_page(request.user, track), report=report, is_only_checked=is_only_checked)
     return render(request, template, context_of(page) | {"form": form})
 
 

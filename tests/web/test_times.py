@@ -38,7 +38,7 @@ def test_local_time_becomes_an_instant_and_back(text: str, zone: str, instant: d
         ("9999-12-31T23:59", "from 1970 to 9000"),
     ],
 )
-def test_what_is_no_local_time_is_refused(text: str, message: str) -> None:
+def test_other_texts_are_refused(text: str, message: str) -> None:
     with pytest.raises(times.NoSuchTime, match=message.replace("+", "\\+")):
         times.instant_of(text, "Europe/Prague")
 

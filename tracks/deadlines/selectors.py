@@ -17,6 +17,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from accounts.access import AnyUser
+from accounts.models import User
 from tracks.models import Deadline, Track
 from web import times
 
@@ -77,6 +79,12 @@ def states(track: Track) -> list[State]:
     return [_state(track, kind, rows, now) for kind in track.protocol.parsed.runs.kinds]
 
 
+def states_for(user: AnyUser, track: Track) -> list[State]:
+    """The states of the kinds that a user may submit: only organizers submit baselines. Two queries."""
+    is_organizer = isinstance(user, User) and user.is_organizer
+    return [each for each in states(track) if is_organizer or each.kind != "baseline"]
+
+
 def is_accepting(states: Iterable[State]) -> bool:
     """Whether runs of any kind can be submitted or withdrawn."""
     return any(each.is_accepting for each in states)
@@ -114,8 +122,9 @@ def next_closing(track: Track) -> Deadline | None:
     """
     if track.status != Track.Status.OPEN:
         return None
-    rows = [each for each in track.deadlines.all() if each.closes_at and each.closes_at > timezone.now()]
-    return min(rows, key=lambda each: each.closes_at, default=None)
+    closings = [(each.closes_at, each) for each in track.deadlines.all() if each.closes_at]
+    coming = [closing for closing in closings if closing[0] > timezone.now()]
+    return min(coming, key=lambda closing: closing[0], default=(None, None))[1]
 
 
 def _rows(track: Track) -> dict[str, Deadline]:
@@ -125,7 +134,7 @@ def _rows(track: Track) -> dict[str, Deadline]:
 def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> State:
     of_all, own = rows.get("", Deadline()), rows.get(kind, Deadline())
     closing = own if own.closes_at else of_all
-    # the opening time of all kinds opens a draft; whoever opens a track by hand overrides it
+    # the opening time of all kinds opens a draft; opening a track by hand overrides it
     is_draft = track.status == Track.Status.DRAFT
     openings = [of_all.opens_at if is_draft else None, own.opens_at]
     opens_at = max(filter(None, openings), default=None)

@@ -33,7 +33,7 @@ class Window:
 
 @transaction.atomic
 def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> list[Deadline]:
-    """Set the deadlines of a track by kind of run; "" stands for all kinds, and a kind that is missing has none.
+    """Set the deadlines of a track by kind of run; "" means all kinds, and a kind that is missing has none.
 
     Raises
     ------

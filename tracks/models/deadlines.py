@@ -7,7 +7,7 @@ from tracks.models.tracks import Track
 
 
 class Deadline(models.Model):
-    """From when to when a track accepts runs of a kind; the kind "" stands for all kinds.
+    """From when to when a track accepts runs of a kind; the kind "" means all kinds.
 
     Both times are instants; `zone` is the zone in which they were entered. A field that is empty in the row of a kind
     has the value of the row of all kinds. `tracks.deadlines.selectors.states` applies these rules.

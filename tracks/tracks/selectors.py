@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from accounts.access import AnyUser
 from accounts.models import User
 from assay.protocols.schema import Protocol
-from tracks.deadlines.selectors import State, is_due, states
+from tracks.deadlines.selectors import State, is_due, states_for
 from tracks.models import Track
 from tracks.protocols.selectors import protocol_page
 
@@ -36,7 +36,7 @@ def track_named(slug: str) -> Track | None:
     return Track.objects.select_related("protocol", "collection").filter(slug=slug).first()
 
 
-def track_page(track: Track) -> TrackPage:
+def track_page(user: AnyUser, track: Track) -> TrackPage:
     """The overview of a track. Three queries."""
     page = protocol_page(track.protocol)
-    return TrackPage(track, page.protocol, page.facts, track.topics.count(), states(track))
+    return TrackPage(track, page.protocol, page.facts, track.topics.count(), states_for(user, track))

@@ -14,7 +14,7 @@ from web.pages import context_of
 def track(request: HttpRequest, slug: str) -> HttpResponse:
     """What a track is about, and how it is judged and scored. Everyone; drafts for organizers only."""
     track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
-    return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(track)))
+    return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(request.user, track)))
 
 
 @require_POST
