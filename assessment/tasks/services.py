@@ -239,6 +239,7 @@ def undo(*, task: Task) -> Task:
     """Take back the judgment of a task: it is kept, but no longer counts, and its assessor judges the task again.
 
     The assessor's other open task of the batch returns to the queue. A task that is not submitted stays as it is.
+    Whoever had the topic before and judged the unit too does not become its judge again: the unit is open.
 
     Raises
     ------
@@ -248,36 +249,41 @@ def undo(*, task: Task) -> Task:
     if batch.status != Batch.Status.OPEN:
         raise BatchClosed(batch)
     _hold_assessor(batch, task.assessor)
-    locked, others = _lock_with_open(task)
+    locked, tasks = _lock_with_open(task)
     if locked.status != Task.Status.SUBMITTED:
         return locked
     if not locked.is_check:
-        _uncount(locked)
+        _uncount(locked, tasks)
     elif is_withdrawn_check(locked):
         raise TopicWithdrawn(locked.entry.topic)
-    for other in others:
-        _return(other)
+    for other in tasks:
+        if other.assessor_id == locked.assessor_id and other.status == Task.Status.ACCEPTED:
+            _return(other)
     locked.submitted_at = None
     return _accept(locked, batch, locked.seat)
 
 
-def _uncount(locked: Task) -> None:
-    """Let the judgments of a task no longer count."""
+def _uncount(locked: Task, tasks: list[Task]) -> None:
+    """Let the judgments of a task no longer count, and nobody else have judged its unit in the seat."""
     if not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists():
         raise TopicWithdrawn(locked.entry.topic)
     if not Judgment.objects.filter(task=locked, is_current=True).update(is_current=False):
         raise NothingToUndo
+    of_unit = [each.pk for each in tasks if (each.entry_id, each.seat) == (locked.entry_id, locked.seat)]
+    judged = Task.objects.filter(pk__in=of_unit, status=Task.Status.SUBMITTED)
+    judged.update(status=Task.Status.EXPIRED, submitted_at=None)
 
 
 def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:
-    """A task, and the other open tasks of its assessor in the batch. All tasks are locked in the order of their ids."""
+    """A task, and the other tasks of its entry, and the open ones of its assessor in the batch.
+
+    All tasks are locked in the order of their ids.
+    """
     held = Q(assessor=task.assessor_id, status=Task.Status.ACCEPTED)
     tasks = Task.objects.filter(held | Q(entry=task.entry_id), batch=task.batch_id).select_related("entry")
     locked = list(tasks.select_for_update(no_key=True, of=("self",)).order_by("pk"))
-    own = [each for each in locked if each.assessor_id == task.assessor_id]
-    [undone] = (each for each in own if each.pk == task.pk)
-    opened = [each for each in own if each.status == Task.Status.ACCEPTED]
-    return undone, [each for each in opened if each.pk != task.pk]
+    [undone] = (each for each in locked if each.pk == task.pk)
+    return undone, [each for each in locked if each.pk != task.pk]
 
 
 def _seat_of(task: Task) -> dict[str, int]:

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils import timezone
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -30,10 +30,13 @@ from assessment.agreement.rules import Difference
 from assessment.agreement.selectors import MAIN_ROUND, round_of
 from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
+from assessment.checks import services as check_services
 from assessment.judgments import services as judgment_services
 from assessment.judgments.rules import judging_rules
-from assessment.models import Batch, Judgment, Task, TopicAssignment
+from assessment.models import Batch, Check, GoldUnit, Judgment, Task, TopicAssignment
 from assessment.tasks import services as task_services
+from assessment.tasks.selectors import DeskBatch, desk_batch
+from pooling.models import PoolEntry
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.judging import make_batch, make_pool
 from tracks.models import Topic
@@ -55,13 +58,17 @@ WEIGHTS = {
     "send_again": 1,
     "pause_or_go_on": 1,
     "adjudicate": 1,
+    "change_the_checks": 2,
 }
 ACTIONS = [action for action, weight in WEIGHTS.items() for _ in range(weight)]
 
 
 @dataclass
 class Scene:
-    """A main batch with a topic of two entries and one of one entry, three assessors, and an organizer."""
+    """A main batch with a topic of two entries and one of one entry, three assessors, and an organizer.
+
+    The grades of the second topic's entry and of an entry that is not in the batch are known.
+    """
 
     topics: list[Topic]
     people: list[User]
@@ -77,7 +84,12 @@ def build_scene(protocol: str) -> Scene:
     pool = make_pool(track, dict(zip(topics, (2, 1), strict=True)))
     judges = judging_rules(pool.protocol).judges
     batch = make_batch(pool, dict.fromkeys(people[:judges], topics))
-    return Scene(topics, people, make_organizer(), judges, batch)
+    organizer = make_organizer()
+    further = make_pool(track, {make_topic(track, "A.3"): 1})
+    for entry in PoolEntry.objects.filter(Q(pool=further) | Q(pool=pool, topic=topics[1])):
+        unit = {"track": track, "topic": entry.topic, "docno": entry.docno, "grade": 0}
+        GoldUnit.objects.create(source=GoldUnit.Source.IMPORTED, created_by=organizer, **unit)
+    return Scene(topics, people, organizer, judges, batch)
 
 
 class JudgingRoom(RuleBasedStateMachine):
@@ -126,17 +138,42 @@ class JudgingRoom(RuleBasedStateMachine):
         return self._take(assignment.assessor)
 
     def judge(self) -> None:
+        """What an assessor sees of their progress is the same for a hidden check as for another task."""
         if task := self.take():
+            before = self._desk(task)
             self._submit(task, self.draw(self.choices), uuid4())
+            after = self._desk(task)
+            if task.is_check or self._holds(task):
+                assert (after.judged, after.total) == (before.judged + 1, before.total)
+
+    def _desk(self, task: Task) -> DeskBatch:
+        return desk_batch(self._batch(), task.assessor)
 
     def _take(self, person: User) -> Task | None:
         task = task_services.accept_next(batch=self.batch, assessor=person)
-        if task is not None:
+        if task is None:
+            return None
+        if task.is_check:
+            self._check_is_due(task)
+        else:
             of_unit = Task.objects.filter(batch=self.batch, entry=task.entry_id, seat=task.seat)
             assert not of_unit.filter(status=Task.Status.SUBMITTED).exists(), "the unit has its judge"
-            self.pages[task.pk] = task
             self.topic_in_turn = task.entry.topic
+        self.pages[task.pk] = task
         return task
+
+    def _check_is_due(self, task: Task) -> None:
+        """A repeat follows the assessor's own judgment; a known grade is of a unit that the batch does not ask for."""
+        own = Task.objects.filter(batch=self.batch, entry=task.entry_id, assessor=task.assessor_id)
+        if task.check_of.kind == Check.Kind.REPEAT:
+            assert own.filter(is_check=False, status=Task.Status.SUBMITTED).exists(), (
+                "there is nothing to repeat"
+            )
+        elif task.pk not in self.pages:
+            assert not own.exclude(pk=task.pk).exists(), "the assessor knows the unit"
+            assert task.entry.pool_id != self.batch.pool_id or not self._holds(task), (
+                "the assessor gets it anyway"
+            )
 
     def submit_a_page(self) -> None:
         if self.pages:
@@ -152,14 +189,17 @@ class JudgingRoom(RuleBasedStateMachine):
 
     def _submit(self, task: Task, choice: str, request_id: UUID) -> None:
         is_first = Task.objects.get(pk=task.pk).status != Task.Status.SUBMITTED
-        holds = TopicAssignment.objects.filter(
-            batch=task.batch_id, topic=task.entry.topic_id, assessor=task.assessor_id, is_withdrawn=False
-        ).exists()
+        holds = not self._holds(task, is_withdrawn=True) if task.is_check else self._holds(task)
         judgment = self._try_submit(task, choice, request_id)
         assert (judgment is not None) == (is_first or (self.is_open and holds))
         if judgment is not None:
-            assert judgment.is_current or not holds, "the judge of the unit has chosen"
+            assert judgment.is_check == task.is_check
+            assert task.is_check or judgment.is_current or not holds, "the judge of the unit has chosen"
             self.sent.append((task, choice, request_id, judgment))
+
+    def _holds(self, task: Task, *, is_withdrawn: bool = False) -> bool:
+        of_topic = TopicAssignment.objects.filter(batch=task.batch_id, topic=task.entry.topic_id)
+        return of_topic.filter(assessor=task.assessor_id, is_withdrawn=is_withdrawn).exists()
 
     def _try_submit(self, task: Task, choice: str, request_id: UUID) -> Judgment | None:
         fresh = Task.objects.get(pk=task.pk)
@@ -241,6 +281,14 @@ class JudgingRoom(RuleBasedStateMachine):
         )
         self.adjudications += batches or []
 
+    def change_the_checks(self) -> None:
+        percent = self.draw([(50, 50), (50, 0), (0, 50), (0, 0)])
+        shares = {"gold_percent": percent[0], "repeat_percent": percent[1]}
+        check_services.configure(batch=self.batch, repeat_after=1, **shares)
+
+    def _batch(self) -> Batch:
+        return Batch.objects.select_related("pool__track").get(pk=self.batch.pk)
+
     # -- what always holds
 
     @invariant()
@@ -264,14 +312,22 @@ class JudgingRoom(RuleBasedStateMachine):
         for person in self.people:
             while task := self._take(person):
                 self._submit(task, self.choices[0], uuid4())
+        self._everything_is_judged()
+        for person in self.people:
+            item = desk_batch(self._batch(), person)
+            assert item.judged == item.total, "the assessor sees something left"
+        assert not Check.objects.exclude(task__status=Task.Status.SUBMITTED).exists(), "a check is forgotten"
         for task in self._waiting():  # what was open all the time arrives last
             self._submit(task, self.choices[-1], uuid4())
-        self.no_unit_has_more_judges_than_asked_for()
-        current = Judgment.objects.filter(batch=self.batch, is_current=True)
-        assert current.count() == 3 * self.judges, "a unit is forgotten"
+        self._everything_is_judged()
         self._finish_adjudications()
         stored = set(Judgment.objects.values_list("pk", "choice"))
         assert {(judgment.pk, choice) for _, choice, _, judgment in self.sent} == stored, "a judgment is lost"
+
+    def _everything_is_judged(self) -> None:
+        self.no_unit_has_more_judges_than_asked_for()
+        current = Judgment.objects.filter(batch=self.batch, is_current=True)
+        assert current.count() == 3 * self.judges, "a unit is forgotten"
 
     def _fill_the_seats(self) -> None:
         """Two more assessors, who have judged nothing in another seat, take what nobody else can."""

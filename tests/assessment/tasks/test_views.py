@@ -444,6 +444,24 @@ def test_undone_judgment_is_none_for_the_organizer(scene: Scene) -> None:
     assert (page["progress"].judged, page["n_uncounted"]) == (0, 0)
 
 
+def test_unit_is_given_out_again_after_its_judgment_was_undone_whoever_else_has_judged_it(
+    scene: Scene,
+) -> None:
+    page_of_ada = accept(scene.batch, scene.ada)
+    move = {"topic": scene.first, "from_assessor": scene.ada, "to_assessor": scene.bob}
+    assignment_services.reassign(batch=scene.batch, **move)
+    bob, task = as_user(scene.bob), accept(scene.batch, scene.bob)
+    judge(task)
+    judge(page_of_ada, "low")  # kept, but Bob has judged the unit
+
+    undo(bob, task)
+    bob.post(reverse("assessment:skip", args=[task.pk]))
+    judge_all(scene.batch, scene.bob)
+
+    current = Judgment.objects.filter(is_current=True, docno=task.entry.docno)
+    assert [judgment.assessor for judgment in current] == [scene.bob]
+
+
 @pytest.mark.parametrize(
     ("cause", "reason"),
     [
