@@ -1,5 +1,7 @@
 """User accounts in the admin."""
 
+from typing import Any
+
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import QuerySet
@@ -10,6 +12,7 @@ from django.utils.safestring import SafeString
 from accounts.links import path_of
 from accounts.models import User
 from accounts.selectors import lockouts_of
+from audit import services as audit
 from web.admin import Undeletable
 
 
@@ -51,6 +54,14 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
                 "Send this link to {}. It works once, for 30 minutes: <code>{}</code>", user, link
             )
             self.message_user(request, text)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Record what changed; new passwords only by the name of their field."""
+        super().save_model(request, obj, form, change)
+        action, details = (
+            ("account.edited", {"fields": form.changed_data}) if change else ("account.created", {})
+        )
+        audit.record(action=action, subject=obj, details=details)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Organizers cannot change a superuser, so they cannot take over such an account."""

@@ -30,6 +30,8 @@ HELP: Mapping[str, str] = MappingProxyType(
         # tracks
         "tracks:track": "howto/run-a-campaign.html",
         "tracks:deadlines": "howto/run-a-campaign.html#set-the-deadlines",
+        "tracks:history": "howto/run-a-campaign.html#who-did-what",
+        "tracks:site_history": "howto/run-a-campaign.html#who-did-what",
         "tracks:topics": "howto/run-a-campaign.html#import-the-topics",
         "tracks:topic": "glossary.html#glossary-collection",
         "tracks:import_topics": "reference/formats.html#topics",

@@ -186,9 +186,13 @@ tracks:guidelines                       L444000
 tracks:guidelines_changes               L444000
 tracks:guidelines_version               L444000
 tracks:guidelines_versions              L444000
+tracks:history                          L333330
+tracks:history_csv                      L333330
 tracks:import_topics                    L333330
 tracks:open_track                       5555555
 tracks:protocol                         0000000
+tracks:site_history                     L333330
+tracks:site_history_csv                 L333330
 tracks:topic                            0000000
 tracks:topics                           0000000
 tracks:track                            0000000

@@ -9,6 +9,7 @@ urlpatterns = [
     path("", include("tracks.topics.urls")),
     path("", include("tracks.guidelines.urls")),
     path("", include("tracks.agreements.urls")),
+    path("", include("tracks.history.urls")),
     path("", include("tracks.tracks.urls")),
     path("", include("tracks.protocols.urls")),
 ]

@@ -14,6 +14,7 @@ from assessment.batches.locks import lock_for_managing
 from assessment.checks import services as check_services
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Task, TopicAssignment
+from audit import services as audit
 from tracks.assessors import services as assessor_services
 from tracks.models import Topic, Track
 from tracks.tracks import services as track_services
@@ -174,10 +175,29 @@ def _store(before: Plan, after: Plan) -> None:
         for (topic, assessor), place in active.items()
         if (topic, assessor) not in rows
     )
+    _record(after, changed)
     if after.batch.has_checks:
         lost = [key for key, place in changed.items() if place.is_withdrawn]
         check_services.forget_topics(batch=after.batch, lost=lost)
         check_services.plan(batch=after.batch, assessors={assessor for _, assessor in changed})
+
+
+def _record(plan: Plan, changed: Mapping[Key, Place]) -> None:
+    """One event for all places that changed together."""
+    if not changed:
+        return
+    codes = dict(Topic.objects.filter(pk__in={topic for topic, _ in changed}).values_list("pk", "code"))
+    names = dict(User.objects.filter(pk__in={user for _, user in changed}).values_list("pk", "username"))
+    details: dict[str, list[str]] = {}
+    for (topic, user), place in sorted(changed.items(), key=lambda item: codes[item[0][0]]):
+        verb = "withdrawn from" if place.is_withdrawn else "assigned to"
+        details.setdefault(f"{verb} {names[user]}", []).append(codes[topic])
+    audit.record(
+        action="topics.assigned",
+        subject=plan.batch,
+        track=plan.batch.pool.track,
+        details=dict(sorted(details.items())),
+    )
 
 
 def _flat(plan: Plan) -> dict[Key, Place]:

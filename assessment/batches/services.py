@@ -10,6 +10,7 @@ from assessment.batches.errors import BatchNameTaken, NoTopics, PoolNotReady, To
 from assessment.batches.locks import lock_for_managing
 from assessment.checks import services as check_services
 from assessment.models import Batch, BatchEntry
+from audit import services as audit
 from pooling.models import Pool, PoolEntry
 
 
@@ -33,7 +34,7 @@ def create(
         raise PoolNotReady(pool)
     if Batch.objects.filter(pool=pool, name=name).exists():
         raise BatchNameTaken(name)
-    return Batch.objects.create(
+    batch = Batch.objects.create(
         pool=pool,
         name=name,
         kind=kind,
@@ -41,6 +42,9 @@ def create(
         is_blind=is_blind,
         created_by=by,
     )
+    details = {"kind": batch.get_kind_display(), "pool": pool.name}
+    audit.record(action="batch.created", subject=batch, track=pool.track, details=details, by=by)
+    return batch
 
 
 @transaction.atomic
@@ -75,8 +79,11 @@ def edit(*, batch: Batch, name: str, minutes_allotted: int) -> Batch:
     locked = lock_for_managing(batch.pk)
     if Batch.objects.filter(pool=locked.pool, name=name).exclude(pk=locked.pk).exists():
         raise BatchNameTaken(name)
+    before = {"name": locked.name, "minutes_allotted": locked.minutes_allotted}
     locked.name, locked.minutes_allotted = name, minutes_allotted
     locked.save(update_fields=["name", "minutes_allotted"])
+    differences = audit.changes(Batch(**before), locked, before)
+    audit.record(action="batch.edited", subject=locked, track=locked.pool.track, details=differences)
     return locked
 
 
@@ -96,6 +103,7 @@ def open_for_judging(*, batch: Batch) -> Batch:
     locked.status, locked.closed_at = Batch.Status.OPEN, None
     locked.save(update_fields=["status", "closed_at"])
     check_services.plan(batch=locked)
+    audit.record(action="batch.opened", subject=locked, track=locked.pool.track)
     return locked
 
 
@@ -112,4 +120,5 @@ def close(*, batch: Batch) -> Batch:
         raise WrongState(locked, "closed")
     locked.status, locked.closed_at = Batch.Status.CLOSED, timezone.now()
     locked.save(update_fields=["status", "closed_at"])
+    audit.record(action="batch.closed", subject=locked, track=locked.pool.track)
     return locked

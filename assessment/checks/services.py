@@ -20,6 +20,7 @@ from assessment.checks.rules import KINDS, gaps, n_checks, places
 from assessment.checks.selectors import agreed_notes, gold_entries
 from assessment.judgments.other_batches import settled_entries
 from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
+from audit import services as audit
 from tracks.models import Track
 
 
@@ -40,6 +41,8 @@ def configure(*, batch: Batch, gold_percent: int, repeat_percent: int, repeat_af
     locked.repeat_after = repeat_after
     locked.has_checks = locked.has_checks or bool(gold_percent or repeat_percent)
     locked.save(update_fields=["gold_percent", "repeat_percent", "repeat_after", "has_checks"])
+    details = {"gold percent": gold_percent, "repeat percent": repeat_percent, "repeat after": repeat_after}
+    audit.record(action="checks.set", subject=locked, track=locked.pool.track, details=details)
     plan(batch=locked)
     return locked
 
@@ -155,6 +158,7 @@ def add_agreed(*, track: Track, notes: Iterable[DiscussionNote], by: User) -> in
     if not rows:
         raise NothingAgreed
     _store(rows)
+    audit.record(action="grades.agreed", track=track, details={"units": len(rows)}, by=by)
     return len(rows)
 
 
@@ -176,6 +180,7 @@ def import_gold(*, track: Track, columns: QrelsColumns, by: User) -> int:
         for code, docno, grade in zip(codes, docnos, columns.grade.tolist(), strict=True)
     ]
     _store(rows)
+    audit.record(action="known-grades.imported", track=track, details={"units": len(rows)}, by=by)
     return len(rows)
 
 
@@ -202,4 +207,5 @@ def remove_gold(*, track: Track, ids: Collection[int]) -> int:
         pks = planned.filter(of_unit, entry__topic=unit.topic).values("pk")
         Check.objects.filter(pk__in=list(pks.values_list("pk", flat=True))).delete()
     GoldUnit.objects.filter(pk__in=[unit.pk for unit in units]).delete()
+    audit.record(action="known-grades.removed", track=track, details={"units": len(units)})
     return len(units)

@@ -10,6 +10,7 @@ from assessment.discussions.errors import NotJudged, NotTraining, UnknownGrade
 from assessment.discussions.selectors import judgments_of_unit
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, DiscussionNote
+from audit import services as audit
 
 
 @transaction.atomic
@@ -23,6 +24,8 @@ def share(*, batch: Batch, discussion: str) -> Batch:
     locked = _lock(batch)
     locked.discussion = Batch.Discussion(discussion)
     locked.save(update_fields=["discussion"])
+    details = {"who sees it": locked.get_discussion_display()}
+    audit.record(action="discussion.shared", subject=locked, track=locked.pool.track, details=details)
     return locked
 
 

@@ -22,6 +22,7 @@ from assessment.imports.errors import AlreadyImported, NotReady
 from assessment.imports.plan import plan_import, report_of
 from assessment.imports.store import store
 from assessment.models import Batch, JudgmentImport
+from audit import services as audit
 from files import services as file_services
 from jobs import services as jobs
 from pooling.models import Pool
@@ -197,6 +198,11 @@ def _import(source: JudgmentImport, file: JudgmentFile) -> None:
     current.report = current.report | report_of(plan, file.rows, current, campaign)
     current.n_imported, current.imported_at = len(plan.new), timezone.now()
     current.save(update_fields=["file", "report", "n_imported", "imported_at"])
+    details = {"judgments": len(plan.new), "batch": current.batch, "sha256": current.sha256}
+    by = current.created_by
+    audit.record(
+        action="judgments.imported", subject=current.name, track=current.track, details=details, by=by
+    )
 
 
 @transaction.atomic

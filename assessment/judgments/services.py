@@ -16,6 +16,8 @@ from assessment.judgments.follow_ups import check_answers, languages_of
 from assessment.judgments.rules import check_choice, judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks.members import members_to_judge
+from audit import services as audit
+from tracks.models import Track
 
 # Every submission needs these; the ORM takes longer to build them than they run.
 _TASKS = "SELECT * FROM assessment_task WHERE batch_id = %s AND entry_id = %s ORDER BY id FOR NO KEY UPDATE"
@@ -290,3 +292,9 @@ def _append(
         is_check=task.is_check,
         seconds=submission.seconds,
     )
+
+
+@transaction.atomic
+def note_export(*, track: Track, content: Mapping[str, object]) -> None:
+    """Record in the audit log that judgments of a track were downloaded, and what the file contains."""
+    audit.record(action="judgments.exported", track=track, details=content)

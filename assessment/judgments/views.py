@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_required
 from assessment.batches import selectors as batch_selectors
-from assessment.judgments import selectors
+from assessment.judgments import selectors, services
 from assessment.judgments.exports import lines_of
 from assessment.judgments.forms import ExportForm, OwnFilterForm
 from assessment.judgments.rules import judging_rules
@@ -23,6 +23,7 @@ from web.pages import context_of
 def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
     """All judgments of a batch as CSV, with those that were replaced. Organizers only."""
     batch = get_object_or_404(batch_selectors.batches_for_organizer(), pk=batch_id)
+    services.note_export(track=batch.pool.track, content={"batch": batch.name, "format": "csv"})
     return download(lines_of(batch.judgments.all(), "csv"), f"judgments-batch-{batch.pk}.csv")
 
 
@@ -39,6 +40,8 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     if form.is_valid():
         names = assessors.pseudonyms(track=track) if form.is_pseudonymous else None
         judgments = selectors.judgments_of_track(track, has_machines=form.has_machines)
+        content = {"format": form.format, "code names": names is not None, "comments": form.has_comments}
+        services.note_export(track=track, content=content)
         lines = lines_of(judgments, form.format, names=names, has_comments=form.has_comments)
         return download(lines, f"judgments-{track.slug}.{form.format}")
     context = context_of(selectors.export_page(track)) | {"form": form}

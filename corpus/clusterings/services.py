@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from accounts.models import User
 from assay.formulas.columns import Formulas
 from assay.formulas.visual_ids import NUMBER_DIGITS, visual_ids
+from audit import services as audit
 from corpus.clusterings.jobs import KIND, ClusteringRefused, store_ids
 from corpus.clusterings.keys import keys_of
 from corpus.clusterings.selectors import latest_clustering, unfinished_clustering
@@ -44,6 +45,7 @@ def start_clustering(*, collection: Collection, is_anew: bool, by: User | None) 
             subject=current,
         )
         Clustering.objects.create(collection=current, job=job, is_anew=is_anew)
+        audit.record(action="clustering.requested", subject=current, details={"anew": is_anew}, by=by)
     return job
 
 

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from accounts.models import User
 from assay.formats.formulas.indexes import Representation
+from audit import services as audit
 from corpus.clusterings.selectors import unfinished_clustering
 from corpus.formulas.selectors import last_ids
 from corpus.imports.files import KIND, UPLOAD, ImportRefused, claim_uploads, place_of
@@ -21,6 +22,8 @@ from files import services as file_services
 from jobs import places
 from jobs import services as jobs
 from jobs.models import Job
+
+NAMED = 20  # files of an import in the audit log
 
 
 @transaction.atomic
@@ -50,6 +53,7 @@ def create_collection(
         raise ImportRefused(
             f"There is already a collection {slug}. Import into it, or choose another short name."
         )
+    audit.record(action="collection.created", subject=collection)
     return collection
 
 
@@ -127,6 +131,8 @@ def start_import(
         )
         record(job.pk, current.pk, files)
         claim_uploads(file.source.location for file in files)
+        details = {"files": [file.source.name for file in files][:NAMED], "n files": len(files)}
+        audit.record(action="import.requested", subject=current, details=details, by=by)
     return job
 
 
@@ -143,6 +149,7 @@ def start_import_elsewhere(
     """
     current = _lock_idle(collection)
     arguments = {"collection_id": current.pk, "last_ids": last_ids(), "path": path}
+    audit.record(action="import.requested", subject=current, details={"path": path}, by=by)
     return jobs.request(
         kind=KIND,
         title=f"Import {path} into {current}"[:200],

@@ -17,6 +17,7 @@ from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
 from assay.pools.strategies import build_pool as build_units
 from assay.protocols.schema import JudgingOrder, Protocol
+from audit import services as audit
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
 from jobs import services as jobs
@@ -89,6 +90,8 @@ def request(
         kind="pooling.build_pool", title=title, arguments={"pool_id": pool.pk}, by=by, subject=track
     )
     pool.save(update_fields=["job"])
+    details = {"seed": seed, "depth": dict(rules.depth), "order": order, "runs": len(runs)}
+    audit.record(action="pool.requested", subject=pool, track=track, details=details, by=by)
     return pool
 
 

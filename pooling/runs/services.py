@@ -15,6 +15,7 @@ from assay.formats.runs import columns
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
+from audit import services as audit
 from files import services as file_services
 from pooling.models import Run, Team
 from pooling.runs.errors import (
@@ -243,4 +244,5 @@ def withdraw(*, run: Run, by: User) -> Run:
     run.withdrawn_by = by
     run.withdrawn_at = timezone.now()
     run.save(update_fields=["status", "withdrawn_by", "withdrawn_at"])
+    audit.record(action="run.withdrawn", subject=run, track=track, details={"team": run.team.name}, by=by)
     return run

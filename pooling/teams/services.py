@@ -5,6 +5,7 @@ from collections.abc import Collection
 from django.db import transaction
 
 from accounts.models import User
+from audit import services as audit
 from pooling.models import Team
 from pooling.teams.errors import TeamRefused
 from tracks.models import Track
@@ -23,6 +24,7 @@ def create(*, track: Track, name: str, members: Collection[User] = ()) -> Team:
     track = track_services.lock(track.pk)
     check_name(track=track, name=name)
     team = Team.objects.create(track=track, name=name.strip())
+    audit.record(action="team.created", subject=team, track=track)
     set_members(team=team, members=members)
     return team
 
@@ -36,18 +38,25 @@ def rename(*, team: Team, name: str) -> Team:
     TeamRefused
         The name is taken or empty.
     """
-    check_name(track=track_services.lock(team.track_id), name=name, team=team)
+    track = track_services.lock(team.track_id)
+    check_name(track=track, name=name, team=team)
+    before = Team.objects.get(pk=team.pk)
     team.name = name.strip()
-    team.save(update_fields=["name"])
+    if differences := audit.changes(before, team, ["name"]):
+        team.save(update_fields=["name"])
+        audit.record(action="team.renamed", subject=team, track=track, details=differences)
     return team
 
 
 @transaction.atomic
 def set_disk_limit(*, team: Team, max_megabytes: int | None) -> Team:
     """Set the limit of disk space for a team's runs; None: that of the site. Runs that exceed it already stay."""
-    track_services.lock(team.track_id)
+    track = track_services.lock(team.track_id)
+    before = Team.objects.get(pk=team.pk)
     team.max_megabytes = max_megabytes
-    team.save(update_fields=["max_megabytes"])
+    if differences := audit.changes(before, team, ["max_megabytes"]):
+        team.save(update_fields=["max_megabytes"])
+        audit.record(action="team.limited", subject=team, track=track, details=differences)
     return team
 
 
@@ -69,8 +78,14 @@ def set_members(*, team: Team, members: Collection[User]) -> Team:
     TeamRefused
         A user is an assessor of the track.
     """
-    check_members(track=track_services.lock(team.track_id), members=members)
+    track = track_services.lock(team.track_id)
+    check_members(track=track, members=members)
+    before = set(team.members.all())
     team.members.set(members)
+    added, removed = set(members) - before, before - set(members)
+    if added or removed:
+        details = {"added": sorted(map(str, added)), "removed": sorted(map(str, removed))}
+        audit.record(action="members.changed", subject=team, track=track, details=details)
     return team
 
 

@@ -23,6 +23,7 @@ from assay.statistics.ranking_comparison import compare_rankings
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import topic_stability
 from assay.statistics.tukey import tukey_hsd
+from audit import services as audit
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.pools import inputs
@@ -79,6 +80,8 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence
         subject=board.track,
     )
     analysis.save(update_fields=["job"])
+    details = {"analysis": analysis.get_kind_display(), "seed": analysis.seed}
+    audit.record(action="analysis.requested", subject=board, track=board.track, details=details, by=by)
     return analysis
 
 

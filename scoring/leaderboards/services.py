@@ -20,6 +20,7 @@ from assay.statistics.leaderboard import (
     mean_curves,
 )
 from assay.statistics.significance import packed_pairs
+from audit import services as audit
 from jobs import services as jobs
 from pooling.models import Run
 from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
@@ -67,6 +68,7 @@ def request(*, qrels: Qrels, by: User) -> Leaderboard:
         subject=qrels.track,
     )
     board.save(update_fields=["job"])
+    audit.record(action="leaderboard.requested", subject=board, track=board.track, by=by)
     return board
 
 
@@ -244,4 +246,7 @@ def release(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
     board.release = level
     board.released_at, board.released_by = (None, None) if is_hidden else (timezone.now(), by)
     board.save(update_fields=["release", "released_at", "released_by"])
+    action = "leaderboard.hidden" if is_hidden else "leaderboard.released"
+    details = {"visible to": board.get_release_display(), "qrels": str(board.qrels)}
+    audit.record(action=action, subject=board, track=board.track, details=details, by=by)
     return board

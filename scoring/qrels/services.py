@@ -25,6 +25,7 @@ from assay.qrels.freezing import (
     known_items,
 )
 from assessment.models import Batch, Judgment, TopicAssignment
+from audit import services as audit
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools.selectors import chain
 from pooling.runs.units import unit_lookup
@@ -265,6 +266,14 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
     qrels.n_topics, qrels.n_judged = len(columns.topics), int((columns.grade >= 0).sum())
     qrels.save()
     _copy_entries(qrels.pk, columns)
+    details = {"name": qrels.name, "topics": qrels.n_topics, "judged": qrels.n_judged, "sha256": qrels.sha256}
+    audit.record(
+        action=f"qrels.{qrels.source}",
+        subject=qrels,
+        track=qrels.track,
+        details=details,
+        by=qrels.created_by,
+    )
     return qrels
 
 

@@ -10,6 +10,7 @@ from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from assay.formats.qrels.exports import SplitError
+from assessment.judgments.services import note_export
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
@@ -119,6 +120,7 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
 def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponseBase:
     """The judgments of a version's track, without names of assessors. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    note_export(track=version.track, content={"format": "zip", "code names": True, "comments": False})
     name = f"judgments.{version.track.slug}.v{version.version}.zip"
     return download(exports.judgments_package(version), name)
 

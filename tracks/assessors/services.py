@@ -7,6 +7,7 @@ from typing import Protocol
 from django.db import transaction
 
 from accounts.models import User
+from audit import services as audit
 from tracks.models import Assessor, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
@@ -33,7 +34,9 @@ def add(*, track: Track, user: User, group: str = "") -> Assessor:
     current = track_services.lock(track.pk)
     check(track=current, user=user)
     check_group(track=current, group=group)
-    assessor, _ = Assessor.objects.get_or_create(track=track, user=user, defaults={"group": group})
+    assessor, is_new = Assessor.objects.get_or_create(track=track, user=user, defaults={"group": group})
+    if is_new:
+        audit.record(action="assessor.added", subject=user, track=current, details={"group": group})
     return assessor
 
 
@@ -53,6 +56,7 @@ def set_groups(*, track: Track, groups: Mapping[User, str]) -> None:
         check_with(track=current, groups=groups)
     for user, group in groups.items():
         Assessor.objects.filter(track=current, user=user).update(group=group)
+        audit.record(action="assessor.moved", subject=user, track=current, details={"group": group})
 
 
 def check_set_groups(*, track: Track, groups: Mapping[User, str]) -> None:

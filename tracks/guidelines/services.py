@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from accounts.models import User
+from audit import services as audit
 from tracks.guidelines.errors import BadExamples, DraftChanged, NoText, NothingChanged
 from tracks.guidelines.rendering import rendered
 from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
@@ -66,6 +67,8 @@ def publish(*, track: Track, text: str, revision: int, summary: str = "", by: Us
     )
     current.guidelines = version
     current.save(update_fields=["guidelines"])
+    details = {"what changed": version.summary}
+    audit.record(action="guidelines.published", subject=version, track=current, details=details, by=by)
     return version
 
 

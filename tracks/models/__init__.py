@@ -1,6 +1,5 @@
 from tracks.models.agreements import AgreementAcceptance, AgreementVersion
 from tracks.models.assessors import Assessor, Machine
-from tracks.models.assessors import Assessor
 from tracks.models.deadlines import Deadline
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
 from tracks.models.protocols import StoredProtocol

@@ -8,6 +8,7 @@ from django.db.models import ProtectedError
 from accounts.models import User
 from assay.errors import Refused
 from assay.protocols.loader import parse_protocol, shipped_slugs, shipped_text
+from audit import services as audit
 from tracks.models import StoredProtocol
 
 
@@ -48,6 +49,8 @@ def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProt
     )
     if not is_new and stored.text != text:
         raise ProtocolTaken(protocol.slug)
+    if is_new and not is_shipped:
+        audit.record(action="protocol.added", subject=stored, details={"sha256": stored.digest}, by=by)
     return stored
 
 

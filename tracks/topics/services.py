@@ -11,6 +11,7 @@ from django.db import transaction
 from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.formats.topics.reader import MAX_SIZE, BadTopics, TopicRow, comparable, read_labels, read_topics
+from audit import services as audit
 from corpus.models import Collection, Document
 from tracks.models import Topic, TopicImport, Track
 from tracks.tracks import services as track_services
@@ -223,6 +224,7 @@ def _record(track: Track, data: bytes, name: str, form: str, counts: dict[str, i
     TopicImport.objects.create(
         track=track, format=form, name=name, sha256=sha256, size=len(data), counts=counts
     )
+    audit.record(action=f"{form}.imported", subject=name, track=track, details=counts | {"sha256": sha256})
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from assay.errors import Refused
+from audit import services as audit
 from tracks.deadlines import selectors as deadlines
 from tracks.models import Deadline, Track
 
@@ -57,7 +58,9 @@ def edit(*, track: Track, changed: Collection[str]) -> Track:
             f"{current} was opened and runs were checked against it: its {', '.join(sorted(fixed))} cannot change."
         )
     if changed:
+        differences = audit.changes(current, track, changed)
         track.save(update_fields=list(changed))
+        audit.record(action="track.edited", subject=track, track=track, details=differences)
     return track
 
 
@@ -79,6 +82,7 @@ def open_for_runs(*, track: Track) -> Track:
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )
     current.save(update_fields=["status"])
+    audit.record(action="track.opened", subject=current, track=current)
     return current
 
 
@@ -96,4 +100,5 @@ def close(*, track: Track) -> Track:
         raise TrackRefused(f"{current} is a draft. Only an open track can be closed.")
     current.status = Track.Status.CLOSED
     current.save(update_fields=["status"])
+    audit.record(action="track.closed", subject=current, track=current)
     return current

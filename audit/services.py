@@ -1,0 +1,66 @@
+"""Write the audit log."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from django.db import connection
+from django.urls import get_script_prefix
+
+from audit import actors
+from audit.models import Event
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+
+class Track(Protocol):
+    """The track of an event. The log is below the tracks, so it does not import their model."""
+
+    pk: int
+    slug: str
+
+
+def record(
+    *,
+    action: str,
+    subject: object = "",
+    track: "Track | None" = None,
+    details: Mapping[str, Any] | None = None,
+    by: "User | None" = None,
+) -> Event:
+    """Record what was done, in the transaction that does it: both are stored, or neither.
+
+    Parameters
+    ----------
+    action : a noun and a participle, such as `batch.opened`. The pages show it as “batch opened”.
+    subject : what was changed: a row, which is linked if it has a page, or a text.
+    details : what else a reader needs, as JSON: a reason, numbers, or old and new values (`changes`).
+    by : the person; by default the user of the request. Nobody for commands and workers.
+
+    Raises
+    ------
+    RuntimeError
+        There is no transaction.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError(f"{action} is recorded outside the transaction that does it")
+    actor, via = actors.current()
+    address = getattr(subject, "get_absolute_url", str)()
+    return Event.objects.create(
+        by=by or actor,
+        via=via,
+        action=action,
+        subject=str(subject)[:200],
+        subject_path=address.removeprefix(get_script_prefix())[:500],
+        track_id=track.pk if track else None,
+        track_slug=track.slug if track else "",
+        details=dict(details or {}),
+    )
+
+
+def changes(before: object, after: object, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The old and the new value of each field that differs, for `details`."""
+    pairs = {name: (str(getattr(before, name)), str(getattr(after, name))) for name in names}
+    return {
+        name.replace("_", " "): {"from": old, "to": new} for name, (old, new) in pairs.items() if old != new
+    }
