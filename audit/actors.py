@@ -7,18 +7,17 @@ Commands and workers state nothing.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from django.contrib.auth.base_user import AbstractBaseUser
 
 from audit.models import Event
-
-if TYPE_CHECKING:
-    from accounts.models import User
 
 
 class Actor(NamedTuple):
     """The user is asked for when something is recorded: an API request may find its user late."""
 
-    user: "Callable[[], User | None]"
+    user: Callable[[], AbstractBaseUser | None]
     via: str
 
 
@@ -26,7 +25,7 @@ _current: ContextVar[Actor | None] = ContextVar("actor", default=None)
 
 
 @contextmanager
-def acting(user: "Callable[[], User | None]", via: str) -> Iterator[None]:
+def acting(user: Callable[[], AbstractBaseUser | None], via: str) -> Iterator[None]:
     """Within this block, what is recorded without a person is recorded for this one."""
     token = _current.set(Actor(user, via))
     try:
@@ -35,7 +34,7 @@ def acting(user: "Callable[[], User | None]", via: str) -> Iterator[None]:
         _current.reset(token)
 
 
-def current() -> "tuple[User | None, str]":
+def current() -> tuple[AbstractBaseUser | None, str]:
     """The person who acts now, and through what."""
     actor = _current.get()
     return (actor.user(), actor.via) if actor else (None, Event.Via.COMMAND)

@@ -1,16 +1,14 @@
 """Write the audit log."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import connection
 from django.urls import get_script_prefix
 
 from audit import actors
 from audit.models import Event
-
-if TYPE_CHECKING:
-    from accounts.models import User
 
 
 class Track(Protocol):
@@ -24,9 +22,9 @@ def record(
     *,
     action: str,
     subject: object = "",
-    track: "Track | None" = None,
+    track: Track | None = None,
     details: Mapping[str, Any] | None = None,
-    by: "User | None" = None,
+    by: AbstractBaseUser | None = None,
 ) -> Event:
     """Record what was done, in the transaction that does it: both are stored, or neither.
 
@@ -45,9 +43,10 @@ def record(
     if not connection.in_atomic_block:
         raise RuntimeError(f"{action} is recorded outside the transaction that does it")
     actor, via = actors.current()
+    person = by or actor
     address = getattr(subject, "get_absolute_url", str)()
     return Event.objects.create(
-        by=by or actor,
+        by_id=person.pk if person else None,
         via=via,
         action=action,
         subject=str(subject)[:200],
