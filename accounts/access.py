@@ -9,6 +9,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import add_never_cache_headers
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.request import Request
 
 from accounts.models import User
 
@@ -64,3 +66,22 @@ AnyUser = User | AnonymousUser
 
 def is_organizer(user: AnyUser) -> bool:
     return isinstance(user, User) and user.is_organizer
+
+
+def user_of(request: Request) -> AnyUser:
+    """The user of a request of the API, or a visitor."""
+    user = request.user
+    return user if isinstance(user, User) else AnonymousUser()
+
+
+def person_of(request: Request) -> User:
+    """The user of a request of the API that visitors cannot make.
+
+    Raises
+    ------
+    NotAuthenticated
+        A visitor makes it nevertheless.
+    """
+    if isinstance(request.user, User):
+        return request.user
+    raise NotAuthenticated

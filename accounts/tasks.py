@@ -10,12 +10,16 @@ from accounts.letters import services as letters
 from accounts.letters.services import Mail
 from accounts.links import path_of
 from accounts.selectors import user_by_id
+from accounts.tokens import services as token_services
+from web.api import idempotency
 
 
 @shared_task(name="accounts.tasks.clear_expired", ignore_result=True)
 def clear_expired() -> None:
     """Delete what has expired. Safe when delivered twice."""
     services.clear_expired()
+    token_services.delete_old()
+    idempotency.delete_expired()
 
 
 @shared_task(name="accounts.tasks.send_letters", ignore_result=True)

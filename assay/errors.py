@@ -1,5 +1,7 @@
 """The errors of the library. A message says what is wrong in a sentence; the command `assay` prints it and ends."""
 
+from collections.abc import Mapping, Sequence
+
 
 class AssayError(Exception):
     """The library cannot do what was requested."""
@@ -13,6 +15,7 @@ class Refused(AssayError):
     """A request breaks a rule. `config.refusals` turns it into a page or JSON; a command into CommandError."""
 
     title = "That is not possible"
+    errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -13,6 +13,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "login": START,
         "account": "roles/assessor.html#the-judging-page",
         "password_change": START,
+        "tokens": "reference/api.html#tokens",
         "request_link": START,
         "login_link": START,
         "jobs:jobs": "explanation/jobs.html",

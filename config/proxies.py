@@ -1,14 +1,12 @@
 """The address of a client behind proxies. `X-Forwarded-For` is believed only from TRUSTED_PROXIES."""
 
 from collections.abc import Callable
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from server.environment import Proxies
-
-IPV6_PREFIX = 64  # bits of a network that is usually one customer, who has all its addresses
+from web.addresses import parsed as parsed_address
 
 
 class ClientAddressMiddleware:
@@ -31,7 +29,7 @@ def client_address(peer: str, forwarded: str, trusted: Proxies) -> str:
     """
     client = peer
     for n_read, hop in enumerate(reversed(forwarded.split(","))):
-        address = _parsed(hop)
+        address = parsed_address(hop)
         if address is None or not _is_trusted(client, n_read, trusted):
             break
         client = str(address)
@@ -41,26 +39,5 @@ def client_address(peer: str, forwarded: str, trusted: Proxies) -> str:
 def _is_trusted(address: str, n_read: int, trusted: Proxies) -> bool:
     if isinstance(trusted, int):
         return n_read < trusted
-    parsed = _parsed(address)
+    parsed = parsed_address(address)
     return parsed is not None and any(parsed in network for network in trusted)
-
-
-def _parsed(text: str) -> IPv4Address | IPv6Address | None:
-    """An address, with or without a port; None for anything else."""
-    text = text.strip().removeprefix("[").partition("]")[0]
-    if text.count(":") == 1:
-        text = text.partition(":")[0]
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
-
-
-def network_of(request: HttpRequest) -> str | None:
-    """The address for which wrong passwords are counted: of IPv6, the start of the network of the client."""
-    address = _parsed(request.META.get("REMOTE_ADDR", ""))
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, IPV6_PREFIX), strict=False).network_address)
-    return str(address) if address else None

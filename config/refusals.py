@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from assay.errors import Refused
+from web.api.problems import CONTENT_TYPE, of_refusal
 
 
 class RefusalMiddleware:
@@ -23,5 +24,5 @@ class RefusalMiddleware:
         if request.accepts("text/html"):
             context = {"title": exception.title, "message": exception.message}
             return render(request, "409.html", context, status=409)
-        problem = {"title": exception.title, "detail": exception.message, "status": 409}
-        return JsonResponse(problem, status=409, content_type="application/problem+json")
+        problem = of_refusal(exception)
+        return JsonResponse(problem, status=problem["status"], content_type=CONTENT_TYPE)

@@ -35,6 +35,8 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
     "web",
     "files",
     "audit",
@@ -101,7 +103,7 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_USERNAME_CALLABLE = "accounts.backends.counted_name"
-AXES_CLIENT_IP_CALLABLE = "config.proxies.network_of"
+AXES_CLIENT_IP_CALLABLE = "web.addresses.network_of"
 AXES_LOCKOUT_CALLABLE = "accounts.views.locked"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # so that nobody can make it last forever
 AXES_RESET_ON_SUCCESS = True
@@ -201,6 +203,38 @@ CELERY_BEAT_SCHEDULE = {
     "clear-expired": {"task": "accounts.tasks.clear_expired", "schedule": 3600.0},
 }
 
+# The API. Limits are per minute: of a user, and of an address without a token.
+API_REQUESTS_PER_MINUTE = int(environment.number("API_REQUESTS_PER_MINUTE", 1200, least=1))
+API_VISITOR_REQUESTS_PER_MINUTE = int(environment.number("API_VISITOR_REQUESTS_PER_MINUTE", 60, least=1))
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.tokens.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["web.api.permissions.LoggedIn"],
+    "DEFAULT_THROTTLE_CLASSES": ["web.api.throttles.RequestThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "web.api.schema.Schema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "web.api.problems.handle",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Assay",
+    "DESCRIPTION": "Everything that the pages of the site do, for programs. Read the reference of the API first.",
+    "VERSION": VERSION,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums"],
+    "SORT_OPERATIONS": False,
+}
+
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -238,7 +272,12 @@ LOG_LEVEL = environment.one_of("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "web.logs.RedactingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {

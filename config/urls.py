@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from config import documentation, views
+from config import documentation, errors, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -18,5 +18,11 @@ urlpatterns = [
     path("", include("pooling.urls")),
     path("", include("assessment.urls")),
     path("", include("scoring.urls")),
+    path("api/", include("config.api")),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = errors.bad_request
+handler403 = errors.permission_denied
+handler404 = errors.not_found
+handler500 = errors.server_error

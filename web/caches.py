@@ -24,3 +24,18 @@ class ForgivingRedisCache(RedisCache):
             super().set(key, value, *args, **kwargs)
         except RedisError as error:
             logger.warning("the cache does not answer: %s", error)
+
+    def add(self, key: Any, value: Any, *args: Any, **kwargs: Any) -> bool:
+        try:
+            return super().add(key, value, *args, **kwargs)
+        except RedisError as error:
+            logger.warning("the cache does not answer: %s", error)
+            return False
+
+    def incr(self, key: Any, *args: Any, **kwargs: Any) -> int:
+        """Django's method, which raises ValueError if there is no such key."""
+        try:
+            return super().incr(key, *args, **kwargs)
+        except RedisError as error:
+            logger.warning("the cache does not answer: %s", error)
+            raise ValueError(f"no key {key}") from error

@@ -44,6 +44,17 @@ class Complaint:
     def __str__(self) -> str:
         return f"{self.where}: {self.message}" if self.where else self.message
 
+    def as_error(self) -> dict[str, object]:
+        """The complaint for a program, with its first line; null if it is about the whole file."""
+        line = self.lines[0].number if self.lines else None
+        return {
+            "line": line,
+            "code": self.code,
+            "message": self.message,
+            "accepted": self.accepted,
+            "n": self.n,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -20,6 +20,7 @@ class RunRefused(Refused):
         first = checked.report.errors[0]
         super().__init__(f"{checked.report.name} has {n:,} error{'s' * (n != 1)}. The first: {first}")
         self.checked = checked
+        self.errors = [error.as_error() for error in checked.report.errors]
 
 
 class SubmissionRefused(Refused):

@@ -1,0 +1,36 @@
+"""The pages of errors that no view answers; for the API, problem+json instead."""
+
+from django.http import HttpRequest, HttpResponseBase
+from django.views import defaults
+
+from web.api.problems import is_api, problem_response
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """What no page sends, such as a NUL character in the address."""
+    if is_api(request):
+        return problem_response(400, detail="The request is malformed.", code="malformed")
+    return defaults.bad_request(request, exception)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """A page that the user may not open."""
+    if is_api(request):
+        return problem_response(403, detail="You may not do this.", code="permission-denied")
+    return defaults.permission_denied(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """An address that does not exist."""
+    if is_api(request):
+        detail = "There is no such address. Addresses of the API end with a slash; /api/docs/ lists them."
+        return problem_response(404, detail=detail, code="not-found")
+    return defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponseBase:
+    """A fault of ours, which the log describes."""
+    if is_api(request):
+        detail = "An unexpected error occurred. The log of the server has the details."
+        return problem_response(500, detail=detail, code="server-error")
+    return defaults.server_error(request)

@@ -1,0 +1,53 @@
+"""The description of the API in OpenAPI."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from drf_spectacular.drainage import GENERATOR_STATS
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.validation import validate_schema
+
+from tests.helpers.factories import make_user
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    with GENERATOR_STATS.silence():
+        GENERATOR_STATS.reset()
+        return SchemaGenerator().get_schema(request=None, public=True)
+
+
+def test_schema_is_valid_and_made_without_a_warning(schema: dict[str, Any]) -> None:
+    validate_schema(schema)
+
+    assert not GENERATOR_STATS._warn_cache
+    assert not GENERATOR_STATS._error_cache
+
+
+def operations(schema: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (method.upper(), path, operation)
+        for path, item in schema["paths"].items()
+        for method, operation in item.items()
+    ]
+
+
+def test_every_operation_says_what_it_does_and_how_it_fails(schema: dict[str, Any]) -> None:
+    for method, path, operation in operations(schema):
+        where = f"{method} {path}"
+        assert operation["summary"], where
+        assert "Scope: " in operation["description"], where
+        assert {"401", "403", "429"} <= set(operation["responses"]), where
+        assert set(operation["tags"]) != {"v1"}, where
+        for code, response in operation["responses"].items():
+            assert response["description"], f"{where} {code}"
+
+
+@pytest.mark.django_db
+def test_everyone_gets_the_schema(client: Client) -> None:
+    visitor = client.get("/api/schema/")
+    client.force_login(make_user())
+
+    assert visitor.status_code == 200
+    assert visitor.json()["paths"].keys() == client.get("/api/schema/").json()["paths"].keys()

@@ -1,0 +1,135 @@
+"""Who may call which endpoint of the API, with a token: every method of every endpoint, for every kind of person.
+
+The columns are those of `PEOPLE`, then those of `SCOPES`: tokens of an organizer with one scope. 0: let in, whatever
+the endpoint then says about the content; 1: not authenticated; 3: forbidden; 4: not found, as if it did not exist. An
+endpoint without a row fails a test.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.core.cache import cache
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from jobs import services as jobs
+from jobs.models import Job
+from tests.helpers.api import api
+from tests.helpers.factories import make_organizer
+from tests.scoring.conftest import Scene, build_scene
+from web.api.scopes import Scope
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = (
+    "visitor",
+    "stranger",
+    "member",
+    "member of another team",
+    "assessor",
+    "other assessor",
+    "organizer",
+    "deactivated organizer",
+)
+SCOPES = Scope.values
+LETTERS = {401: "1", 403: "3", 404: "4"}
+LET_IN = {200, 201, 202, 204, 400, 409, 415, 422}
+
+# method, name                           people   scopes
+MATRIX = """
+GET job                                  14444401 0333
+GET jobs                                 10000001 0333
+POST retry_job                           13333301 3330
+"""
+ELSEWHERE = {"schema"}  # for everyone
+
+
+@pytest.fixture
+def scene(db: None, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    cache.clear()  # of wrong tokens
+    return build_scene()
+
+
+def endpoints() -> Iterator[tuple[str, str]]:
+    """Method and name of every endpoint."""
+
+    def walk(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
+        for pattern in patterns:
+            if isinstance(pattern, URLPattern):
+                yield pattern
+            else:
+                yield from walk(pattern.url_patterns)
+
+    for pattern in walk([_api()]):
+        if pattern.name is not None and pattern.name not in ELSEWHERE:
+            view = pattern.callback.cls
+            yield from (
+                (method.upper(), pattern.name) for method in view.http_method_names if _has(view, method)
+            )
+
+
+def _has(view: type, method: str) -> bool:
+    return hasattr(view, method) and method not in {"head", "options"}
+
+
+def _api() -> URLResolver:
+    return next(p for p in get_resolver().url_patterns if getattr(p, "namespace", "") == "api")
+
+
+def rows() -> dict[tuple[str, str], str]:
+    split = (line.split() for line in MATRIX.strip().splitlines())
+    return {(method, name): people + scopes for method, name, people, scopes in split}
+
+
+def test_every_endpoint_is_in_the_matrix() -> None:
+    assert sorted(endpoints()) == sorted(rows())
+
+
+@pytest.fixture
+def addresses(scene: Scene) -> dict[str, str]:
+    """One address for each name, of existing objects."""
+    job = Job.objects.create(kind="tests.work", title="Work")
+    arguments: dict[str, object] = {
+        "job_id": job.pk,
+    }
+    return {
+        name: reverse(f"api:{name}", args=[arguments[p] for p in _parameters(name)]) for _, name in rows()
+    }
+
+
+def _parameters(name: str) -> list[str]:
+    lookup = _api()
+    return list(lookup.reverse_dict[name][0][0][1])
+
+
+def test_each_person_and_token_does_what_it_may_and_nothing_else(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
+    gone = make_organizer("gone")
+    people = (None, scene.stranger, scene.member, scene.other, scene.ada, scene.bob, scene.organizer, gone)
+    clients = [api(person) for person in people] + [api(scene.organizer, scope) for scope in SCOPES]
+    gone.is_active = False
+    gone.save()
+
+    answers = {
+        (method, name): "".join(answer(client, method, addresses[name]) for client in clients)
+        for method, name in rows()
+    }
+
+    assert answers == rows()
+
+
+def answer(client: Client, method: str, address: str) -> str:
+    """The letter of an answer to a request without content. Whatever it changes is undone."""
+    cache.clear()
+    with transaction.atomic():
+        response = client.generic(method, address, b"", content_type="application/json")
+        for _ in response:
+            pass
+        transaction.set_rollback(True)
+    return "0" if response.status_code in LET_IN else LETTERS[response.status_code]

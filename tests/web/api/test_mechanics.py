@@ -1,0 +1,169 @@
+"""What all endpoints share: problems, pages, ETags and repeated requests."""
+
+import uuid
+
+import pytest
+from django.db import connections
+from django.test import Client
+
+from jobs.models import Job
+from tests.helpers.api import api, call
+from tests.helpers.factories import make_organizer, make_user
+from web.api import idempotency
+from web.models import KeptAnswer
+
+pytestmark = pytest.mark.django_db
+PROBLEM = "application/problem+json"
+
+
+def make_job(**fields: object) -> Job:
+    return Job.objects.create(**{"kind": "tests.work", "title": "Work"} | fields)
+
+
+def test_errors_are_problems() -> None:
+    client = api(make_organizer())
+    job = make_job()
+    responses = {
+        401: Client().get("/api/v1/jobs/"),
+        404: client.get("/api/v1/jobs/999999/"),
+        405: client.put("/api/v1/jobs/"),
+        406: client.get("/api/v1/jobs/", headers={"Accept": "text/html"}),
+        409: call(client, "POST", "retry_job", job.pk),
+        400: client.get("/api/v1/jobs/?page_size=0"),
+    }
+
+    for status, response in responses.items():
+        members = response.json()
+        assert (response.status_code, response["Content-Type"]) == (status, PROBLEM)
+        assert members["status"] == status
+        assert members["type"] == f"/help/reference/api.html#status-{status}"
+        assert members["detail"].endswith(".")
+    assert responses[409].json()["code"] == "refused"
+    assert "Only a failed job can be restarted" in responses[409].json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/nothing/", "/api/v1/jobs", "/api/v1/jobs/1%00/"])
+def test_address_without_endpoint_is_a_problem(path: str) -> None:
+    response = Client().get(path)
+
+    assert response.status_code in {400, 404}
+    assert response["Content-Type"] == PROBLEM
+
+
+@pytest.mark.parametrize(
+    "query", ["sort=1", "cursor=x", "cursor=cD1hYmM%3D", "cursor=cD0lMDA%3D", "page_size=501"]
+)
+def test_parameter_that_would_be_ignored_is_an_error(query: str) -> None:
+    make_job()
+
+    response = api(make_organizer()).get(f"/api/v1/jobs/?{query}")
+
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == query.partition("=")[0]
+
+
+def test_pages_contain_each_row_once() -> None:
+    jobs = {make_job().pk for _ in range(5)}
+    client = api(make_organizer())
+    ids, url = [], "/api/v1/jobs/?page_size=2"
+
+    while url:
+        page = client.get(url).json()
+        ids += [job["id"] for job in page["results"]]
+        make_job()  # newer rows shift nothing
+        url = page["next"]
+
+    assert ids == sorted(jobs, reverse=True)
+
+
+def test_unchanged_content_is_not_sent_again() -> None:
+    client, job = api(make_organizer()), make_job()
+    first = call(client, "GET", "job", job.pk)
+
+    same = call(client, "GET", "job", job.pk, headers={"If-None-Match": first["ETag"]})
+    job.state = Job.State.DONE
+    job.save()
+    other = call(client, "GET", "job", job.pk, headers={"If-None-Match": first["ETag"]})
+
+    assert (same.status_code, same.content) == (304, b"")
+    assert (other.status_code, other.json()["state"]) == (200, "done")
+    assert "no-store" in first["Cache-Control"]
+
+
+def repeat(client: Client, job: Job, key: str) -> object:
+    return call(client, "POST", "retry_job", job.pk, headers={"Idempotency-Key": key})
+
+
+def test_repeated_request_gets_the_answer_of_the_first() -> None:
+    client, job = api(make_organizer()), make_job(state=Job.State.FAILED)
+    other = make_job(state=Job.State.FAILED)
+    key = str(uuid.uuid4())
+
+    first, second, reused = repeat(client, job, key), repeat(client, job, key), repeat(client, other, key)
+
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert first.json() == second.json()
+    assert first["Location"] == second["Location"] == f"/api/v1/jobs/{job.pk}/"
+    assert second["Idempotency-Replayed"] == "true"
+    assert (reused.status_code, reused.json()["code"]) == (422, "key-reused")
+
+
+def test_refused_request_may_be_tried_again_with_its_key() -> None:
+    client, job = api(make_organizer()), make_job()
+    refused = repeat(client, job, "k").status_code
+    Job.objects.update(state=Job.State.FAILED)
+
+    assert (refused, repeat(client, job, "k").status_code) == (409, 202)
+
+
+def test_keys_of_two_users_are_different() -> None:
+    first, second = make_job(state=Job.State.FAILED), make_job(state=Job.State.FAILED)
+
+    statuses = [repeat(api(make_organizer()), job, "k").status_code for job in (first, second)]
+
+    assert statuses == [202, 202]
+
+
+@pytest.mark.parametrize("key", ["", "é", "x" * 256])
+def test_key_must_be_short_text(key: str) -> None:
+    assert repeat(api(make_organizer()), make_job(), key.encode().decode("latin-1")).status_code == 400
+
+
+def test_request_that_runs_already_is_refused() -> None:
+    olga, job = make_organizer(), make_job(state=Job.State.FAILED)
+    other = connections.create_connection("default")
+    original = idempotency.connection
+    idempotency.connection = other  # type: ignore[assignment]
+    try:
+        with idempotency._locked(olga.pk, "k"):
+            idempotency.connection = original  # type: ignore[assignment]
+            response = repeat(api(olga), job, "k")
+            idempotency.connection = other  # type: ignore[assignment]
+    finally:
+        idempotency.connection = original  # type: ignore[assignment]
+        other.close()
+
+    assert (response.status_code, response.json()["code"]) == (409, "in-progress")
+    assert response["Retry-After"] == "1"
+
+
+def test_expired_answers_are_deleted() -> None:
+    client, job = api(make_organizer()), make_job(state=Job.State.FAILED)
+    repeat(client, job, "k")
+    KeptAnswer.objects.update(expires_at="2020-01-01T00:00Z")
+
+    idempotency.delete_expired()
+
+    assert not KeptAnswer.objects.exists()
+
+
+def test_stranger_sees_only_their_jobs() -> None:
+    sam = make_user("sam")
+    own, other = make_job(created_by=sam), make_job()
+    client = api(sam)
+
+    listed = [job["id"] for job in call(client, "GET", "jobs").json()["results"]]
+
+    assert listed == [own.pk]
+    assert call(client, "GET", "job", other.pk).status_code == 404
+    assert call(client, "POST", "retry_job", own.pk).status_code == 403

@@ -1,0 +1,46 @@
+"""ETags: a program asks whether something changed, and changes nothing that somebody else has just changed."""
+
+import hashlib
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import parse_etags
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from web.api.problems import PreconditionFailed
+
+
+def etag_of(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def with_etag(request: Request, response: Response) -> None:
+    """Give a rendered response its ETag; if the program has the same content already, answer 304 without it."""
+
+    def condition(rendered: Any) -> HttpResponseBase | None:
+        etag = etag_of(rendered.content)
+        rendered["ETag"] = etag
+        return get_conditional_response(request._request, etag=etag, response=rendered)
+
+    response.add_post_render_callback(condition)
+
+
+def require_match(request: Request, data: Any) -> None:
+    """Refuse to change something of which the program has not seen the current state, `data`.
+
+    Without `If-Match` the change is allowed. Call it where the row is locked.
+
+    Raises
+    ------
+    PreconditionFailed
+        `If-Match` is there, and names another state.
+    """
+    header = request.headers.get("If-Match")
+    if header is None:
+        return
+    etags = parse_etags(header)
+    if "*" not in etags and etag_of(JSONRenderer().render(data)) not in etags:
+        raise PreconditionFailed

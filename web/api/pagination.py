@@ -1,0 +1,60 @@
+"""Lists of the API, page by page: a cursor names a row, so that new rows shift nothing."""
+
+from typing import Any
+
+from django.db import DataError
+from django.db.models import QuerySet
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+PAGE_SIZE = 50
+MAX_PAGE_SIZE = 500
+
+
+class Pages(CursorPagination):
+    """Pages in the order that the view names as `ordering`, which must end with a unique column."""
+
+    page_size = PAGE_SIZE
+    max_page_size = MAX_PAGE_SIZE
+    page_size_query_param = "page_size"
+    page_size_query_description = f"The number of rows of a page: 1 to {MAX_PAGE_SIZE}."
+    cursor_query_description = (
+        "Where the page begins. Take it from `next` or `previous` of another page; do not make one yourself."
+    )
+
+    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: APIView) -> tuple[str, ...]:
+        ordering: tuple[str, ...] = view.ordering  # type: ignore[attr-defined]
+        return ordering
+
+    def get_page_size(self, request: Request) -> int:
+        """The requested size.
+
+        Raises
+        ------
+        ValidationError
+            It is not a number from 1 to the largest size.
+        """
+        text = request.query_params.get(self.page_size_query_param, str(PAGE_SIZE))
+        size = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+        if not 1 <= size <= MAX_PAGE_SIZE:
+            raise ValidationError(
+                {"page_size": f"“{text[:20]}” is not a whole number from 1 to {MAX_PAGE_SIZE}."}
+            )
+        return size
+
+    def paginate_queryset(
+        self, queryset: Any, request: Request, view: APIView | None = None
+    ) -> list[Any] | None:
+        """The rows of a page.
+
+        Raises
+        ------
+        ValidationError
+            The cursor is not one of ours.
+        """
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (NotFound, ValueError, TypeError, OverflowError, DataError) as error:
+            raise ValidationError({"cursor": "This is not a cursor of this list."}) from error

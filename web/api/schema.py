@@ -1,0 +1,124 @@
+"""The OpenAPI description of the endpoints: what every endpoint has in common is added here."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.permissions import SAFE_METHODS
+
+from web.api.idempotency import HEADER
+from web.api.permissions import Everyone, LoggedIn, Organizer, scopes_of
+from web.api.problems import CONTENT_TYPE
+from web.api.serializers import ProblemSerializer
+from web.api.views import ApiView
+
+PROBLEMS = {
+    400: "The request is not valid: see `errors`.",
+    401: "The token is missing, wrong, expired or revoked.",
+    403: "You may not do this, or the token lacks the scope.",
+    404: "It does not exist, or you may not see it.",
+    406: "Only JSON is available.",
+    409: "The state of something does not allow this: see `detail`.",
+    412: "Somebody changed this since you read it (`If-Match`).",
+    413: "The content is larger than the site accepts.",
+    415: "The content has another type than the endpoint reads.",
+    422: "The content cannot be used: see `errors`, with line numbers. Or the `Idempotency-Key` was used before.",
+    429: "Too many requests. Wait for the seconds of `Retry-After`.",
+    507: "The disk of the server is full.",
+}
+SUCCESSES = {
+    "200": "What was asked for.",
+    "201": "It was created. `Location` has its address.",
+    "202": "A job does the work. `Location` has its address: ask there until its state is `done` or `failed`.",
+    "204": "It was done. There is nothing to send.",
+}
+WHO: dict[Any, str] = {Everyone: "Everyone", LoggedIn: "Everyone with a token", Organizer: "Organizers"}
+
+
+def operation(name: str, **schema: Any) -> Callable[[Any], Any]:
+    """Describe a method of an endpoint. `name` is its name in generated clients; the rest as `extend_schema`."""
+    return extend_schema(operation_id=name, **schema)
+
+
+class Schema(AutoSchema):
+    """Adds to each operation its scopes, its error answers and the headers that it understands."""
+
+    view: ApiView  # type: ignore[override]  # every endpoint is one
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return self.view.is_list and self.method == "GET"
+
+    def get_tags(self) -> list[str]:
+        return [self.view.tag]
+
+    def get_summary(self) -> str | None:
+        return _docstring(self).partition("\n")[0].removesuffix(".")
+
+    def get_description(self) -> str:  # type: ignore[override]
+        """The rest of the docstring, who may call the operation, and the scope that a token needs."""
+        rest = _docstring(self).partition("\n")[2].strip()
+        who = WHO[self.view.permission_classes[0]]
+        scopes = " or ".join(f"`{scope}`" for scope in scopes_of(self.view, self.method))
+        return "\n\n".join(part for part in (rest, f"{who}. Scope: {scopes}.") if part)
+
+    def get_override_parameters(self) -> list[Any]:
+        parameters = []
+        if self.method == "POST":
+            parameters.append(
+                _header(HEADER, "A key of your choice, such as a UUID. Repeated, it changes nothing.")
+            )
+        if self.method in {"PATCH", "PUT", "DELETE"}:
+            parameters.append(
+                _header("If-Match", "The ETag of what you read: refuses to overwrite a later change.")
+            )
+        if self.method == "GET":
+            parameters.append(_header("If-None-Match", "The ETag of what you have: 304 if nothing changed."))
+        return parameters
+
+    def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
+        """Declared answers, and the problems that this operation can answer with."""
+        bodies: dict[str, Any] = super()._get_response_bodies(direction)
+        for code, body in bodies.items():
+            body["description"] = body.get("description") or SUCCESSES[code]
+        if self.method == "GET":
+            bodies["304"] = {"description": "Nothing changed since the ETag."}
+        for code in map(str, self._problem_codes()):
+            answer = OpenApiResponse(ProblemSerializer, PROBLEMS[int(code)])
+            body = self._get_response_for_code(answer, code, [CONTENT_TYPE], direction)  # type: ignore[no-untyped-call]
+            bodies[code] = body
+        return bodies
+
+    def _problem_codes(self) -> list[int]:
+        codes = {400, 401, 403, 406, 429}
+        if "{" in self.path:
+            codes.add(404)
+        if self.method not in SAFE_METHODS:
+            codes |= {409, 413, 415, 422}
+        if self.method in {"PATCH", "PUT", "DELETE"}:
+            codes.add(412)
+        if self.view.stores_files and self.method not in SAFE_METHODS:
+            codes.add(507)
+        return sorted(codes)
+
+
+def _docstring(schema: AutoSchema) -> str:
+    handler = getattr(schema.view, schema.method.lower(), None)
+    return inspect.getdoc(handler) or inspect.getdoc(type(schema.view)) or ""
+
+
+def _header(name: str, description: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the documentation describes our tokens."""
+
+    target_class = "accounts.tokens.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+        return {"type": "http", "scheme": "bearer", "description": "A token from your account page."}

@@ -1,0 +1,50 @@
+"""Serializers that all endpoints share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+
+class Strict(serializers.Serializer[Any]):
+    """The content of a request. A field that the endpoint does not know is an error, not ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Read the content.
+
+        Raises
+        ------
+        ValidationError
+            It has an unknown field, or a known one is wrong.
+        """
+        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
+        if unknown:
+            message = f"Unknown field. Accepted: {', '.join(self.fields)}."
+            raise serializers.ValidationError({str(unknown[0])[:100]: message}, code="unknown")
+        return super().to_internal_value(data)
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """One thing that is wrong: in a line of a file, or in a field of the request."""
+
+    line = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Of the file; null if it is about the whole file."
+    )
+    field = serializers.CharField(required=False, help_text="Of the request; empty if it is about several.")
+    code = serializers.CharField(help_text="The kind of error, for programs.")
+    message = serializers.CharField(help_text="What is wrong.")
+    accepted = serializers.CharField(required=False, help_text="What is accepted instead.")
+    n = serializers.IntegerField(required=False, help_text="On how many lines it occurs.")
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """An error, by RFC 9457."""
+
+    type = serializers.CharField(help_text="The section of the documentation about this status.")
+    title = serializers.CharField(help_text="The kind of problem, in a few words.")
+    status = serializers.IntegerField(help_text="The status of the response.")
+    code = serializers.CharField(help_text="The kind of problem, for programs.")
+    detail = serializers.CharField(help_text="What is wrong, in a sentence.")
+    errors = ErrorSerializer(  # type: ignore[assignment]  # the name of the errors of a serializer itself
+        many=True, required=False, help_text="What is wrong, one by one."
+    )

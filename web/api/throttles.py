@@ -1,0 +1,67 @@
+"""How many requests a person, an address and wrong tokens may make per minute, over all web processes."""
+
+import time
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http import HttpRequest
+from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from web.addresses import network_of
+
+if TYPE_CHECKING:  # the settings of rest_framework import this module before its views
+    from rest_framework.views import APIView
+
+WINDOW = 60  # seconds
+WRONG_TOKENS = 20  # per minute and address
+
+
+class RequestThrottle(BaseThrottle):
+    """Limits the requests of a user, or of the address of a visitor, per minute."""
+
+    def allow_request(self, request: Request, view: "APIView") -> bool:
+        if request.user.is_authenticated:
+            return _count(f"user:{request.user.pk}") <= settings.API_REQUESTS_PER_MINUTE
+        return _count(f"address:{network_of(request._request)}") <= settings.API_VISITOR_REQUESTS_PER_MINUTE
+
+    def wait(self) -> float:
+        return _until_next()
+
+
+def refuse_guesses(request: HttpRequest) -> None:
+    """Refuse an address from which too many wrong tokens came in this minute.
+
+    Raises
+    ------
+    Throttled
+        Too many.
+    """
+    if cache.get(_key(f"wrong:{network_of(request)}"), 0) >= WRONG_TOKENS:
+        raise Throttled(_until_next(), "Too many wrong tokens came from your address.")
+
+
+def count_guess(request: HttpRequest) -> None:
+    """Count a wrong token."""
+    _count(f"wrong:{network_of(request)}")
+
+
+def _count(name: str) -> int:
+    """Count one more event of this minute; how many there are. 1 if the cache does not answer."""
+    key = _key(name)
+    cache.add(key, 0, WINDOW)
+    try:
+        return cache.incr(key)
+    except ValueError:
+        return 1
+
+
+def _key(name: str) -> str:
+    return f"throttle:{int(time.time()) // WINDOW}:{name}"
+
+
+def _until_next() -> float:
+    """Seconds until the minute is over."""
+    return WINDOW - time.time() % WINDOW
