@@ -12,7 +12,7 @@ from config.help import HELP, page_for
 
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
-    *("health", "logout", "documentation"),
+    *("health", "logout", "documentation", "revoke_token"),
     *("jobs:retry",),
     *(
         "corpus:find",
@@ -61,7 +61,8 @@ def view_names(patterns: list[URLPattern | URLResolver], prefix: str = "") -> It
 
 
 def site_names() -> set[str]:
-    return {name for name in view_names(get_resolver().url_patterns) if not name.startswith("admin:")}
+    names = view_names(get_resolver().url_patterns)
+    return {name for name in names if not name.startswith(("admin:", "api:"))}
 
 
 def test_no_page_has_inline_scripts_or_styles(built: Path) -> None:
