@@ -126,8 +126,13 @@ login                                   0000000
 login_link                              9999999
 logout                                  5555555
 password_change                         L000000
+pooling:choose_run                      L4R444R
+pooling:compare_runs                    L404440
 pooling:compute_preview                 5555555
+pooling:describe                        L404440
+pooling:disqualify                      L333330
 pooling:make_ids                        5555555
+pooling:move                            5555555
 pooling:new_pool                        L333330
 pooling:pool                            L333330
 pooling:pool_contributions              L333330
@@ -142,10 +147,12 @@ pooling:pool_record                     L333330
 pooling:pool_topic                      L333330
 pooling:pools                           L333330
 pooling:preview                         L333330
+pooling:reinstate                       L333330
 pooling:run                             L404440
 pooling:run_file                        L404440
-pooling:runs                            L000330
+pooling:runs                            L0RR330
 pooling:submit                          L300330
+pooling:team_runs                       L404330
 pooling:withdraw                        L404440
 request_link                            0000000
 revoke_token                            5555555
@@ -294,6 +301,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     batch = scene.judged("high", "medium", "low")
     task = batch.tasks.earliest("pk")
     board = scene.leaderboard()
+    second = scene.submit(scene.ours, "second", "9 10 é")
     analysis = analysis_services.request(leaderboard=board, kind="topics", by=scene.organizer)
     jobs.run(analysis.job_id)
     job = Job.objects.create(kind="tests.work", title="Work")
@@ -317,6 +325,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug table": [*track, "topics"],
         "job_id": [job.pk],
         "run_id": [run.pk],
+        "run_id other_id": [run.pk, second.pk],
+        "slug team_id": [*track, scene.ours.pk],
         "pool_id": [pool.pk],
         "pool_id code": [pool.pk, "A.1"],
         "pool_id entry_id": [pool.pk, pool.entries.earliest("pk").pk],
@@ -350,6 +360,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         else:
             urls[name] = reverse(name, args=track if parameters == "slug" else arguments[parameters])
     return urls | {
+        "pooling:choose_run": f"{urls['pooling:choose_run']}?other={second.pk}",
         "corpus:collection, of topics": reverse("corpus:collection", args=[own.slug]),
         "corpus:image, of topics": reverse("corpus:image", args=[own.slug, images[1].sha256]),
         "corpus:thread, of topics": reverse("corpus:thread", args=[own.slug, "1"]),

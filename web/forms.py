@@ -10,3 +10,9 @@ def style_fields(form: forms.BaseForm) -> None:
         if not isinstance(field.widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
             field.widget.attrs.setdefault("class", kind)
         field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")
+
+
+class CompareForm(forms.Form):
+    """The id of what a page is compared with."""
+
+    other = forms.IntegerField(min_value=1, max_value=2**63 - 1)

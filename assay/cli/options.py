@@ -137,6 +137,15 @@ def add_order(parser: argparse.ArgumentParser, orders: Iterable[str]) -> None:
     parser.add_argument("--order", choices=sorted(orders), help="order of judging instead of the protocol's")
 
 
+def add_runs_per_team(parser: argparse.ArgumentParser, order: str) -> None:
+    parser.add_argument(
+        "--runs-per-team",
+        type=positive,
+        metavar="N",
+        help=f"pool only the first N runs of each team, {order}; baselines and kinds of depth 0 do not count",
+    )
+
+
 def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
     parser.add_argument(
         "--format", choices=formats, default=formats[0], help=f"format of the output (default: {formats[0]})"

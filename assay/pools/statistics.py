@@ -1,6 +1,6 @@
 """Statistics of a pool: size by topic, overlap of runs, contributions of runs and teams."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def statistics(pool: BuiltPool, inputs: Sequence[PoolInput]) -> dict[str, Any]:
             for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True)
         ],
         "runs": _runs(pool, inputs, shared.diagonal().tolist()),
-        "teams": _teams(units, inputs),
+        "teams": _teams(units, [run.team for run in inputs]),
         "overlap": shared.tolist(),
     }
     if pool.members is not None:
@@ -55,7 +55,7 @@ def statistics(pool: BuiltPool, inputs: Sequence[PoolInput]) -> dict[str, Any]:
 
 
 def _runs(pool: BuiltPool, inputs: Sequence[PoolInput], n: list[int]) -> list[dict[str, Any]]:
-    exclusive = contributions_of(pool.units, range(len(inputs)), len(inputs)).exclusive.sum(axis=1).tolist()
+    exclusive = _exclusive(pool.units, len(inputs))
     skipped = pool.skipped or (0,) * len(inputs)
     return [
         {
@@ -72,9 +72,35 @@ def _runs(pool: BuiltPool, inputs: Sequence[PoolInput], n: list[int]) -> list[di
     ]
 
 
-def _teams(units: PooledUnits, inputs: Sequence[PoolInput]) -> list[dict[str, Any]]:
-    teams = sorted({run.team for run in inputs})
-    of_teams = contributions_of(units, [teams.index(run.team) for run in inputs], len(teams))
+def recounted(
+    stored: Mapping[str, Any], units: PooledUnits, runs: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The statistics of a pool for some of its runs. Its size stays: units that only the others contributed count.
+
+    Parameters
+    ----------
+    stored : the statistics of the pool with all of its runs.
+    units : all entries of the pool, but only the contributions of `runs`.
+    runs : the statistics of the remaining runs, as stored.
+    """
+    shared = overlap(units)
+    n, alone = shared.diagonal().tolist(), _exclusive(units, len(runs))
+    return {
+        **stored,
+        "runs": [{**run, "n": n[i], "alone": alone[i]} for i, run in enumerate(runs)],
+        "teams": _teams(units, [run["team"] for run in runs]),
+        "overlap": shared.tolist(),
+    }
+
+
+def _exclusive(units: PooledUnits, n_runs: int) -> list[int]:
+    n: list[int] = contributions_of(units, range(n_runs), n_runs).exclusive.sum(axis=1).tolist()
+    return n
+
+
+def _teams(units: PooledUnits, team_of: Sequence[str]) -> list[dict[str, Any]]:
+    teams = sorted(set(team_of))
+    of_teams = contributions_of(units, [teams.index(team) for team in team_of], len(teams))
     return [
         {
             "team": team,

@@ -228,10 +228,11 @@ def _residual(short: int, long: int, shared: int, p: float) -> float:
 def overlap_of_runs(first: Ranked, second: Ranked, *, p: float = PERSISTENCE) -> dict[str, Overlap]:
     """Rank-biased overlap of two runs for each topic of either run, by topic code in the order of bytes."""
     codes = sorted({*first.topics.tolist(), *second.topics.tolist()}, key=str.encode)
-    return {code: _overlap(_documents(first, code), _documents(second, code), p) for code in codes}
+    return {code: _overlap(documents_of(first, code), documents_of(second, code), p) for code in codes}
 
 
-def _documents(run: Ranked, code: str) -> NDArray[np.bytes_]:
+def documents_of(run: Ranked, code: str) -> NDArray[np.bytes_]:
+    """The documents of a topic by rank; none if the run does not have the topic."""
     place = int(np.searchsorted(run.topics, code))
     if place == len(run.topics) or run.topics[place] != code:
         return run.docno[:0]

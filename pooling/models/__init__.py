@@ -1,5 +1,5 @@
 from pooling.models.pools import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, PoolRun
-from pooling.models.runs import Run
+from pooling.models.runs import Run, RunChange
 from pooling.models.teams import Team
 
 __all__ = [
@@ -10,5 +10,6 @@ __all__ = [
     "PoolMember",
     "PoolRun",
     "Run",
+    "RunChange",
     "Team",
 ]

@@ -30,6 +30,14 @@ class Pool(models.Model):
     protocol_digest = models.CharField(max_length=64)
     seed = models.BigIntegerField()
     depth = models.JSONField(default=dict, help_text="By kind of run.")
+    max_runs_per_team = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Each team's first runs of pooled kinds; empty: all. Baselines do not count.",
+    )
+    left_out = models.JSONField(
+        default=list, help_text="The runs beyond the limit per team: run, team, tag and SHA-256 of each."
+    )
     order = models.CharField(
         "order of judging", max_length=20, choices=Order, default=Order.RANDOM, help_text="Within a topic."
     )
@@ -45,6 +53,10 @@ class Pool(models.Model):
     sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's TSV file.")
     statistics = models.JSONField(
         default=dict, help_text="Size by topic, overlap between runs, unique contributions."
+    )
+    recount = models.JSONField(
+        default=dict,
+        help_text="The statistics without the runs that were disqualified since, and these runs.",
     )
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="pool")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")

@@ -10,7 +10,10 @@ from tracks.models import Track
 
 
 class Run(models.Model):
-    """A submitted run: the original bytes, and the columnar file that pooling and scoring read."""
+    """A submitted run: the original bytes, and the columnar file that pooling and scoring read.
+
+    A disqualified run keeps its tag and its place in the quota, so that the disqualification can be reversed.
+    """
 
     class Kind(models.TextChoices):
         PRIMARY = "primary", "primary"
@@ -28,6 +31,7 @@ class Run(models.Model):
     class Status(models.TextChoices):
         SUBMITTED = "submitted", "submitted"
         WITHDRAWN = "withdrawn", "withdrawn"
+        DISQUALIFIED = "disqualified", "disqualified"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="runs")
     team = models.ForeignKey(Team, models.PROTECT, related_name="runs")
@@ -44,7 +48,11 @@ class Run(models.Model):
     is_manual = models.BooleanField("manual", default=False)
     uses = models.CharField(max_length=10, choices=Uses, default=Uses.BOTH)
     description = models.TextField(blank=True)
-    status = models.CharField("state", max_length=10, choices=Status, default=Status.SUBMITTED)
+    status = models.CharField("state", max_length=12, choices=Status, default=Status.SUBMITTED)
+    priority = models.PositiveIntegerField(
+        default=0,
+        help_text="The place among the team's runs, lowest first; a pool with a limit per team takes the first runs.",
+    )
     file_name = models.CharField(max_length=255)
     original = models.FileField(upload_to="runs/original/", max_length=255)
     columns = models.FileField(upload_to="runs/columns/", max_length=255)
@@ -67,13 +75,17 @@ class Run(models.Model):
         ordering = ["team__name", "tag", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["track", "tag"], condition=Q(status="submitted"), name="run_tag_unique"
+                fields=["track", "tag"],
+                condition=Q(status__in=["submitted", "disqualified"]),
+                name="run_tag_unique",
             ),
             models.UniqueConstraint(
-                fields=["team", "sha256"], condition=Q(status="submitted"), name="run_bytes_unique"
+                fields=["team", "sha256"],
+                condition=Q(status__in=["submitted", "disqualified"]),
+                name="run_bytes_unique",
             ),
             models.CheckConstraint(
-                condition=Q(status="submitted", withdrawn_at__isnull=True)
+                condition=Q(status__in=["submitted", "disqualified"], withdrawn_at__isnull=True)
                 | Q(status="withdrawn", withdrawn_at__isnull=False),
                 name="run_withdrawn_when",
             ),
@@ -84,3 +96,28 @@ class Run(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("pooling:run", args=[self.pk])
+
+    @property
+    def is_submitted(self) -> bool:
+        return self.status == self.Status.SUBMITTED
+
+
+class RunChange(models.Model):
+    """A change of a run after its submission. Rows are only added."""
+
+    class Kind(models.TextChoices):
+        DESCRIBED = "described", "description changed"
+        DISQUALIFIED = "disqualified", "disqualified"
+        REINSTATED = "reinstated", "disqualification reversed"
+
+    run = models.ForeignKey(Run, models.PROTECT, related_name="changes")
+    kind = models.CharField(max_length=12, choices=Kind)
+    text = models.TextField(blank=True, help_text="The reason, or the description until this change.")
+    by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.kind}"

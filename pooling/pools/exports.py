@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
-from pooling.pools.selectors import chain
+from pooling.pools import recounts
+from pooling.pools.selectors import chain, current_statistics
 
 CHUNK = 5_000  # rows of a download in memory at a time
 
@@ -60,20 +61,24 @@ def member_contribution_lines(pool: Pool) -> Iterator[bytes]:
 
 def pool_record(pool: Pool) -> dict[str, Any]:
     """Everything needed to rebuild the pool: protocol, seed, depths, and the SHA-256 of each run."""
+    limit = {"runs_per_team": pool.max_runs_per_team, "left_out": pool.left_out}
     return {
         "protocol": {"slug": pool.protocol.slug, "sha256": pool.protocol_digest},
         "seed": pool.seed,
         "depth": pool.depth,
+        **(limit if pool.max_runs_per_team is not None else {}),
         "order": pool.order,
         "tops_up": [{"pool": earlier.name, "sha256": earlier.sha256} for earlier in chain(pool)[1:]],
         "sha256": pool.sha256,
         **pool.statistics,
+        "disqualified": recounts.disqualified_runs(pool),
     }
 
 
 def overlap_lines(pool: Pool) -> Iterator[bytes]:
     """Team, tag, team, tag, number of common units: each pair of runs once, and each run with itself."""
-    runs, shared = pool.statistics["runs"], pool.statistics["overlap"]
+    statistics = current_statistics(pool)
+    runs, shared = statistics["runs"], statistics["overlap"]
     for i, run in enumerate(runs):
         for j in range(i, len(runs)):
             other = runs[j]

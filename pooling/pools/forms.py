@@ -27,6 +27,13 @@ class PoolForm(forms.Form):
     order = forms.ChoiceField(
         choices=Pool.Order.choices, label="Order of judging", help_text="It is recorded with every judgment."
     )
+    max_runs_per_team = forms.IntegerField(
+        min_value=1,
+        max_value=1000,
+        required=False,
+        label="At most this many runs per team",
+        help_text="The first runs in the order that the team chose. Empty: all. Baselines do not count.",
+    )
     tops_up = forms.ModelChoiceField(
         queryset=Pool.objects.none(),
         required=False,
@@ -63,7 +70,8 @@ class PoolForm(forms.Form):
     def arguments(self) -> dict[str, Any]:
         """The arguments of `services.request`, except track and user."""
         data = self.cleaned_data
-        return {name: data[name] for name in ("name", "seed", "order", "tops_up")} | {"depth": self.depth}
+        names = ("name", "seed", "order", "tops_up", "max_runs_per_team")
+        return {name: data[name] for name in names} | {"depth": self.depth}
 
 
 class PreviewForm(forms.Form):

@@ -57,6 +57,12 @@ def runs_to_pool(track: Track) -> QuerySet[Run]:
     return submitted.select_related("team").defer("report")
 
 
+def current_statistics(pool: Pool) -> Statistics:
+    """The statistics of a pool, without the runs that were disqualified since it was built."""
+    statistics: Statistics = pool.recount.get("statistics") or pool.statistics
+    return statistics
+
+
 class OverlapCell(NamedTuple):
     """The number of units that two runs have in common, and its share of the smaller run: in tenths and in percent."""
 
@@ -114,7 +120,7 @@ class OverlapPage:
 
 def overlap_page(pool: Pool, run: str) -> OverlapPage:
     """`run` is the id of the chosen run, as text; the matrix if it is empty or not an id."""
-    statistics: Statistics = pool.statistics
+    statistics = current_statistics(pool)
     chosen = overlap_of(statistics, int(run)) if run.isascii() and run.isdigit() else None
     return OverlapPage(
         pool=pool,
@@ -138,7 +144,10 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolPage:
-    """A pool. Before it is ready, or without statistics, only `pool_runs` is filled, the runs that are pooled."""
+    """A pool. Before it is ready, or without statistics, only `pool_runs` is filled, the runs that are pooled.
+
+    The statistics leave out the runs in `disqualified`, once they are counted again (`is_recounted`).
+    """
 
     pool: Pool
     track: Track
@@ -148,6 +157,8 @@ class PoolPage:
     sizes: Sizes | None = None
     teams: Sequence[dict[str, Any]] = ()
     matrix: Sequence[OverlapRow] = ()
+    disqualified: Sequence[Run] = ()
+    is_recounted: bool = True
     tab: str = "pools"
 
 
@@ -156,7 +167,12 @@ def pool_page(pool: Pool) -> PoolPage:
     if pool.status != Pool.Status.READY or not pool.statistics:
         pool_runs = pool.pool_runs.select_related("run__team").defer("run__report")
         return PoolPage(pool, pool.track, pool.job, pool_runs)
-    statistics: Statistics = pool.statistics
+    statistics = current_statistics(pool)
+    disqualified = list(
+        Run.objects.filter(pool_runs__pool=pool, status=Run.Status.DISQUALIFIED)
+        .select_related("team")
+        .defer("report")
+    )
     return PoolPage(
         pool=pool,
         track=pool.track,
@@ -165,6 +181,8 @@ def pool_page(pool: Pool) -> PoolPage:
         sizes=_sizes(statistics),
         teams=[team | _without(team, statistics["n"]) for team in statistics["teams"]],
         matrix=overlap_matrix(statistics) if len(statistics["runs"]) <= OVERLAP_RUNS else [],
+        disqualified=disqualified,
+        is_recounted=sorted(run.pk for run in disqualified) == pool.recount.get("without", []),
     )
 
 
@@ -208,7 +226,7 @@ class DepthsPage:
 
 def depths_page(pool: Pool, first: str) -> DepthsPage:
     """`first` is the index of the first topic to show, as text; 0 if there is no such topic."""
-    statistics: Statistics = pool.statistics
+    statistics = current_statistics(pool)
     topics = statistics["topics"]
     index = int(first) if first.isascii() and first.isdigit() and len(first) < MAX_DIGITS else 0
     start = index if index < len(topics) else 0

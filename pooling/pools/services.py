@@ -16,6 +16,7 @@ from assay.pools.order import MAX_SEED, ORDERS
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
 from assay.pools.strategies import build_pool as build_units
+from assay.pools.team_limit import beyond_limit
 from assay.protocols.schema import JudgingOrder, Protocol
 from audit import services as audit
 from corpus.formulas.selectors import formulas_of
@@ -23,7 +24,7 @@ from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
-from pooling.pools import inputs, rows
+from pooling.pools import inputs, recounts, rows
 from pooling.pools.errors import PoolRefused
 from pooling.pools.selectors import runs_to_pool
 from pooling.runs.units import document_ids, has_units
@@ -46,11 +47,14 @@ def request(
     by: User,
     order: str = "",
     tops_up: Pool | None = None,
+    max_runs_per_team: int | None = None,
 ) -> Pool:
     """Record a pool of the currently submitted runs, and queue the job that builds it.
 
     `depth` overrides the protocol's depths by kind of run, `order` its order of judging; the pool records both. A pool
-    that tops up another one contains only units that neither that pool nor those that it tops up contain.
+    that tops up another one contains only units that neither that pool nor those that it tops up contain. With
+    `max_runs_per_team`, only the first runs of each team are pooled, in the order that the team chose; the pool records
+    which were left out.
 
     Raises
     ------
@@ -67,8 +71,11 @@ def request(
         order = with_order(protocol, order).pool.order
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
-    runs = Run.objects.filter(track=track, status=Run.Status.SUBMITTED).select_related("team")
+    if max_runs_per_team is not None and max_runs_per_team < 1:
+        raise PoolRefused(f"The limit of runs per team must be at least 1, got {max_runs_per_team}.")
+    runs = runs_to_pool(track).order_by("team_id", "priority", "pk")
     depths = {run: rules.depth_of(run.kind, run.tag, run.pooled_as) for run in runs}
+    left_out = _left_out(depths, max_runs_per_team)
     if not any(depths.values()):
         raise PoolRefused(f"{track} has no runs to pool at a depth above 0.")
     pool = Pool.objects.create(
@@ -80,10 +87,16 @@ def request(
         depth=dict(rules.depth),
         order=order,
         tops_up=tops_up,
+        max_runs_per_team=max_runs_per_team,
+        left_out=[
+            {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256} for run in left_out
+        ],
         created_by=by,
     )
     PoolRun.objects.bulk_create(
-        [PoolRun(pool=pool, run=run, sha256=run.sha256, depth=k) for run, k in depths.items()]
+        PoolRun(pool=pool, run=run, sha256=run.sha256, depth=k)
+        for run, k in depths.items()
+        if run not in left_out
     )
     title = f"Build the pool {name} of {track}"[:200]
     pool.job = jobs.request(
@@ -93,6 +106,13 @@ def request(
     details = {"seed": seed, "depth": dict(rules.depth), "order": order, "runs": len(runs)}
     audit.record(action="pool.requested", subject=pool, track=track, details=details, by=by)
     return pool
+
+
+def _left_out(depths: Mapping[Run, int], most: int | None) -> list[Run]:
+    """The runs beyond the limit per team. `depths` are in the order of each team."""
+    teams, kinds = [str(run.team_id) for run in depths], [run.kind for run in depths]
+    beyond = beyond_limit(teams, kinds, list(depths.values()), most=most)
+    return [run for run, is_beyond in zip(depths, beyond, strict=True) if is_beyond]
 
 
 def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) -> None:
@@ -182,8 +202,9 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         with progress.storing():
             Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
             pool.statistics = computed
+            pool.recount = recounts.recount_of(pool)  # a run may have been disqualified meanwhile
             pool.status = Pool.Status.READY
-            pool.save(update_fields=["sha256", "statistics", "status"])
+            pool.save(update_fields=["sha256", "statistics", "recount", "status"])
     return {"pool": pool.pk, "n": len(built.units)}
 
 

@@ -34,10 +34,10 @@ class SameBytes(SubmissionRefused):
 
     def __init__(self, earlier: "Run") -> None:
         when = earlier.submitted_at.strftime("%Y-%m-%d %H:%M")
-        super().__init__(
-            f"Your team already submitted this file as {earlier.tag} on {when} UTC. "
-            "To replace that run, withdraw it first."
+        how = (
+            "To replace that run, withdraw it first." if earlier.is_submitted else "That run is disqualified."
         )
+        super().__init__(f"Your team already submitted this file as {earlier.tag} on {when} UTC. {how}")
         self.earlier = earlier
 
 
@@ -58,7 +58,22 @@ class DiskLimitReached(SubmissionRefused):
         )
 
 
+class ChangeRefused(Refused):
+    """A run that cannot be changed in this way now, or not by this user."""
+
+    title = "The run was not changed"
+
+
 class WithdrawalRefused(Refused):
     """A run that cannot be withdrawn, or not by this user."""
 
     title = "The run was not withdrawn"
+
+
+class RunUnreadable(Refused):
+    """A stored run that cannot be read."""
+
+    title = "The run cannot be read"
+
+    def __init__(self, tag: str, reason: Exception) -> None:
+        super().__init__(f"The stored documents of the run {tag} cannot be read: {reason}.")

@@ -1,20 +1,35 @@
 """Runs: who sees which, and what their pages show."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from django.db.models import F, Func, IntegerField, QuerySet
+from django.db.models import Case, F, Func, IntegerField, QuerySet, Value, When
 
 from accounts.access import AnyUser
 from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
-from pooling.models import Run, Team
+from assay.protocols.schema import EVERY_RANK
+from pooling.models import Pool, PoolRun, Run, RunChange, Team
 from pooling.runs.units import has_formulas, has_units
 from pooling.teams.selectors import teams_of
 from tracks.deadlines.selectors import State, is_accepting, state, states_for, why_closed
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+
+STATE_ORDER = Case(
+    When(status=Run.Status.SUBMITTED, then=Value(0)),
+    When(status=Run.Status.DISQUALIFIED, then=Value(1)),
+    default=Value(2),
+)
+
+
+def n_of_kinds(team: Team) -> Counter[str]:
+    """How many runs of each kind count toward the limits of a team. One query."""
+    counted = team.runs.exclude(status=Run.Status.WITHDRAWN).order_by()
+    return Counter(counted.values_list("kind", flat=True))
 
 
 @dataclass(frozen=True)
@@ -73,35 +88,76 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
 
 
 def runs_for(user: AnyUser) -> QuerySet[Run]:
-    """The runs that a user may see: organizers see all, others the submitted runs of their own teams."""
+    """The runs that a user may see: organizers see all, others those of their own teams."""
     if not isinstance(user, User):
         return Run.objects.none()
     runs = Run.objects.select_related("track__protocol", "team", "submitted_by", "withdrawn_by")
     if user.is_organizer:
         return runs
-    own = runs.filter(team__members=user, status=Run.Status.SUBMITTED, track__in=tracks_for(user))
-    return own.distinct()
+    return runs.filter(team__members=user, track__in=tracks_for(user))
 
 
 def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
     runs = runs_for(user).filter(track=track).annotate(n_warnings=n_warnings)
-    return runs.order_by("status", "team__name", "tag", "id").defer("report")
+    return runs.order_by(STATE_ORDER, "team__name", "tag", "id").defer("report")
+
+
+class PooledTo(NamedTuple):
+    """A pool that contains a run. The depth is None if every rank is pooled."""
+
+    pool: str
+    depth: int | None
 
 
 @dataclass(frozen=True)
 class RunPage:
-    """A run with the report of its check."""
+    """A run with the report of its check, its pools and what happened to it. `others` are runs of the same team.
+
+    `disqualification` is the latest one, if the run is disqualified now.
+    """
 
     track: Track
     run: Run
     report: Report
     is_accepting_runs: bool
+    pooled: list[PooledTo]
+    changes: list[RunChange]
+    disqualification: RunChange | None
+    others: list[Run]
+    may_describe: bool
+    may_disqualify: bool
     tab: str = "runs"
 
 
-def run_page(run: Run) -> RunPage:
+def run_page(user: User, run: Run) -> RunPage:
     """What the page of a run shows."""
-    accepting = state(run.track, run.kind).is_accepting
-    return RunPage(run.track, run, Report.from_json(run.report), accepting)
+    is_open = state(run.track, run.kind).is_accepting
+    changes = list(run.changes.select_related("by"))
+    disqualified = [change for change in changes if change.kind == RunChange.Kind.DISQUALIFIED]
+    return RunPage(
+        track=run.track,
+        run=run,
+        report=Report.from_json(run.report),
+        is_accepting_runs=is_open,
+        pooled=[in_pool for _, in_pool in pooled(Run.objects.filter(pk=run.pk))],
+        changes=changes,
+        disqualification=disqualified[-1] if run.status == Run.Status.DISQUALIFIED and disqualified else None,
+        others=list(others_of(run)),
+        may_describe=run.status != Run.Status.WITHDRAWN and (is_open or user.is_organizer),
+        may_disqualify=user.is_organizer and run.is_submitted and not is_open,
+    )
+
+
+def pooled(runs: QuerySet[Run]) -> list[tuple[int, PooledTo]]:
+    """The finished pools that contain some runs, each with the id of the run, oldest first. One query."""
+    in_pools = PoolRun.objects.filter(run__in=runs.order_by(), pool__status=Pool.Status.READY, depth__gt=0)
+    rows = in_pools.order_by("pool_id").values_list("run_id", "pool__name", "depth")
+    return [(run_id, PooledTo(name, None if k == EVERY_RANK else k)) for run_id, name, k in rows]
+
+
+def others_of(run: Run) -> QuerySet[Run]:
+    """The other runs of the team of a run, with which it can be compared."""
+    others = Run.objects.filter(team=run.team_id).exclude(pk=run.pk).defer("report")
+    return others.order_by(STATE_ORDER, "priority", "pk")

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import User
@@ -26,6 +27,7 @@ from pooling.runs.errors import (
     TagTaken,
     WithdrawalRefused,
 )
+from pooling.runs.selectors import n_of_kinds
 from pooling.runs.units import formula_lookup, unit_lookup
 from pooling.teams.selectors import disk_limit, disk_use
 from tracks.agreements.services import check_accepted
@@ -161,6 +163,7 @@ def submit(
             n_topics=checked.report.n_topics,
             report=checked.report.as_json(),
             is_late=state.is_late,
+            priority=1 + (team.runs.aggregate(last=Max("priority"))["last"] or 0),
             submitted_by=by,
         )
 
@@ -194,11 +197,11 @@ def _check_tag(tag: str) -> None:
 
 
 def _check_new(*, track: Track, team: Team, tag: str, sha256: str) -> None:
-    submitted = Run.objects.filter(track=track, status=Run.Status.SUBMITTED)
-    earlier = submitted.filter(team=team, sha256=sha256).first()
+    kept = Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN)
+    earlier = kept.filter(team=team, sha256=sha256).first()
     if earlier is not None:
         raise SameBytes(earlier)
-    if submitted.filter(tag=tag).exists():
+    if kept.filter(tag=tag).exists():
         raise TagTaken(tag)
 
 
@@ -215,8 +218,7 @@ def _check_number(*, track: Track, team: Team, kind: str) -> None:
     most = track.protocol.parsed.runs.max_of_kind.get(kind)
     if most is None:
         return
-    submitted = Run.objects.filter(track=track, team=team, kind=kind, status=Run.Status.SUBMITTED)
-    if submitted.count() >= most:
+    if n_of_kinds(team)[kind] >= most:
         raise SubmissionRefused(
             f"{team} already has {most} {kind} runs, and {track} accepts no more. Withdraw one of them first."
         )
@@ -224,19 +226,19 @@ def _check_number(*, track: Track, team: Team, kind: str) -> None:
 
 @transaction.atomic
 def withdraw(*, run: Run, by: User) -> Run:
-    """Withdraw a run. Its row, files and report are kept; organizers see them.
+    """Withdraw a run. Its row, files and report are kept; its team and organizers see them.
 
     Raises
     ------
     WithdrawalRefused
-        The track is closed, the run is already withdrawn, or the user is not a member of its team.
+        The track is closed, the run is already withdrawn or disqualified, or the user is not a member of its team.
     """
     track = track_services.lock(run.track_id)
     run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
     if not by.is_organizer and not run.team.members.filter(pk=by.pk).exists():
         raise WithdrawalRefused(f"{by} is not a member of {run.team}.")
-    if run.status == Run.Status.WITHDRAWN:
-        raise WithdrawalRefused(f"{run.tag} is already withdrawn.")
+    if run.status != Run.Status.SUBMITTED:
+        raise WithdrawalRefused(f"{run.tag} is already {run.get_status_display()}.")
     state = deadlines.state(track, run.kind)
     if not state.is_accepting:
         raise WithdrawalRefused(f"Runs of {track} can no longer be withdrawn: {state.reason}.")

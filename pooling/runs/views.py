@@ -16,7 +16,7 @@ from accounts.access import AuthenticatedRequest, login_required
 from assay.errors import Refused
 from assay.formats.reports import Report
 from pooling.models import Run
-from pooling.runs import selectors, services
+from pooling.runs import selectors, services, team_pages
 from pooling.runs.errors import RunRefused
 from pooling.runs.forms import RunForm, bytes_of
 from pooling.teams import selectors as team_selectors
@@ -42,9 +42,23 @@ def _track(request: AuthenticatedRequest, slug: str) -> Track:
 @never_cache
 @login_required
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The runs of a track. Organizers see those of all teams, participants those of their teams, assessors none."""
-    page = selectors.runs_page(request.user, _track(request, slug))
-    return render(request, "pooling/runs/runs.html", context_of(page))
+    """The runs of all teams for organizers. Members of a team go to its runs, assessors see none."""
+    track = _track(request, slug)
+    team = None if request.user.is_organizer else team_pages.team_of(request.user, track)
+    if team is not None:
+        return redirect("pooling:team_runs", track.slug, team.pk)
+    return render(request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track)))
+
+
+@require_safe
+@never_cache
+@login_required
+def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
+    """The runs of a team: states, quota, pools, order. Its members, and organizers."""
+    track = _track(request, slug)
+    team = get_object_or_404(team_selectors.teams_of(request.user, track), pk=team_id)
+    page = team_pages.team_runs_page(request.user, team)
+    return render(request, "pooling/runs/team_runs.html", context_of(page))
 
 
 @READ_AND_POST
@@ -136,8 +150,8 @@ def _submit(request: AuthenticatedRequest, track: Track, form: RunForm) -> HttpR
 @never_cache
 @login_required
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
-    """A run with its report. Its team until it is withdrawn, and organizers."""
-    page = selectors.run_page(_run(request, run_id))
+    """A run with its report. Its team, and organizers."""
+    page = selectors.run_page(request.user, _run(request, run_id))
     return render(request, "pooling/runs/run.html", context_of(page))
 
 
@@ -148,7 +162,7 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
 @require_safe
 @login_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
-    """The run file as it was uploaded. Its team until it is withdrawn, and organizers."""
+    """The run file as it was uploaded. Its team, and organizers."""
     run = _run(request, run_id)
     return download(run.original.open("rb"), run.file_name, is_checked=False)
 
@@ -164,4 +178,4 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
         return render(request, "pooling/runs/withdraw.html", context)
     services.withdraw(run=run, by=request.user)
     messages.success(request, f"{run.tag} is withdrawn.")
-    return redirect(reverse("pooling:runs", args=[run.track.slug]))
+    return redirect("pooling:team_runs", run.track.slug, run.team_id)

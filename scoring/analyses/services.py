@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.models import User
 from assay.formats.qrels.columns import QrelsColumns
@@ -25,9 +26,9 @@ from assay.statistics.topic_stability import topic_stability
 from assay.statistics.tukey import tukey_hsd
 from audit import services as audit
 from jobs import services as jobs
-from pooling.models import Run
+from pooling.models import PoolRun, Run
 from pooling.pools import inputs
-from pooling.pools.selectors import runs_to_pool
+from pooling.pools.selectors import chain, runs_to_pool
 from scoring.analyses.errors import AnalysisRefused
 from scoring.analyses.judges import sides_of
 from scoring.analyses.selectors import evaluated, other_versions, scores_of
@@ -152,7 +153,7 @@ def _reusability(analysis: Analysis, progress: jobs.Progress) -> Result:
         rules.relevant_from,
         _judged_of(board.qrels),
     )
-    pooled = list(runs_to_pool(board.track))
+    pooled = list(_pooled_runs(board))
     pools = _pools(analysis, pooled, progress)
     left_out = leave_one_team_out(
         scoring,
@@ -170,6 +171,14 @@ def _reusability(analysis: Analysis, progress: jobs.Progress) -> Result:
         "teams": [team.as_json() for team in left_out],
         "depths": [point.as_json() for point in depths],
     }
+
+
+def _pooled_runs(board: Leaderboard) -> QuerySet[Run]:
+    """The submitted runs, without those that a limit of runs per team kept out of the pools of the qrels."""
+    pools = chain(board.qrels.pool) if board.qrels.pool else []
+    left_out = {run["run"] for pool in pools for run in pool.left_out}
+    pooled = PoolRun.objects.filter(pool__in=pools).values_list("run_id", flat=True)
+    return runs_to_pool(board.track).exclude(pk__in=left_out - set(pooled))
 
 
 def _judged_of(qrels: Qrels) -> Callable[[QrelsColumns], JudgedDocuments]:

@@ -6,8 +6,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from scoring.evaluations import selectors
-from scoring.leaderboards.forms import CompareForm
 from web.downloads import download
+from web.forms import CompareForm
 from web.pages import context_of
 
 

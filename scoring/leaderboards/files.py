@@ -72,6 +72,10 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
         "seed": board.seed,
         "confidence": board.statistics.get("level"),
         "measures": board.measures,
+        "disqualified": [
+            {name: run[name] for name in ("team", "tag", "sha256")}
+            for run in board.statistics.get("disqualified", [])
+        ],
         "runs": [_json_row(board, row) for row in rows],
     }
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"

@@ -85,6 +85,7 @@ class RankingPage(LeaderboardPage):
     rows: list[BoardRow]
     n_runs: int
     n_own: int
+    n_disqualified_since: int
     columns: list[Column]
     sort: str
     show: str
@@ -111,6 +112,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         rows=_filtered(rows, show, tier_column),
         n_runs=len(rows),
         n_own=sum(row.is_own for row in rows),
+        n_disqualified_since=sum(row.run.status == Run.Status.DISQUALIFIED for row in rows),
         columns=_columns(board, key, sort),
         sort=sort,
         show=show,

@@ -192,7 +192,13 @@ def _store(
     )
     Score.objects.bulk_create(rows, batch_size=CHUNK)
     board.status = Leaderboard.Status.READY
-    board.statistics = {"evaluations": [evaluation.pk for evaluation in evaluations]}
+    board.statistics = {
+        "evaluations": [evaluation.pk for evaluation in evaluations],
+        "disqualified": [
+            {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
+            for run in qrels_selectors.disqualified_runs(board.track)
+        ],
+    }
     if statistics is not None:
         _store_statistics(board, statistics)
     board.save(update_fields=["status", "statistics"])

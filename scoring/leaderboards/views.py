@@ -10,9 +10,9 @@ from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import comparison, files, selectors, services, topic_pages
-from scoring.leaderboards.forms import CompareForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
+from web.forms import CompareForm
 from web.pages import context_of
 
 

@@ -45,6 +45,13 @@ def runs_to_score(track: Track) -> QuerySet[Run]:
     return runs.order_by("team__name", "tag", "id")
 
 
+def disqualified_runs(track: Track) -> QuerySet[Run]:
+    """Disqualified runs of the kinds that the protocol scores."""
+    kinds = track.protocol.parsed.runs.scored_kinds
+    runs = track.runs.filter(status=Run.Status.DISQUALIFIED, kind__in=kinds).select_related("team")
+    return runs.defer("report").order_by("team__name", "tag", "id")
+
+
 def qrels_columns(qrels: Qrels) -> QrelsColumns:
     """A version as arrays."""
     entries = QrelsEntry.objects.filter(qrels=qrels).values_list("topic", "docno", "grade")

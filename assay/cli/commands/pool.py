@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add_depth, add_order, add_output, add_seed
+from assay.cli.options import add_depth, add_order, add_output, add_runs_per_team, add_seed
 from assay.cli.pooling import (
     RunsRefused,
     add_pooling_options,
@@ -32,7 +32,8 @@ from assay.pools.files import (
     record,
 )
 from assay.pools.order import ORDERS
-from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, with_depth
+from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, depths_of, with_depth
+from assay.pools.team_limit import beyond_limit
 
 EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7 --output pool.tsv"
 
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_seed(parser, is_required=True)
     add_depth(parser)
     add_order(parser, ORDERS)
+    add_runs_per_team(parser, "in the order of the manifest")
     parser.add_argument(
         "--known-items",
         type=Path,
@@ -88,6 +90,10 @@ def _build(arguments: argparse.Namespace) -> None:
     formulas = read_formulas(arguments.formulas)
     lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
     inputs, reports = checked_inputs(runs, protocol, topics, lookup, is_quiet=arguments.quiet)
+    sources = [
+        {"file": run.file.name, "sha256": report.sha256} for run, report in zip(runs, reports, strict=True)
+    ]
+    limit = _limited(arguments, inputs, sources, depths_of(inputs, protocol.pool, depths))
     pool = build_pool(
         inputs,
         protocol=protocol,
@@ -98,9 +104,6 @@ def _build(arguments: argparse.Namespace) -> None:
         already=read_docnos(arguments.top_up) if arguments.top_up else None,
         tied=read_docnos(arguments.top_up_members, column=2) if arguments.top_up_members else None,
     )
-    sources = [
-        {"file": run.file.name, "sha256": report.sha256} for run, report in zip(runs, reports, strict=True)
-    ]
     data = pool_tsv(pool)
     sha256 = sha256_of(data)
     description = record(
@@ -110,11 +113,29 @@ def _build(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
         sha256=sha256,
         sources=sources,
-        others=_other_sources(arguments),
+        others=_other_sources(arguments) | limit,
     )
     _write(arguments, pool, inputs, data, description)
     if not arguments.quiet:
         print(_summary(pool, description, sha256), file=sys.stderr)  # noqa: T201
+
+
+def _limited(
+    arguments: argparse.Namespace, inputs: list[PoolInput], sources: list[dict[str, str]], depths: list[int]
+) -> dict[str, Any]:
+    """Remove the runs beyond the limit per team; what the record says about it."""
+    most = arguments.runs_per_team
+    if most is None:
+        return {}
+    beyond = beyond_limit([run.team for run in inputs], [run.kind for run in inputs], depths, most=most)
+    left_out = [
+        {**source, "team": run.team, "tag": run.tag}
+        for run, source, is_beyond in zip(inputs, sources, beyond, strict=True)
+        if is_beyond
+    ]
+    for rows in (inputs, sources):
+        rows[:] = [row for row, is_beyond in zip(rows, beyond, strict=True) if not is_beyond]  # type: ignore[index]
+    return {"runs_per_team": most, "left_out": left_out}
 
 
 def _other_sources(arguments: argparse.Namespace) -> dict[str, Any]:

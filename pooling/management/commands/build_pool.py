@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.selectors import organizer_named
-from assay.cli.options import add_depth, add_order, add_seed
+from assay.cli.options import add_depth, add_order, add_runs_per_team, add_seed
 from assay.errors import Refused
 from jobs.console import follow
 from pooling.models import Pool
@@ -29,6 +29,7 @@ class Command(BaseCommand):
         add_seed(parser, is_required=True)
         add_depth(parser)
         add_order(parser, Pool.Order.values)
+        add_runs_per_team(parser, "in the order that the team chose")
         parser.add_argument(
             "--top-up", metavar="NAME", help="earlier pool of the track: leave out the units that it contains"
         )
@@ -50,6 +51,7 @@ class Command(BaseCommand):
                 by=user,
                 order=options["order"] or "",
                 tops_up=earlier,
+                max_runs_per_team=options["runs_per_team"],
             )
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal

@@ -350,3 +350,22 @@ def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, fo
     assert (first, again) == (0, 0)
     assert written
     assert (tmp_path / "pool.tsv").read_bytes() == written
+
+
+def test_limit_of_runs_per_team_pools_the_first_of_the_manifest(files: Path) -> None:
+    (files / "m.csv").write_text(
+        "file,team,tag,kind\nother.tsv,one,run-2,alternate\ngood.tsv,one,run-1,primary\n"
+    )
+    out = files / "pool.tsv"
+    arguments = ["pool", *P, "--runs", str(files / "m.csv"), "--seed", "7", "--output", str(out), "--quiet"]
+
+    status = main([*arguments, "--runs-per-team", "1"])
+
+    record = json.loads((files / "pool.tsv.json").read_text())
+    assert status == 0
+    assert [run["tag"] for run in record["runs"]] == ["run-2"]
+    assert record["runs_per_team"] == 1
+    assert [(run["file"], run["team"], run["tag"]) for run in record["left_out"]] == [
+        ("good.tsv", "one", "run-1")
+    ]
+    assert set(record["left_out"][0]) == {"file", "sha256", "team", "tag"}

@@ -77,6 +77,10 @@ def upload(client: Client, scene: Scene, data: bytes, *, name: str = "run.tsv", 
     return client.post(reverse("pooling:submit", args=[scene.track.slug]), form, headers=headers)
 
 
+def team_address(scene: Scene) -> str:
+    return reverse("pooling:team_runs", args=[scene.track.slug, scene.ours.pk])
+
+
 # ---- who sees which runs; tests/test_access.py covers who may open each page
 
 LOGIN, OK, NONE, FORBIDDEN = 302, 200, 404, 403
@@ -105,19 +109,22 @@ def test_team_sees_only_its_own_runs(scene: Scene, run: Run, as_: Any) -> None:
     )
     address = reverse("pooling:runs", args=[scene.track.slug])
 
-    ours, every = (as_(person).get(address).content.decode() for person in (scene.member, scene.organizer))
+    ours, every = (
+        as_(person).get(address, follow=True).content.decode() for person in (scene.member, scene.organizer)
+    )
 
     assert "run-1" in ours
     assert "secret-run" not in ours
     assert "secret-run" in every
 
 
-def test_only_organizers_see_a_withdrawn_run(scene: Scene, run: Run, as_: Any) -> None:
+def test_withdrawn_run_stays_in_the_history_of_its_team(scene: Scene, run: Run, as_: Any) -> None:
     run_services.withdraw(run=run, by=scene.member)
     address = reverse("pooling:run", args=[run.pk])
 
-    assert as_(scene.member).get(address).status_code == NONE
-    assert "Withdrawn" in as_(scene.organizer).get(address).content.decode()
+    assert "Withdrawn" in as_(scene.member).get(address).content.decode()
+    assert as_(scene.other).get(address).status_code == NONE
+    assert "run-1" in as_(scene.member).get(team_address(scene)).content.decode()
 
 
 def test_draft_track_is_hidden_from_its_teams(scene: Scene, run: Run, as_: Any) -> None:

@@ -1,0 +1,62 @@
+"""The statistics of a pool without its runs that were disqualified after it was built.
+
+Entries and contributions stay as they were built, so that judged units stay judged and the pool can be rebuilt. The
+statistics of runs and teams are counted again, from the stored contributions of the other runs.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from assay.pools.depth import PooledUnits
+from assay.pools.statistics import recounted
+from pooling.models import Contribution, Pool, PoolEntry, Run
+
+CHUNK = 20_000
+
+
+def disqualified_runs(pool: Pool) -> list[dict[str, Any]]:
+    """The runs of a pool that are disqualified now."""
+    runs = Run.objects.filter(pool_runs__pool=pool, status=Run.Status.DISQUALIFIED)
+    return list(runs.order_by("pk").values("id", "team__name", "tag", "sha256"))
+
+
+def recount_of(pool: Pool) -> dict[str, Any]:
+    """What `Pool.recount` must be now: the disqualified runs and the statistics without them; empty without any."""
+    without = [run["id"] for run in disqualified_runs(pool)]
+    if not without or not pool.statistics:
+        return {}
+    return {"without": without, "statistics": _statistics(pool, without)}
+
+
+def _statistics(pool: Pool, without: Collection[int]) -> dict[str, Any]:
+    runs = [run for run in pool.statistics["runs"] if run["run"] not in without]
+    return recounted(pool.statistics, _units(pool, [run["run"] for run in runs]), runs)
+
+
+def _units(pool: Pool, run_ids: list[int]) -> PooledUnits:
+    """All entries of a pool, with the contributions of some of its runs."""
+    codes = [topic["topic"] for topic in pool.statistics["topics"]]
+    place = {code: n for n, code in enumerate(codes)}
+    entries = PoolEntry.objects.filter(pool=pool).values_list("pk", "topic__code")
+    rows = sorted((place[code], pk) for pk, code in entries.iterator(chunk_size=CHUNK))
+    number = {pk: n for n, (_, pk) in enumerate(rows)}
+    position = {pk: n for n, pk in enumerate(run_ids)}
+    contributions = Contribution.objects.filter(entry__pool=pool, run__in=run_ids)
+    triples = sorted(
+        (number[entry], position[run], rank)
+        for entry, run, rank in contributions.values_list("entry_id", "run_id", "rank").iterator(
+            chunk_size=CHUNK
+        )
+    )
+    entry, run, rank = np.array(triples, dtype=np.int32).reshape(-1, 3).T
+    return PooledUnits(
+        topics=np.array(codes, dtype=np.str_),
+        topic_index=np.array([n for n, _ in rows], dtype=np.int32),
+        docno=np.full(len(rows), b"", dtype="S1"),  # not counted
+        entry=entry,
+        run=run,
+        rank=rank,
+        n_runs=len(run_ids),
+    )
