@@ -1,11 +1,12 @@
 """The one way to send a file to a browser: a safe name, the right type, and no copy in any cache."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from io import BufferedIOBase
 from pathlib import PurePosixPath
 
 from django.core.files.base import File
-from django.http import FileResponse, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.cache import add_never_cache_headers
 from django.utils.http import content_disposition_header
 
@@ -19,6 +20,9 @@ CONTENT_TYPES = {
 }
 UNKNOWN = "application/octet-stream"
 
+_RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))")
+
+Read = Callable[[int, int], Iterable[bytes]]  # (start, stop) -> these bytes of a file, in pieces
 Content = str | bytes | Iterable[str] | Iterable[bytes] | File[bytes] | BufferedIOBase
 
 
@@ -49,3 +53,59 @@ def _response(content: Content, content_type: str) -> HttpResponseBase:
     if isinstance(content, (File, BufferedIOBase)):
         return FileResponse(content, content_type=content_type)
     return StreamingHttpResponse(content, content_type=content_type)
+
+
+def download_range(
+    request: HttpRequest, name: str, *, n_bytes: int, sha256: str, read: Read
+) -> HttpResponseBase:
+    """A large file to save under a name, or the part of it that the request asks for, so that it can be resumed.
+
+    `sha256` is the strong ETag. One range of bytes is answered with 206, one that the file does not have with 416, a
+    copy that is still the same with 304. Several ranges, and a range of another version (`If-Range`), get the file.
+    """
+    etag = f'"{sha256}"'
+    if etag in re.split(r"\s*,\s*", request.headers.get("If-None-Match", "").strip()):
+        return _described(HttpResponse(status=304), name, etag)
+    part = _part(request, etag, n_bytes)
+    if part is None:
+        response: HttpResponseBase = HttpResponse(status=416)
+        response["Content-Range"] = f"bytes */{n_bytes}"
+        return _described(response, name, etag)
+    start, stop = part
+    is_whole = (start, stop) == (0, n_bytes)
+    content = () if request.method == "HEAD" else read(start, stop)
+    response = StreamingHttpResponse(content, status=200 if is_whole else 206, content_type=UNKNOWN)
+    response["Content-Length"] = str(stop - start)
+    if not is_whole:
+        response["Content-Range"] = f"bytes {start}-{stop - 1}/{n_bytes}"
+    return _described(response, name, etag)
+
+
+def is_first_part(request: HttpRequest) -> bool:
+    """Whether a request asks for a file from its first byte, and does not go on with a download."""
+    match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
+    return match is None or (match[1] is not None and int(match[1]) == 0)
+
+
+def _part(request: HttpRequest, etag: str, n_bytes: int) -> tuple[int, int] | None:
+    """The bytes to send; None if the file does not have those asked for."""
+    match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
+    is_other = request.headers.get("If-Range", etag).strip() != etag
+    if match is None or is_other:
+        return 0, n_bytes
+    if match[3] is not None:
+        start, stop = max(n_bytes - int(match[3]), 0), n_bytes
+    else:
+        start, stop = int(match[1]), min(int(match[2]) + 1 if match[2] else n_bytes, n_bytes)
+        if match[2] and int(match[2]) < start:  # not a range
+            return 0, n_bytes
+    return (start, stop) if start < stop else None
+
+
+def _described(response: HttpResponseBase, name: str, etag: str) -> HttpResponseBase:
+    header = content_disposition_header(as_attachment=True, filename=safe_name(name))
+    response["Content-Disposition"] = header or "attachment"
+    response["Accept-Ranges"] = "bytes"
+    response["ETag"] = etag
+    response["Cache-Control"] = "private, no-cache"  # a browser may keep it, and asks before it uses it
+    return response

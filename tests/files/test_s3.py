@@ -105,3 +105,11 @@ def test_unfinished_upload_shows_nothing_and_is_deleted(storage: ObjectStorage, 
     storage.delete("runs/original/7")
 
     assert unfinished(service) == []
+
+
+def test_part_of_an_object_is_read_without_a_copy(storage: ObjectStorage) -> None:
+    name = storage.save("downloads/7", ContentFile(b"0123456789"))
+
+    assert b"".join(storage.read_range(name, 3, 7)) == b"3456"
+    assert b"".join(storage.read_range(name, 4, 4)) == b""
+    assert not any(storage.cache.folder.glob("*"))

@@ -4,8 +4,9 @@ from io import BytesIO
 
 import pytest
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
+from django.test import RequestFactory
 
-from web.downloads import download
+from web.downloads import download, download_range
 
 
 @pytest.mark.parametrize(
@@ -75,3 +76,55 @@ def test_open_file_is_streamed_and_closed() -> None:
     assert isinstance(response, FileResponse)
     assert content == b"q1 0 d1 1\n"
     assert file.closed
+
+
+TEN, ETAG = bytes(range(10)), "a" * 64
+
+
+def ranged(method: str = "get", **headers: str) -> HttpResponse:
+    request = getattr(RequestFactory(), method)(
+        "/", headers={name.replace("_", "-"): value for name, value in headers.items()}
+    )
+    return download_range(
+        request, "big.gz", n_bytes=10, sha256=ETAG, read=lambda start, stop: iter([TEN[start:stop]])
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "content", "content_range"),
+    [
+        ("", 200, TEN, None),
+        ("bytes=0-", 200, TEN, None),
+        ("bytes=4-", 206, TEN[4:], "bytes 4-9/10"),
+        ("bytes=2-3", 206, TEN[2:4], "bytes 2-3/10"),
+        ("bytes=8-99", 206, TEN[8:], "bytes 8-9/10"),
+        ("bytes=-3", 206, TEN[7:], "bytes 7-9/10"),
+        ("bytes=-99", 200, TEN, None),
+        ("bytes=10-", 416, b"", "bytes */10"),
+        ("bytes=-0", 416, b"", "bytes */10"),
+        ("bytes=5-2", 200, TEN, None),
+        ("bytes=0-1,4-5", 200, TEN, None),
+        ("lines=1-2", 200, TEN, None),
+    ],
+)
+def test_part_of_a_file_is_sent(wanted: str, status: int, content: bytes, content_range: str | None) -> None:
+    response = ranged(Range=wanted)
+
+    assert (response.status_code, response.getvalue()) == (status, content)
+    assert response.get("Content-Range") == content_range
+    assert response["ETag"] == f'"{ETAG}"'
+
+
+def test_part_of_another_version_is_the_whole_file() -> None:
+    assert ranged(Range="bytes=4-", If_Range='"other"').status_code == 200
+    assert ranged(Range="bytes=4-", If_Range=f'"{ETAG}"').status_code == 206
+
+
+def test_unchanged_copy_is_not_sent_again() -> None:
+    assert ranged(If_None_Match=f'"x", "{ETAG}"').status_code == 304
+
+
+def test_head_has_the_size_and_no_content() -> None:
+    response = ranged("head")
+
+    assert (response["Content-Length"], response.getvalue()) == ("10", b"")

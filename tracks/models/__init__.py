@@ -1,6 +1,7 @@
 from tracks.models.agreements import AgreementAcceptance, AgreementVersion
 from tracks.models.assessors import Assessor, Machine
 from tracks.models.deadlines import Deadline
+from tracks.models.downloads import Download, Fetch
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
 from tracks.models.protocols import StoredProtocol
 from tracks.models.topics import Topic, TopicImport
@@ -11,6 +12,8 @@ __all__ = [
     "AgreementVersion",
     "Assessor",
     "Deadline",
+    "Download",
+    "Fetch",
     "GuidelinesDraft",
     "GuidelinesReading",
     "GuidelinesVersion",

@@ -33,7 +33,7 @@ class Topic(models.Model):
 
 
 class TopicImport(models.Model):
-    """A record that a file of topics or labels was imported into a track. The file itself is not stored."""
+    """A file of topics or labels that was imported into a track. Imports of earlier versions did not keep the file."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="topic_imports")
     format = models.CharField(max_length=40)
@@ -41,6 +41,13 @@ class TopicImport(models.Model):
     sha256 = models.CharField(max_length=64)
     size = models.BigIntegerField()
     counts = models.JSONField(default=dict)
+    file = models.FileField(max_length=255, blank=True)
+    is_replaced = models.BooleanField(
+        default=False, help_text="A later file contains all topics, or has the same name."
+    )
+    has_private_parts = models.BooleanField(
+        default=False, help_text="The file has labels or threads of topics, which participants may not see."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

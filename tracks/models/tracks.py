@@ -54,6 +54,12 @@ class Track(models.Model):
         related_name="+",
         help_text="The version of the data agreement in force.",
     )
+    shows_labels = models.BooleanField(
+        "labels are public",
+        default=False,
+        help_text="Everyone sees the labels of the topics, and gets them with the topics. Otherwise, only "
+        "organizers and assessors see them.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from accounts.access import AnyUser
-from accounts.models import User
+from accounts.access import AnyUser, is_organizer
 from assay.html.highlight import mark
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
-from tracks.models import Topic, Track
+from tracks.downloads.rules import released_to
+from tracks.models import Download, Topic, Track
 
 # The names of the parts of a topic in a protocol, with their field and its empty value. The code is always visible.
 TOPIC_FIELDS: dict[str, tuple[str, object]] = {
@@ -47,30 +47,46 @@ class TopicPage:
     tab: str = "topics"
 
 
-def topics_of(track: Track) -> QuerySet[Topic]:
-    """The topics of a track, in the byte order of their codes."""
-    return track.topics.all()
+def topics_for(user: AnyUser, track: Track) -> QuerySet[Topic]:
+    """The topics of a track that a user may see, in the byte order of their codes: none before their release."""
+    if is_organizer(user) or is_assessor(user, track) or are_topics_released(user, track):
+        return track.topics.all()
+    return track.topics.none()
 
 
 def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
     """Topics without the fields that a user may not see.
 
-    Organizers and assessors see all fields, others those that the protocol lists. Hidden fields are emptied in the
-    rows, so do not save these.
+    Organizers and assessors see all fields. Others see those that the protocol lists, and labels if the track shows
+    them. Hidden fields are emptied in the rows, so do not save these.
     """
-    visible = track.protocol.parsed.topics.participants_see
+    if is_organizer(user) or is_assessor(user, track):
+        return list(topics)
+    return participants_view(track, topics)
+
+
+def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
+    """Topics as participants see them. Hidden fields are emptied in the rows, so do not save these."""
+    listed = track.protocol.parsed.topics.participants_see
+    hidden = {part for part in TOPIC_FIELDS if listed and part not in listed}
+    if not track.shows_labels:
+        hidden.add("properties")
     rows = list(topics)
-    if not visible or (isinstance(user, User) and user.is_organizer) or is_assessor(user, track):
-        return rows
     for topic in rows:
-        for part, (field, empty) in TOPIC_FIELDS.items():
-            if part not in visible:
-                setattr(topic, field, empty)
+        for part in hidden:
+            field, empty = TOPIC_FIELDS[part]
+            setattr(topic, field, empty)
     return rows
 
 
+def are_topics_released(user: AnyUser, track: Track) -> bool:
+    """Whether a user who sees the track may see its topics. Without a row about them everyone may. Two queries."""
+    rows = Download.objects.filter(track=track, kind=Download.Kind.TOPICS)
+    return not rows.exists() or rows.filter(released_to(user, track)).exists()
+
+
 def topics_page(user: AnyUser, track: Track) -> TopicsPage:
-    topics = hide_fields(user, track, topics_of(track))
+    topics = hide_fields(user, track, topics_for(user, track))
     return TopicsPage(
         track=track,
         topics=topics,

@@ -2,10 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from django.core.files import File
+from django.core.files.base import ContentFile
 from django.db import transaction
 
 from assay.digests import sha256_of
@@ -13,6 +15,7 @@ from assay.errors import Refused
 from assay.formats.topics.reader import MAX_SIZE, BadTopics, TopicRow, comparable, read_labels, read_topics
 from audit import services as audit
 from corpus.models import Collection, Document
+from files import services as file_services
 from tracks.models import Topic, TopicImport, Track
 from tracks.tracks import services as track_services
 
@@ -75,7 +78,9 @@ def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False
         The track is not a draft, or its protocol needs other topics.
     """
     rows = read_topics(data, name)
-    with transaction.atomic():
+    with ExitStack() as stack:
+        file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
+        stack.enter_context(transaction.atomic())
         current = _draft(track)
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
@@ -87,7 +92,10 @@ def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False
             missing = current.topics.exclude(code__in=[row.code for row in rows])
             report.n_removed = missing.delete()[0]
         _count_threads(threads, current, report)
-        _record(current, data, name, "topics", {"topics": len(rows)})
+        earlier = current.topic_imports.filter(format="topics")
+        (earlier if replace else earlier.filter(name=name)).update(is_replaced=True)
+        is_private = any(row.labels or row.thread for row in rows)
+        _record(current, data, name, "topics", len(rows), file, is_private=is_private)
     return report
 
 
@@ -218,11 +226,20 @@ def _count_threads(threads: Mapping[str, ThreadMatch], track: Track, report: Top
         report.unmatched = [code for code, match in threads.items() if not match.key]
 
 
-def _record(track: Track, data: bytes, name: str, form: str, counts: dict[str, int]) -> None:
-    """Record what was imported. The file itself is not stored."""
-    sha256 = sha256_of(data)
+def _record(
+    track: Track, data: bytes, name: str, form: str, n_topics: int, file: str, *, is_private: bool
+) -> None:
+    """Record what was imported, with the stored file."""
+    file_services.claim(file)
     TopicImport.objects.create(
-        track=track, format=form, name=name, sha256=sha256, size=len(data), counts=counts
+        track=track,
+        format=form,
+        name=name,
+        sha256=sha256_of(data),
+        size=len(data),
+        counts={"topics": n_topics},
+        file=file,
+        has_private_parts=is_private,
     )
     audit.record(action=f"{form}.imported", subject=name, track=track, details=counts | {"sha256": sha256})
 
@@ -239,7 +256,6 @@ class LabelReport:
         return f"{self.n_topics} topic{'s' * (self.n_topics != 1)} labeled{ignored}."
 
 
-@transaction.atomic
 def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
     """Add labels to topics. Columns that are not labels of the protocol are ignored and reported.
 
@@ -249,9 +265,25 @@ def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
         The file cannot be used, or contains an unknown topic or value; the message lists every error.
     """
     labels = read_labels(data, name)
-    current = track_services.lock(track.pk)
-    allowed = current.protocol.parsed.topics.labels
-    topics = {topic.code: topic for topic in current.topics.all()}
+    with ExitStack() as stack:
+        file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
+        stack.enter_context(transaction.atomic())
+        current = track_services.lock(track.pk)
+        known, ignored = _known_labels(current, labels, name)
+        topics = {topic.code: topic for topic in current.topics.filter(code__in=known)}
+        for code, row in known.items():
+            topics[code].labels = topics[code].labels | _normalize(row)
+        Topic.objects.bulk_update(topics.values(), ["labels"])
+        _record(current, data, name, "labels", len(known), file, is_private=True)
+    return LabelReport(len(known), ignored)
+
+
+def _known_labels(
+    track: Track, labels: Mapping[str, Mapping[str, str]], name: str
+) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+    """The labels that the protocol allows, by topic, and the columns that are not labels."""
+    allowed = track.protocol.parsed.topics.labels
+    codes = set(track.topics.values_list("code", flat=True))
     known = {
         code: {label: value for label, value in row.items() if label.strip().lower() in allowed}
         for code, row in labels.items()
@@ -259,14 +291,10 @@ def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
     ignored = sorted(
         {label for row in labels.values() for label in row if label.strip().lower() not in allowed}
     )
-    complaints = [f"there is no topic {code} in {current}" for code in labels if code not in topics]
+    complaints = [f"there is no topic {code} in {track}" for code in labels if code not in codes]
     complaints += [error for code, row in known.items() for error in _label_errors(code, row, allowed)]
     if not any(known.values()):
         complaints.append(f"no column is a label; {_accepted(allowed)}")
     if complaints:
         raise BadTopics(name, complaints)
-    for code, row in known.items():
-        topics[code].labels = topics[code].labels | _normalize(row)
-    Topic.objects.bulk_update([topics[code] for code in known], ["labels"])
-    _record(current, data, name, "labels", {"topics": len(known)})
-    return LabelReport(len(known), tuple(ignored))
+    return known, tuple(ignored)

@@ -43,7 +43,7 @@ def topics(request: HttpRequest, slug: str) -> HttpResponse:
 def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""
     track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
-    topic = get_object_or_404(selectors.topics_of(track), code=code)
+    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
     return render(
         request, "tracks/topics/topic.html", context_of(selectors.topic_page(request.user, track, topic))
     )

@@ -1,5 +1,6 @@
 """The pages of topics, and the page that imports topics and labels."""
 
+from datetime import timedelta
 from html import unescape
 
 import pytest
@@ -7,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import User
 from tests.helpers.factories import (
     make_assessor,
     make_collection,
@@ -15,7 +17,9 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tracks.models import Track
+from tests.helpers.judging import make_team
+from tracks.models import Download, Track
+from web.times import now
 
 pytestmark = pytest.mark.django_db
 
@@ -144,3 +148,58 @@ def test_unreadable_labels_are_refused_with_the_reason(
     )
 
     assert message in unescape(answer.content.decode())
+
+
+def test_labels_are_for_organizers_and_assessors_until_the_organizer_shows_them(client: Client) -> None:
+    track = make_track()
+    make_topic(track, "A.1", labels={"difficulty": "hard"})
+    make_team(track, member := make_user())
+    addresses = [
+        reverse("tracks:topics", args=[track.slug]),
+        reverse("tracks:topic", args=[track.slug, "A.1"]),
+    ]
+
+    def seen_by(user: User | None) -> bool:
+        browser = Client()
+        if user:
+            browser.force_login(user)
+        return any("hard" in browser.get(address).content.decode() for address in addresses)
+
+    assert [seen_by(user) for user in (None, make_user(), member)] == [False] * 3
+    assert seen_by(make_assessor(track))
+    assert seen_by(make_organizer())
+    Track.objects.update(shows_labels=True)
+    assert seen_by(None)
+
+
+def test_topics_are_hidden_until_they_are_released(client: Client) -> None:
+    track = make_track()
+    make_topic(track, "A.1")
+    make_team(track, member := make_user())
+    row = Download.objects.create(track=track, kind="topics", audience="teams")
+    address = reverse("tracks:topic", args=[track.slug, "A.1"])
+
+    def status(user: User | None) -> int:
+        browser = Client()
+        if user:
+            browser.force_login(user)
+        return browser.get(address).status_code
+
+    people = (None, make_user(), member, make_assessor(track), make_organizer())
+    assert [status(user) for user in people] == [404, 404, 404, 200, 200]
+    row.released_at = now() - timedelta(seconds=1)
+    row.save()
+    assert [status(user) for user in people] == [404, 404, 200, 200, 200]
+
+
+def test_imported_file_is_kept(organizer: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    for code in ("A.1", "A.2"):
+        form = {"holds": "topics", "upload": upload(topics_file(code), "t.xml")}
+        organizer.post(reverse("tracks:import_topics", args=[track.slug]), form)
+
+    second, first = track.topic_imports.all()
+
+    assert (first.is_replaced, second.is_replaced) == (True, False)
+    with second.file.open("rb") as file:
+        assert file.read() == topics_file("A.2")

@@ -1,0 +1,111 @@
+"""Writes topics in the forms that Assay reads, and their formulas and labels as tables.
+
+JSON lines have every field, and the reader gets the same topics from them. XML has the elements of ARQMath's topic
+files, without labels. The table has plain text with LaTeX between dollars. The formulas are an index of the topics'
+own formulas (`assay.formats.formulas.indexes`), the labels a label file.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from lxml import etree
+
+from assay.formats.spreadsheet import as_csv
+from assay.html.latex import decode
+from assay.html.sanitize import plain
+
+TABLE = ("topic", "title", "body", "narrative", "tags", "formula_id", "latex")
+FORMULAS = ("id", "topic_id", "thread_id", "type", "formula")
+_FORMULA = re.compile(r'<span class="math-container"(?: data-formula-id="([^"<>]*)")?[^<>]*>([^<]*)</span>')
+
+
+class TopicFields(Protocol):
+    """A topic. Title, body and narrative are sanitized HTML."""
+
+    code: str
+    title: str
+    body: str
+    narrative: str
+    tags: Sequence[str]
+    formula_id: str
+    latex: str
+    labels: Mapping[str, str]
+
+
+def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
+    """One JSON object per line. Fields that a topic does not have are left out."""
+    names = ("code", "title", "body", "narrative", "tags", "formula_id", "latex", "labels")
+    rows = ({name: getattr(topic, name) for name in names} for topic in topics)
+    filled = ({name: value for name, value in row.items() if value} for row in rows)
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in filled).encode()
+
+
+def as_xml(topics: Iterable[TopicFields]) -> bytes:
+    """The elements of ARQMath's topic files; HTML is escaped text in them."""
+    root = etree.Element("Topics")
+    for topic in topics:
+        element = etree.SubElement(root, "Topic", number=topic.code)
+        texts = {
+            "Formula_Id": topic.formula_id,
+            "Latex": topic.latex,
+            "Title": topic.title,
+            "Question": topic.body,
+            "Narrative": topic.narrative,
+            "Tags": ",".join(topic.tags),
+        }
+        for name, text in texts.items():
+            if text:
+                etree.SubElement(element, name).text = text
+    return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+
+
+def as_table(topics: Iterable[TopicFields]) -> bytes:
+    """Tab-separated plain text with a header; formulas between dollars, tags separated by commas."""
+    rows = (
+        (
+            topic.code,
+            *map(plain, (topic.title, topic.body, topic.narrative)),
+            ",".join(topic.tags),
+            topic.formula_id,
+            topic.latex,
+        )
+        for topic in topics
+    )
+    return _tsv(TABLE, rows)
+
+
+def formulas(topics: Iterable[TopicFields]) -> bytes:
+    """The formulas of the topics in LaTeX. One without an id gets the code of its topic and a number."""
+    return _tsv(FORMULAS, (row for topic in topics for row in _formulas(topic)))
+
+
+def _formulas(topic: TopicFields) -> Iterator[tuple[str, ...]]:
+    n = 0
+    for place, text in (("title", topic.title), ("question", topic.body), ("question", topic.narrative)):
+        for match in _FORMULA.finditer(text):
+            n += 1
+            yield match[1] or f"{topic.code}.{n}", topic.code, topic.code, place, decode(match[2])
+    if not n and topic.latex:
+        yield topic.formula_id or topic.code, topic.code, topic.code, "question", topic.latex
+
+
+def labels(topics: Sequence[TopicFields]) -> bytes:
+    """A label file: CSV with a column for each label of any topic."""
+    names = sorted({name for topic in topics for name in topic.labels})
+    rows = [[topic.code, *(topic.labels.get(name, "") for name in names)] for topic in topics if topic.labels]
+    return as_csv(["topic", *names], rows).encode()
+
+
+def _tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    lines = ("\t".join(" ".join(cell.split()) for cell in row) for row in (header, *rows))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+FORMS: Mapping[str, Callable[[list[TopicFields]], bytes]] = {
+    "topics.jsonl": as_jsonl,
+    "topics.xml": as_xml,
+    "topics.tsv": as_table,
+    "topic-formulas.tsv": formulas,
+}

@@ -1,0 +1,73 @@
+"""Topics that are written are read back."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from assay.formats.formulas.indexes import Index, recognized
+from assay.formats.topics import writer
+from assay.formats.topics.reader import TopicRow, read_labels, read_topics
+
+LINES = [
+    {
+        "code": "A.1",
+        "title": "Is $a<b$ & 5 \\$ <b>?",
+        "body": '<p>Why is <span class="math-container" id="q_1">$x^2$</span> &lt; $$y$$?</p>',
+        "narrative": "<p>Tab\there, “ünï”.</p>",
+        "tags": ["limits", "real-analysis"],
+        "labels": {"category": "proof", "difficulty": "=high"},
+    },
+    {"code": "A.10", "text": "Two\n\nparagraphs <i>"},
+    {"code": "B.1", "latex": "x < 2", "formula_id": "q_9"},
+]
+
+
+@pytest.fixture
+def topics() -> list[TopicRow]:
+    return read_topics("\n".join(map(json.dumps, LINES)).encode(), "topics.jsonl")
+
+
+def without_lines(topics: list[TopicRow]) -> list[TopicRow]:
+    return [replace(topic, line=0) for topic in topics]
+
+
+def test_json_lines_have_everything(topics: list[TopicRow]) -> None:
+    assert without_lines(read_topics(writer.as_jsonl(topics), "t.jsonl")) == without_lines(topics)
+
+
+def test_xml_has_everything_but_labels(topics: list[TopicRow]) -> None:
+    again = read_topics(writer.as_xml(topics), "t.xml")
+
+    assert without_lines(again) == [replace(topic, labels={}) for topic in without_lines(topics)]
+
+
+def test_labels_are_a_label_file(topics: list[TopicRow]) -> None:
+    assert read_labels(writer.labels(topics), "l.csv") == {
+        "A.1": {"category": "proof", "difficulty": "'=high"}
+    }
+
+
+def test_table_has_plain_text(topics: list[TopicRow]) -> None:
+    header, first, *_ = writer.as_table(topics).decode().splitlines()
+
+    assert header.split("\t") == list(writer.TABLE)
+    assert first.split("\t")[:4] == [
+        "A.1",
+        "Is $a<b$ & 5 \\$ <b>?",
+        "Why is $x^2$ < $y$?",
+        "Tab here, “ünï”.",
+    ]
+
+
+def test_formulas_are_an_index_of_topics(topics: list[TopicRow]) -> None:
+    content = writer.formulas(topics)
+
+    index, _ = recognized(content, "formulas.tsv") or (None, 0)
+    assert index == Index("latex", 1, is_of_topics=True)
+    assert [line.split("\t") for line in content.decode().splitlines()[1:]] == [
+        ["A.1.1", "A.1", "A.1", "title", "a<b"],
+        ["q_1", "A.1", "A.1", "question", "x^2"],
+        ["A.1.3", "A.1", "A.1", "question", "y"],
+        ["q_9", "B.1", "B.1", "question", "x < 2"],
+    ]
