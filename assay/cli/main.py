@@ -21,6 +21,7 @@ COMMANDS = {
     "pool": "build the pool of the runs in a manifest",
     "preview": "show the size of the pool and the hours of judging at every depth",
     "evaluate": "score runs with qrels",
+    "judge": "let a program judge the units of a pool",
     "qrels": "convert qrels, split them by topic, or remove names from judgments",
     "agreement": "measure how far assessors agree",
     "tiers": "rank runs, with confidence intervals and tiers",

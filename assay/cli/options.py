@@ -32,9 +32,10 @@ def add_protocol(parser: argparse.ArgumentParser, *, is_required: bool = True) -
     )
 
 
-def add_topics(parser: argparse._ActionsContainer) -> None:
+def add_topics(parser: argparse._ActionsContainer, *, is_required: bool = False) -> None:
     parser.add_argument(
         "--topics",
+        required=is_required,
         type=input_path,
         metavar="FILE",
         help="topics: XML, or one code per line; plain, gz, xz or zip",

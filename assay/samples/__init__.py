@@ -8,12 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 
 _FOLDER = Path(str(files(__name__)))
-_OTHER_SUFFIXES = {".md", ".py", ".pyc"}
+_OTHERS = {"README.md", "__init__.py"}
 
 
 def names() -> list[str]:
     """The names that `path` accepts, sorted, such as `qrels.txt` and `runs/abacus.tsv`."""
-    samples = (file for file in _FOLDER.rglob("*") if file.is_file() and file.suffix not in _OTHER_SUFFIXES)
+    samples = (file for file in _FOLDER.rglob("*") if file.is_file() and file.suffix != ".pyc")
+    samples = (file for file in samples if file.name not in _OTHERS)
     return sorted(file.relative_to(_FOLDER).as_posix() for file in samples)
 
 

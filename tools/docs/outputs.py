@@ -101,7 +101,7 @@ def _outputs(page_commands: Sequence[str]) -> list[list[str]]:
         return []
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(
-            SAMPLES, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.py")
+            SAMPLES, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "__init__.py")
         )
         script = ["exec 2>&1", f"assay() {{ '{sys.executable}' -m assay \"$@\"; }}"]
         for command in page_commands:

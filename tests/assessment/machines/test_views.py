@@ -1,6 +1,8 @@
 """Machines judge through the same services, and never mix with people."""
 
+import json
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -8,9 +10,13 @@ from django.urls import reverse
 
 from accounts.links import path_of
 from assay.errors import Refused
+from assay.judging.answers import read_answer
+from assay.judging.output import Output
+from assay.judging.units import Unit
 from assessment.adjudication.selectors import earlier_judgments
 from assessment.agreement.selectors import MAIN_ROUND, judgments_of, round_of
 from assessment.assignments import services as assignments
+from assessment.judgments.rules import judging_rules
 from assessment.machines import services
 from assessment.models import Batch, Judgment
 from assessment.tasks import selectors as tasks
@@ -180,3 +186,27 @@ def test_import_refuses_a_person_in_a_machine_batch(
     answer = organizer.post(reverse("assessment:imports", args=[scene.track.slug]), data, follow=True)
 
     assert "ada is a person, and the batch “From a file” is of kind machine" in answer.content.decode()
+
+
+def test_file_of_assay_judge_is_imported_as_judgments_of_the_machine(
+    scene: Scene, organizer: Client, tmp_path: Path
+) -> None:
+    machine = make_machine(scene.track, make_organizer())
+    rules = judging_rules(scene.track.protocol)
+    path = tmp_path / "judgments.jsonl"
+    with Output(path, assessor=machine.assessor.user.username, batch="From files") as output:
+        for entry in scene.pool.entries.select_related("topic"):
+            line = json.dumps({"topic": entry.topic.code, "document": entry.docno, "grade": 2})
+            answer = read_answer(line.encode(), topic=entry.topic.code, docno=entry.docno, rules=rules)
+            output.add(Unit(entry.topic.code, entry.docno, 1), answer, seconds=1.2)
+    with path.open("rb") as file:
+        data = {"upload": file, "batch": "Imported", "kind": "main", "pool": scene.pool.pk}
+        page = organizer.post(reverse("assessment:imports", args=[scene.track.slug]), data)
+
+    organizer.post(f"{page['Location']}run/")
+
+    batch = Batch.objects.get(name="From files")
+    assert (batch.kind, batch.judgments.filter(assessor=machine.assessor.user).count()) == (
+        Batch.Kind.MACHINE,
+        6,
+    )

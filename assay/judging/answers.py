@@ -1,0 +1,122 @@
+"""The answer of a program to a unit: a grade or a non-answer of the protocol, or what is wrong with it."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.errors import AssayError
+from assay.formats.judgments.choices import choice_of
+from assay.formats.judgments.rows import JudgmentRow
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer
+
+REQUIRED = ("topic", "document", "grade")
+OPTIONAL = ("comment", "seconds", "follow_ups")
+SHOWN = 80  # characters of an answer
+MAX_SECONDS = 10**6
+
+
+class BadAnswer(AssayError):
+    """An answer that is not a judgment of the unit. `is_lost`: the program has lost step, so it must start again."""
+
+    def __init__(self, message: str, *, is_lost: bool = False) -> None:
+        super().__init__(message)
+        self.is_lost = is_lost
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the program chose; `seconds` is None if it does not say."""
+
+    choice: Grade | NonAnswer
+    comment: str
+    seconds: int | None
+    follow_ups: Mapping[str, str]
+
+    @property
+    def grade(self) -> int | None:
+        return self.choice.value if isinstance(self.choice, Grade) else None
+
+
+def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> Answer:
+    """The answer in a line: topic, document and grade, which is a number, or the key of a grade or a non-answer.
+
+    Raises
+    ------
+    BadAnswer
+        It is not an answer to this unit.
+
+    >>> from assay.protocols.loader import load_protocol
+    >>> rules = load_protocol("arqmath-2020-task1").judging
+    >>> read_answer(b'{"topic": "A.1", "document": "7", "grade": 2}', topic="A.1", docno="7", rules=rules).grade
+    2
+    """
+    row = _parsed(line)
+    asked, answered = (topic, docno), (row["topic"], str(row["document"]))
+    if asked != answered:
+        raise BadAnswer(
+            f"the answer is for document {answered[1]} of topic {answered[0]}, expected {docno} of {topic}",
+            is_lost=True,
+        )
+    comment = row.get("comment") or ""
+    if not isinstance(comment, str):
+        raise BadAnswer(f"comment is not a string: {_shown(comment)}")
+    choice = _choice(row["grade"], topic, docno, rules)
+    if isinstance(choice, NonAnswer) and choice.needs_comment and not comment.strip():
+        raise BadAnswer(f"{choice.key} needs a comment that says why")
+    return Answer(choice, comment.strip(), _seconds(row.get("seconds")), _follow_ups(row, choice, rules))
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise BadAnswer(f"expected a JSON object, got {_shown(line.decode(errors='replace'))}")
+    missing = [name for name in REQUIRED if name not in row]
+    unknown = [name for name in row if name not in REQUIRED + OPTIONAL]
+    if missing or unknown:
+        wrong = f"{missing[0]} is missing" if missing else f"{unknown[0]} is not known"
+        raise BadAnswer(f"{wrong}; expected {', '.join(REQUIRED)}, and optionally {', '.join(OPTIONAL)}")
+    return row
+
+
+def _choice(grade: object, topic: str, docno: str, rules: JudgingRules) -> Grade | NonAnswer:
+    if isinstance(grade, bool) or not isinstance(grade, (int, str)):
+        raise BadAnswer(f"grade is neither a whole number nor a string: {_shown(grade)}")
+    named = {"choice": grade} if isinstance(grade, str) else {"grade": grade}
+    try:
+        return choice_of(JudgmentRow(topic, docno, "", **named), rules)
+    except ValueError as error:
+        raise BadAnswer(str(error)) from None
+
+
+def _seconds(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise BadAnswer(f"seconds is not a number: {_shown(value)}")
+    if not 0 <= value <= MAX_SECONDS:
+        raise BadAnswer(f"seconds is not between 0 and {MAX_SECONDS}: {_shown(value)}")
+    return round(value)
+
+
+def _follow_ups(row: Mapping[str, Any], choice: Grade | NonAnswer, rules: JudgingRules) -> dict[str, str]:
+    given = row.get("follow_ups") or {}
+    questions = {each.key: each for each in rules.follow_ups if each.is_asked(choice.key)}
+    if not isinstance(given, dict):
+        raise BadAnswer(f"follow_ups is not an object: {_shown(given)}")
+    for key, answer in given.items():
+        if key not in questions or answer not in questions[key].choices:
+            accepted = (
+                ", ".join(questions[key].choices) if key in questions else ", ".join(questions) or "none"
+            )
+            raise BadAnswer(f"follow_ups: {_shown(key)}: {_shown(answer)} is not accepted; use {accepted}")
+    return given
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

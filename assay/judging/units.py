@@ -1,0 +1,165 @@
+"""The units that a program judges, from files, and what it gets about each of them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.formats.compression import IMPORT_LIMITS as NO_LIMITS
+from assay.formats.compression import UnpackedFile, opened, read_file, read_text
+from assay.formats.documents.batch import Unusable
+from assay.formats.documents.jsonl import docno_of, text_of
+from assay.formats.topics.reader import TopicRow, read_topics
+from assay.html.sanitize import clean_body, clean_text, clean_title, plain
+from assay.protocols.schema import JudgingRules
+
+BLOCK = 1 << 20
+NAMED = 5  # of things that are missing
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit to judge, and its line in the file of units."""
+
+    topic: str
+    docno: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Title and body of a document, as clean HTML."""
+
+    title: str
+    body: str
+
+
+def read_units(path: str) -> list[Unit]:
+    """The units of a pool, in the order of judging: topic, docno and position, separated by tabs.
+
+    Raises
+    ------
+    InputError
+        A line has other columns, or there are no units.
+    """
+    units: dict[tuple[str, str], tuple[int, Unit]] = {}
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        cells = line.split("\t")
+        if not line.strip():
+            continue
+        if len(cells) < 2 or not cells[0].strip() or not cells[1].strip():
+            raise InputError(f"{path}: line {number}: expected topic, docno and position, separated by tabs")
+        topic, docno = cells[0].strip(), cells[1].strip()
+        position = int(cells[2]) if len(cells) > 2 and cells[2].strip().isdigit() else number
+        units.setdefault((topic, docno), (position, Unit(topic, docno, number)))
+    if not units:
+        raise InputError(f"{path}: the file contains no units")
+    order = {topic: n for n, topic in enumerate(dict.fromkeys(topic for topic, _ in units))}
+    rows = sorted(units.values(), key=lambda row: (order[row[1].topic], row[0]))
+    return [unit for _, unit in rows]
+
+
+def read_topics_of(path: str, units: Sequence[Unit]) -> dict[str, TopicRow]:
+    """The topics of a file, by code.
+
+    Raises
+    ------
+    InputError
+        The file cannot be used, or the topic of a unit is not in it.
+    """
+    topics = {topic.code: topic for topic in read_topics(read_file(path), Path(path).name)}
+    _check_known(path, "topic", [(unit.topic, unit) for unit in units], topics)
+    return topics
+
+
+def read_documents(path: str, units: Sequence[Unit]) -> dict[str, Text]:
+    """The documents of the units, from lines of JSON as collections are imported; other documents are skipped.
+
+    Raises
+    ------
+    InputError
+        A line is not a document, or the document of a unit is not in the file.
+    """
+    wanted = {unit.docno for unit in units}
+    documents: dict[str, Text] = {}
+    for number, line in _lines(path):
+        try:
+            row = json.loads(line)
+            docno = docno_of(row.get("docno")) if isinstance(row, dict) else ""
+            if docno in wanted:
+                documents[docno] = _text_of(row)
+        except (ValueError, RecursionError):
+            raise InputError(f"{path}: line {number}: not a JSON object in UTF-8") from None
+        except Unusable as problem:
+            raise InputError(f"{path}: line {number}: {problem}") from None
+        if not docno:
+            raise InputError(f"{path}: line {number}: not a JSON object")
+    _check_known(path, "document", [(unit.docno, unit) for unit in units], documents)
+    return documents
+
+
+def _lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that may be larger than the memory, with their numbers."""
+    rest, number = b"", 0
+    with opened(path, NO_LIMITS) as source:
+        file = UnpackedFile(source, path)
+        while block := file.read(BLOCK):
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                number += 1
+                if line.strip():
+                    yield number, line
+    if rest.strip():
+        yield number + 1, rest
+
+
+def _text_of(row: Mapping[str, Any]) -> Text:
+    has_body = row.get("body") is not None
+    body = (
+        clean_body(text_of(row["body"], "body")) if has_body else clean_text(text_of(row.get("text"), "text"))
+    )
+    return Text(clean_title(text_of(row.get("title"), "title")), body)
+
+
+def _check_known(
+    path: str, kind: str, named: Sequence[tuple[str, Unit]], known: Mapping[str, object]
+) -> None:
+    missing = {name: unit for name, unit in reversed(named) if name not in known}
+    if missing:
+        first = [f"{name} (line {unit.line} of the units)" for name, unit in sorted(missing.items())[:NAMED]]
+        more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
+        raise InputError(f"{path}: no {kind} {', '.join(first)}{more}")
+
+
+def question(
+    unit: Unit, topic: TopicRow, document: Text, rules: JudgingRules, *, guidelines: str, is_html: bool
+) -> dict[str, Any]:
+    """What the program gets about a unit, as plain values for JSON."""
+    shown = str if is_html else plain
+    return {
+        "topic": unit.topic,
+        "title": shown(topic.title),
+        "description": shown(topic.body),
+        "narrative": shown(topic.narrative),
+        "document": unit.docno,
+        "document_title": shown(document.title),
+        "text": shown(document.body),
+        "guidelines": guidelines,
+        **choices_of(rules),
+    }
+
+
+def choices_of(rules: JudgingRules) -> dict[str, Any]:
+    """The grades and the non-answers of a protocol, with their definitions."""
+    return {
+        "grades": [
+            {"grade": each.value, "key": each.key, "label": each.label, "definition": each.definition}
+            for each in rules.grades
+        ],
+        "non_answers": [
+            {"key": each.key, "label": each.label, "definition": each.definition}
+            for each in rules.non_answers
+        ],
+    }

@@ -1,0 +1,192 @@
+"""`assay judge`: a program judges a pool, also one that crashes, hangs or writes nonsense."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay import samples
+from assay.cli.main import main
+from assay.formats.judgments.reader import parse_judgments
+
+TASK = "arqmath-2020-task1"
+POOL = "A.1\t22\t2\nA.1\t21\t1\nA.2\t41\t1\n"
+Judge = Callable[..., int]
+
+ANSWER = """
+import json, sys, time, os
+for line in sys.stdin:
+    unit = json.loads(line)
+    answer = {"topic": unit["topic"], "document": unit["document"], "grade": 1}
+    if unit["document"] == "22":
+        %s
+    print(json.dumps(answer) if isinstance(answer, dict) else answer, flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docnos = [line.split("\t")[1] for line in POOL.splitlines()]
+    rows = [{"docno": docno, "text": f"A text about $p_{{{docno}}}$."} for docno in ["1", *docnos]]
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "pool.tsv").write_text(POOL)
+    return tmp_path
+
+
+@pytest.fixture
+def judge(folder: Path) -> Judge:
+    """Run `assay judge` with a program that gives every document grade 1, except for document 22."""
+
+    def run(special: str = "pass", *options: str, output: str = "judgments.jsonl") -> int:
+        (folder / "program.py").write_text(ANSWER % special)
+        files = {"units": "pool.tsv", "documents": "documents.jsonl", "output": output}
+        words = [word for name, file in files.items() for word in (f"--{name}", str(folder / file))]
+        command = shlex.join([sys.executable, str(folder / "program.py")])
+        topics = str(samples.path("topics.xml"))
+        fixed = ["--protocol", TASK, "--topics", topics, "--assessor", "words", "--with", command, "--quiet"]
+        return main(["judge", *fixed, *words, *options])
+
+    return run
+
+
+def rows_of(path: Path) -> list[tuple[str, str, int | None]]:
+    rows = parse_judgments(path.read_bytes(), path.name).rows
+    return [(row.topic, row.docno, row.grade) for row in rows]
+
+
+ALL = [("A.1", "21", 1), ("A.1", "22", 1), ("A.2", "41", 1)]
+
+
+@pytest.mark.parametrize("name", ["judgments.jsonl", "judgments.csv"])
+def test_program_judges_all_units_in_the_order_of_the_pool(folder: Path, judge: Judge, name: str) -> None:
+    comment = 'answer["comment"] = "=1, \\"two\\"\\nlines"; answer["seconds"] = 2.6'
+
+    status = judge(comment, output=name)
+
+    rows = parse_judgments((folder / name).read_bytes(), name).rows
+    assert status == 0
+    assert rows_of(folder / name) == ALL
+    assert (rows[1].comment, rows[1].seconds, rows[1].kind) == ('=1, "two"\nlines', 3, "machine")
+    assert (
+        main(["agreement", str(folder / name), str(folder / name)]) == 1
+    )  # one assessor, read without errors
+
+
+def test_program_gets_the_texts_and_the_choices(folder: Path, judge: Judge) -> None:
+    (folder / "guidelines.txt").write_text("Be strict.")
+    special = f"open({str(folder / 'asked.json')!r}, 'w').write(line)"
+
+    judge(special, "--guidelines", str(folder / "guidelines.txt"))
+
+    asked = json.loads((folder / "asked.json").read_text())
+    assert asked["topic"] == "A.1"
+    assert asked["title"]
+    assert asked["text"] == "A text about $p_{22}$."
+    assert asked["guidelines"] == "Be strict."
+    assert [grade["grade"] for grade in asked["grades"]] == [3, 2, 1, 0]
+    assert {choice["key"] for choice in asked["non_answers"]} == {"system-failure", "do-not-know"}
+
+
+@pytest.mark.parametrize(
+    ("special", "message"),
+    [
+        ("os._exit(7)", "the program ended with status 7 before it had answered"),
+        ("os.kill(os.getpid(), 9)", "the program was ended by the signal SIGKILL"),
+        ("time.sleep(60)", "the program did not answer within 1 seconds"),
+        ("answer = 'I think that 3'", "line 2 of the answers: expected a JSON object, got 'I think that 3'"),
+        ("answer['document'] = '21'", "is for document 21 of topic A.1, expected 22 of A.1"),
+        ("answer['grade'] = 9", "grade 9 is not in the protocol; use high (3)"),
+        ("answer['grade'] = 1.5", "grade is neither a whole number nor a string: 1.5"),
+        ("answer['score'] = 1", "score is not known; expected topic, document, grade"),
+        ("answer['grade'] = 'do-not-know'", "do-not-know needs a comment that says why"),
+        ("answer = 'x' * (1 << 21)", "the program wrote a line of more than 1 MB"),
+    ],
+)
+def test_failure_of_a_unit_is_named_and_the_next_unit_is_judged(
+    folder: Path, judge: Judge, capsys: pytest.CaptureFixture[str], special: str, message: str
+) -> None:
+    status = judge(special, "--timeout", "1")
+
+    captured = capsys.readouterr()
+    assert status == 1
+    assert message in captured.err
+    assert "line 1 of the units, topic A.1, document 22" in captured.err
+    assert captured.out.startswith("2 judged now, 0 before, 1 left")
+    assert rows_of(folder / "judgments.jsonl") == [ALL[0], ALL[2]]
+    assert judge() == 0
+    assert rows_of(folder / "judgments.jsonl") == [ALL[0], ALL[2], ALL[1]]
+
+
+@pytest.mark.parametrize("name", ["judgments.jsonl", "judgments.csv"])
+def test_judgment_that_was_cut_is_made_again(folder: Path, judge: Judge, name: str) -> None:
+    judge(output=name)
+    path = folder / name
+    path.write_bytes(path.read_bytes()[:-5])
+
+    assert judge(output=name) == 0
+
+    assert rows_of(path) == ALL
+
+
+def test_finished_file_needs_no_program(folder: Path, judge: Judge) -> None:
+    judge()
+    before = (folder / "judgments.jsonl").read_bytes()
+
+    assert judge("os._exit(1)") == 0
+    assert (folder / "judgments.jsonl").read_bytes() == before
+
+
+def test_program_that_never_works_is_not_called_for_every_unit(
+    folder: Path, judge: Judge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docnos = range(21, 40)
+    (folder / "pool.tsv").write_text("".join(f"A.1\t{docno}\t{docno}\n" for docno in docnos))
+    rows = (json.dumps({"docno": str(docno), "text": "x"}) + "\n" for docno in docnos)
+    (folder / "documents.jsonl").write_text("".join(rows))
+
+    status = main(
+        [
+            *("judge", "--with", "false", "--protocol", TASK, "--topics", str(samples.path("topics.xml"))),
+            *("--units", str(folder / "pool.tsv"), "--documents", str(folder / "documents.jsonl")),
+            *("--assessor", "words", "--output", str(folder / "judgments.jsonl"), "--quiet"),
+        ]
+    )
+
+    error = capsys.readouterr().err
+    assert status == 1
+    assert error.count("line ") == 5
+    assert "5 units in a row failed" in error
+
+
+def test_files_that_do_not_fit_are_refused_before_the_program_starts(
+    folder: Path, judge: Judge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pool.tsv").write_text(POOL + "A.1\t99\t3\nA.1\n")
+    assert judge() == 2
+    assert "pool.tsv: line 5: expected topic, docno and position" in capsys.readouterr().err
+
+    (folder / "pool.tsv").write_text(POOL + "A.1\t99\t3\n")
+    assert judge() == 2
+    assert "documents.jsonl: no document 99 (line 4 of the units)" in capsys.readouterr().err
+
+    (folder / "pool.tsv").write_text("A.9\t21\t1\n")
+    assert judge() == 2
+    assert "topics.xml: no topic A.9 (line 1 of the units)" in capsys.readouterr().err
+
+
+def test_file_of_somebody_else_is_not_changed(
+    folder: Path, judge: Judge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = folder / "judgments.jsonl"
+    for content, message in (
+        (b'{"topic": "A.1", "docno": "21", "assessor": "ada", "grade": 1}\n', "judgments by ada, not words"),
+        (b"Dear diary\n", "expected the columns"),
+        (b"Dear diary", "not a file of judgments"),
+    ):
+        own.write_bytes(content)
+        assert judge() == 2
+        assert message in capsys.readouterr().err
+        assert own.read_bytes() == content
