@@ -34,6 +34,12 @@ class User(AbstractUser):
         default=False, help_text="The judging page highlights the words of the topic in the document."
     )
 
+    is_mailed_about_runs = models.BooleanField(
+        "e-mails about runs",
+        default=False,
+        help_text="An e-mail when a run of a team of the user is accepted or rejected, or a leaderboard is released.",
+    )
+
     link_sent_at = models.DateTimeField(
         null=True, editable=False, help_text="The latest e-mail with a login link."
     )

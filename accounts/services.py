@@ -22,6 +22,10 @@ def set_judging(*, user: User, uses_shortcuts: bool, accepts_next: bool) -> None
     User.objects.filter(pk=user.pk).update(uses_shortcuts=uses_shortcuts, accepts_next=accepts_next)
 
 
+def set_mails(*, user: User, is_mailed_about_runs: bool) -> None:
+    User.objects.filter(pk=user.pk).update(is_mailed_about_runs=is_mailed_about_runs)
+
+
 def set_accepts_next(*, user: User, is_on: bool) -> None:
     User.objects.filter(pk=user.pk).update(accepts_next=is_on)
 

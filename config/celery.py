@@ -24,6 +24,7 @@ app.autodiscover_tasks(
         "corpus.clusterings",
         "tracks.deadlines",
         "pooling.pools",
+        "pooling.runs",
         "assessment.imports",
         "assessment.tasks",
         "scoring.leaderboards",

@@ -1,5 +1,6 @@
 """The home page, the user's account, and the health check."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -28,11 +29,18 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
             uses_shortcuts="uses_shortcuts" in request.POST,
             accepts_next="accepts_next" in request.POST,
         )
+        account_services.set_mails(
+            user=request.user, is_mailed_about_runs="is_mailed_about_runs" in request.POST
+        )
         messages.success(request, "Settings saved.")
         return redirect("account")
     tracks = tracks_for(request.user)
     parts = {"judged": tracks.filter(assessors__user=request.user), "teams": teams_with(request.user, tracks)}
-    return render(request, "accounts/account.html", parts | {"lockouts": lockouts_of(request.user)})
+    return render(
+        request,
+        "accounts/account.html",
+        parts | {"lockouts": lockouts_of(request.user), "sends_mail": settings.SENDS_MAIL},
+    )
 
 
 def health_check(request: HttpRequest) -> JsonResponse:

@@ -19,7 +19,10 @@ CHUNK = 20_000
 def disqualified_runs(pool: Pool) -> list[dict[str, Any]]:
     """The runs of a pool that are disqualified now."""
     runs = Run.objects.filter(pool_runs__pool=pool, status=Run.Status.DISQUALIFIED)
-    return list(runs.order_by("pk").values("id", "team__name", "tag", "sha256"))
+    return [
+        {"id": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
+        for run in runs.select_related("team").defer("report").order_by("pk")
+    ]
 
 
 def recount_of(pool: Pool) -> dict[str, Any]:

@@ -1,5 +1,4 @@
 """Registers the job handlers of pools in every worker."""
 
 import pooling.pools.preview_services  # registers its handlers
-import pooling.pools.services  # registers its handlers
-import pooling.runs.change_services  # noqa: F401 - registers its handler
+import pooling.pools.services  # noqa: F401 - registers its handlers

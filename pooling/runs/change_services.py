@@ -5,6 +5,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.models import User
+from audit import services as audit
 from jobs import services as jobs
 from pooling.models import Pool, Run, RunChange
 from pooling.pools import recounts
@@ -55,6 +56,7 @@ def describe(*, run: Run, description: str, by: User) -> Run:
         RunChange.objects.create(run=run, kind=RunChange.Kind.DESCRIBED, text=run.description, by=by)
         run.description = description.strip()
         run.save(update_fields=["description"])
+        audit.record(action="run.described", subject=run, track=track, details={"team": run.team.name}, by=by)
     return run
 
 
@@ -132,6 +134,8 @@ def _set_status(run: Run, *, kind: RunChange.Kind, reason: str, by: User) -> Run
     run.status = STATUS_AFTER[kind]
     run.save(update_fields=["status"])
     RunChange.objects.create(run=run, kind=kind, text=reason.strip(), by=by)
+    details = {"team": run.team.name, "reason": reason.strip()}
+    audit.record(action=f"run.{kind}", subject=run, track=run.track, details=details, by=by)
     if run.pool_runs.exists():
         title = f"Count the pools again that contain {run.tag}"[:200]
         jobs.request(kind=RECOUNT, title=title, arguments={"run_id": run.pk}, by=by, subject=run.track)

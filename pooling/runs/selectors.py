@@ -97,6 +97,10 @@ def runs_for(user: AnyUser) -> QuerySet[Run]:
     return runs.filter(team__members=user, track__in=tracks_for(user))
 
 
+def run_by_id(run_id: int) -> Run:
+    return Run.objects.select_related("track", "team", "submitted_by").get(pk=run_id)
+
+
 def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())

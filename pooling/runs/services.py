@@ -19,6 +19,7 @@ from assay.formats.runs.words import MAX_NAME
 from audit import services as audit
 from files import services as file_services
 from pooling.models import Run, Team
+from pooling.runs import notices
 from pooling.runs.errors import (
     DiskLimitReached,
     RunRefused,
@@ -126,9 +127,13 @@ def submit(
     NotStored
         The storage is full or does not answer.
     """
-    checked = check_submission(
-        track=track, team=team, by=by, file=file, file_name=file_name, declared=declared
-    )
+    try:
+        checked = check_submission(
+            track=track, team=team, by=by, file=file, file_name=file_name, declared=declared
+        )
+    except RunRefused as refusal:
+        notices.rejected(team, report=refusal.checked.report, by=by)
+        raise
     assert checked.columns is not None
     tag = declared.tag or checked.report.tag
     with ExitStack() as stack:
@@ -145,7 +150,7 @@ def submit(
         _check_number(track=track, team=team, kind=declared.kind)
         _check_disk(team=team, n_bytes=n_bytes)
         file_services.claim(original, stored_columns)
-        return Run.objects.create(
+        run = Run.objects.create(
             track=track,
             team=team,
             tag=tag,
@@ -166,6 +171,8 @@ def submit(
             priority=1 + (team.runs.aggregate(last=Max("priority"))["last"] or 0),
             submitted_by=by,
         )
+        notices.accepted(run)
+        return run
 
 
 def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration) -> deadlines.State:

@@ -112,7 +112,7 @@ def _quotas(team: Team) -> list[Quota]:
     """The kinds that the team may submit, and those that it has."""
     rules, n_of = team.track.protocol.parsed.runs, n_of_kinds(team)
     labels = dict(Run.Kind.choices)
-    kinds = [kind for kind in rules.kinds if kind != Run.Kind.BASELINE or n_of[kind]]
+    kinds = [kind for kind in rules.kinds if kind != "baseline" or n_of[kind]]
     return [Quota(str(labels[kind]), n_of[kind], rules.max_of_kind.get(kind)) for kind in kinds]
 
 

@@ -23,6 +23,10 @@ def team_named(track: Track, name: str) -> Team | None:
     return track.teams.filter(name__iexact=name).first()
 
 
+def team_by_id(team_id: int) -> Team:
+    return Team.objects.select_related("track").get(pk=team_id)
+
+
 def disk_limit(team: Team) -> int:
     """The bytes that the runs of a team may use in the storage."""
     limit: int = settings.TEAM_MAX_BYTES

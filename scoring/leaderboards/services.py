@@ -24,6 +24,7 @@ from audit import services as audit
 from jobs import services as jobs
 from pooling.models import Run
 from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
+from scoring.leaderboards import notices
 from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import selectors as qrels_selectors
@@ -252,6 +253,8 @@ def release(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
     board.release = level
     board.released_at, board.released_by = (None, None) if is_hidden else (timezone.now(), by)
     board.save(update_fields=["release", "released_at", "released_by"])
+    if not is_hidden:
+        notices.released(board)
     action = "leaderboard.hidden" if is_hidden else "leaderboard.released"
     details = {"visible to": board.get_release_display(), "qrels": str(board.qrels)}
     audit.record(action=action, subject=board, track=board.track, details=details, by=by)

@@ -1,3 +1,21 @@
-"""Registers the job handlers of leaderboards in every worker."""
+"""Registers the job handlers and the letters of leaderboards in every worker."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import scoring.leaderboards.services  # noqa: F401 - registers its handlers
+from accounts.letters import services as letters
+from accounts.letters.services import Mail
+from accounts.selectors import user_by_id
+from scoring.leaderboards.notices import RELEASED
+from scoring.leaderboards.selectors import leaderboards_for
+
+
+@letters.writer(RELEASED)
+def released(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """A leaderboard was released; nothing if the release was withdrawn before the e-mail was sent."""
+    user = user_by_id(data["user"])
+    board = leaderboards_for(user).filter(pk=data["leaderboard"]).first()
+    if board is not None:
+        context = {"user": user.username, "board": board}
+        yield Mail(user.email, f"results of {board.track}", "scoring/leaderboards/mail_released.txt", context)

@@ -43,6 +43,12 @@ class Leaderboard(models.Model):
     release = models.CharField(max_length=20, choices=Release, default=Release.HIDDEN)
     released_at = models.DateTimeField(null=True, blank=True)
     released_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
+    teams_told_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When e-mails about the first release were requested.",
+    )
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="leaderboard")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

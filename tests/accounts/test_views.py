@@ -13,7 +13,7 @@ from tracks.models import Assessor, Track
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("setting", ["uses_shortcuts", "accepts_next"])
+@pytest.mark.parametrize("setting", ["uses_shortcuts", "accepts_next", "is_mailed_about_runs"])
 def test_user_switches_a_setting_off_and_on(client: Client, setting: str) -> None:
     user = make_user()
     client.force_login(user)
