@@ -94,6 +94,13 @@ class Plan:
         return {assessor: place for assessor, place in places.items() if not place.is_withdrawn}
 
     @property
+    def flat(self) -> list[tuple[int, int, Place]]:
+        """Topic, assessor and place of everyone who has or had a topic."""
+        return [
+            (topic, user, place) for topic, places in self.places.items() for user, place in places.items()
+        ]
+
+    @property
     def digest(self) -> str:
         """Identifies who has which topic, so that a change applies to what its preview showed."""
         held = [

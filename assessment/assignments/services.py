@@ -78,10 +78,8 @@ def change(*, batch: Batch, changes: Collection[Change], seen: str = "") -> None
 
 
 def check_change(*, batch: Batch, changes: Collection[Change]) -> None:
-    """Refuse what `change` would refuse, and change nothing."""
-    with transaction.atomic():
-        change(batch=batch, changes=changes)
-        transaction.set_rollback(True)
+    """Refuse what `change` would refuse now. Nothing is locked or written."""
+    plan_of(batch, {each.topic.pk for each in changes}).apply(changes)
 
 
 @transaction.atomic
@@ -201,7 +199,7 @@ def _record(plan: Plan, changed: Mapping[Key, Place]) -> None:
 
 
 def _flat(plan: Plan) -> dict[Key, Place]:
-    return {(topic, user): place for topic, places in plan.places.items() for user, place in places.items()}
+    return {(topic, user): place for topic, user, place in plan.flat}
 
 
 def _expire_tasks(batch: Batch, withdrawn: Iterable[Key]) -> None:

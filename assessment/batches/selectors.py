@@ -1,8 +1,8 @@
 """Batches for organizers: their assignments, progress, choices and remarks."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from django.utils import timezone
 from accounts.models import User
 from assay.protocols.schema import FollowUp, Grade, JudgingRules
 from assessment.batches.entries import entries_of, sizes_by_topic
-from assessment.judgments.other_batches import COUNTING, settled_entries
+from assessment.judgments.other_batches import COUNTING, settled_by_plan, settled_entries, with_others
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, JudgmentImport, Task, TopicAssignment
 from tracks.models import Topic, Track
@@ -105,6 +105,24 @@ def progress_of_each(batches: Collection[Batch]) -> dict[int, BatchProgress]:
     """The progress of some batches, by id."""
     progress = _progress_of(batches_for_organizer().filter(pk__in=[batch.pk for batch in batches]))
     return {each.batch.pk: each for each in progress}
+
+
+def planned_progress(progress: BatchProgress, assignments: Sequence[TopicAssignment]) -> BatchProgress:
+    """The progress of a batch as it would be with other assignments, each with an id of its own."""
+    batch, before = progress.batch, {_key_of(share.assignment): share for share in progress.shares}
+    planned = replace(progress, shares=[])
+    for assignment in assignments:
+        share = before.get(_key_of(assignment)) or Share(assignment)
+        planned.shares.append(replace(share, assignment=assignment, total=0))
+    active = [each for each in assignments if not each.is_withdrawn]
+    settled = settled_by_plan(active) if with_others([batch]) else {}
+    sizes = sizes_by_topic([batch])
+    _set_totals(planned, sizes, {pk: len(entries) for pk, entries in settled.items()})
+    return planned
+
+
+def _key_of(assignment: TopicAssignment) -> tuple[int, int]:
+    return assignment.topic_id, assignment.assessor_id
 
 
 def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:

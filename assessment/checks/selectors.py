@@ -19,7 +19,14 @@ PAGE = 50
 PLANNED = ("assessor__username", "gold", "n_gold", "repeats", "n_repeats")
 
 
-def gold_entries(batch: Batch, assessor_id: int) -> list[int]:
+class GoldEntries(NamedTuple):
+    """Entries for hidden checks of an assessor: of the topics that they have in the batch, and of other topics."""
+
+    own: list[int]
+    others: list[int]
+
+
+def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
     """Entries with a known grade that can be a hidden check of an assessor in a batch, one for each unit.
 
     Without those that the batch asks the assessor to judge anyway, that the assessor has judged in a main or dual
@@ -35,7 +42,10 @@ def gold_entries(batch: Batch, assessor_id: int) -> list[int]:
     for pk, topic, docno in rows:
         by_unit.setdefault((topic, docno), pk)
     known = _known_to(batch, assessor_id)
-    return [pk for unit, pk in by_unit.items() if unit not in known]
+    active = TopicAssignment.objects.filter(batch=batch, assessor=assessor_id, is_withdrawn=False)
+    topics = set(active.values_list("topic", flat=True))
+    unknown = [(unit[0] in topics, pk) for unit, pk in by_unit.items() if unit not in known]
+    return GoldEntries([pk for is_own, pk in unknown if is_own], [pk for is_own, pk in unknown if not is_own])
 
 
 def _with_gold(entries: QuerySet[PoolEntry], batch: Batch) -> QuerySet[PoolEntry]:

@@ -17,7 +17,7 @@ from assessment.batches.entries import entries_of
 from assessment.batches.locks import lock_for_managing
 from assessment.checks.errors import NoChecksInKind, NoGold, NothingAgreed
 from assessment.checks.rules import KINDS, gaps, n_checks, places
-from assessment.checks.selectors import agreed_notes, gold_entries
+from assessment.checks.selectors import GoldEntries, agreed_notes, gold_entries
 from assessment.judgments.other_batches import settled_entries
 from assessment.models import Batch, Check, DiscussionNote, GoldUnit, Task, TopicAssignment
 from audit import services as audit
@@ -88,7 +88,7 @@ def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
     n_gold = max(0, n_checks(batch.gold_percent, n_units) - n_given[Check.Kind.GOLD])
     n_repeats = max(0, n_checks(batch.repeat_percent, n_units) - n_given[Check.Kind.REPEAT])
     early = [pk for pk in work.left[: max(0, len(work.left) - batch.repeat_after)] if pk not in used]
-    chosen_gold = rng.sample(gold, min(n_gold, len(gold)))
+    chosen_gold = _sample(gold, n_gold, rng)
     repeated = rng.sample(early, min(n_repeats, len(early)))
     n_tasks = len(work.left) + len(chosen_gold) + len(repeated)
     places_of_gold = [work.n_submitted + place for place in places(len(chosen_gold), n_tasks, rng)]
@@ -99,6 +99,14 @@ def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
         Check(batch=batch, assessor_id=assessor_id, kind=kind, entry_id=entry, after=after)
         for kind, entry, after in rows
     )
+
+
+def _sample(gold: GoldEntries, n: int, rng: Random) -> list[int]:
+    """Entries for checks: of the assessor's own topics as far as there are any, because other topics can be noticed."""
+    own = rng.sample(gold.own, min(n, len(gold.own)))
+    chosen = own + rng.sample(gold.others, min(n - len(own), len(gold.others)))
+    rng.shuffle(chosen)
+    return chosen
 
 
 def _work(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]) -> _Work:

@@ -6,13 +6,15 @@ judge all their entries. Only judgments made with the same protocol count, becau
 entry with members is settled when all of its shown members are judged.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import Q
 
-from assessment.models import Batch, Judgment, Task
-from pooling.models import PoolEntry
+from assessment.judgments.rules import judging_rules
+from assessment.models import Batch, Judgment, Task, TopicAssignment
+from pooling.models import Pool, PoolEntry
 
 # For each kind of batch: the kinds of batches whose judgments count in it.
 COUNTING: dict[str, tuple[str, ...]] = {
@@ -24,18 +26,18 @@ OWN_ONLY = (Batch.Kind.DUAL, Batch.Kind.MACHINE)  # where only the assessor's ow
 
 # `asked`: the documents that each assignment still has to judge; `judged`: those judged in other batches.
 # It uses joins because for nested subqueries the planner reads the judgments of the complete track.
+# The assignments are those of a statement that is put in front.
 _SETTLED = """
-WITH asked AS (
+, asked AS (
     SELECT assignment.id AS assignment_id, assignment.seat, assignment.assessor_id, assignment.batch_id,
            batch.kind, pool.protocol_id, entry.id AS entry_id, entry.topic_id,
            coalesce(member.docno, entry.docno) AS docno
-    FROM assessment_topicassignment assignment
+    FROM assignment
     JOIN assessment_batch batch ON batch.id = assignment.batch_id
     JOIN pooling_pool pool ON pool.id = batch.pool_id
     JOIN pooling_poolentry entry ON entry.pool_id = batch.pool_id AND entry.topic_id = assignment.topic_id
     LEFT JOIN pooling_poolmember member ON member.entry_id = entry.id AND member.position > 0
-    WHERE assignment.id = ANY(%s)
-      AND (NOT batch.is_selective OR EXISTS (
+    WHERE (NOT batch.is_selective OR EXISTS (
           SELECT 1 FROM assessment_batchentry selected
           WHERE selected.batch_id = batch.id AND selected.entry_id = entry.id
       ))
@@ -75,6 +77,14 @@ WHERE batch.id = ANY(%s) AND EXISTS (
 """
 
 
+_STORED = "WITH assignment AS (SELECT * FROM assessment_topicassignment WHERE id = ANY(%s))"
+_PLANNED = """
+WITH assignment AS (
+    SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::int[])
+        AS given (id, batch_id, topic_id, assessor_id, seat)
+)"""
+
+
 def with_others(batches: Collection[Batch]) -> set[int]:
     """The ids of those batches for which judgments of other batches count. One query."""
     pairs = tuple((kind, other) for kind, others in COUNTING.items() for other in others)
@@ -88,12 +98,72 @@ def settled_entries(assignment_ids: Collection[int]) -> dict[int, set[int]]:
 
     Entries judged in the assignment's own batch are not included.
     """
-    settled: dict[int, set[int]] = {pk: set() for pk in assignment_ids}
+    return _settled(_STORED, [list(assignment_ids)], assignment_ids)
+
+
+def settled_by_plan(assignments: Sequence[TopicAssignment]) -> dict[int, set[int]]:
+    """As `settled_entries`, for assignments that may not be stored as they are; each has an id of its own."""
+    rows = [(each.pk, each.batch_id, each.topic_id, each.assessor_id, each.seat) for each in assignments]
+    return _settled(_PLANNED, [list(column) for column in zip(*rows, strict=True)], [row[0] for row in rows])
+
+
+def _settled(source: str, parameters: list[list[int]], ids: Collection[int]) -> dict[int, set[int]]:
+    settled: dict[int, set[int]] = {pk: set() for pk in ids}
+    if not ids:
+        return settled
     with connection.cursor() as cursor:
-        cursor.execute(_SETTLED, [list(assignment_ids)])
+        cursor.execute(source + _SETTLED, parameters)
         for assignment_id, entry_id in cursor.fetchall():
             settled[assignment_id].add(entry_id)
     return settled
+
+
+class JudgedUnits(NamedTuple):
+    """How many units of a topic have all their judges, and how many of all units a judge called relevant."""
+
+    n_judged: int
+    n_relevant: int
+
+
+_UNITS = """
+WITH asked AS (
+    SELECT entry.id AS entry_id, entry.topic_id, coalesce(member.docno, entry.docno) AS docno
+    FROM pooling_poolentry entry
+    LEFT JOIN pooling_poolmember member ON member.entry_id = entry.id AND member.position > 0
+    WHERE entry.pool_id = %(pool)s
+), judged AS (
+    SELECT judgment.topic_id, judgment.docno, count(DISTINCT task.seat) AS n, max(judgment.grade) AS grade
+    FROM assessment_judgment judgment
+    JOIN assessment_task task ON task.id = judgment.task_id
+    JOIN assessment_batch batch ON batch.id = judgment.batch_id AND batch.kind = 'main'
+    JOIN pooling_pool pool ON pool.id = batch.pool_id AND pool.protocol_id = %(protocol)s
+    WHERE judgment.track_id = %(track)s AND judgment.is_current
+    GROUP BY judgment.topic_id, judgment.docno
+), unit AS (
+    SELECT asked.topic_id, min(coalesce(judged.n, 0)) AS n, max(judged.grade) AS grade
+    FROM asked LEFT JOIN judged USING (topic_id, docno)
+    GROUP BY asked.topic_id, asked.entry_id
+)
+SELECT topic_id, count(*) FILTER (WHERE n >= %(judges)s), count(*) FILTER (WHERE grade >= %(level)s)
+FROM unit GROUP BY topic_id
+"""
+
+
+def judged_units(pool: Pool, *, relevant_from: int) -> dict[int, JudgedUnits]:
+    """What the main batches of a track have judged of each topic of a pool, each unit once. One query.
+
+    `relevant_from` is the lowest grade of a relevant unit.
+    """
+    parameters = {
+        "pool": pool.pk,
+        "protocol": pool.protocol_id,
+        "track": pool.track_id,
+        "judges": judging_rules(pool.protocol).judges,
+        "level": relevant_from,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_UNITS, parameters)
+        return {topic: JudgedUnits(n_judged, n_relevant) for topic, n_judged, n_relevant in cursor.fetchall()}
 
 
 def judged_in_other_batches(task: Task, docnos: Collection[str]) -> set[str]:

@@ -4,13 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
-
 from accounts.models import User
 from assay.errors import Refused
 from assessment.assignments.rules import Plan
 from assessment.assignments.selectors import plan_of
-from assessment.batches.selectors import progress_of_each
+from assessment.judgments.other_batches import judged_units
 from assessment.judgments.rules import binary_from, judging_rules
 from assessment.models import Batch, Judgment, TopicAssignment
 from assessment.planning.rules import JudgedTopic, share_of_topics, topics_of_others
@@ -22,7 +20,8 @@ from tracks.models import Topic
 class DualTopic:
     """A topic with the people who may judge it a second time, and the one that the protocol's rule proposes.
 
-    `judged_by` have it in a main batch, `second` in another dual batch. `judged` and `total` count units.
+    `judged_by` have it in a main batch, `second` in another dual batch. `judged` and `total` count units; those that
+    main batches of other pools have judged count too.
     """
 
     topic: Topic
@@ -47,17 +46,16 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
     """
     plan = plan_of(Batch(pool=pool, kind=Batch.Kind.DUAL))
     main, second = _holders(pool, Batch.Kind.MAIN), _holders(pool, Batch.Kind.DUAL)
-    done = _progress(pool)
-    relevant = _relevant(pool)
+    done = judged_units(pool, relevant_from=binary_from(pool.protocol))
     able = {topic: _able(plan, plan.topics[topic]) for topic in main if topic in plan.topics}
     judged = {
         topic: JudgedTopic(
             code=plan.topics[topic].code,
             assessors=tuple(sorted(user.username for user in main[topic])),
-            n_relevant=relevant[topic],
+            n_relevant=done[topic].n_relevant,
             n_units=plan.sizes[topic],
             able=frozenset(user.username for user in users),
-            is_done=done[topic][0] >= done[topic][1],
+            is_done=done[topic].n_judged >= plan.sizes[topic],
             has_second=topic in second,
         )
         for topic, users in able.items()
@@ -69,9 +67,9 @@ def dual_proposal(pool: Pool) -> list[DualTopic]:
             topic=plan.topics[topic],
             judged_by=main[topic],
             second=second.get(topic, []),
-            judged=done[topic][0],
-            total=done[topic][1],
-            n_relevant=relevant[topic],
+            judged=done[topic].n_judged,
+            total=plan.sizes[topic],
+            n_relevant=done[topic].n_relevant,
             able=able[topic],
             proposed=proposed.get(judged[topic].code),
         )
@@ -89,27 +87,6 @@ def _holders(pool: Pool, kind: str) -> dict[int, list[User]]:
     for topic, assessor in pairs:
         holders.setdefault(topic, []).append(people[assessor])
     return {topic: sorted(users, key=lambda user: user.username) for topic, users in holders.items()}
-
-
-def _progress(pool: Pool) -> dict[int, tuple[int, int]]:
-    """How many units of each topic the main batches have judged, of how many."""
-    judged: Counter[int] = Counter()
-    total: Counter[int] = Counter()
-    main = Batch.objects.filter(pool=pool, kind=Batch.Kind.MAIN)
-    for progress in progress_of_each(main).values():
-        for share in progress.shares:
-            judged[share.assignment.topic_id] += share.judged
-            total[share.assignment.topic_id] += share.total
-    return {topic: (judged[topic], total[topic]) for topic in total}
-
-
-def _relevant(pool: Pool) -> Counter[int]:
-    """How many units of each topic a judgment calls relevant, in the two classes of the protocol's agreement."""
-    main = Judgment.objects.filter(batch__pool=pool, batch__kind=Batch.Kind.MAIN, is_current=True).order_by()
-    is_relevant = Q(grade__gte=binary_from(pool.protocol))
-    return Counter(
-        dict(main.values_list("topic").annotate(n=Count("docno", filter=is_relevant, distinct=True)))
-    )
 
 
 def _able(plan: Plan, topic: Topic) -> list[User]:

@@ -11,8 +11,8 @@ from accounts.models import User
 from assessment.assignments.proposals import n_missing
 from assessment.assignments.rules import Plan
 from assessment.assignments.selectors import plan_of
-from assessment.batches.selectors import Median, Share, progress_of
-from assessment.models import Batch, Judgment
+from assessment.batches.selectors import BatchProgress, Median, Share, planned_progress, progress_of
+from assessment.models import Batch, Judgment, TopicAssignment
 from tracks.models import Topic, Track
 
 MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
@@ -89,6 +89,8 @@ class Grid:
     columns: list[Column]
     rows: list[Row]
     faults: list[tuple[Topic, str]]
+    progress: BatchProgress
+    rates: Rates
 
     @property
     def batch(self) -> Batch:
@@ -135,11 +137,34 @@ class Grid:
 
 def grid_of(batch: Batch) -> Grid:
     """The grid of a batch. Its pool, track and protocol are loaded."""
-    plan = plan_of(batch)
     is_machine = batch.kind == Batch.Kind.MACHINE
     rates = Rates({}, None) if is_machine else rates_of(batch.pool.track)
+    return _grid(plan_of(batch), rates, progress_of(batch))
+
+
+def planned_grid(grid: Grid, plan: Plan) -> Grid:
+    """The grid of a batch as it would be with another plan. Nothing is locked or written."""
+    stored = {
+        (share.assignment.topic_id, share.assignment.assessor_id): share.assignment
+        for share in grid.progress.shares
+    }
+    assignments = [
+        TopicAssignment(
+            pk=each.pk if (each := stored.get((topic, assessor))) else -n,
+            batch=plan.batch,
+            topic=plan.topics[topic],
+            assessor=each.assessor if each else plan.judges[assessor].user,
+            seat=place.seat,
+            is_withdrawn=place.is_withdrawn,
+        )
+        for n, (topic, assessor, place) in enumerate(plan.flat, 1)
+    ]
+    return _grid(plan, grid.rates, planned_progress(grid.progress, assignments))
+
+
+def _grid(plan: Plan, rates: Rates, progress: BatchProgress) -> Grid:
     cells: defaultdict[int, dict[int, Cell]] = defaultdict(dict)
-    for share in progress_of(batch).shares:
+    for share in progress.shares:
         if share.judged or not share.assignment.is_withdrawn:
             cells[share.assignment.topic_id][share.assignment.assessor_id] = _cell(share, rates)
     columns = _columns(plan, cells)
@@ -154,7 +179,7 @@ def grid_of(batch: Batch) -> Grid:
         )
         for topic in sorted(plan.topics.values(), key=lambda topic: topic.code)
     ]
-    return Grid(plan, columns, rows, plan.faults())
+    return Grid(plan, columns, rows, plan.faults(), progress, rates)
 
 
 def _cell(share: Share, rates: Rates) -> Cell:

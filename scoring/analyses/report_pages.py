@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from accounts.access import AnyUser
@@ -92,14 +92,23 @@ def _stored_tables(board: Leaderboard, measure: str) -> list[Table]:
 def _section(kind: Analysis.Kind, analysis: Analysis | None, measure: str) -> Section:
     is_ready = analysis is not None and analysis.status == Analysis.Status.READY
     tables = tables_of(kind.value, analysis.result) if analysis and is_ready else []
+    of_measure = [_only(table, measure) for table in tables]
     return Section(
         kind.value,
         str(kind.label).capitalize(),
         DESCRIPTIONS[kind.value],
         analysis,
-        [_shown(table) for table in tables],
+        [_shown(table) for table in of_measure],
         _charts(tables, measure),
     )
+
+
+def _only(table: Table, measure: str) -> Table:
+    """The rows of the measure that the page shows, of a table that has several; its files have all rows."""
+    if "measure" not in table.header:
+        return table
+    place = table.header.index("measure")
+    return replace(table, rows=[row for row in table.rows if row[place] == measure])
 
 
 def _shown(table: Table) -> ShownTable:

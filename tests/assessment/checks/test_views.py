@@ -93,6 +93,19 @@ def test_share_of_known_grades_is_mixed_in(scene: Scene, organizer: Client, gold
     assert places[1] - places[0] > 1
 
 
+def test_known_grades_of_own_topics_come_first(scene: Scene, organizer: Client, gold_topic: Topic) -> None:
+    [own] = make_pool(scene.track, {scene.first: 1}).entries.all()
+    unit = {"track": scene.track, "topic": own.topic, "docno": own.docno, "grade": 3}
+    GoldUnit.objects.create(source=GoldUnit.Source.IMPORTED, created_by=make_organizer(), **unit)
+
+    configure(organizer, scene.batch, gold=17)
+
+    [planned] = Check.objects.filter(assessor=scene.ada)
+    assert planned.entry == own
+    configure(organizer, scene.batch, gold=33)
+    assert set(Check.objects.values_list("entry__topic", flat=True)) == {scene.first.pk, gold_topic.pk}
+
+
 def test_units_are_repeated_after_enough_others(scene: Scene, organizer: Client) -> None:
     configure(organizer, scene.batch, repeats=33, after=3)
 

@@ -11,9 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from assessment.assignments import services as assignment_services
+from assessment.assignments.rules import Change
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, TopicAssignment
-from assessment.planning.grid import rates_of
+from assessment.planning.changes import preview
+from assessment.planning.grid import grid_of, rates_of
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool, make_team
@@ -118,6 +120,31 @@ def test_topics_are_shared_by_group(organizer: Client, make_change: Callable[...
     assert "cannot get topics: in no group" in page
     assert "una 0 → 2 0 → 4" in text
     assert holders(batch) == {("1", "grace"), ("1", "una"), ("2", "guy"), ("2", "una")}
+
+
+def test_preview_counts_as_the_changed_plan_does_and_makes_nobody_wait(
+    scene: Scene, organizer: Client
+) -> None:
+    judge(accept(scene.batch, scene.ada))
+    overlapping = make_batch(scene.pool, {scene.bob: [scene.second]})
+    judge(accept(overlapping, scene.bob))
+    moved = [
+        Change(scene.second, scene.ada, is_withdrawn=True),
+        Change(scene.second, scene.bob, is_withdrawn=False),
+        Change(scene.first, scene.ada, is_withdrawn=True),
+        Change(scene.first, make_assessor(scene.track, "cyd"), is_withdrawn=False),
+    ]
+
+    with CaptureQueriesContext(connection) as queries:
+        loads = preview(batch=scene.batch, changes=moved).loads
+    assignment_services.change(batch=scene.batch, changes=moved)
+
+    columns = {column.assessor.username: column for column in grid_of(scene.batch).columns}
+    assert {load.after.assessor.username: load.after for load in loads} == columns
+    assert [columns[name].to_do for name in ("ada", "bob", "cyd")] == [0, 2, 2]
+    assert not [
+        each["sql"] for each in queries if re.search("FOR UPDATE|FOR NO KEY|UPDATE |INSERT", each["sql"])
+    ]
 
 
 def test_moved_topic_leaves_judgments_with_their_assessor(

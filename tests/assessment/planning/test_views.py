@@ -12,11 +12,12 @@ from assay.protocols.loader import shipped_text
 from assessment.agreement.selectors import rounds_of
 from assessment.batches import services as batch_services
 from assessment.models import Batch
+from assessment.planning.dual import dual_proposal
 from assessment.planning.rules import JudgedTopic, share_of_topics
-from pooling.models import Contribution, Run
+from pooling.models import Contribution, PoolEntry, Run
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer, make_topic
-from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_team
+from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -122,6 +123,29 @@ def test_topic_that_is_not_judged_completely_is_not_proposed(judged: Scene, orga
 
     assert "1 of 2" in html
     assert proposals(html) == {"A.2": "bob", "A.3": "ada"}
+
+
+def test_units_of_overlapping_batches_count_once(judged: Scene, organizer: Client) -> None:
+    third = judged.track.topics.get(code="A.3")
+    overlapping = make_batch(judged.pool, {judged.ada: [third], judged.bob: [judged.first]})
+    top_up = make_pool(judged.track, {judged.first: 1})
+    copies = [
+        PoolEntry(pool=top_up, topic=judged.second, docno=entry.docno, document=entry.document, position=n)
+        for n, entry in enumerate(judged.pool.entries.filter(topic=judged.second))
+    ]
+    PoolEntry.objects.bulk_create(copies)
+    make_batch(top_up, {judged.ada: [judged.second]})
+
+    rows = {row.topic.code: row for row in dual_proposal(judged.pool)}
+    html = organizer.get(reverse("assessment:new_dual", args=[top_up.pk])).content.decode()
+
+    assert {code: (row.judged, row.total) for code, row in rows.items()} == {
+        "A.1": (3, 3),
+        "A.2": (3, 3),
+        "A.3": (2, 2),
+    }
+    assert overlapping.tasks.count() == 0
+    assert ">3 of 3<" in html
 
 
 def test_second_proposal_leaves_out_what_the_first_has_given(judged: Scene, organizer: Client) -> None:

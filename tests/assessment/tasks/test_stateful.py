@@ -83,12 +83,14 @@ def build_scene(protocol: str) -> Scene:
     people = [make_assessor(track) for _ in range(N_PEOPLE)]
     pool = make_pool(track, dict(zip(topics, (2, 1), strict=True)))
     judges = judging_rules(pool.protocol).judges
-    batch = make_batch(pool, dict.fromkeys(people[:judges], topics))
+    shared = [topics, topics] if judges > 1 else [[topic] for topic in topics]
+    batch = make_batch(pool, dict(zip(people, shared, strict=False)))
     organizer = make_organizer()
     further = make_pool(track, {make_topic(track, "A.3"): 1})
     for entry in PoolEntry.objects.filter(Q(pool=further) | Q(pool=pool, topic=topics[1])):
         unit = {"track": track, "topic": entry.topic, "docno": entry.docno, "grade": 0}
         GoldUnit.objects.create(source=GoldUnit.Source.IMPORTED, created_by=organizer, **unit)
+    check_services.configure(batch=batch, gold_percent=50, repeat_percent=50, repeat_after=1)
     return Scene(topics, people, organizer, judges, batch)
 
 
