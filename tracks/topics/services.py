@@ -231,13 +231,14 @@ def _record(
 ) -> None:
     """Record what was imported, with the stored file."""
     file_services.claim(file)
+    counts, sha256 = {"topics": n_topics}, sha256_of(data)
     TopicImport.objects.create(
         track=track,
         format=form,
         name=name,
-        sha256=sha256_of(data),
+        sha256=sha256,
         size=len(data),
-        counts={"topics": n_topics},
+        counts=counts,
         file=file,
         has_private_parts=is_private,
     )
