@@ -103,6 +103,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "scoring:qrels": "roles/organizer.html#what-counts",
         "scoring:qrels_export": "howto/share-qrels.html",
         "scoring:leaderboards": "howto/run-a-campaign.html#score-the-runs",
+        "scoring:release": "howto/run-a-campaign.html#release",
         "scoring:leaderboard": "explanation/numbers.html#tiers-randomized-tukey-hsd",
         "scoring:choose_leaderboard": "explanation/numbers.html#how-alike-two-rankings-are",
         "scoring:compare_leaderboards": "explanation/numbers.html#how-alike-two-rankings-are",

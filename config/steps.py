@@ -89,7 +89,7 @@ def _judging(track: Track) -> Step:
 
 
 def _scoring(track: Track) -> list[Step]:
-    qrels = Qrels.objects.filter(track=track).first()
+    qrels = Qrels.objects.filter(track=track, archived_at=None).first()
     board = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).first()
     release = board.get_release_display() if board and board.release != Leaderboard.Release.HIDDEN else ""
     qrels_list = reverse("scoring:qrels_list", args=[track.slug])

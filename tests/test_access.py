@@ -159,6 +159,7 @@ revoke_token                            5555555
 scoring:analysis_json                   L333330
 scoring:analysis_table                  L333330
 scoring:analyze                         5555555
+scoring:archive_qrels                   5555555
 scoring:choose_leaderboard              444444R
 scoring:choose_run                      444444R
 scoring:compare_leaderboards            4444440
@@ -176,7 +177,7 @@ scoring:qrels_export                    4444440
 scoring:qrels_file                      4444440
 scoring:qrels_judgments                 L333330
 scoring:qrels_list                      0000000
-scoring:release                         5555555
+scoring:release                         L33333R
 scoring:report_table                    L333330
 scoring:reports                         L333330
 scoring:score                           5555555
@@ -404,7 +405,7 @@ def test_release_opens_a_leaderboard_and_its_pages(scene: Scene, addresses: dict
     board = scene.track.leaderboards.get()
 
     for level, matrix in RELEASED.items():
-        leaderboard_services.release(leaderboard=board, level=level, by=scene.organizer)
+        leaderboard_services.release(leaderboard=board, level=level, by=scene.organizer, reason="A test.")
         expected = rows_of(matrix)
         assert answers(scene, addresses, expected) == expected, level
 

@@ -75,7 +75,7 @@ def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Report
         sections=[
             _section(Analysis.Kind(kind), analyses.get(kind), charted) for kind in Analysis.Kind.values
         ],
-        versions=list(other_versions(board)),
+        versions=list(other_versions(board).filter(archived_at=None)),
     )
 
 

@@ -25,10 +25,12 @@ from jobs import services as jobs
 from pooling.models import Run
 from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
 from scoring.leaderboards import notices
-from scoring.leaderboards.errors import LeaderboardRefused
+from scoring.leaderboards.errors import LeaderboardRefused, ReleaseHindered
+from scoring.leaderboards.releases import hindrances, is_wider
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import selectors as qrels_selectors
 from tracks.models import Track
+from tracks.tracks import services as track_services
 
 CHUNK = 5_000
 
@@ -228,16 +230,20 @@ def _store_statistics(board: Leaderboard, statistics: LeaderboardStatistics) -> 
 
 
 @transaction.atomic
-def release(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
+def release(*, leaderboard: Leaderboard, level: str, by: User, reason: str = "") -> Leaderboard:
     """Set who may see a leaderboard: organizers only (withdraws a release), the track's teams, or everybody.
 
-    Setting the current level again changes nothing.
+    Setting the current level again changes nothing. `reason` overrides what speaks against showing it to more people;
+    the audit log keeps it.
 
     Raises
     ------
     LeaderboardRefused
         It is not scored yet, or the level does not exist.
+    ReleaseHindered
+        The track is open for runs or a batch is open, and there is no reason.
     """
+    track = track_services.lock(leaderboard.track_id)
     board = Leaderboard.objects.select_for_update(of=("self",)).get(pk=leaderboard.pk)
     if level not in Leaderboard.Release.values:
         raise LeaderboardRefused(
@@ -249,6 +255,9 @@ def release(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
         raise LeaderboardRefused(
             f"The leaderboard is {board.get_status_display()}. You can release it when it is ready."
         )
+    hindered = hindrances(track) if is_wider(board, level) else []
+    if hindered and not reason.strip():
+        raise ReleaseHindered(hindered)
     is_hidden = level == Leaderboard.Release.HIDDEN
     board.release = level
     board.released_at, board.released_by = (None, None) if is_hidden else (timezone.now(), by)
@@ -256,6 +265,22 @@ def release(*, leaderboard: Leaderboard, level: str, by: User) -> Leaderboard:
     if not is_hidden:
         notices.released(board)
     action = "leaderboard.hidden" if is_hidden else "leaderboard.released"
-    details = {"visible to": board.get_release_display(), "qrels": str(board.qrels)}
+    details = {"visible to": board.get_release_display(), "qrels": str(board.qrels), "reason": reason.strip()}
     audit.record(action=action, subject=board, track=board.track, details=details, by=by)
     return board
+
+
+@track_services.checks_opening
+def check_opening(*, track: Track) -> None:
+    """Refuse to open a track for runs while its qrels can be read.
+
+    Raises
+    ------
+    LeaderboardRefused
+    """
+    released = track.leaderboards.exclude(release=Leaderboard.Release.HIDDEN).first()
+    if released is not None:
+        raise LeaderboardRefused(
+            f"A leaderboard of {track} is released to {released.get_release_display()}, so its qrels are known. "
+            "Withdraw the release before you open the track for runs."
+        )

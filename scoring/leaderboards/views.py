@@ -4,12 +4,14 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.evaluations import selectors as evaluation_selectors
-from scoring.leaderboards import comparison, files, selectors, services, topic_pages
+from scoring.leaderboards import comparison, files, releases, selectors, services, topic_pages
+from scoring.leaderboards.errors import ReleaseHindered
+from scoring.leaderboards.forms import ReleaseForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import CompareForm
@@ -94,12 +96,21 @@ def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     return render(request, "scoring/leaderboards/topic.html", context_of(page))
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @organizer_required
 def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
-    """Release a leaderboard, or withdraw its release. Organizers only."""
+    """What a release would show to whom; then release it, or withdraw the release. Organizers only."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
-    level = request.POST.get("level", "")
-    board = services.release(leaderboard=board, level=level, by=request.user)
-    messages.success(request, f"The leaderboard is now visible to {board.get_release_display()}.")
-    return redirect(board)
+    form = ReleaseForm(request.POST if request.method == "POST" else request.GET)
+    if not form.is_valid():
+        return redirect(board)
+    if request.method == "POST":
+        try:
+            board = services.release(leaderboard=board, by=request.user, **form.cleaned_data)
+            messages.success(request, f"The leaderboard is now visible to {board.get_release_display()}.")
+            return redirect(board)
+        except ReleaseHindered:
+            form.add_error("reason", "Give a reason, because something speaks against the release.")
+    page = releases.release_page(board, form.cleaned_data["level"])
+    return render(request, "scoring/leaderboards/release.html", context_of(page) | {"form": form})

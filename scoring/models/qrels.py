@@ -9,7 +9,7 @@ from tracks.models import Machine, StoredProtocol, Track
 
 
 class Qrels(models.Model):
-    """One version of a track's qrels. It never changes: a change makes a new version."""
+    """One version of a track's qrels. Its entries never change: a change makes a new version."""
 
     class Source(models.TextChoices):
         FROZEN = "frozen", "frozen from judgments"
@@ -38,6 +38,9 @@ class Qrels(models.Model):
     report = models.JSONField(default=dict, help_text="The inputs, and what was left out and why.")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(
+        null=True, editable=False, help_text="Since then, lists do not show the version."
+    )
 
     class Meta:
         ordering = ["-version"]

@@ -1,8 +1,10 @@
 """Forms that freeze, import and export qrels."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.core.files.uploadedfile import UploadedFile
 
 from assay.formats.qrels.exports import FORMS
@@ -45,9 +47,10 @@ class FreezeForm(forms.Form):
         help_text="Usually off: the assessors were still learning.",
     )
 
-    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Mapping[str, Any], *, track: Track) -> None:
         self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY)
+        newest = self.pools.order_by("-pk").values_list("pk", flat=True).first()
+        super().__init__({"pool": newest, **{name: data[name] for name in data}})
         cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools
         machines = Machine.objects.filter(assessor__track=track)
         cast(forms.ModelChoiceField[Machine], self.fields["machine"]).queryset = machines
@@ -56,9 +59,18 @@ class FreezeForm(forms.Form):
         style_fields(self)
 
     @property
-    def also(self) -> list[str]:
-        """Kinds of batches that count in addition to main and adjudication."""
-        return [kind for kind in ("dual", "training") if self.cleaned_data[kind]]
+    def previewed(self) -> dict[str, Any] | None:
+        """The arguments of `frozen.freeze_pool`; None if a field is wrong."""
+        if self.errors.keys() - {NON_FIELD_ERRORS}:
+            return None
+        data = self.cleaned_data
+        also = [kind for kind in ("dual", "training") if data[kind]]
+        return {"pool": data["pool"], "also": also, "machine": data.get("machine")}
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The arguments of `services.freeze_judgments`, but for the person and the digest."""
+        return {**(self.previewed or {}), "name": self.cleaned_data["name"]}
 
 
 class ExportForm(forms.Form):

@@ -6,6 +6,7 @@ leaderboard sees its qrels.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,11 +14,13 @@ from django.db.models import QuerySet
 
 from accounts.access import AnyUser, is_organizer
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
-from assay.protocols.schema import Protocol
-from pooling.models import Run
+from assay.protocols.schema import Protocol, QrelsRules
+from pooling.models import Pool, Run
 from scoring.leaderboards.selectors import leaderboards_for
 from scoring.models import Leaderboard, Qrels, QrelsEntry
-from tracks.models import Track
+from scoring.qrels.errors import QrelsRefused
+from scoring.qrels.frozen import freeze_pool
+from tracks.models import Machine, Track
 
 CHUNK = 5_000
 
@@ -32,7 +35,17 @@ def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
 
 
 def qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
-    """Versions of a track's qrels that the user may see, newest first."""
+    """Versions of a track's qrels that the user may see, newest first, without archived ones."""
+    return _listed(user, track).filter(archived_at=None)
+
+
+def archived_qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
+    """Archived versions of a track's qrels, newest first. For organizers; others do not get a list of them."""
+    versions = _listed(user, track).exclude(archived_at=None)
+    return versions if is_organizer(user) else versions.none()
+
+
+def _listed(user: AnyUser, track: Track) -> QuerySet[Qrels]:
     return qrels_for(user).filter(track=track).defer("report", "pool__statistics")
 
 
@@ -115,6 +128,50 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     )
 
 
+@dataclass(frozen=True)
+class FreezePreview:
+    """What a version would contain if it were frozen now. `same` is a version that has the same grades already."""
+
+    digest: str
+    n_judged: int
+    n_topics: int
+    report: dict[str, Any]
+    same: Qrels | None
+
+
+@dataclass(frozen=True)
+class FreezePage:
+    """The preview of a version, or why there is none; both are empty while no pool is ready."""
+
+    track: Track
+    rules: QrelsRules
+    preview: FreezePreview | None
+    refusal: str
+    tab: str = "qrels_list"
+
+
+def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
+    """The preview for the arguments of `frozen.freeze_pool`. It reads all judgments of the pool."""
+    preview, refusal = None, ""
+    if chosen is not None:
+        try:
+            preview = _preview(track, **chosen)
+        except QrelsRefused as refused:
+            refusal = refused.message
+    return FreezePage(track, track.protocol.parsed.qrels, preview, refusal)
+
+
+def _preview(track: Track, pool: Pool, also: Sequence[str], machine: Machine | None) -> FreezePreview:
+    frozen = freeze_pool(pool, also, machine)
+    return FreezePreview(
+        digest=frozen.digest,
+        n_judged=frozen.n_judged,
+        n_topics=len(frozen.columns.topics),
+        report=_labeled(frozen.report, pool.protocol.parsed),
+        same=Qrels.objects.filter(track=track, sha256=frozen.sha256, machine=machine).first(),
+    )
+
+
 def grade_label(protocol: Protocol, grade: int) -> str:
     """The label of a grade; a negative grade means that the unit was pooled but not judged."""
     labels = {level.value: level.label for level in protocol.judging.grades}
@@ -129,6 +186,11 @@ def _report_for(user: AnyUser, qrels: Qrels) -> dict[str, Any]:
             for key in ("dropped", "min_relevant", "relevant_from", "group", "part_of", "known_items")
             if key in qrels.report
         }
-    labels = {choice.key: choice.label for choice in qrels.protocol.parsed.judging.choices}
-    non_answers = [unit | {"label": labels[unit["choice"]]} for unit in qrels.report.get("non_answers", [])]
-    return {**qrels.report, "non_answers": non_answers}
+    return _labeled(qrels.report, qrels.protocol.parsed)
+
+
+def _labeled(report: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:
+    """A report with the label of each non-answer."""
+    labels = {choice.key: choice.label for choice in protocol.judging.choices}
+    non_answers = [unit | {"label": labels[unit["choice"]]} for unit in report.get("non_answers", [])]
+    return {**report, "non_answers": non_answers}

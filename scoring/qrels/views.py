@@ -28,6 +28,7 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "track": track,
         "versions": selectors.qrels_of(request.user, track),
+        "archived": selectors.archived_qrels_of(request.user, track),
         "is_organizer": access.is_organizer(request.user),
     }
     return render(request, "scoring/qrels/qrels_list.html", context)
@@ -37,24 +38,18 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Freeze the judgments of a pool into a version. Organizers only."""
+    """What the judgments of a pool become; then freeze them into a version. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    form = FreezeForm(request.POST or None, track=track, initial=request.GET.dict())
-    if form.is_valid():
-        pool, name = form.cleaned_data["pool"], form.cleaned_data["name"]
+    form = FreezeForm(request.POST or request.GET, track=track)
+    digest = request.POST.get("digest", "")
+    if digest and form.is_valid():
         try:
-            version = services.freeze_judgments(
-                pool=pool,
-                by=request.user,
-                name=name,
-                also=form.also,
-                machine=form.cleaned_data.get("machine"),
-            )
+            version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)
             return _to_version(request, version)
         except Refused as refusal:
             form.add_error(None, refusal.message)
-    context = {"track": track, "form": form, "rules": track.protocol.parsed.qrels, "tab": "qrels_list"}
-    return render(request, "scoring/qrels/freeze.html", context | {"pools": form.pools})
+    page = selectors.freeze_page(track, form.previewed)
+    return render(request, "scoring/qrels/freeze.html", context_of(page) | {"form": form})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -123,6 +118,19 @@ def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponseBase:
     note_export(track=version.track, content={"format": "zip", "code names": True, "comments": False})
     name = f"judgments.{version.track.slug}.v{version.version}.zip"
     return download(exports.judgments_package(version), name)
+
+
+@require_POST
+@organizer_required
+def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
+    """Hide a version from lists, or show it again. Organizers only."""
+    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    service = services.restore if version.archived_at else services.archive
+    version = service(qrels=version, by=request.user)
+    messages.success(
+        request, f"Qrels {version} are {'archived' if version.archived_at else 'in the lists again'}."
+    )
+    return redirect("scoring:qrels_list", version.track.slug)
 
 
 @require_POST

@@ -91,7 +91,9 @@ class Scene:
         assert board.job is not None
         jobs.run(board.job.pk)
         if release:
-            leaderboard_services.release(leaderboard=board, level=release, by=self.organizer)
+            leaderboard_services.release(
+                leaderboard=board, level=release, by=self.organizer, reason="A test."
+            )
         board.refresh_from_db()
         return board
 

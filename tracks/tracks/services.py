@@ -1,6 +1,7 @@
 """Change tracks. Page, admin and command call these functions."""
 
 from collections.abc import Collection
+from typing import Protocol
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -15,6 +16,21 @@ FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked again
 
 class TrackRefused(Refused):
     """The state of the track does not allow the change."""
+
+
+class OpeningCheck(Protocol):
+    """Refuses to open a track for runs."""
+
+    def __call__(self, *, track: Track) -> None: ...
+
+
+_opening_checks: list[OpeningCheck] = []
+
+
+def checks_opening(check_with: OpeningCheck) -> OpeningCheck:
+    """Register a function that refuses to open a track for a reason of an app above this one."""
+    _opening_checks.append(check_with)
+    return check_with
 
 
 def lock(track_id: int) -> Track:
@@ -70,8 +86,8 @@ def open_for_runs(*, track: Track) -> Track:
 
     Raises
     ------
-    TrackRefused
-        The track has no topics, or its closing time has passed.
+    Refused
+        The track has no topics, its closing time has passed, or a leaderboard is released.
     """
     current = lock(track.pk)
     if not current.topics.exists():
@@ -81,6 +97,8 @@ def open_for_runs(*, track: Track) -> Track:
         raise TrackRefused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )
+    for check_with in _opening_checks:
+        check_with(track=current)
     current.save(update_fields=["status"])
     audit.record(action="track.opened", subject=current, track=current)
     return current

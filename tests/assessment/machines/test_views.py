@@ -140,11 +140,17 @@ def test_agreement_page_compares_each_machine_with_people(
 def test_machine_has_its_own_qrels_marked_in_every_file(
     scene: Scene, machine: Machine, organizer: Client
 ) -> None:
-    freeze = reverse("scoring:freeze", args=[scene.track.slug])
-    answer = organizer.post(freeze, {"pool": scene.pool.pk, "machine": machine.pk, "name": ""})
-    page = organizer.get(answer["Location"]).content.decode()
+    address = reverse("scoring:freeze", args=[scene.track.slug])
+
+    def freeze(whose: object) -> str:
+        page = organizer.get(address, {"machine": whose}).content.decode()
+        digest = page.partition('name="digest" value="')[2][:64]
+        form = {"pool": scene.pool.pk, "machine": whose, "digest": digest}
+        return organizer.post(address, form)["Location"]
+
+    page = organizer.get(freeze(machine.pk)).content.decode()
     judge(accept(scene.batch, scene.ada), "low")
-    organizer.post(freeze, {"pool": scene.pool.pk, "machine": "", "name": ""})
+    freeze("")
     own, people = scene.track.qrels.order_by("version")
 
     assert (own.n_judged, own.machine, people.n_judged, people.machine) == (6, machine, 1, None)

@@ -179,7 +179,9 @@ def test_a_leaderboard_is_hidden_until_released_and_after_its_withdrawal(scored:
     board = scored.leaderboard()
     assert (board.release, board.released_at, board.released_by) == ("hidden", None, None)
 
-    released = leaderboard_services.release(leaderboard=board, level="participants", by=scored.organizer)
+    released = leaderboard_services.release(
+        leaderboard=board, level="participants", by=scored.organizer, reason="A test."
+    )
     assert released.released_at is not None
     assert released.released_by == scored.organizer
 
@@ -190,7 +192,9 @@ def test_a_leaderboard_is_hidden_until_released_and_after_its_withdrawal(scored:
 def test_a_release_that_is_asked_for_twice_keeps_its_time(scored: Scene) -> None:
     board = scored.leaderboard(release="public")
 
-    again = leaderboard_services.release(leaderboard=board, level="public", by=scored.organizer)
+    again = leaderboard_services.release(
+        leaderboard=board, level="public", by=scored.organizer, reason="A test."
+    )
 
     assert again.released_at == board.released_at
 

@@ -1,19 +1,26 @@
 import csv
 import hashlib
+import re
 from io import StringIO
+from urllib.parse import urlencode
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from assessment.batches import services as batch_services
+from assessment.models import Batch
+from audit.models import Event
 from jobs import services as jobs
+from pooling.models import Pool
 from pooling.teams import services as team_services
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.models import Track
+from tracks.tracks import services as track_services
 
 CAST = ["organizer", "ada", "member", "other", "stranger", "visitor"]
 
@@ -131,12 +138,105 @@ def test_only_organizers_score_and_release(scored: Scene, part: str) -> None:
     assert Leaderboard.objects.get().release == "public"
 
 
-@pytest.mark.parametrize("name", ["score", "release"])
+@pytest.mark.parametrize("name", ["score", "archive_qrels"])
 def test_nothing_changes_by_a_get(scored: Scene, name: str) -> None:
     board = scored.leaderboard()
-    pk = board.qrels_id if name == "score" else board.pk
 
-    assert client_of(scored, "organizer").get(reverse(f"scoring:{name}", args=[pk])).status_code == 405
+    answer = client_of(scored, "organizer").get(reverse(f"scoring:{name}", args=[board.qrels_id]))
+
+    assert answer.status_code == 405
+
+
+def previewed(client: Client, **chosen: str) -> dict[str, str]:
+    """What the form of the preview submits."""
+    page = text_of(client, f"{reverse('scoring:freeze', args=['arq'])}?{urlencode(chosen)}")
+    return {"digest": digest_in(page), "pool": str(Pool.objects.get().pk), **chosen}
+
+
+def digest_in(page: str) -> str:
+    digest = re.search(r'name="digest" value="([0-9a-f]{64})"', page)
+    assert digest is not None, page
+    return digest[1]
+
+
+def test_preview_shows_what_is_left_out_and_stores_nothing(scored: Scene) -> None:
+    scored.judged("high", "system-failure")
+    client = client_of(scored, "organizer")
+
+    page = text_of(client, reverse("scoring:freeze", args=["arq"]))
+    client.post(reverse("scoring:freeze", args=["arq"]), {"pool": scored.pool.pk})  # without a preview
+
+    assert "1 judged unit of 1 topic. Nothing is stored yet" in page
+    assert "7 units of the pool are unjudged" in page
+    assert "1 unit has a non-answer and no grade" in page
+    assert not Qrels.objects.exists()
+
+
+def test_freezing_other_judgments_than_the_previewed_ones_is_refused(scored: Scene) -> None:
+    batch = scored.judged("high", "low")
+    client = client_of(scored, "organizer")
+    form = previewed(client)
+    scored.judge(batch, scored.ada, "high")
+
+    answer = client.post(reverse("scoring:freeze", args=["arq"]), form)
+
+    assert "changed since this preview was made" in answer.content.decode()
+    assert not Qrels.objects.exists()
+    form = {"digest": digest_in(answer.content.decode()), "pool": form["pool"]}
+    assert client.post(reverse("scoring:freeze", args=["arq"]), form).status_code == 302
+    assert Qrels.objects.get().n_judged == 3
+
+
+def test_release_is_hindered_while_runs_or_judgments_come_in(scored: Scene) -> None:
+    board = scored.leaderboard()
+    scored.judged(*NINE)
+    client, address = client_of(scored, "organizer"), reverse("scoring:release", args=[board.pk])
+
+    refused = client.post(address, {"level": "public", "reason": "  "})
+
+    text = refused.content.decode()
+    assert "ARQ is open for runs" in text
+    assert "1 batch is open" in text
+    assert "Give a reason" in text
+    assert Leaderboard.objects.get().release == "hidden"
+
+    client.post(address, {"level": "public", "reason": "The workshop is today."})
+
+    assert Leaderboard.objects.get().release == "public"
+    event = Event.objects.get(action="leaderboard.released")
+    assert (event.by, event.details["reason"]) == (scored.organizer, "The workshop is today.")
+
+
+def test_track_with_a_released_leaderboard_is_not_opened_for_runs(scored: Scene) -> None:
+    scored.leaderboard(release="participants")
+    track_services.close(track=scored.track)
+
+    answer = client_of(scored, "organizer").post(reverse("tracks:open_track", args=["arq"]))
+
+    assert answer.status_code == 409
+    assert "so its qrels are known" in answer.content.decode()
+
+
+def test_archived_version_leaves_the_lists_and_nothing_else(scored: Scene) -> None:
+    board = scored.leaderboard(release="public")
+    client, version = client_of(scored, "organizer"), board.qrels.get_absolute_url()
+    archive = reverse("scoring:archive_qrels", args=[board.qrels_id])
+
+    client.post(archive)
+
+    lists = {
+        part: text_of(client_of(scored, part), reverse("scoring:qrels_list", args=["arq"])) for part in CAST
+    }
+    assert {part for part in CAST if version in lists[part]} == {"organizer"}
+    assert "1 archived version" in lists["organizer"]
+    assert statuses(scored, version) == seen_by(*CAST)
+    assert statuses(scored, board.get_absolute_url()) == seen_by(*CAST)
+
+    client.post(archive)
+
+    assert version in text_of(client_of(scored, "visitor"), reverse("scoring:qrels_list", args=["arq"]))
+    actions = Event.objects.filter(action__startswith="qrels.").values_list("action", flat=True)
+    assert list(actions) == ["qrels.restored", "qrels.archived", "qrels.imported"]
 
 
 def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
@@ -144,7 +244,7 @@ def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
     client = client_of(scored, "organizer")
 
     frozen = client.post(
-        reverse("scoring:freeze", args=["arq"]), {"pool": scored.pool.pk, "name": "first"}, follow=True
+        reverse("scoring:freeze", args=["arq"]), previewed(client, name="first"), follow=True
     )
     asked = client.post(reverse("scoring:score", args=[Qrels.objects.get().pk]), follow=True)
 
@@ -154,10 +254,15 @@ def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
     assert board.job is not None
 
     jobs.run(board.job.pk)
-    released = client.post(
-        reverse("scoring:release", args=[board.pk]), {"level": "participants"}, follow=True
-    )
+    track_services.close(track=scored.track)
+    batch_services.close(batch=Batch.objects.get())
+    address = reverse("scoring:release", args=[board.pk])
+    check = text_of(client, f"{address}?level=participants")
+    released = client.post(address, {"level": "participants"}, follow=True)
 
+    assert "with the names of teams and runs" in check
+    assert "9 units of 3 topics with their grades" in check
+    assert "The runs of other teams by topic" in check
     assert "now visible to the track" in released.content.decode()
     assert "Your runs are marked" in text_of(client_of(scored, "member"), board.get_absolute_url())
 
@@ -334,7 +439,8 @@ def test_empty_pages_name_what_appears_and_the_next_step(scene: Scene) -> None:
 
 def test_organizers_see_how_qrels_were_made_and_everybody_sees_dropped_topics(scored: Scene) -> None:
     scored.judged("high", "system-failure")
-    client_of(scored, "organizer").post(reverse("scoring:freeze", args=["arq"]), {"pool": scored.pool.pk})
+    client = client_of(scored, "organizer")
+    client.post(reverse("scoring:freeze", args=["arq"]), previewed(client))
     board = scored.leaderboard(Qrels.objects.get(), release="public")
 
     for part, sees_all in (("organizer", True), ("visitor", False)):

@@ -1,0 +1,102 @@
+"""What a release of a leaderboard makes visible to whom, and what speaks against it."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from assessment.models import Batch
+from scoring.models import Leaderboard
+from tracks.models import Track
+from web.counting import counted
+
+WIDER = [Leaderboard.Release.HIDDEN, Leaderboard.Release.PARTICIPANTS, Leaderboard.Release.PUBLIC]
+
+
+@dataclass(frozen=True)
+class ReleasePage:
+    """What the release shows: `visible` becomes visible to `audience`, `hidden` stays with the organizers."""
+
+    track: Track
+    board: Leaderboard
+    level: str
+    audience: str
+    visible: list[str]
+    hidden: list[str]
+    hindrances: list[str]
+    tab: str = "leaderboards"
+
+
+def is_wider(board: Leaderboard, level: str) -> bool:
+    """Whether more people see the leaderboard at this level than now."""
+    return WIDER.index(Leaderboard.Release(level)) > WIDER.index(Leaderboard.Release(board.release))
+
+
+def hindrances(track: Track) -> list[str]:
+    """Why the qrels of a track should not be shown yet: whole sentences. One query."""
+    reasons = []
+    if track.status == Track.Status.OPEN:
+        reasons.append(f"{track} is open for runs: a run could be made from the qrels that you release.")
+    batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")
+    if names := list(batches.values_list("name", flat=True)):
+        verb = "is" if len(names) == 1 else "are"
+        reasons.append(
+            f"{counted(len(names), 'batch,batches')} {verb} open, so grades can still change: {', '.join(names)}."
+        )
+    return reasons
+
+
+def release_page(board: Leaderboard, level: str) -> ReleasePage:
+    """The check before a release. A fixed number of queries."""
+    track, is_public = board.track, level == Leaderboard.Release.PUBLIC
+    return ReleasePage(
+        track=track,
+        board=board,
+        level=level,
+        audience=_audience(track, is_public=is_public),
+        visible=_visible(board, is_public=is_public),
+        hidden=_hidden(board, is_public=is_public),
+        hindrances=hindrances(track),
+    )
+
+
+def _audience(track: Track, *, is_public: bool) -> str:
+    if is_public:
+        return "everybody, also without an account"
+    n = track.teams.aggregate(teams=Count("pk", distinct=True), people=Count("members", distinct=True))
+    return f"{counted(n['people'], 'member')} of {counted(n['teams'], 'team')}"
+
+
+def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
+    runs = board.evaluations.aggregate(
+        n=Count("pk"),
+        teams=Count("run__team", distinct=True),
+        withdrawn=Count("pk", filter=~Q(run__status="submitted")),
+    )
+    whose = "Every run" if is_public else "For each team, its own runs"
+    dropped = len(board.qrels.report.get("dropped", ()))
+    n_runs, n_teams = counted(runs["n"], "run"), counted(runs["teams"], "team")
+    n_units, n_topics = counted(board.qrels.n_judged, "unit"), counted(board.qrels.n_topics, "topic")
+    names = f"{n_runs} of {n_teams} with the names of teams and runs"
+    left_out = f"; and the {counted(dropped, 'dropped topic')}" if dropped else ""
+    facts = [
+        f"The leaderboard: {names}, and {counted(len(board.measures), 'measure')} with intervals and tiers.",
+        f"{whose} by topic: all values, curves, and the comparison of two runs.",
+        f"The qrels {board.qrels}: {n_units} of {n_topics} with their grades, also as files{left_out}.",
+        "The difficulty of each topic, with how many units have each grade.",
+    ]
+    if runs["withdrawn"]:
+        facts.append(
+            f"{counted(runs['withdrawn'], 'run')} that no longer counts among the submitted runs. "
+            "Score the runs again if it must not be shown."
+        )
+    return facts
+
+
+def _hidden(board: Leaderboard, *, is_public: bool) -> list[str]:
+    facts = ["Judgments, comments and the names of assessors.", "The pool, and the files of the runs."]
+    if not is_public:
+        facts.insert(0, "The runs of other teams by topic.")
+    others = board.track.leaderboards.exclude(pk=board.pk).filter(release=Leaderboard.Release.HIDDEN).count()
+    if others:
+        facts.append(f"{counted(others, 'other leaderboard')} of the track, with qrels of their own.")
+    return facts

@@ -1,0 +1,193 @@
+"""What the judgments of a pool become when they are frozen: for the preview, and for the freezing itself."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from assay.digests import sha256_of
+from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
+from assay.protocols.schema import Protocol
+from assay.qrels.freezing import (
+    Conflict,
+    Frozen,
+    Member,
+    Undecided,
+    Unit,
+    Vote,
+    freeze,
+    freeze_group,
+    known_items,
+)
+from assessment.models import Batch, Judgment, TopicAssignment
+from pooling.models import Pool, PoolEntry, PoolMember
+from pooling.pools.selectors import chain
+from scoring.qrels.errors import QrelsRefused
+from tracks.models import Assessor, Machine
+from web.counting import counted
+
+CHUNK = 5_000
+CONFLICTS_NAMED = 20
+
+
+@dataclass(frozen=True)
+class FrozenPool:
+    """The grades of a pool's units at one moment; `groups` has those of each group that is exported alone."""
+
+    columns: QrelsColumns
+    report: dict[str, Any]
+    groups: dict[str, tuple[QrelsColumns, dict[str, Any]]]
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the file that a version with these grades has."""
+        return sha256_of(format_qrels(self.columns))
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes with the grades, and with what is left out of them."""
+        parts = [self.sha256, *(sha256_of(format_qrels(columns)) for columns, _ in self.groups.values())]
+        return sha256_of(json.dumps([parts, self.report], sort_keys=True).encode())
+
+    @property
+    def n_judged(self) -> int:
+        return int((self.columns.grade >= 0).sum())
+
+
+def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = None) -> FrozenPool:
+    """Grade the units of a pool, and of the pools that it tops up, by the rule of its protocol.
+
+    `also` and `machine` are those of `services.freeze_judgments`.
+
+    Raises
+    ------
+    QrelsRefused
+        The pool is not ready, judgments conflict, or no topic has enough judgments.
+    """
+    if pool.status != Pool.Status.READY:
+        raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
+    protocol = pool.protocol.parsed
+    votes = _votes(pool) if machine is None else _votes_of(machine, pool)
+    try:
+        frozen = _frozen(pool, protocol, votes, also)
+        groups = _groups(pool, protocol, votes) if machine is None else {}
+    except Undecided as undecided:
+        raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
+    if not frozen.rows:
+        raise QrelsRefused(
+            f"No topic of the pool “{pool}” has enough judgments yet: {len(frozen.report.get('dropped', ()))} topics "
+            f"would be dropped, each with fewer than {max(1, protocol.qrels.min_relevant)} units "
+            f"judged {protocol.qrels.relevant_from} or higher."
+        )
+    report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
+    alone = {group: (columns_from(rows.rows), rows.report) for group, rows in groups.items()}
+    return FrozenPool(columns_from(frozen.rows), report, alone)
+
+
+def _groups(pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]]) -> dict[str, Frozen]:
+    """The judgments of each group of assessors that has some, if the protocol exports groups."""
+    if not protocol.qrels.export_groups:
+        return {}
+    units = _units(pool)
+    members = Assessor.objects.filter(track=pool.track_id).values_list("group", "user__username")
+    frozen = {
+        group: freeze_group(units, votes, {name for of, name in members if of == group})
+        for group in protocol.judging.groups
+    }
+    return {group: rows for group, rows in frozen.items() if rows.rows}
+
+
+def _frozen(
+    pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]], also: Sequence[str]
+) -> Frozen:
+    """Entries by the protocol's rule; those of a known-item task need no judgments."""
+    if protocol.pool.strategy == "known-item":
+        return known_items(_units(pool), max(grade.value for grade in protocol.judging.grades))
+    return freeze(
+        _units(pool),
+        votes,
+        rules=protocol.qrels,
+        judges=protocol.judging.judges,
+        also=also,
+        members=_members(pool),
+    )
+
+
+def _units(pool: Pool) -> list[Unit]:
+    entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
+    return [Unit(topic, docno) for topic, docno in entries.iterator(chunk_size=CHUNK)]
+
+
+def _members(pool: Pool) -> dict[Unit, Member]:
+    """The unit of each instance or near-duplicate in the pool and in the pools that it tops up."""
+    members = PoolMember.objects.filter(entry__pool__in=chain(pool)).order_by()
+    fields = ("entry__topic__code", "docno", "entry__docno", "position")
+    rows = members.values_list(*fields).iterator(chunk_size=CHUNK)
+    return {
+        Unit(topic, docno): Member(Unit(topic, unit), position > 0) for topic, docno, unit, position in rows
+    }
+
+
+def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
+    """Every current judgment by people of a unit of the pool, or of a pool that it tops up, whatever its own pool.
+
+    One query, so all rows are of the same moment.
+    """
+    assigned = TopicAssignment.objects.filter(
+        batch=OuterRef("batch"), topic=OuterRef("topic"), assessor=OuterRef("assessor"), is_withdrawn=False
+    )
+    judgments = (
+        _judgments_of(pool).exclude(batch__kind=Batch.Kind.MACHINE).annotate(is_assigned=Exists(assigned))
+    )
+    fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
+    rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
+    return [(Unit(topic, docno), Vote(*vote)) for topic, docno, *vote in rows]
+
+
+def _votes_of(machine: Machine, pool: Pool) -> list[tuple[Unit, Vote]]:
+    """The judgments of a machine as if they were main judgments: as many of each document as judges are summed."""
+    own = _judgments_of(pool).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
+    fields = ("topic__code", "docno", "assessor__username", "choice", "grade")
+    latest = {
+        Unit(topic, docno): Vote(Batch.Kind.MAIN.value, True, *vote)
+        for topic, docno, *vote in own.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
+    }
+    protocol = pool.protocol.parsed
+    n_judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
+    return [(unit, vote) for unit, vote in latest.items() for _ in range(n_judges)]
+
+
+def _judgments_of(pool: Pool) -> QuerySet[Judgment]:
+    """Current judgments of units of a pool and of those that it tops up. Those by another protocol do not count."""
+    pools = chain(pool)
+    entries = PoolEntry.objects.filter(pool__in=pools, topic=OuterRef("topic"), docno=OuterRef("docno"))
+    members = PoolMember.objects.filter(
+        entry__pool__in=pools, entry__topic=OuterRef("topic"), docno=OuterRef("docno")
+    )
+    of_units = Q(batch__pool__in=pools) | Exists(entries) | Exists(members)
+    of_track = Judgment.objects.filter(track=pool.track_id, batch__pool__protocol=pool.protocol_id)
+    return of_track.filter(of_units, is_current=True)
+
+
+def _conflict_message(conflicts: Sequence[Conflict]) -> str:
+    named = "; ".join(map(str, conflicts[:CONFLICTS_NAMED]))
+    more = f"; and {len(conflicts) - CONFLICTS_NAMED} more" if len(conflicts) > CONFLICTS_NAMED else ""
+    return (
+        f"The judgments of {counted(len(conflicts), 'unit')} conflict. Have these units adjudicated first, or withdraw "
+        f"the topic from the assessor whose judgments must not count: {named}{more}."
+    )
+
+
+def _inputs(pool: Pool) -> dict[str, Any]:
+    """The inputs from which the qrels can be rebuilt."""
+    runs = pool.pool_runs.annotate(team=F("run__team__name"), tag=F("run__tag"))
+    return {
+        "pool": pool.name,
+        "pool_sha256": pool.sha256,
+        "seed": pool.seed,
+        "runs": list(runs.order_by("team", "tag", "id").values("team", "tag", "sha256", "depth")),
+        "tops_up": [{"pool": topped.name, "pool_sha256": topped.sha256} for topped in chain(pool)[1:]],
+    }
