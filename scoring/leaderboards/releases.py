@@ -86,8 +86,8 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     ]
     if runs["withdrawn"]:
         facts.append(
-            f"{counted(runs['withdrawn'], 'run')} that no longer counts among the submitted runs. "
-            "Score the runs again if it must not be shown."
+            f"Among them {counted(runs['withdrawn'], 'run')} withdrawn or disqualified since. Score the runs again to "
+            "leave such runs out."
         )
     return facts
 

@@ -25,7 +25,7 @@ def test_first_release_is_mailed_once_to_members_who_chose_it_and_without_scores
     deliver_at_once(settings, monkeypatch)
 
     for level in ("participants", "hidden", "participants", "public"):
-        services.release(leaderboard=board, level=level, by=scene.organizer)
+        services.release(leaderboard=board, level=level, by=scene.organizer, reason="A test.")
 
     (letter,) = mail.outbox
     assert letter.to == ["mia@example.org"]
