@@ -85,9 +85,10 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
         "The difficulty of each topic, with how many units have each grade.",
     ]
     if runs["withdrawn"]:
-        facts.append(
+        facts.insert(
+            1,
             f"Among them {counted(runs['withdrawn'], 'run')} withdrawn or disqualified since. Score the runs again to "
-            "leave such runs out."
+            "leave such runs out.",
         )
     return facts
 
