@@ -79,6 +79,7 @@ assessment:judgments_csv                L333330
 assessment:keys                         L000000
 assessment:mine                         L000000
 assessment:machine                      L333330
+assessment:machine_token                5555555
 assessment:machines                     L333330
 assessment:new_machine                  L333330
 assessment:start_machine                5555555
@@ -93,6 +94,7 @@ assessment:own_judgments                L444044
 assessment:own_statistics               L000000
 assessment:plan                         L333330
 assessment:remove_gold                  5555555
+assessment:revoke_machine_token         5555555
 assessment:share_discussion             5555555
 assessment:run_import                   5555555
 assessment:skip                         5555555
@@ -322,6 +324,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug old new": [*track, 1, 2],
         "slug name": [*track, "pairs"],
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
+        "machine_id token_id": [1, 1],
         "import_id": [make_import(scene.track, scene.organizer).pk],
         "slug table": [*track, "topics"],
         "job_id": [job.pk],

@@ -25,21 +25,18 @@ def people_grades(track: Track) -> Grades:
     """People's grade of each document. One query."""
     kinds = (Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)
     given: defaultdict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for topic, docno, kind, grade in (
-        _rows(track, *kinds)
-        .values_list("topic__code", "docno", "batch__kind", "grade")
-        .iterator(chunk_size=CHUNK)
-    ):
-        given[topic, docno][kind].append(grade)
+    rows = _rows(track, *kinds).values_list("topic__code", "docno", "batch__kind", "grade")
+    for topic, docno, kind, grade in rows.iterator(chunk_size=CHUNK):
+        if grade is not None:
+            given[topic, docno][kind].append(grade)
     return {document: _consolidated(by_kind) for document, by_kind in given.items()}
 
 
 def _rows(track: Track, *kinds: str) -> QuerySet[Judgment]:
-    """The current judgments with a grade in batches of some kinds, made with the track's protocol, oldest first."""
+    """The current judgments in batches of some kinds, made with the track's protocol, oldest first."""
     return Judgment.objects.filter(
         track=track,
         is_current=True,
-        grade__isnull=False,
         batch__kind__in=kinds,
         batch__pool__protocol=track.protocol_id,
     ).order_by("pk")
@@ -58,7 +55,8 @@ def machine_grades(track: Track) -> dict[int, Grades]:
     rows = _rows(track, Batch.Kind.MACHINE).values_list("assessor", "topic__code", "docno", "grade")
     grades: defaultdict[int, Grades] = defaultdict(dict)
     for assessor, topic, docno, grade in rows.iterator(chunk_size=CHUNK):
-        grades[assessor][topic, docno] = grade
+        if grade is not None:
+            grades[assessor][topic, docno] = grade
     return grades
 
 

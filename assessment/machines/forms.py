@@ -1,10 +1,13 @@
 """The forms that add a machine and let it judge."""
 
+from datetime import timedelta
 from typing import Any, cast
 
 from django import forms
+from django.utils import timezone
 
 from accounts.models import User
+from accounts.tokens.forms import DAYS
 from pooling.models import Pool
 from tracks.models import Machine
 from web.forms import style_fields
@@ -35,3 +38,22 @@ class StartForm(forms.Form):
         pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
         pool.queryset = Pool.objects.filter(pk__in=[each.pk for each in pools])
         style_fields(self)
+
+
+class TokenForm(forms.Form):
+    """A token with which a machine judges."""
+
+    name = forms.CharField(
+        max_length=100, initial="judging", help_text="What will use it, such as “GPU server”."
+    )
+    days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=30, label="It expires after")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        style_fields(self)
+
+    @property
+    def contents(self) -> dict[str, Any]:
+        """What `create_token` needs of the form."""
+        expires_at = timezone.now() + timedelta(days=self.cleaned_data["days"])
+        return {"name": self.cleaned_data["name"], "expires_at": expires_at}

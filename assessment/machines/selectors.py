@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from accounts.models import Token
+from accounts.tokens.selectors import tokens_of
 from assessment.batches.selectors import BatchProgress, track_progress
 from assessment.machines.comparison import Comparison, comparisons
 from assessment.models import Batch
@@ -58,6 +60,7 @@ class MachinePage:
     machine: Machine
     shown: ShownMachine
     pools: list[Pool]
+    tokens: QuerySet[Token]
     tab: str = "judging"
 
 
@@ -67,7 +70,7 @@ def machine_page(machine: Machine) -> MachinePage:
     shown = next(each for each in _shown(track) if each.machine == machine)
     begun = {each.batch.pool_id for each in shown.batches}
     pools = [pool for pool in pools_to_plan().filter(track=track) if pool.pk not in begun]
-    return MachinePage(track, machine, shown, pools)
+    return MachinePage(track, machine, shown, pools, tokens_of(machine.assessor.user))
 
 
 def _shown(track: Track) -> list[ShownMachine]:

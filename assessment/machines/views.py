@@ -1,15 +1,20 @@
 """The pages of machines. Organizers only."""
 
+from typing import Any
+
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.tokens.selectors import tokens_of
 from assay.errors import Refused
 from assessment.machines import selectors, services
-from assessment.machines.forms import MachineForm, StartForm
+from assessment.machines.forms import MachineForm, StartForm, TokenForm
+from assessment.machines.selectors import MachinePage
 from tracks.machines import services as machine_services
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of
@@ -47,8 +52,14 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def machine(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """A machine: what it has judged, and how it agrees with people. Organizers only."""
     page = selectors.machine_page(get_object_or_404(selectors.machines(), pk=machine_id))
-    context = context_of(page) | {"form": StartForm(pools=page.pools)}
-    return render(request, "assessment/machines/machine.html", context)
+    return _answer(request, page, {})
+
+
+def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, Any]) -> HttpResponse:
+    forms = {"form": StartForm(pools=page.pools), "token_form": TokenForm()}
+    status = 422 if any(form.errors for form in more.values() if isinstance(form, Form)) else 200
+    context = context_of(page) | forms | more
+    return render(request, "assessment/machines/machine.html", context, status=status)
 
 
 @require_POST
@@ -58,8 +69,34 @@ def start(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     page = selectors.machine_page(get_object_or_404(selectors.machines(), pk=machine_id))
     form = StartForm(request.POST, pools=page.pools)
     if not form.is_valid():
-        context = context_of(page) | {"form": form}
-        return render(request, "assessment/machines/machine.html", context, status=422)
+        return _answer(request, page, {"form": form})
     batch = services.start(machine=page.machine, pool=form.cleaned_data["pool"], by=request.user)
     messages.success(request, f"The batch “{batch}” is open. The machine can take its tasks through the API.")
     return redirect(page.machine)
+
+
+@require_POST
+@never_cache
+@organizer_required
+def create_token(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
+    """Create a token of a machine. Its text is shown once. Organizers only."""
+    machine = get_object_or_404(selectors.machines(), pk=machine_id)
+    form, new = TokenForm(request.POST), None
+    if form.is_valid():
+        try:
+            new = machine_services.create_token(machine=machine, **form.contents)
+        except Refused as refusal:
+            form.add_error("name", refusal.message)
+    shown = {"new": new} if new else {"token_form": form}
+    return _answer(request, selectors.machine_page(machine), shown)
+
+
+@require_POST
+@organizer_required
+def revoke_token(request: AuthenticatedRequest, machine_id: int, token_id: int) -> HttpResponse:
+    """Revoke a token of a machine. Organizers only."""
+    machine = get_object_or_404(selectors.machines(), pk=machine_id)
+    token = get_object_or_404(tokens_of(machine.assessor.user), pk=token_id)
+    machine_services.revoke_token(machine=machine, token=token)
+    messages.success(request, f"The token {token.name} is revoked.")
+    return redirect(machine)

@@ -27,6 +27,7 @@ NO_PAGES = {
     *("pooling:pool_overlap_file", "pooling:compute_preview"),
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
     *("assessment:change_plan", "assessment:start_machine"),
+    *("assessment:machine_token", "assessment:revoke_machine_token"),
     *(
         "assessment:skip",
         "assessment:give_back",

@@ -1,16 +1,22 @@
 """Add machines to the assessors of a track."""
 
 import re
+from datetime import datetime
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
-from accounts.models import User
+from accounts.models import Token, User
+from accounts.tokens import services as tokens
+from accounts.tokens.services import NewToken
+from audit import services as audit
 from tracks.models import Assessor, Machine, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
+from web.api.scopes import Scope
 
 MAX_NAME = 150  # characters of the name of an account
+SCOPES = (Scope.READ, Scope.JUDGE)  # of the tokens of a machine
 BETWEEN_WORDS = re.compile(r"[^\w.+]+")
 
 
@@ -31,7 +37,7 @@ def add(*, track: Track, name: str, version: str, description: str = "", owner: 
         raise TrackRefused(f"{current} has a machine {name} {version} already. Name another version.")
     user = User.objects.create(username=username, password=make_password(None), is_machine=True)
     assessor = Assessor.objects.create(track=current, user=user)
-    return Machine.objects.create(
+    machine = Machine.objects.create(
         assessor=assessor,
         name=name,
         version=version,
@@ -39,6 +45,32 @@ def add(*, track: Track, name: str, version: str, description: str = "", owner: 
         owner=owner,
         created_by=by,
     )
+    audit.record(action="machine.added", subject=machine, track=current, details={"owner": str(owner)}, by=by)
+    return machine
+
+
+@transaction.atomic
+def create_token(*, machine: Machine, name: str, expires_at: datetime) -> NewToken:
+    """Create a token with which the machine judges, and reads what an assessor reads.
+
+    Raises
+    ------
+    TokenRefused
+    """
+    new = tokens.create(user=machine.assessor.user, name=name, scopes=SCOPES, expires_at=expires_at)
+    _record("machine-token.created", machine, new.token)
+    return new
+
+
+@transaction.atomic
+def revoke_token(*, machine: Machine, token: Token) -> None:
+    """End the validity of a token of the machine."""
+    tokens.revoke(token=token)
+    _record("machine-token.revoked", machine, token)
+
+
+def _record(action: str, machine: Machine, token: Token) -> None:
+    audit.record(action=action, subject=machine, track=machine.assessor.track, details={"token": token.name})
 
 
 def user_name(name: str, version: str, slug: str) -> str:

@@ -216,3 +216,20 @@ def test_file_of_assay_judge_is_imported_as_judgments_of_the_machine(
         Batch.Kind.MACHINE,
         6,
     )
+
+
+def test_machine_judges_with_a_token_that_is_shown_once(
+    scene: Scene, machine: Machine, organizer: Client
+) -> None:
+    create = reverse("assessment:machine_token", args=[machine.pk])
+    page = organizer.post(create, {"name": "GPU server", "days": 30}).content.decode()
+    token = machine.assessor.user.tokens.get()
+
+    again = organizer.post(create, {"name": "GPU server", "days": 30})
+    organizer.post(reverse("assessment:revoke_machine_token", args=[machine.pk, token.pk]))
+
+    token.refresh_from_db()
+    assert token.shown in page
+    assert token.scopes == ["read", "judge"]
+    assert (again.status_code, token.is_valid) == (422, False)
+    assert "revoked" in organizer.get(machine.get_absolute_url()).content.decode()
