@@ -9,7 +9,7 @@ def style_fields(form: forms.BaseForm) -> None:
         kind = "form-select" if isinstance(field.widget, forms.Select) else "form-control"
         if not isinstance(field.widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
             field.widget.attrs.setdefault("class", kind)
-        field.widget.attrs.setdefault("aria-describedby", f"id_{name}_help")
+        field.widget.attrs.setdefault("aria-describedby", f"id_{form.add_prefix(name)}_help")
 
 
 class CompareForm(forms.Form):

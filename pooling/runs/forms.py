@@ -1,9 +1,11 @@
 """The forms that submit a run: of teams, and of the admin."""
 
+import re
 from typing import Any, BinaryIO, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
 
 from accounts.models import User
 from assay.errors import Refused
@@ -18,8 +20,13 @@ from web.forms import style_fields
 POOLED_AS = [("", "as the protocol states"), ("primary", "as primary"), ("alternate", "as alternate")]
 
 
+MAX_RUNS = 20  # in one submission
+TEMPLATE_ROW = "ROW"  # the number of the row that a script copies
+ROW = re.compile(r"[1-9]\d?")
+
+
 class RunForm(forms.Form):
-    """Submits a run for a team. `Check only` and `Submit` send the same form."""
+    """A run to submit. Several are rows of one submission; only the first row has the team."""
 
     team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
     file = forms.FileField(help_text="Plain text, or compressed with gz, xz or zip (of one file).")
@@ -47,10 +54,14 @@ class RunForm(forms.Form):
         help_text="How the run was made.",
     )
 
-    def __init__(self, *args: Any, track: Track, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        teams = team_selectors.teams_of(user, track)
-        cast(forms.ModelChoiceField[Team], self.fields["team"]).queryset = teams
+    def __init__(self, *args: Any, track: Track, user: User, row: str = "1", **kwargs: Any) -> None:
+        super().__init__(*args, prefix=None if row == "1" else row, **kwargs)
+        self.row = row
+        if row == "1":
+            teams = team_selectors.teams_of(user, track)
+            cast(forms.ModelChoiceField[Team], self.fields["team"]).queryset = teams
+        else:
+            del self.fields["team"]
         labels = dict(Run.Kind.choices)
         kinds = [kind for kind in track.protocol.parsed.runs.kinds if user.is_organizer or kind != "baseline"]
         cast(forms.ChoiceField, self.fields["kind"]).choices = [(kind, labels[kind]) for kind in kinds]
@@ -59,6 +70,10 @@ class RunForm(forms.Form):
         if track.protocol.parsed.runs.max_seconds_per_topic is None:
             del self.fields["seconds"]
         style_fields(self)
+
+    @property
+    def has_file(self) -> bool:
+        return self.add_prefix("file") in self.files
 
     @property
     def declared(self) -> Declaration:
@@ -73,6 +88,19 @@ class RunForm(forms.Form):
             description=data["description"],
             seconds=bytes_of(data["seconds"]) if data.get("seconds") else None,
         )
+
+
+def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
+    """The rows of a submission. A page that is opened has one, or as many as its address says in `rows`."""
+    options: dict[str, Any] = {"track": track, "user": user}
+    if request.method == "POST":
+        sent = [row for row in request.POST.getlist("row") if ROW.fullmatch(row) and row != "1"]
+        rows = ["1", *list(dict.fromkeys(sent))[: MAX_RUNS - 1]]
+        return [RunForm(request.POST, request.FILES, row=row, **options) for row in rows]
+    wanted = request.GET.get("rows", "")
+    n_rows = min(int(wanted), MAX_RUNS) if ROW.fullmatch(wanted) else 1
+    initial = {"team": request.GET.get("team")}
+    return [RunForm(row=str(n), initial=initial, **options) for n in range(1, n_rows + 1)]
 
 
 def bytes_of(upload: "UploadedFile[Any]") -> BinaryIO:

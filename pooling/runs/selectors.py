@@ -58,8 +58,23 @@ def runs_page(user: AnyUser, track: Track) -> RunsPage:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What happened to one file of a submission: accepted as `run`, only checked, or refused with its report.
+
+    `problems` are refusals that are not about a line of the file; `row` is the row of the form.
+    """
+
+    row: str
+    name: str
+    run: Run | None = None
+    report: Report | None = None
+    is_only_checked: bool = False
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class SubmitPage:
-    """The run formats that a track accepts; after a check or a refused submission, the report of the file."""
+    """The run formats that a track accepts; after a check or a submission, the answer for each file."""
 
     track: Track
     formats: Sequence[FormHelp]
@@ -68,8 +83,7 @@ class SubmitPage:
     states: list[State]
     is_open: bool
     why_closed: str
-    report: Report | None = None
-    is_only_checked: bool = False
+    answers: Sequence[Answer] = ()
     tab: str = "runs"
 
 

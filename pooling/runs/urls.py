@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from pooling.runs import change_views, views
+from pooling.runs import change_views, submission_views, views
 
 urlpatterns = [
     path("tracks/<slug:slug>/runs/", views.runs, name="runs"),
-    path("tracks/<slug:slug>/runs/submit/", views.submit, name="submit"),
+    path("tracks/<slug:slug>/runs/submit/", submission_views.submit, name="submit"),
     path("tracks/<slug:slug>/teams/<int:team_id>/runs/", views.team_runs, name="team_runs"),
     path("runs/<int:run_id>/", views.run, name="run"),
     path("runs/<int:run_id>/file/", views.run_file, name="run_file"),

@@ -1,19 +1,95 @@
-// The submission page: reads the tag from the chosen file and shows the progress of a long upload.
+// The submission page: reads the tag from each chosen file, adds rows for several files, shows the progress of an upload.
 "use strict";
 
 const form = document.getElementById("run-form");
-const tag = document.getElementById("id_tag");
-const file = document.getElementById("id_file");
+const rows = document.getElementById("run-rows");
+const add = document.getElementById("add-run");
 const bar = document.getElementById("upload-bar");
 const submission = document.getElementById("submission");
 const MAGIC = ["\u001f", "PK", "\ufffd7zXZ", "%PDF"];
+let last = Math.max(...Array.from(rows.children, (row) => Number(row.dataset.row)));
 
-async function readTag() {
-  const chosen = file.files[0];
+const fileOf = (row) => row.querySelector('input[type="file"][name$="file"]');
+
+async function readTag(row) {
+  const chosen = fileOf(row).files[0];
+  const tag = row.querySelector('input[name$="tag"]');
   if (!chosen || (tag.value && tag.value !== tag.dataset.fromFile)) return;
   const start = (await chosen.slice(0, 4096).text()).replace(/^\ufeff/, "");
   tag.value = (start.trimStart().startsWith("<") ? tagOfXml(start) : tagOfLines(start)).slice(0, 100);
   tag.dataset.fromFile = tag.value;
+}
+
+function addRow() {
+  const template = document.getElementById("more-run");
+  last += 1;
+  rows.insertAdjacentHTML("beforeend", template.innerHTML.replaceAll("ROW", String(last)));
+  const row = rows.lastElementChild;
+  const before = row.previousElementSibling;
+  for (const control of row.querySelectorAll("select")) {
+    const name = control.name.replace(/^\d+-/, "");
+    const same = before.querySelector(`select[name$="${name}"]`);
+    if (same) control.value = same.value;
+  }
+  prepare(row);
+  return row;
+}
+
+// Several files were chosen in one row: each of the others gets a row of its own.
+function spread(row) {
+  const [own, ...others] = fileOf(row).files;
+  if (!others.length) return;
+  const room = Number(rows.dataset.max) - rows.children.length;
+  give(row, own);
+  for (const file of others.slice(0, room)) {
+    const more = addRow();
+    give(more, file);
+    readTag(more);
+  }
+}
+
+function give(row, file) {
+  const transfer = new DataTransfer();
+  transfer.items.add(file);
+  fileOf(row).files = transfer.files;
+}
+
+function prepare(row) {
+  const file = fileOf(row);
+  const remove = row.querySelector("[data-remove]");
+  file.multiple = true;
+  file.addEventListener("change", () => {
+    spread(row);
+    readTag(row);
+  });
+  if (remove) {
+    remove.hidden = false;
+    remove.addEventListener("click", () => {
+      row.remove();
+      count();
+    });
+  }
+  count();
+}
+
+function count() {
+  add.hidden = rows.children.length >= Number(rows.dataset.max);
+  for (const row of rows.children) fileOf(row).required = rows.children.length === 1;
+}
+
+// A file that was accepted is not sent again.
+function forgetAccepted() {
+  for (const answer of submission.querySelectorAll("[data-accepted]")) {
+    const row = rows.querySelector(`[data-row="${answer.dataset.accepted}"]`);
+    if (!row) continue;
+    if (row.dataset.row === "1") {
+      fileOf(row).value = "";
+      row.querySelector('input[name$="tag"]').value = "";
+    } else {
+      row.remove();
+    }
+  }
+  count();
 }
 
 function tagOfXml(start) {
@@ -31,7 +107,8 @@ function tagOfLines(start) {
   return isText ? columns.at(-1) : "";
 }
 
-file.addEventListener("change", readTag);
+for (const row of rows.children) prepare(row);
+add.addEventListener("click", () => fileOf(addRow()).focus());
 form.addEventListener("htmx:xhr:progress", (event) => {
   if (!event.detail.lengthComputable) return;
   bar.hidden = false;
@@ -50,4 +127,7 @@ form.addEventListener("htmx:afterRequest", (event) => {
     submission.replaceChildren(note);
   }
 });
-submission.addEventListener("htmx:afterSwap", () => submission.scrollIntoView({ block: "start" }));
+submission.addEventListener("htmx:afterSwap", () => {
+  forgetAccepted();
+  submission.scrollIntoView({ block: "start" });
+});

@@ -49,7 +49,7 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
 ) -> None:
     page = enter(scene.member)
     page.goto("/tracks/arq/runs/")
-    page.click("text=Submit a run")
+    page.click("text=Submit runs")
 
     page.set_input_files("#id_file", files / "bad.tsv")
     expect(page.locator("#id_tag")).to_have_value("run-1")
@@ -72,8 +72,27 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
     expect(page.locator("h1")).to_have_text("run-1")
     page.click("text=Withdraw run…")
     page.click("button:has-text('Withdraw run')")
-    page.wait_for_url("**/tracks/arq/runs/")
+    page.wait_for_url(f"**/tracks/arq/teams/{scene.ours.pk}/runs/")
     assert Run.objects.get().status == "withdrawn"
+
+
+def test_several_files_are_chosen_at_once_and_answered_one_by_one(
+    scene: Scene, enter: Callable[..., Page], files: Path
+) -> None:
+    (files / "other.tsv").write_bytes(run_bytes(tag="other", first=101))
+    page = enter(scene.member)
+    page.goto("/tracks/arq/runs/submit/")
+
+    page.set_input_files("#id_file", [files / "windows.tsv", files / "bad.tsv", files / "other.tsv"])
+    expect(page.locator(".run-row")).to_have_count(3)
+    expect(page.locator("[data-row='3'] input[name$=tag]")).to_have_value("other")
+    page.select_option("[data-row='3'] select[name$=kind]", "alternate")
+    page.click("button:has-text('Submit')")
+
+    expect(page.locator("#submission .alert-success")).to_have_count(2)
+    expect(page.locator("#submission")).to_contain_text("bad.tsv was not accepted")
+    expect(page.locator(".run-row")).to_have_count(2)  # the accepted file is not sent again
+    assert {run.tag: run.kind for run in Run.objects.all()} == {"run-1": "primary", "other": "alternate"}
 
 
 def test_failed_upload_is_reported(

@@ -279,6 +279,36 @@ def test_unrepairable_file_is_reported(scene: Scene, as_: Any) -> None:
     assert "Nothing in this file can be repaired safely." in page
 
 
+def several() -> dict[str, Any]:
+    """Further rows of a submission: a bad file, a good one, and a row without a file."""
+    rows: dict[str, Any] = {"row": ["2", "3", "4"], "4-kind": "primary"}
+    for row, data in (("2", BROKEN["score NaN"].make()), ("3", run_bytes(tag="c"))):
+        fields = {
+            "kind": "alternate",
+            "made": "manual",
+            "uses": "math",
+            "description": f"How {row} was made.",
+        }
+        rows |= {f"{row}-{name}": value for name, value in fields.items()}
+        rows[f"{row}-file"] = SimpleUploadedFile(f"{row}.tsv", data)
+    return rows
+
+
+def test_each_of_several_files_has_its_own_answer(scene: Scene, as_: Any) -> None:
+    client = as_(scene.member)
+
+    page = upload(client, scene, GOOD, htmx=True, **several()).content.decode()
+    again = upload(client, scene, GOOD, htmx=True, **several()).content.decode()
+
+    assert page.count("was accepted</strong>") == 2
+    assert "2.tsv was not accepted" in page
+    assert {run.tag: (run.kind, run.is_manual, run.uses, run.description) for run in Run.objects.all()} == {
+        "run-1": ("primary", False, "both", ""),
+        "c": ("alternate", True, "math", "How 3 was made."),
+    }
+    assert again.count("already submitted this file") == 2
+
+
 def test_team_of_others_cannot_be_chosen(scene: Scene, as_: Any) -> None:
     page = upload(as_(scene.member), scene, GOOD, team=scene.theirs.pk).content.decode()
 
