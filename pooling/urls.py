@@ -4,4 +4,8 @@ from django.urls import include, path
 
 app_name = "pooling"
 
-urlpatterns = [path("", include("pooling.runs.urls")), path("", include("pooling.pools.urls"))]
+urlpatterns = [
+    path("", include("pooling.runs.urls")),
+    path("", include("pooling.pools.urls")),
+    path("", include("pooling.clones.urls")),
+]

@@ -130,6 +130,7 @@ logout                                  5555555
 password_change                         L000000
 pooling:choose_run                      L4R444R
 pooling:compare_runs                    L404440
+pooling:clone_track                     L333330
 pooling:compute_preview                 5555555
 pooling:describe                        L404440
 pooling:disqualify                      L333330
@@ -202,6 +203,10 @@ tracks:history                          L333330
 tracks:history_csv                      L333330
 tracks:import_topics                    L333330
 tracks:open_track                       5555555
+tracks:edit_track                       L333330
+tracks:new_protocol                     L333330
+tracks:new_track                        L333330
+tracks:protocols                        0000000
 tracks:protocol                         0000000
 tracks:site_history                     L333330
 tracks:site_history_csv                 L333330

@@ -10,6 +10,7 @@ urlpatterns = [
     path("", include("tracks.guidelines.urls")),
     path("", include("tracks.agreements.urls")),
     path("", include("tracks.history.urls")),
+    path("", include("tracks.setup.urls")),
     path("", include("tracks.tracks.urls")),
     path("", include("tracks.protocols.urls")),
 ]

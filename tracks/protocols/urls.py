@@ -4,4 +4,8 @@ from django.urls import path
 
 from tracks.protocols import views
 
-urlpatterns = [path("protocols/<slug:slug>/", views.protocol, name="protocol")]
+urlpatterns = [
+    path("protocols/", views.protocols, name="protocols"),
+    path("protocol/new/", views.new_protocol, name="new_protocol"),
+    path("protocols/<slug:slug>/", views.protocol, name="protocol"),
+]

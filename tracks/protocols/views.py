@@ -1,10 +1,13 @@
-"""The page of a protocol."""
+"""The pages of protocols."""
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 
-from tracks.protocols import selectors
+from accounts.access import AuthenticatedRequest, organizer_required
+from tracks.protocols import selectors, services
+from tracks.protocols.forms import ProtocolForm
 from web.pages import context_of
 
 
@@ -15,3 +18,23 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     if request.GET.get("format") == "toml":
         return HttpResponse(stored.text, content_type="application/toml; charset=utf-8")
     return render(request, "tracks/protocols/protocol.html", context_of(selectors.protocol_page(stored)))
+
+
+@require_safe
+def protocols(request: HttpRequest) -> HttpResponse:
+    """All protocols. Everyone."""
+    return render(request, "tracks/protocols/protocols.html", {"protocols": selectors.protocols()})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def new_protocol(request: AuthenticatedRequest) -> HttpResponse:
+    """Add a protocol, optionally starting from the text of another one. Organizers only."""
+    start = selectors.protocols().filter(slug=request.GET.get("from", "")).first()
+    initial = {"text": start.text} if start else {}
+    form = ProtocolForm(request.POST or None, request.FILES or None, initial=initial)
+    if form.is_valid():
+        stored = services.store(text=form.cleaned_data["text"], by=request.user)
+        messages.success(request, f"Added the protocol {stored}. You can choose it for a track.")
+        return redirect("tracks:protocol", stored.slug)
+    return render(request, "tracks/protocols/new_protocol.html", {"form": form})

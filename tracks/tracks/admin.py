@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
@@ -14,6 +13,7 @@ from tracks.assessors import services as assessor_services
 from tracks.assessors.admin import AssessorInline
 from tracks.models import Track
 from tracks.tracks import services
+from tracks.tracks.forms import TrackForm
 from web.admin import Undeletable
 
 admin.site.site_header = "Assay administration"
@@ -22,40 +22,21 @@ admin.site.index_title = "Users, tracks, runs, batches"
 admin.site.unregister(Group)  # permissions follow from roles in tracks, not from groups
 
 
-class TrackForm(forms.ModelForm[Track]):
-    """The fields of a track that organizers edit."""
-
-    class Meta:
-        model = Track
-        fields = ["name", "slug", "description", "protocol", "collection", "topic_collection"]
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or {}
-        searched = data.get("collection", self.instance.collection)  # no field once the track was opened
-        if searched is not None and searched == data.get("topic_collection"):
-            self.add_error(
-                "topic_collection",
-                "Choose another collection than the one that runs search: participants can read that one.",
-            )
-        return data
-
-
 @admin.register(Track)
 class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
-    """Create a track, add its assessors, open and close it."""
+    """Correct a track and the groups of its assessors, open and close several. Tracks are created on the site."""
 
     form = TrackForm
     list_display = ["name", "slug", "status", "protocol", "collection"]
     list_filter = ["status"]
     search_fields = ["name", "slug"]
-    prepopulated_fields = {"slug": ["name"]}
     autocomplete_fields = ["protocol", "collection", "topic_collection"]
     list_select_related = ["protocol", "collection"]
     inlines = [AssessorInline]
     actions = ["open_tracks", "close_tracks"]
 
-    def get_prepopulated_fields(self, request: HttpRequest, obj: Track | None = None) -> Any:
-        return {} if obj is not None and obj.status != Track.Status.DRAFT else self.prepopulated_fields
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Track | None = None) -> list[str]:
         """Fields that cannot change once the track was opened, because runs are checked against them."""
@@ -64,11 +45,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
         return sorted(services.FIXED_ONCE_OPENED)
 
     def save_model(self, request: HttpRequest, obj: Track, form: Any, change: bool) -> None:
-        """Save changed fields through the service; a new track is saved directly."""
-        if change:
-            services.edit(track=obj, changed=form.changed_data)
-        else:
-            super().save_model(request, obj, form, change)
+        services.edit(track=obj, changed=form.changed_data)
 
     def save_formset(
         self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool

@@ -6,6 +6,7 @@ from typing import Protocol
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from accounts.models import User
 from assay.errors import Refused
 from audit import services as audit
 from tracks.deadlines import selectors as deadlines
@@ -56,6 +57,24 @@ def _settle(track: Track) -> None:
         track.status = Track.Status.CLOSED
     if track.status != status:
         track.save(update_fields=["status"])
+
+
+@transaction.atomic
+def create(*, track: Track, by: User, cloned_from: Track | None = None) -> Track:
+    """Store a new track, as a draft that only organizers see.
+
+    Raises
+    ------
+    TrackRefused
+        There is a track with this short name.
+    """
+    if Track.objects.filter(slug=track.slug).exists():
+        raise TrackRefused(f"There is already a track with the short name {track.slug}; choose another one.")
+    track.status = Track.Status.DRAFT
+    track.save(force_insert=True)
+    details = {"protocol": track.protocol.slug, "cloned from": cloned_from.slug if cloned_from else ""}
+    audit.record(action="track.created", subject=track, track=track, details=details, by=by)
+    return track
 
 
 @transaction.atomic

@@ -7,11 +7,9 @@ from django.urls import reverse
 from accounts.models import User
 from tests.helpers.factories import (
     make_assessor,
-    make_collection,
     make_organizer,
     make_protocol,
     make_track,
-    make_user,
 )
 from tracks.models import Track
 from tracks.tracks import services as track_services
@@ -31,28 +29,8 @@ def track_form(**fields: object) -> dict[str, object]:
     return {"name": "Answers 2026", "slug": "answers-2026", "description": "", **inline, **fields}
 
 
-def test_organizer_creates_a_track_with_its_assessors(client: Client, organizer: User) -> None:
-    judge = make_user("ada")
-    form = track_form(
-        protocol=make_protocol().pk, **{"assessors-TOTAL_FORMS": "1", "assessors-0-user": judge.pk}
-    )
-
-    answer = client.post(reverse("admin:tracks_track_add"), form)
-
-    assert answer.status_code == 302
-    track = Track.objects.get(slug="answers-2026")
-    assert track.status == Track.Status.DRAFT
-    assert [assessor.user for assessor in track.assessors.all()] == [judge]
-
-
-def test_collection_of_topic_threads_differs_from_the_searched_one(client: Client, organizer: User) -> None:
-    collection = make_collection()
-    form = track_form(protocol=make_protocol().pk, collection=collection.pk, topic_collection=collection.pk)
-
-    answer = client.post(reverse("admin:tracks_track_add"), form)
-
-    assert "Choose another collection than the one that runs search" in answer.content.decode()
-    assert not Track.objects.filter(slug="answers-2026").exists()
+def test_tracks_are_created_on_the_site_only(client: Client, organizer: User) -> None:
+    assert client.get(reverse("admin:tracks_track_add")).status_code == 403
 
 
 def test_protocol_of_an_opened_track_does_not_change(client: Client, organizer: User) -> None:

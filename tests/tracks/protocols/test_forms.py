@@ -1,6 +1,7 @@
-"""Protocols in the admin: organizers add them, and nobody changes them."""
+"""Organizers add protocols on the site, and nobody changes them."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -22,7 +23,7 @@ def organizer(client: Client) -> User:
 
 
 def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
-    answer = client.post(reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("\n", "\r\n")})
+    answer = client.post(reverse("tracks:new_protocol"), {"text": OURS.replace("\n", "\r\n")})
 
     assert answer.status_code == 302
     stored = StoredProtocol.objects.get(slug="our-lab-2026")
@@ -44,19 +45,31 @@ def test_organizer_pastes_a_protocol(client: Client, organizer: User) -> None:
 def test_broken_protocol_is_refused_with_key_and_allowed_values(
     client: Client, organizer: User, old: str, new: str, message: str
 ) -> None:
-    answer = client.post(reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace(old, new)})
+    answer = client.post(reverse("tracks:new_protocol"), {"text": OURS.replace(old, new)})
 
     assert answer.status_code == 200
     assert message in answer.content.decode()
     assert not StoredProtocol.objects.filter(slug="our-lab-2026").exists()
 
 
+def test_organizer_uploads_a_protocol_and_starts_from_another_one(client: Client, organizer: User) -> None:
+    make_protocol("trec-adhoc")
+    address = reverse("tracks:new_protocol")
+
+    start = client.get(address, {"from": "trec-adhoc"}).content.decode()
+    refused = client.post(address, {"upload": SimpleUploadedFile("ours.toml", b"\xff")})
+    added = client.post(address, {"upload": SimpleUploadedFile("ours.toml", OURS.encode())}, follow=True)
+
+    assert "slug = &quot;trec-adhoc&quot;" in start
+    assert "is not UTF-8: byte 0" in refused.content.decode()
+    assert "Added the protocol our-lab-2026" in added.content.decode()
+    assert "our-lab-2026" in client.get(reverse("tracks:protocols")).content.decode()
+
+
 def test_slug_of_another_protocol_is_refused(client: Client, organizer: User) -> None:
     make_protocol("trec-adhoc")
 
-    answer = client.post(
-        reverse("admin:tracks_storedprotocol_add"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")}
-    )
+    answer = client.post(reverse("tracks:new_protocol"), {"text": OURS.replace("our-lab-2026", "trec-adhoc")})
 
     assert "there is already a protocol trec-adhoc" in answer.content.decode()
 

@@ -1,0 +1,43 @@
+"""The form of a track, for its page on the site and for the admin."""
+
+from typing import Any
+
+from django import forms
+
+from tracks.models import Track
+from tracks.tracks.services import FIXED_ONCE_OPENED
+from web.forms import style_fields
+
+
+class TrackForm(forms.ModelForm[Track]):
+    """What organizers set. A field that is fixed once the track was opened is not part of the form then."""
+
+    class Meta:
+        model = Track
+        fields = ["name", "slug", "description", "protocol", "collection", "topic_collection"]
+        labels = {"slug": "Short name", "topic_collection": "Collection of the topics' own threads"}
+        help_texts = {"slug": "For the address of the track, such as arqmath-2020."}
+        widgets = {"description": forms.Textarea(attrs={"rows": 4})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and self.instance.status != Track.Status.DRAFT:
+            for name in FIXED_ONCE_OPENED & set(self.fields):
+                del self.fields[name]
+        style_fields(self)
+
+    def clean_slug(self) -> str:
+        slug: str = self.cleaned_data["slug"]
+        if slug == "new":
+            raise forms.ValidationError("The short name “new” is the address of a page; choose another one.")
+        return slug
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        searched = data.get("collection", self.instance.collection)  # no field once the track was opened
+        if searched is not None and searched == data.get("topic_collection"):
+            self.add_error(
+                "topic_collection",
+                "Choose another collection than the one that runs search: participants can read that one.",
+            )
+        return data
