@@ -1,4 +1,4 @@
-"""What a release of a leaderboard makes visible to whom, and what speaks against it."""
+"""What a release of a leaderboard makes visible, and what speaks against it."""
 
 from dataclasses import dataclass
 

@@ -100,7 +100,7 @@ def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
 @never_cache
 @organizer_required
 def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
-    """What a release would show to whom; then release it, or withdraw the release. Organizers only."""
+    """What a release would show, and to which people; then release it, or withdraw the release. Organizers only."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     form = ReleaseForm(request.POST if request.method == "POST" else request.GET)
     if not form.is_valid():
