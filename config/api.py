@@ -7,7 +7,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
+import assessment.agreement.api
+import assessment.batches.api
+import assessment.judgments.api
+import assessment.machines.api
+import assessment.tasks.api
 import jobs.api
+import scoring.leaderboards.api
+import scoring.qrels.api
 
 
 def missing(request: HttpRequest) -> HttpResponse:
@@ -19,6 +26,13 @@ app_name = "api"
 
 endpoints = [
     *jobs.api.urlpatterns,
+    *assessment.batches.api.urlpatterns,
+    *assessment.tasks.api.urlpatterns,
+    *assessment.judgments.api.urlpatterns,
+    *assessment.agreement.api.urlpatterns,
+    *assessment.machines.api.urlpatterns,
+    *scoring.qrels.api.urlpatterns,
+    *scoring.leaderboards.api.urlpatterns,
 ]
 
 urlpatterns = [

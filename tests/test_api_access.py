@@ -19,6 +19,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from tests.helpers.api import api
 from tests.helpers.factories import make_organizer
+from tests.helpers.judging import make_machine
 from tests.scoring.conftest import Scene, build_scene
 from web.api.scopes import Scope
 
@@ -43,6 +44,42 @@ MATRIX = """
 GET job                                  14444401 0333
 GET jobs                                 10000001 0333
 POST retry_job                           13333301 3330
+GET batches                              10000001 0333
+GET batches_of_track                     13333301 0333
+POST batches_of_track                    13333301 3330
+GET batch                                14440401 0333
+POST edit_batch                          13333301 3330
+POST open_batch                          13333301 3330
+POST close_batch                         13333301 3330
+GET assignments                          13333301 0333
+POST assignments                         13333301 3330
+POST share_topics                        13333301 3330
+POST next_task                           14440441 3343
+GET task                                 14440441 4343
+GET task_judgments                       14440441 4343
+POST task_judgments                      14440441 3343
+POST skip_task                           14440441 3343
+POST give_back_task                      14440441 3343
+POST extend_task                         14440441 3343
+POST undo_judgment                       14440441 3343
+GET own_judgments                        14440441 4333
+GET judgments                            13333301 0333
+GET agreement                            13333301 0333
+GET machines                             13333301 0333
+POST machines                            13333301 3330
+GET machine                              13333301 0333
+POST start_machine                       13333301 3330
+GET qrels_of_track                       00000001 0333
+GET qrels                                44444401 0333
+GET qrels_file                           44444401 0333
+POST preview_qrels                       13333301 3330
+POST freeze_qrels                        13333301 3330
+POST score_runs                          13333301 3330
+GET leaderboards                         00000001 0333
+GET leaderboard                          44444401 0333
+GET evaluations                          44444401 0333
+POST release_leaderboard                 13333301 3330
+GET evaluation                           44444401 0333
 """
 ELSEWHERE = {"schema"}  # for everyone
 
@@ -94,8 +131,18 @@ def test_every_endpoint_is_in_the_matrix() -> None:
 def addresses(scene: Scene) -> dict[str, str]:
     """One address for each name, of existing objects."""
     job = Job.objects.create(kind="tests.work", title="Work")
+    batch = scene.judged("high", "medium", "low")
+    scene.submit(scene.ours, "good", "10 é 9")
+    board = scene.leaderboard()
     arguments: dict[str, object] = {
+        "slug": scene.track.slug,
         "job_id": job.pk,
+        "batch_id": batch.pk,
+        "task_id": batch.tasks.earliest("pk").pk,
+        "machine_id": make_machine(scene.track, scene.organizer).pk,
+        "qrels_id": board.qrels_id,
+        "board_id": board.pk,
+        "evaluation_id": board.evaluations.get().pk,
     }
     return {
         name: reverse(f"api:{name}", args=[arguments[p] for p in _parameters(name)]) for _, name in rows()

@@ -28,6 +28,7 @@ from assessment.batches.entries import entries_of, sizes_by_topic
 from assessment.judgments.other_batches import COUNTING, settled_by_plan, settled_entries, with_others
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, JudgmentImport, Task, TopicAssignment
+from assessment.tasks.selectors import batches_of, desk_batch
 from tracks.models import Topic, Track
 
 N_REMARKS = 50  # on the page of a batch
@@ -393,3 +394,14 @@ def assessors_of(track: Track) -> QuerySet[User]:
 def pooled_topics(batch: Batch) -> QuerySet[Topic]:
     """The topics that have entries to judge in the batch."""
     return Topic.objects.filter(pk__in=entries_of(batch).values("topic"))
+
+
+def batches_for(user: User) -> QuerySet[Batch]:
+    """The batches that a user may see: organizers all, others those in which they judge, without drafts."""
+    return batches_for_organizer() if user.is_organizer else batches_of(user)
+
+
+def batch_counts(batch: Batch, user: User) -> tuple[int, int]:
+    """How many units are judged, of how many: by all assessors for organizers, by the user for others."""
+    shown = progress_of(batch) if user.is_organizer else desk_batch(batch, user)
+    return shown.judged, shown.total

@@ -141,7 +141,7 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
     board = evaluation.leaderboard
     shared = shared_fields(user, board, measure)
     charted = shared["charted"]
-    values = _values_by_topic(evaluation)
+    values = values_by_topic(evaluation)
     means = values.pop(ALL)
     all_runs = topic_values(board, charted)
     rows, summaries, gaps = [], [], []
@@ -168,7 +168,7 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
     )
 
 
-def _values_by_topic(evaluation: Evaluation) -> dict[str, dict[str, float]]:
+def values_by_topic(evaluation: Evaluation) -> dict[str, dict[str, float]]:
     """The value of each measure, by topic; the means have the topic `ALL`."""
     values: defaultdict[str, dict[str, float]] = defaultdict(dict)
     scores = Score.objects.filter(evaluation=evaluation)

@@ -155,13 +155,13 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
     preview, refusal = None, ""
     if chosen is not None:
         try:
-            preview = _preview(track, **chosen)
+            preview = freeze_preview(track, **chosen)
         except QrelsRefused as refused:
             refusal = refused.message
     return FreezePage(track, track.protocol.parsed.qrels, preview, refusal)
 
 
-def _preview(track: Track, pool: Pool, also: Sequence[str], machine: Machine | None) -> FreezePreview:
+def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machine | None) -> FreezePreview:
     frozen = freeze_pool(pool, also, machine)
     return FreezePreview(
         digest=frozen.digest,

@@ -1,0 +1,117 @@
+"""Agreement for programs."""
+
+import math
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from assay.statistics import agreement_report as report
+from assessment.agreement import selectors
+from tracks.tracks.selectors import tracks_for
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.views import ApiView
+
+
+class Number(serializers.FloatField):
+    """A number; null where it is undefined."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_null=True, **options)
+
+    def to_representation(self, value: Any) -> float | None:
+        return float(value) if math.isfinite(value) else None
+
+
+class AlphaSerializer(serializers.Serializer[report.Value]):
+    """Krippendorff's alpha with a distance of grades."""
+
+    grades = serializers.CharField(source="name", help_text="nominal, ordinal, interval or two-way.")
+    alpha = Number(source="value")
+    low = Number(source="interval.low")
+    high = Number(source="interval.high")
+
+
+class PairSerializer(serializers.Serializer[report.Pair]):
+    """Cohen's kappa of two judges."""
+
+    first = serializers.CharField()
+    second = serializers.CharField()
+    units = serializers.IntegerField(source="kappa.n")
+    agreement = Number(source="kappa.observed", help_text="The share of equal grades.")
+    kappa = Number(source="kappa.value")
+    kappa_linear = Number(source="linear.value")
+    kappa_quadratic = Number(source="quadratic.value")
+    kappa_two_way = Number(source="two_way.value")
+
+
+class AssessorAgreementSerializer(serializers.Serializer[report.AssessorAgreement]):
+    """The mean kappa of an assessor with the others."""
+
+    assessor = serializers.CharField(source="name")
+    other_assessors = serializers.IntegerField(source="n_pairs")
+    units = serializers.IntegerField(source="n_units")
+    kappa = Number()
+    kappa_two_way = Number(source="two_way")
+
+
+class TopicAgreementSerializer(serializers.Serializer[report.TopicAgreement]):
+    """The agreement on a topic."""
+
+    topic = serializers.CharField()
+    units = serializers.IntegerField(source="n_units")
+    agreement = Number(source="observed")
+    alpha_nominal = Number(source="nominal")
+    alpha_ordinal = Number(source="ordinal")
+    alpha_two_way = Number(source="two_way")
+
+
+class MachineAgreementSerializer(serializers.Serializer[Any]):
+    """A machine against people's grades."""
+
+    machine = serializers.IntegerField(source="machine.pk")
+    name = serializers.CharField(source="machine")
+    n_judged = serializers.IntegerField()
+    pair = PairSerializer(allow_null=True, help_text="Null if no document has the grades of both.")
+    topics = TopicAgreementSerializer(many=True)
+
+
+class AgreementSerializer(serializers.Serializer[Any]):
+    """How far the assessors of a track agree in a round."""
+
+    round = serializers.CharField(source="current.key")
+    rounds = serializers.SerializerMethodField(help_text="The keys of all rounds.")
+    level = serializers.IntegerField(help_text="The grade from which a unit is relevant in two-way values.")
+    judgments = serializers.IntegerField(source="n_judgments")
+    without_grade = serializers.IntegerField(source="n_without_grade")
+    units_judged_twice = serializers.IntegerField(source="graded.n_shared_units")
+    alphas = AlphaSerializer(many=True)
+    pairs = PairSerializer(many=True)
+    assessors = AssessorAgreementSerializer(many=True)
+    topics = TopicAgreementSerializer(many=True)
+    machines = MachineAgreementSerializer(many=True, help_text="In the main round.")
+
+    def get_rounds(self, page: selectors.AgreementPage) -> list[str]:
+        return [each.key for each in page.rounds]
+
+
+class Agreement(ApiView):
+    tag = "Agreement"
+    permission_classes = [Organizer]
+    serializer_class = AgreementSerializer
+    parameters = ("round",)
+
+    @operation("get_agreement", responses=AgreementSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read kappa and alpha of a track, of the main round or of the training round `round`."""
+        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        page = selectors.agreement_page(track, selectors.round_of(track, request.query_params.get("round")))
+        return Response(AgreementSerializer(page).data)
+
+
+urlpatterns = [path("tracks/<slug:slug>/agreement/", Agreement.as_view(), name="agreement")]

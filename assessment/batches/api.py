@@ -1,0 +1,286 @@
+"""Batches for programs: create, plan, open and close them, and see their progress."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from accounts.models import User
+from assessment.assignments import services as assignments
+from assessment.assignments.rules import Change
+from assessment.assignments.selectors import judges_of
+from assessment.batches import selectors, services
+from assessment.batches.selectors import batch_counts, batches_for
+from assessment.models import Batch, TopicAssignment
+from assessment.planning.selectors import pools_to_plan
+from tracks.models import Topic
+from tracks.tracks.selectors import tracks_for
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.serializers import Strict
+from web.api.views import ApiView, ListView, created
+
+KINDS = [Batch.Kind.MAIN, Batch.Kind.DUAL, Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION]
+
+
+class BatchSerializer(serializers.ModelSerializer[Batch]):
+    """A round of judging on a pool."""
+
+    url = serializers.SerializerMethodField(help_text="The address of this batch in the API.")
+    track = serializers.CharField(source="pool.track.slug")
+    pool = serializers.IntegerField(source="pool_id")
+    kind = serializers.CharField(help_text="training, main, dual, adjudication or machine.")
+    status = serializers.CharField(help_text="draft, open or closed.")
+
+    class Meta:
+        model = Batch
+        fields = [
+            "id",
+            "url",
+            "track",
+            "pool",
+            "name",
+            "kind",
+            "status",
+            "minutes_allotted",
+            "created_at",
+            "closed_at",
+        ]
+
+    def get_url(self, batch: Batch) -> str:
+        return reverse("api:batch", args=[batch.pk])
+
+
+class BatchDetailSerializer(BatchSerializer):
+    """A batch with its progress in units: for organizers that of all assessors, for others their own."""
+
+    judged = serializers.SerializerMethodField(help_text="Units that are judged.")
+    total = serializers.SerializerMethodField(help_text="Units to judge.")
+
+    class Meta(BatchSerializer.Meta):
+        fields = [*BatchSerializer.Meta.fields, "judged", "total"]
+
+    def get_judged(self, batch: Batch) -> int:
+        return batch_counts(batch, self.context["user"])[0]
+
+    def get_total(self, batch: Batch) -> int:
+        return batch_counts(batch, self.context["user"])[1]
+
+
+class NewBatchSerializer(Strict):
+    """A batch of a pool of the track. Machines get theirs from their own endpoint."""
+
+    pool = serializers.IntegerField(min_value=1, help_text="The id of a pool that is ready.")
+    name = serializers.CharField(max_length=100)
+    kind = serializers.ChoiceField(
+        [(kind.value, kind.label) for kind in KINDS], default=Batch.Kind.MAIN.value
+    )
+    minutes_allotted = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 1, default=120, help_text="The time for a task."
+    )
+
+
+class EditBatchSerializer(Strict):
+    """What can change of a batch."""
+
+    name = serializers.CharField(max_length=100)
+    minutes_allotted = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+
+
+class AssignmentSerializer(serializers.Serializer[TopicAssignment]):
+    """A topic of a batch, and who judges it."""
+
+    topic = serializers.CharField(source="topic.code")
+    assessor = serializers.CharField(source="assessor.username")
+    seat = serializers.IntegerField(help_text="Which of the judges of the topic this is, from 1.")
+    is_withdrawn = serializers.BooleanField(help_text="The topic was taken from the assessor.")
+
+
+class ChangeSerializer(Strict):
+    """A topic that is assigned to an assessor, or taken from them."""
+
+    topic = serializers.CharField(max_length=100)
+    assessor = serializers.CharField(max_length=150)
+    is_withdrawn = serializers.BooleanField(default=False)
+
+
+class ChangesSerializer(Strict):
+    """Changes of assignments: all of them are made, or none."""
+
+    changes = ChangeSerializer(many=True, allow_empty=False, max_length=5_000)
+
+
+class ShareSerializer(Strict):
+    """The assessors who share the topics that nobody has."""
+
+    assessors = serializers.ListField(
+        child=serializers.CharField(max_length=150), allow_empty=False, max_length=1_000
+    )
+
+
+class BatchList(ListView):
+    tag = "Batches"
+    serializer_class = BatchSerializer
+    ordering = ("-pk",)
+
+    @operation("list_batches", responses=BatchSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        """List batches, newest first.
+
+        Organizers see all batches, assessors and machines those in which they judge.
+        """
+        return self.listed(batches_for(person_of(request)), BatchSerializer)
+
+
+class TrackBatches(ListView):
+    tag = "Batches"
+    permission_classes = [Organizer]
+    serializer_class = NewBatchSerializer
+    ordering = ("-pk",)
+
+    @operation("list_batches_of_track", responses=BatchSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the batches of a track, newest first."""
+        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        return self.listed(selectors.batches_for_organizer().filter(pool__track=track), BatchSerializer)
+
+    @operation("create_batch", request=NewBatchSerializer, responses={201: BatchSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        """Create a batch as a draft. Assign its topics, then open it."""
+        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        data = self.validated(request)
+        pool = get_object_or_404(pools_to_plan().filter(track=track), pk=data.pop("pool"))
+        batch = services.create(pool=pool, by=person_of(request), **data)
+        shown = BatchSerializer(batch).data
+        return created(shown, shown["url"])
+
+
+class BatchDetail(ApiView):
+    tag = "Batches"
+    serializer_class = BatchDetailSerializer
+
+    @operation("get_batch", responses=BatchDetailSerializer)
+    def get(self, request: Request, batch_id: int) -> Response:
+        """Read a batch and its progress."""
+        user = person_of(request)
+        batch = get_object_or_404(batches_for(user), pk=batch_id)
+        return Response(BatchDetailSerializer(batch, context={"user": user}).data)
+
+
+class _Managed(ApiView):
+    """An endpoint that changes a batch."""
+
+    tag = "Batches"
+    permission_classes = [Organizer]
+    serializer_class = BatchSerializer
+
+    def batch(self, batch_id: int) -> Batch:
+        return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+
+    def answer(self, batch: Batch) -> Response:
+        return Response(BatchSerializer(self.batch(batch.pk)).data)
+
+
+class BatchEdit(_Managed):
+    serializer_class = EditBatchSerializer
+
+    @operation("edit_batch", responses=BatchSerializer)
+    def post(self, request: Request, batch_id: int) -> Response:
+        """Change the name of a batch and the time for a task. Tasks that are taken keep their time."""
+        return self.answer(services.edit(batch=self.batch(batch_id), **self.validated(request)))
+
+
+class BatchOpening(_Managed):
+    @operation("open_batch", request=None, responses=BatchSerializer)
+    def post(self, request: Request, batch_id: int) -> Response:
+        """Let assessors take tasks."""
+        return self.answer(services.open_for_judging(batch=self.batch(batch_id)))
+
+
+class BatchClosing(_Managed):
+    @operation("close_batch", request=None, responses=BatchSerializer)
+    def post(self, request: Request, batch_id: int) -> Response:
+        """Give out no more tasks. Tasks that are taken can still be submitted, once."""
+        return self.answer(services.close(batch=self.batch(batch_id)))
+
+
+class Assignments(ListView):
+    tag = "Batches"
+    permission_classes = [Organizer]
+    serializer_class = ChangesSerializer
+    ordering = ("pk",)
+
+    @operation("list_assignments", responses=AssignmentSerializer(many=True))
+    def get(self, request: Request, batch_id: int) -> Response:
+        """List who judges which topic of a batch, oldest first."""
+        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        rows = batch.topic_assignments.select_related("topic", "assessor")
+        return self.listed(rows, AssignmentSerializer)
+
+    @operation("change_assignments", responses={204: None})
+    def post(self, request: Request, batch_id: int) -> Response:
+        """Assign topics, and take topics back: all of it, or nothing.
+
+        A topic that is taken from one assessor and assigned to another in one request is moved: the other judges what
+        the first has not judged.
+        """
+        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        assignments.change(batch=batch, changes=_changes(batch, self.validated(request)["changes"]))
+        return Response(status=204)
+
+
+class Sharing(ApiView):
+    tag = "Batches"
+    permission_classes = [Organizer]
+    serializer_class = ShareSerializer
+
+    @operation("share_topics", responses={204: None})
+    def post(self, request: Request, batch_id: int) -> Response:
+        """Share the topics that nobody has evenly among assessors. In a training batch, each gets all topics."""
+        batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+        people = _people(batch)
+        names = self.validated(request)["assessors"]
+        assignments.share(batch=batch, assessors=[_known(people, name, "assessors") for name in names])
+        return Response(status=204)
+
+
+def _people(batch: Batch) -> dict[str, User]:
+    """Who can judge in a batch, by name."""
+    judges = judges_of(batch.pool.track, machines=batch.kind == Batch.Kind.MACHINE)
+    return {judge.user.username: judge.user for judge in judges.values()}
+
+
+def _changes(batch: Batch, rows: list[dict[str, Any]]) -> list[Change]:
+    people = _people(batch)
+    topics: dict[str, Topic] = {topic.code: topic for topic in selectors.pooled_topics(batch)}
+    return [
+        Change(
+            _known(topics, row["topic"], "changes"),
+            _known(people, row["assessor"], "changes"),
+            is_withdrawn=row["is_withdrawn"],
+        )
+        for row in rows
+    ]
+
+
+def _known(rows: dict[str, Any], name: str, field: str) -> Any:
+    if name not in rows:
+        accepted = ", ".join(sorted(rows)[:20]) or "none"
+        raise serializers.ValidationError({field: f"There is no {name} in this batch. Accepted: {accepted}."})
+    return rows[name]
+
+
+urlpatterns = [
+    path("batches/", BatchList.as_view(), name="batches"),
+    path("tracks/<slug:slug>/batches/", TrackBatches.as_view(), name="batches_of_track"),
+    path("batches/<int:batch_id>/", BatchDetail.as_view(), name="batch"),
+    path("batches/<int:batch_id>/edit/", BatchEdit.as_view(), name="edit_batch"),
+    path("batches/<int:batch_id>/open/", BatchOpening.as_view(), name="open_batch"),
+    path("batches/<int:batch_id>/close/", BatchClosing.as_view(), name="close_batch"),
+    path("batches/<int:batch_id>/assignments/", Assignments.as_view(), name="assignments"),
+    path("batches/<int:batch_id>/share/", Sharing.as_view(), name="share_topics"),
+]

@@ -1,0 +1,104 @@
+"""Judgments for programs."""
+
+from django.shortcuts import get_object_or_404
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from assessment.batches.selectors import batches_for_organizer
+from assessment.judgments import selectors, services
+from assessment.models import Judgment
+from assessment.tasks.selectors import batches_of
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.views import ListView
+
+
+class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
+    """A choice for a document of a topic. A revision is a new judgment."""
+
+    batch = serializers.IntegerField(source="batch_id")
+    task = serializers.IntegerField(source="task_id")
+    topic = serializers.CharField(source="topic.code")
+    document = serializers.CharField(source="docno")
+    assessor = serializers.CharField(source="assessor.username")
+    grade = serializers.IntegerField(allow_null=True, help_text="Null for a non-answer.")
+    follow_ups = serializers.DictField(child=serializers.CharField(), help_text="Question to answer.")
+    judged_at = serializers.DateTimeField(source="created_at")
+
+    class Meta:
+        model = Judgment
+        fields = [
+            "id",
+            "batch",
+            "task",
+            "topic",
+            "document",
+            "assessor",
+            "choice",
+            "grade",
+            "comment",
+            "follow_ups",
+            "seconds",
+            "judged_at",
+        ]
+
+
+class FullJudgmentSerializer(JudgmentSerializer):
+    """A judgment as organizers see it."""
+
+    replaces = serializers.IntegerField(
+        source="replaces_id", allow_null=True, help_text="The judgment it revises."
+    )
+    is_machine = serializers.BooleanField(source="assessor.is_machine", help_text="A machine judged.")
+
+    class Meta(JudgmentSerializer.Meta):
+        fields = [
+            *JudgmentSerializer.Meta.fields,
+            "replaces",
+            "is_current",
+            "is_check",
+            "is_machine",
+            "source",
+        ]
+
+
+class OwnJudgments(ListView):
+    tag = "Judgments"
+    serializer_class = JudgmentSerializer
+    ordering = ("-pk",)
+
+    @operation("list_own_judgments", responses=JudgmentSerializer(many=True))
+    def get(self, request: Request, batch_id: int) -> Response:
+        """List your own judgments of a batch, newest first; of each document only the latest."""
+        user = person_of(request)
+        batch = get_object_or_404(batches_of(user), pk=batch_id)
+        rows = selectors.own_judgments(batch, user).select_related("assessor")
+        return self.listed(rows, JudgmentSerializer)
+
+
+class BatchJudgments(ListView):
+    tag = "Judgments"
+    permission_classes = [Organizer]
+    serializer_class = FullJudgmentSerializer
+    ordering = ("pk",)
+
+    @operation("list_judgments", responses=FullJudgmentSerializer(many=True))
+    def get(self, request: Request, batch_id: int) -> Response:
+        """List all judgments of a batch, oldest first, with those that were replaced.
+
+        Do not show the judgments of a machine to people who have not judged the same documents.
+        """
+        batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+        if "cursor" not in request.query_params:
+            services.note_export(track=batch.pool.track, content={"batch": batch.name, "through": "API"})
+        rows = batch.judgments.select_related("topic", "assessor")
+        return self.listed(rows, FullJudgmentSerializer)
+
+
+urlpatterns = [
+    path("batches/<int:batch_id>/own-judgments/", OwnJudgments.as_view(), name="own_judgments"),
+    path("batches/<int:batch_id>/judgments/", BatchJudgments.as_view(), name="judgments"),
+]

@@ -1,0 +1,275 @@
+"""Tasks for programs: take one, judge it, revise, skip, undo."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from assessment.judgments import services as judgments
+from assessment.judgments.api import JudgmentSerializer
+from assessment.judgments.rules import has_members, judging_rules
+from assessment.judgments.services import Answer
+from assessment.models import Task
+from assessment.tasks import selectors, services
+from assessment.tasks.units import shown_task
+from web.api.schema import operation
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import ApiView, ListView
+
+MAX_ID = 2**63 - 1
+MAX_SECONDS = 10**6
+TEXTS = ("plain", "html")
+
+
+class MemberSerializer(serializers.Serializer[Any]):
+    """A document in the unit, which gets its own choice."""
+
+    document = serializers.CharField()
+    latex = serializers.CharField()
+    text = serializers.CharField()
+
+
+class GradeSerializer(serializers.Serializer[Any]):
+    """A grade of the protocol."""
+
+    grade = serializers.IntegerField()
+    key = serializers.CharField()
+    label = serializers.CharField()
+    definition = serializers.CharField()
+
+
+class NonAnswerSerializer(serializers.Serializer[Any]):
+    """A choice that is not a grade."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    definition = serializers.CharField()
+
+
+class QuestionSerializer(serializers.Serializer[Any]):
+    """A question that is asked after some grades."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()
+    after = serializers.ListField(child=serializers.CharField(), help_text="Keys of grades.")
+    choices = serializers.DictField(child=serializers.CharField(), help_text="Key to label of each answer.")
+
+
+class UnitSerializer(serializers.Serializer[Any]):
+    """What is asked: texts, guidelines and choices. Texts are plain, or HTML with `texts=html`."""
+
+    topic = serializers.CharField()
+    title = serializers.CharField()
+    description = serializers.CharField()
+    narrative = serializers.CharField()
+    document = serializers.CharField()
+    document_title = serializers.CharField()
+    text = serializers.CharField()
+    latex = serializers.CharField(help_text="Of the formula, if the unit is a formula.")
+    members = MemberSerializer(many=True, help_text="If each has its own choice; otherwise empty.")
+    guidelines = serializers.CharField(help_text="Markdown.")
+    grades = GradeSerializer(many=True)
+    non_answers = NonAnswerSerializer(many=True)
+    follow_ups = QuestionSerializer(many=True)
+
+
+class TaskSerializer(serializers.Serializer[Any]):
+    """A unit that an assessor judges, with their judgments of it."""
+
+    id = serializers.IntegerField(source="task.pk")
+    url = serializers.SerializerMethodField(help_text="The address of this task in the API.")
+    batch = serializers.IntegerField(source="task.batch_id")
+    status = serializers.CharField(source="task.status", help_text="accepted, submitted, expired or skipped.")
+    accepted_at = serializers.DateTimeField(source="task.accepted_at")
+    expires_at = serializers.DateTimeField(source="task.expires_at")
+    unit = UnitSerializer()
+    judgments = JudgmentSerializer(many=True, help_text="Your own, oldest first.")
+
+    def get_url(self, shown: Any) -> str:
+        return reverse("api:task", args=[shown.task.pk])
+
+
+class ChoiceSerializer(Strict):
+    """A choice for a document."""
+
+    choice = serializers.CharField(max_length=50, help_text="Key of a grade or of a non-answer.")
+    comment = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
+    follow_ups = serializers.DictField(
+        child=serializers.CharField(max_length=50, allow_blank=True),
+        required=False,
+        help_text="Question to answer.",
+    )
+    shown = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_ID,
+        help_text="The id of the judgment that you revise, 0 for none: refuses to replace one that you have not seen.",
+    )
+
+
+class MemberChoiceSerializer(ChoiceSerializer):
+    """A choice for a document in the unit."""
+
+    document = serializers.CharField(max_length=1_000)
+
+
+class SubmissionSerializer(ChoiceSerializer):
+    """A judgment of a task: one choice, or `members` with a choice for each, if the unit has members."""
+
+    choice = serializers.CharField(
+        max_length=50,
+        required=False,
+        help_text="Key of a grade or of a non-answer. Required without `members`.",
+    )
+    members = MemberChoiceSerializer(many=True, required=False, max_length=1_000)
+    seconds = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_SECONDS,
+        help_text="How long judging took.",
+    )
+    request_id = serializers.UUIDField(
+        required=False,
+        help_text="The same submission, sent twice with it, is stored once and answered alike.",
+    )
+
+
+class SkipSerializer(Strict):
+    """Why a task is skipped."""
+
+    reason = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+
+
+class JudgingView(ApiView):
+    """An endpoint of a task, for the assessor who took it."""
+
+    tag = "Judging"
+    write_scopes = (Scope.JUDGE,)
+    serializer_class = TaskSerializer
+    parameters = ("texts",)
+
+    def task(self, request: Request, task_id: int) -> Task:
+        return get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
+
+    def answer(self, request: Request, task: Task) -> Response:
+        texts = request.query_params.get("texts", TEXTS[0])
+        if texts not in TEXTS:
+            raise serializers.ValidationError(
+                {"texts": f"“{texts[:20]}” is not accepted; use {' or '.join(TEXTS)}."}
+            )
+        current = self.task(request, task.pk)
+        return Response(TaskSerializer(shown_task(current, is_html=texts == "html")).data)
+
+
+class NextTask(JudgingView):
+    @operation("take_next_task", request=None, responses={200: TaskSerializer, 204: None})
+    def post(self, request: Request, batch_id: int) -> Response:
+        """Take the next task of a batch, or get the one that you have. 204 if everything is judged."""
+        user = person_of(request)
+        batch = get_object_or_404(selectors.batches_of(user), pk=batch_id)
+        taken = services.take_next(batch=batch, assessor=user)
+        return Response(status=204) if taken is None else self.answer(request, taken.task)
+
+
+class TaskDetail(JudgingView):
+    read_scopes = (Scope.READ, Scope.JUDGE)
+
+    @operation("get_task", responses=TaskSerializer)
+    def get(self, request: Request, task_id: int) -> Response:
+        """Read a task that you have taken."""
+        return self.answer(request, self.task(request, task_id))
+
+
+class TaskJudgments(ListView):
+    tag = "Judging"
+    write_scopes = (Scope.JUDGE,)
+    read_scopes = (Scope.READ, Scope.JUDGE)
+    serializer_class = SubmissionSerializer
+    ordering = ("-pk",)
+
+    @operation("list_judgments_of_task", responses=JudgmentSerializer(many=True))
+    def get(self, request: Request, task_id: int) -> Response:
+        """List your judgments of a task, newest first, with those that you revised."""
+        task = get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
+        return self.listed(task.judgments.select_related("topic", "assessor"), JudgmentSerializer)
+
+    @operation("submit_judgment", responses={201: JudgmentSerializer(many=True)})
+    def post(self, request: Request, task_id: int) -> Response:
+        """Judge a task. Another submission for the same task is a revision; the judgment before is kept.
+
+        A first submission is always kept, also when the time of the task has run out or the batch is closed.
+        """
+        task = get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
+        stored = _submit(task, self.validated(request))
+        return Response(JudgmentSerializer(stored, many=True).data, status=201)
+
+
+def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
+    request_id, seconds = data.get("request_id") or uuid4(), data.get("seconds")
+    members = data.get("members")
+    if has_members(judging_rules(task.batch.pool.protocol)):
+        if members is None or "choice" in data:
+            raise serializers.ValidationError(
+                {"members": "This unit needs `members`, with a choice for each."}
+            )
+        answers = {row["document"]: _answer(row) for row in members}
+        return judgments.submit_members(task=task, answers=answers, request_id=request_id, seconds=seconds)
+    if "choice" not in data or members is not None:
+        raise serializers.ValidationError({"choice": "This unit needs a `choice`, and has no `members`."})
+    names = ("choice", "comment", "follow_ups", "shown")
+    choice = {name: data.get(name) for name in names}
+    return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
+
+
+def _answer(row: dict[str, Any]) -> Answer:
+    return Answer(row["choice"], row["comment"], row.get("shown"), row.get("follow_ups") or {})
+
+
+class Skip(JudgingView):
+    serializer_class = SkipSerializer
+
+    @operation("skip_task", responses=TaskSerializer)
+    def post(self, request: Request, task_id: int) -> Response:
+        """Put a task aside. It comes back when you have judged all others; organizers see the reason."""
+        task = self.task(request, task_id)
+        return self.answer(request, services.skip(task=task, reason=self.validated(request)["reason"]))
+
+
+class GiveBack(JudgingView):
+    @operation("give_back_task", request=None, responses=TaskSerializer)
+    def post(self, request: Request, task_id: int) -> Response:
+        """Return a task to your queue. It is the first one that you get again."""
+        return self.answer(request, services.give_back(task=self.task(request, task_id)))
+
+
+class Extension(JudgingView):
+    @operation("extend_task", request=None, responses=TaskSerializer)
+    def post(self, request: Request, task_id: int) -> Response:
+        """Start the time of a task again."""
+        return self.answer(request, services.extend(task=self.task(request, task_id)))
+
+
+class Undo(JudgingView):
+    @operation("undo_judgment", request=None, responses=TaskSerializer)
+    def post(self, request: Request, task_id: int) -> Response:
+        """Take the judgment of a task back, to judge it again. It is kept, but does not count."""
+        return self.answer(request, services.undo(task=self.task(request, task_id)))
+
+
+urlpatterns = [
+    path("batches/<int:batch_id>/next/", NextTask.as_view(), name="next_task"),
+    path("tasks/<int:task_id>/", TaskDetail.as_view(), name="task"),
+    path("tasks/<int:task_id>/judgments/", TaskJudgments.as_view(), name="task_judgments"),
+    path("tasks/<int:task_id>/skip/", Skip.as_view(), name="skip_task"),
+    path("tasks/<int:task_id>/give-back/", GiveBack.as_view(), name="give_back_task"),
+    path("tasks/<int:task_id>/extend/", Extension.as_view(), name="extend_task"),
+    path("tasks/<int:task_id>/undo/", Undo.as_view(), name="undo_judgment"),
+]
