@@ -24,7 +24,7 @@ class Number(serializers.FloatField):
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_null=True, **options)
 
-    def to_representation(self, value: Any) -> float | None:
+    def to_representation(self, value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
 
 

@@ -111,7 +111,7 @@ class ChangeSerializer(Strict):
 class ChangesSerializer(Strict):
     """Changes of assignments: all of them are made, or none."""
 
-    changes = ChangeSerializer(many=True, allow_empty=False, max_length=5_000)
+    changes = serializers.ListField(child=ChangeSerializer(), allow_empty=False, max_length=5_000)
 
 
 class ShareSerializer(Strict):
@@ -176,7 +176,7 @@ class _Managed(ApiView):
 
     tag = "Batches"
     permission_classes = [Organizer]
-    serializer_class = BatchSerializer
+    serializer_class: type[serializers.Serializer[Any]] = BatchSerializer
 
     def batch(self, batch_id: int) -> Batch:
         return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)

@@ -40,7 +40,7 @@ class GradeSerializer(serializers.Serializer[Any]):
 
     grade = serializers.IntegerField()
     key = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     definition = serializers.CharField()
 
 
@@ -48,7 +48,7 @@ class NonAnswerSerializer(serializers.Serializer[Any]):
     """A choice that is not a grade."""
 
     key = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     definition = serializers.CharField()
 
 
@@ -56,7 +56,7 @@ class QuestionSerializer(serializers.Serializer[Any]):
     """A question that is asked after some grades."""
 
     key = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     after = serializers.ListField(child=serializers.CharField(), help_text="Keys of grades.")
     choices = serializers.DictField(child=serializers.CharField(), help_text="Key to label of each answer.")
 
@@ -128,7 +128,7 @@ class SubmissionSerializer(ChoiceSerializer):
         required=False,
         help_text="Key of a grade or of a non-answer. Required without `members`.",
     )
-    members = MemberChoiceSerializer(many=True, required=False, max_length=1_000)
+    members = serializers.ListField(child=MemberChoiceSerializer(), required=False, max_length=1_000)
     seconds = serializers.IntegerField(
         required=False,
         allow_null=True,
@@ -153,7 +153,7 @@ class JudgingView(ApiView):
 
     tag = "Judging"
     write_scopes = (Scope.JUDGE,)
-    serializer_class = TaskSerializer
+    serializer_class: type[serializers.Serializer[Any]] = TaskSerializer
     parameters = ("texts",)
 
     def task(self, request: Request, task_id: int) -> Task:
@@ -225,7 +225,7 @@ def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
     if "choice" not in data or members is not None:
         raise serializers.ValidationError({"choice": "This unit needs a `choice`, and has no `members`."})
     names = ("choice", "comment", "follow_ups", "shown")
-    choice = {name: data.get(name) for name in names}
+    choice: dict[str, Any] = {name: data.get(name) for name in names}
     return [judgments.submit(task=task, request_id=request_id, seconds=seconds, **choice)]
 
 

@@ -95,7 +95,7 @@ class LeaderboardDetailSerializer(LeaderboardSerializer):
 
     @extend_schema_field(RowSerializer(many=True))
     def get_runs(self, board: Leaderboard) -> Any:
-        rows = selectors.board_rows(self.context["user"], board)
+        rows: Any = selectors.board_rows(self.context["user"], board)
         return RowSerializer(rows, many=True).data
 
 

@@ -30,7 +30,7 @@ class QrelsSerializer(serializers.ModelSerializer[Qrels]):
 
     url = serializers.SerializerMethodField(help_text="The address of this version in the API.")
     track = serializers.CharField(source="track.slug")
-    source = serializers.CharField(help_text="frozen or imported.")
+    source = serializers.CharField(help_text="frozen or imported.")  # type: ignore[assignment]
     machine = serializers.CharField(
         source="machine_name", help_text="The machine whose judgments these are; empty for those of people."
     )
@@ -83,7 +83,7 @@ class ChosenSerializer(Strict):
     also = serializers.MultipleChoiceField(
         choices=["dual", "training"],
         required=False,
-        default=list,
+        default=set(),
         help_text="Kinds of batches that count for units without main judgment and adjudication.",
     )
     machine = serializers.IntegerField(
