@@ -25,6 +25,7 @@ app.autodiscover_tasks(
         "tracks.deadlines",
         "pooling.pools",
         "pooling.runs",
+        "pooling.publications",
         "assessment.imports",
         "assessment.tasks",
         "scoring.leaderboards",

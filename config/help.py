@@ -53,6 +53,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "pooling:runs": "roles/participant.html#submit-a-run",
         "pooling:submit": "roles/participant.html#write-a-run",
         "pooling:run": "roles/participant.html#check-a-run",
+        "pooling:publication": "howto/run-a-campaign.html#publish-the-runs",
         "pooling:team_runs": "roles/participant.html#your-runs",
         "pooling:describe": "roles/participant.html#your-runs",
         "pooling:choose_run": "roles/participant.html#your-runs",

@@ -131,6 +131,7 @@ password_change                         L000000
 pooling:choose_run                      L4R444R
 pooling:compare_runs                    L404440
 pooling:clone_track                     L333330
+pooling:consent                         5555555
 pooling:compute_preview                 5555555
 pooling:describe                        L404440
 pooling:disqualify                      L333330
@@ -150,6 +151,9 @@ pooling:pool_record                     L333330
 pooling:pool_topic                      L333330
 pooling:pools                           L333330
 pooling:preview                         L333330
+pooling:publication                     0000000
+pooling:publish_runs                    5555555
+pooling:published_runs                  4444444
 pooling:reinstate                       L333330
 pooling:run                             L404440
 pooling:run_file                        L404440
@@ -157,6 +161,7 @@ pooling:runs                            L0RR330
 pooling:submit                          L300330
 pooling:team_runs                       L404330
 pooling:withdraw                        L404440
+pooling:withdraw_publication            5555555
 request_link                            0000000
 revoke_token                            5555555
 scoring:analysis_json                   L333330

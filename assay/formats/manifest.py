@@ -1,10 +1,14 @@
 """Reads manifests: the list of runs that `assay pool` pools, a CSV with a header.
 
-file,team,tag,kind,pooled_as      (pooled_as is optional, and only for baselines)
+file,team,tag,kind,pooled_as,made,uses,description
+
+The last four are optional; pooled_as is only for baselines. What the team states about a run (made, uses, description)
+does not change a pool; the site stores it when runs are imported.
 """
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 
@@ -12,7 +16,8 @@ from assay.errors import InputError
 from assay.protocols.schema import Protocol
 
 NEEDED = ("file", "team", "tag", "kind")
-ALLOWED = (*NEEDED, "pooled_as")
+STATED = {"made": ("automatic", "manual"), "uses": ("text", "math", "both")}  # with the accepted values
+ALLOWED = (*NEEDED, "pooled_as", *STATED, "description")
 
 
 class ManifestError(InputError):
@@ -28,6 +33,9 @@ class ManifestRun:
     tag: str
     kind: str
     pooled_as: str
+    made: str = ""
+    uses: str = ""
+    description: str = ""
 
 
 def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
@@ -40,25 +48,51 @@ def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
     OSError
         The manifest cannot be read.
     """
+    folder = path.parent
+    runs = parse_manifest(
+        path.read_bytes(), path.name, protocol, has_file=lambda file: (folder / file).is_file()
+    )
+    return [replace(run, file=folder / run.file) for run in runs]
+
+
+def parse_manifest(
+    data: bytes, name: str, protocol: Protocol, *, has_file: Callable[[str], bool]
+) -> list[ManifestRun]:
+    """The runs of a manifest that has been read; their paths are as the manifest has them.
+
+    Parameters
+    ----------
+    name : of the manifest, for the messages.
+    has_file : whether there is a file with a path of the manifest.
+
+    Raises
+    ------
+    ManifestError
+        The manifest has errors; each complaint names its line.
+    """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ManifestError(f"{path.name}: not UTF-8 (byte {error.start + 1})") from None
+        raise ManifestError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
-        header = [name.strip() for name in reader.fieldnames or []]
-        _check_header(header, path.name)
+        header = [column.strip() for column in reader.fieldnames or []]
+        _check_header(header, name)
         reader.fieldnames = header
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         # The reader counts the lines before the error.
         line = min(reader.line_num + 1, text.count("\n") + 1)
-        raise ManifestError(f"{path.name}: line {line}: {error}") from None
+        raise ManifestError(f"{name}: line {line}: {error}") from None
     complaints: list[str] = []
-    runs = [run for line, row in rows if (run := _run(row, line, path, protocol, complaints))]
-    _check_tags(runs, path.name, complaints)
+    runs = [
+        run
+        for line, row in rows
+        if (run := _run(row, f"{name}: line {line}", protocol, has_file, complaints))
+    ]
+    _check_tags(runs, name, complaints)
     if not rows:
-        complaints.append(f"{path.name}: the manifest lists no runs")
+        complaints.append(f"{name}: the manifest lists no runs")
     if complaints:
         raise ManifestError("\n".join(complaints))
     return runs
@@ -70,36 +104,42 @@ def _check_header(header: list[str], name: str) -> None:
     if missing or unknown or len(set(header)) != len(header):
         got = ", ".join(header) or "nothing"
         raise ManifestError(
-            f"{name}: line 1: expected the columns {', '.join(NEEDED)} and optionally pooled_as; got {got}"
+            f"{name}: line 1: expected the columns {', '.join(NEEDED)} and optionally "
+            f"{', '.join(ALLOWED[len(NEEDED) :])}; got {got}"
         )
 
 
 def _run(
-    row: dict[str, str | None], line: int, path: Path, protocol: Protocol, complaints: list[str]
+    row: dict[str, str | None],
+    place: str,
+    protocol: Protocol,
+    has_file: Callable[[str], bool],
+    complaints: list[str],
 ) -> ManifestRun | None:
-    before = len(complaints)
     if None in row or any(row[column] is None for column in NEEDED):
-        complaints.append(f"{path.name}: line {line}: the number of columns differs from the header's")
+        complaints.append(f"{place}: the number of columns differs from the header's")
         return None
     cells = {column: (row.get(column) or "").strip() for column in ALLOWED}
-    complaints.extend(
-        f"{path.name}: line {line}: {column} is empty" for column in NEEDED if not cells[column]
-    )
-    kind, pooled_as = cells["kind"], cells["pooled_as"]
+    wrong = [f"{column} is empty" for column in NEEDED if not cells[column]]
+    wrong += _wrong_values(cells, protocol)
+    if cells["file"] and not has_file(cells["file"]):
+        wrong.append(f"there is no file {cells['file']}")
+    complaints.extend(f"{place}: {problem}" for problem in wrong)
+    return None if wrong else ManifestRun(**cells | {"file": Path(cells["file"])})  # type: ignore[arg-type]
+
+
+def _wrong_values(cells: dict[str, str], protocol: Protocol) -> list[str]:
+    kind, pooled_as, wrong = cells["kind"], cells["pooled_as"], []
     if kind and kind not in protocol.runs.kinds:
-        complaints.append(
-            f"{path.name}: line {line}: kind {kind!r} is not one of {', '.join(protocol.runs.kinds)}"
-        )
+        wrong.append(f"kind {kind!r} is not one of {', '.join(protocol.runs.kinds)}")
     if pooled_as not in {"", "primary", "alternate"} or (pooled_as and kind != "baseline"):
-        complaints.append(
-            f"{path.name}: line {line}: pooled_as {pooled_as!r}: use primary or alternate, and only for a baseline"
-        )
-    file = path.parent / cells["file"]
-    if cells["file"] and not file.is_file():
-        complaints.append(f"{path.name}: line {line}: there is no file {cells['file']}")
-    if len(complaints) > before:
-        return None
-    return ManifestRun(file, cells["team"], cells["tag"], kind, pooled_as)
+        wrong.append(f"pooled_as {pooled_as!r}: use primary or alternate, and only for a baseline")
+    wrong += [
+        f"{column} {cells[column]!r}: use {' or '.join(accepted)}"
+        for column, accepted in STATED.items()
+        if cells[column] not in {"", *accepted}
+    ]
+    return wrong
 
 
 def _check_tags(runs: list[ManifestRun], name: str, complaints: list[str]) -> None:
