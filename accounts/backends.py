@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from accounts.models import User
 
-APPS = {"accounts", "jobs", "corpus", "tracks", "pooling", "assessment", "scoring"}
+APPS = {"accounts", "jobs", "corpus", "tracks", "pooling", "assessment", "scoring", "archives"}
 
 
 MAX_NAME = 150  # characters of a user name

@@ -30,6 +30,7 @@ app.autodiscover_tasks(
         "assessment.tasks",
         "scoring.leaderboards",
         "scoring.analyses",
+        "archives",
     ]
 )
 

@@ -18,6 +18,10 @@ HELP: Mapping[str, str] = MappingProxyType(
         "login_link": START,
         "jobs:jobs": "explanation/jobs.html",
         "jobs:job": "explanation/jobs.html",
+        # archives
+        "archives:archives": "howto/archive-a-track.html",
+        "archives:load": "howto/archive-a-track.html#load-an-archive",
+        "archives:loaded": "howto/archive-a-track.html#load-an-archive",
         # corpus
         "corpus:collections": "howto/import-a-collection.html",
         "corpus:collection": "howto/import-a-collection.html",

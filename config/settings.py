@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "pooling",
     "assessment",
     "scoring",
+    "archives",
     "backups",
     "demo",
     "config",

@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("pooling.urls")),
     path("", include("assessment.urls")),
     path("", include("scoring.urls")),
+    path("", include("archives.urls")),
     path("api/", include("config.api")),
     path("admin/", admin.site.urls),
 ]

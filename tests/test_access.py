@@ -22,6 +22,7 @@ from jobs.models import Job
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
+from tests.helpers.archives import make_archive, make_loaded_archive
 from tests.helpers.factories import make_collection, make_document, make_image
 from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
@@ -43,6 +44,11 @@ LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
 account                                 L000000
+archives:archives                       L333330
+archives:delete                         5555555
+archives:file                           L333330
+archives:load                           L333330
+archives:loaded                         L333330
 assessment:accepting                    5555555
 assessment:add_agreed                   5555555
 assessment:agreement                    L333330
@@ -337,6 +343,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "machine_id token_id": [1, 1],
         "import_id": [make_import(scene.track, scene.organizer).pk],
         "slug table": [*track, "topics"],
+        "archive_id": [make_archive(scene.track, scene.organizer).pk],
+        "loaded_id": [make_loaded_archive(scene.organizer).pk],
         "job_id": [job.pk],
         "run_id": [run.pk],
         "run_id other_id": [run.pk, second.pk],

@@ -31,6 +31,7 @@ COMMANDS = {
     "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",
     "slt": "print the SLT string of each formula",
     "cluster": "give formulas that look the same one visual id",
+    "archive": "check the archive of a track",
     "protocol": "list, show or check protocols",
     "completion": "print the completion script of a shell",
 }

@@ -105,7 +105,13 @@ class PairTest:
 
 def packed_pairs(matrix: NDArray[np.float64]) -> bytes:
     """The values above the diagonal of a symmetric array, in a few bytes: row by row, little-endian, compressed."""
-    return zlib.compress(matrix[np.triu_indices(len(matrix), 1)].astype("<f8").tobytes())
+    return zlib.compress(np.array(above_diagonal(matrix), dtype="<f8").tobytes())
+
+
+def above_diagonal(matrix: NDArray[np.float64]) -> list[float]:
+    """The values above the diagonal, row by row."""
+    values: list[float] = matrix[np.triu_indices(len(matrix), 1)].tolist()
+    return values
 
 
 def unpacked_pairs(packed: bytes, n_runs: int) -> NDArray[np.float64]:
@@ -116,7 +122,17 @@ def unpacked_pairs(packed: bytes, n_runs: int) -> NDArray[np.float64]:
     ValueError
         The values are those of another number of runs.
     """
-    values = np.frombuffer(zlib.decompress(packed), dtype="<f8")
+    return from_above_diagonal(np.frombuffer(zlib.decompress(packed), dtype="<f8"), n_runs)
+
+
+def from_above_diagonal(values: Sequence[float] | NDArray[np.float64], n_runs: int) -> NDArray[np.float64]:
+    """The symmetric array from the output of `above_diagonal`; 1 on the diagonal.
+
+    Raises
+    ------
+    ValueError
+        The values are those of another number of runs.
+    """
     n_pairs = n_runs * (n_runs - 1) // 2
     if len(values) != n_pairs:
         raise ValueError(f"got the values of {len(values)} pairs; {n_runs} runs have {n_pairs}")

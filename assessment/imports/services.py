@@ -75,6 +75,31 @@ def start(
     return source
 
 
+@transaction.atomic
+def import_file(
+    *, track: Track, name: str, data: bytes, assessors: Mapping[str, str], by: User
+) -> JudgmentImport:
+    """Import judgments from memory at once. `assessors` are the usernames by the names of the file.
+
+    Raises
+    ------
+    NotReady
+        Some judgments cannot come in. Nothing is imported.
+    """
+    source = JudgmentImport.objects.create(
+        track=track,
+        name=name,
+        size=len(data),
+        sha256=sha256_of(data),
+        batch="Imported",
+        mapping={"assessors": dict(assessors)},
+        created_by=by,
+    )
+    _import(source, _parsed(source, data))
+    source.refresh_from_db()
+    return source
+
+
 def remap(
     *,
     source: JudgmentImport,
@@ -193,7 +218,8 @@ def _import(source: JudgmentImport, file: JudgmentFile) -> None:
     if plan.complaints or not plan.new:
         raise NotReady(sum(plan.n_by_kind.values()))
     store(current, plan.new, campaign)
-    file_services.discard([str(current.file)])
+    if current.file:
+        file_services.discard([str(current.file)])
     current.file.name = ""
     current.report = current.report | report_of(plan, file.rows, current, campaign)
     current.n_imported, current.imported_at = len(plan.new), timezone.now()

@@ -58,6 +58,7 @@ def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
         ("Guidelines", "tracks:guidelines", is_organizer or judges),
         ("Qrels", "scoring:qrels_list", True),
         ("Leaderboard", "scoring:leaderboards", True),
+        ("Archive", "archives:archives", is_organizer),
     ]
     return [(label, name) for label, name, is_shown in pages if is_shown]
 

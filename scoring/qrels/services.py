@@ -163,6 +163,12 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
         archived = ", which is archived" if same.archived_at else ""
         raise QrelsRefused(f"These qrels are identical to {same}{archived}, so no new version was created.")
     qrels.version = (versions.aggregate(last=Max("version"))["last"] or 0) + 1
+    return store_loaded(qrels, columns)
+
+
+def store_loaded(qrels: Qrels, columns: QrelsColumns) -> Qrels:
+    """Save a version that has its number already, as one from an archive has."""
+    qrels.sha256 = sha256_of(format_qrels(columns))
     qrels.protocol_digest = qrels.protocol.digest
     qrels.n_topics, qrels.n_judged = len(columns.topics), int((columns.grade >= 0).sum())
     qrels.save()

@@ -14,6 +14,7 @@ from config.help import HELP, page_for
 NO_PAGES = {
     *("health", "logout", "documentation", "revoke_token"),
     *("jobs:retry",),
+    *("archives:file", "archives:delete"),
     *(
         "corpus:find",
         "corpus:find_formula",

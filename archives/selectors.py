@@ -1,0 +1,47 @@
+"""Archives, and what their pages show."""
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from archives.models import Archive, LoadedArchive
+from tracks.models import Track
+
+SHOWN = 100
+
+
+@dataclass(frozen=True)
+class ArchivesPage:
+    """The archives of a track, newest first."""
+
+    track: Track
+    archives: QuerySet[Archive]
+    is_building: bool
+    tab: str = "archives"
+
+
+def archives_page(track: Track) -> ArchivesPage:
+    archives = track.archives.select_related("job", "created_by")
+    is_building = archives.filter(status=Archive.Status.BUILDING).exists()
+    return ArchivesPage(track, archives, is_building)
+
+
+def archives() -> QuerySet[Archive]:
+    return Archive.objects.select_related("track", "job", "created_by")
+
+
+def loaded_archives() -> QuerySet[LoadedArchive]:
+    """Archives that were loaded, newest first."""
+    return LoadedArchive.objects.select_related("track", "job", "created_by")
+
+
+@dataclass(frozen=True)
+class LoadedPage:
+    """An archive that is or was loaded; `findings` are its parts, with what was found and what is wrong."""
+
+    loaded: LoadedArchive
+    findings: list[dict[str, str]]
+
+
+def loaded_page(loaded: LoadedArchive) -> LoadedPage:
+    return LoadedPage(loaded, loaded.findings)

@@ -1,0 +1,246 @@
+"""The contents of an archive in the form in which the library computes: protocols, columns of runs, pools, qrels."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property, partial
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.archive.errors import BadArchive
+from assay.archive.files import Reader
+from assay.archive.records import (
+    FORMULAS,
+    TOPICS,
+    LeaderboardRecord,
+    PoolRecord,
+    QrelsRecord,
+    RunRecord,
+    TopicRecord,
+    parsed,
+)
+from assay.evaluation.duplicates import DuplicatesError, with_duplicates
+from assay.evaluation.units import collapse_instances
+from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
+from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.runs.reader import CheckedRun, check_run
+from assay.formulas.columns import PLACES, Formulas
+from assay.measures.matching import JudgedDocuments
+from assay.measures.scores import RunScores, score_run
+from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, build_pool
+from assay.protocols.loader import ProtocolError, parse_protocol
+from assay.protocols.measures import MeasureError, parse_measures
+from assay.protocols.schema import Protocol
+
+FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
+
+
+class Contents:
+    """An archive whose files are read when they are needed. What several steps need is read once."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.index = reader.index
+        self.runs = {run.number: run for run in self.index.runs}
+        self.pools = {pool.number: pool for pool in self.index.pools}
+        self.qrels = {qrels.version: qrels for qrels in self.index.qrels}
+        self._columns: dict[int, RunColumns] = {}
+
+    @cached_property
+    def protocols(self) -> dict[str, Protocol]:
+        """By slug. Their digests are those of the index."""
+        protocols = {}
+        for record in self.index.protocols:
+            try:
+                protocol = parse_protocol(self.reader.read(record.file).decode(), name=record.file)
+            except (ProtocolError, UnicodeDecodeError) as error:
+                raise BadArchive(f"{record.file}: {error}.") from None
+            if protocol.digest != record.sha256 or protocol.slug != record.slug:
+                raise BadArchive(f"{record.file}: it is not the protocol {record.slug} of the index.")
+            protocols[record.slug] = protocol
+        return protocols
+
+    def protocol(self, slug: str) -> Protocol:
+        if slug not in self.protocols:
+            raise BadArchive(f"The archive has no protocol {slug}.")
+        return self.protocols[slug]
+
+    @cached_property
+    def topics(self) -> list[TopicRecord]:
+        lines = self.reader.read(TOPICS).splitlines()
+        return [parsed(TopicRecord, line, f"{TOPICS}, line {number}") for number, line in enumerate(lines, 1)]
+
+    @cached_property
+    def formulas(self) -> Formulas | None:
+        """The formulas of the runs; None if they have none."""
+        if FORMULAS not in self.reader.names:
+            return None
+        lines = self.reader.read(FORMULAS).decode().splitlines()
+        rows = [tuple(line.split("\t")) for line in lines[1:]]
+        try:
+            return Formulas.of(rows)  # type: ignore[arg-type]  # of another length: an IndexError
+        except (ValueError, IndexError) as error:
+            raise BadArchive(f"{FORMULAS}: {error}.") from None
+
+    def checked(self, run: RunRecord) -> CheckedRun:
+        """The check of a run, as at its submission."""
+        lookup = None if self.formulas is None else partial(with_unknown, self.formulas)
+        return check_run(
+            BytesIO(self.reader.read(run.file)),
+            protocol=self.protocol(self.index.track.protocol),
+            topics=[topic.code for topic in self.topics],
+            formulas=lookup,
+            name=run.file_name,
+        )
+
+    def columns(self, run: int) -> RunColumns:
+        """The columns of a run without its ranks and scores, which nothing needs once they are in order."""
+        if run not in self._columns:
+            if run not in self.runs:
+                raise BadArchive(f"The archive has no run {run}.")
+            columns = self.checked(self.runs[run]).columns
+            if columns is None:
+                raise BadArchive(f"{self.runs[run].file}: the run has errors.")
+            n = len(columns)
+            rank, score = np.broadcast_to(np.int32(0), n), np.broadcast_to(np.float64(0), n)
+            self._columns[run] = replace(columns, rank=rank, score=score)
+        return self._columns[run]
+
+    def inputs(self, pool: PoolRecord) -> list[PoolInput]:
+        runs = [(self.columns(each.run), self.runs[each.run]) for each in pool.runs]
+        return [PoolInput(columns, run.team, run.tag, run.kind, run.pooled_as) for columns, run in runs]
+
+    def built(self, pool: PoolRecord) -> BuiltPool:
+        """The pool, built again from its runs.
+
+        Raises
+        ------
+        BadArchive
+            It cannot be built.
+        """
+        protocol = self.protocol(pool.protocol)
+        protocol = replace(protocol, pool=replace(protocol.pool, order=pool.order))  # type: ignore[arg-type]
+        earlier = self.chain(pool)[1:]
+        try:
+            return build_pool(
+                self.inputs(pool),
+                protocol=protocol,
+                seed=pool.seed,
+                depth=pool.depth,
+                formulas=self.formulas,
+                known=self._known_items(protocol),
+                already=self._by_topic(each.file("pool.tsv") for each in earlier),
+                tied=self._by_topic((each.file("members.tsv") for each in earlier if each.has_members), 2),
+            )
+        except (PoolError, ValueError) as error:
+            raise BadArchive(f"The pool “{pool.name}” cannot be built again: {error}.") from None
+
+    def chain(self, pool: PoolRecord) -> list[PoolRecord]:
+        """A pool and those that it tops up, newest first."""
+        pools = [pool]
+        while (number := pools[-1].tops_up) is not None:
+            if number not in self.pools or number >= pools[-1].number:
+                raise BadArchive(f"The pool “{pools[-1].name}” tops up a pool that does not come before it.")
+            pools.append(self.pools[number])
+        return pools
+
+    def _known_items(self, protocol: Protocol) -> ByTopic:
+        if protocol.pool.strategy != "known-item":
+            return {}
+        return {topic.code: {topic.formula_id} for topic in self.topics if topic.formula_id}
+
+    def rows(self, name: str, n_columns: int) -> Iterator[list[str]]:
+        """The cells of the lines of a table."""
+        for number, line in enumerate(self.reader.read(name).decode().splitlines(), 1):
+            cells = line.split("\t")
+            if len(cells) != n_columns:
+                raise BadArchive(f"{name}, line {number}: expected {n_columns} columns, found {len(cells)}.")
+            yield cells
+
+    def _by_topic(self, names: Iterator[str], column: int = 1) -> ByTopic:
+        docnos: defaultdict[str, set[str]] = defaultdict(set)
+        for name in names:
+            for cells in self.rows(name, 3 if column == 1 else 6):
+                docnos[cells[0]].add(cells[column])
+        return docnos
+
+    def qrels_columns(self, qrels: QrelsRecord) -> QrelsColumns:
+        try:
+            return parse_qrels(self.reader.read(qrels.file))
+        except QrelsError as error:
+            raise BadArchive(f"{qrels.file}: {error}.") from None
+
+    def judged(self, board: LeaderboardRecord) -> JudgedDocuments:
+        """The qrels of a leaderboard, with the near-duplicates of judged documents if the protocol scores them."""
+        if board.qrels not in self.qrels:
+            raise BadArchive(f"The leaderboard {board.number} names no version of the qrels.")
+        qrels = self.qrels[board.qrels]
+        columns = self.qrels_columns(qrels)
+        if not self.protocol(board.protocol).scoring.duplicates_are_false_alarms:
+            return JudgedDocuments(columns)
+        pools = list(self.pools.values()) if qrels.pool is None else self.chain(self.pools[qrels.pool])
+        tied = {
+            (topic.encode(), member.encode(), unit.encode())
+            for pool in pools
+            if pool.has_members
+            for topic, unit, member, *_ in self.rows(pool.file("members.tsv"), 6)
+            if unit != member
+        }
+        try:
+            return JudgedDocuments(*with_duplicates(columns, sorted(tied)))
+        except DuplicatesError as error:
+            raise BadArchive(f"The near-duplicates of the pools conflict: {error}.") from None
+
+    def ranking(self, run: int, board: LeaderboardRecord) -> Ranked:
+        """A run as the protocol scores it."""
+        columns = self.columns(run)
+        is_collapsed = self.protocol(board.protocol).scoring.collapse_instances
+        if not is_collapsed or self.formulas is None:
+            return columns
+        return collapse_instances(columns, self.formulas).columns
+
+    def stored_scores(self, board: LeaderboardRecord) -> dict[tuple[int, str, str], float]:
+        """The scores of a leaderboard as they are in the archive, by run, topic and measure."""
+        name = board.file("scores.tsv")
+        rows = self.rows(name, 4)
+        next(rows, None)
+        try:
+            return {(int(run), topic, measure): float(value) for run, topic, measure, value in rows}
+        except ValueError as error:
+            raise BadArchive(f"{name}: {error}.") from None
+
+    def scores(self, board: LeaderboardRecord) -> tuple[JudgedDocuments, dict[int, RunScores]]:
+        """The scores of the runs of a leaderboard, computed again."""
+        judged = self.judged(board)
+        try:
+            measures = parse_measures(board.measures)
+        except MeasureError as error:
+            raise BadArchive(f"The leaderboard {board.number}: {error}.") from None
+        scores = {}
+        for evaluation in board.evaluations:
+            scores[evaluation.run] = score_run(self.ranking(evaluation.run, board), judged, measures)
+        return judged, scores
+
+
+def with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
+    """The formulas with these sorted ids. One that is missing has no post and no visual id."""
+    row = formulas.rows(ids)
+    is_known = row >= 0
+    return Formulas(
+        formula=ids,
+        post=np.where(is_known, formulas.post[row], b""),
+        thread=np.where(is_known, formulas.thread[row], b""),
+        place=np.where(is_known, formulas.place[row], PLACES.index("answer")).astype(np.uint8),
+        visual=np.where(is_known, formulas.visual[row], b""),
+    )
+
+
+def formula_lines(formulas: Formulas) -> Iterator[bytes]:
+    """The lines of `formulas.tsv`, which `assay cluster` and `assay pool --formulas` read too."""
+    yield ("\t".join(FORMULA_COLUMNS) + "\n").encode()
+    columns: list[list[bytes]] = [formulas.formula.tolist(), formulas.post.tolist(), formulas.thread.tolist()]
+    places = [PLACES[number].encode() for number in formulas.place.tolist()]
+    for row in zip(*columns, places, formulas.visual.tolist(), strict=True):
+        yield b"\t".join(row) + b"\n"

@@ -1,0 +1,189 @@
+"""The files of an archive that describe it: a README, a BibTeX entry, and metadata for dataset search engines."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from assay.archive.records import (
+    CHECKSUMS,
+    CITATION,
+    FORMULAS,
+    INDEX,
+    JUDGMENTS,
+    METADATA,
+    README,
+    TOPICS,
+    Index,
+)
+
+CROISSANT = "http://mlcommons.org/croissant/1.0"
+TYPES = {
+    ".bib": "application/x-bibtex",
+    ".json": "application/json",
+    ".jsonl": "application/jsonlines",
+    ".md": "text/markdown",
+    ".toml": "application/toml",
+    ".tsv": "text/tab-separated-values",
+}
+WORDS = {
+    README: "this text",
+    CITATION: "how to cite the collection",
+    METADATA: "the same for programs: schema.org/Dataset with the fields of Croissant",
+    CHECKSUMS: f"`sha256sum -c {CHECKSUMS}` checks every file",
+    INDEX: "what is in the archive: the track, its runs, pools, qrels and leaderboards",
+    "protocols/": "the protocol, as Assay reads it",
+    TOPICS: "the topics, one JSON object per line; texts are HTML",
+    "guidelines/": "the published versions of the guidelines of judging",
+    "runs/": f"the runs, byte by byte as they were submitted; {INDEX} has team, tag and kind",
+    FORMULAS: "the formulas of the runs: post, thread, place and id of the visually distinct formula",
+    "pools/": "each pool: pool.tsv (topic, docno, position), contributions.tsv (topic, docno, team, run, rank)",
+    JUDGMENTS: "every judgment, also those that were replaced later, one JSON object per line",
+    "qrels/": "the versions of the qrels: topic, 0, docno, grade, as trec_eval reads them",
+    "leaderboards/": "the scores of each run and topic; leaderboard.tsv is the table of the site",
+}
+
+
+def readme(index: Index, names: Iterable[str]) -> str:
+    """A description for people. `names` are the other files."""
+    track, names = index.track, sorted({*names, README, CHECKSUMS})
+    judged_by = "under their names" if index.has_names else "under code names"
+    facts = [
+        f"Protocol: {track.protocol}",
+        f"Topics: {index.n_topics:,}; runs: {len(index.runs):,}; teams: {len(index.teams):,}",
+        f"Pools: {len(index.pools):,}",
+        f"Judgments: {index.n_judgments:,}; assessors: {len(index.assessors):,}, {judged_by}, "
+        + ("with their comments" if index.has_comments else "without comments"),
+        f"Versions of the qrels: {len(index.qrels):,}; leaderboards: {len(index.leaderboards):,}",
+        f"Collection: {track.collection}; its documents are not in the archive" if track.collection else "",
+        f"License: {index.license}" if index.license else "",
+    ]
+    files = [
+        f"| `{name}` | {words} |"
+        for name, words in WORDS.items()
+        if any(each == name or each.startswith(name) for each in names)
+    ]
+    lines = [
+        f"# {track.name}",
+        "",
+        *([*track.description.strip().splitlines(), ""] if track.description.strip() else []),
+        *(f"- {fact}." for fact in facts if fact),
+        "",
+        f"Archived by Assay {index.assay} on {index.created_at[:10]}. `assay archive verify FILE` checks the archive:",
+        "it builds the pools and computes the scores again and compares them with the files.",
+        "",
+        "| file | content |",
+        "|---|---|",
+        *files,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def bibtex(index: Index) -> str:
+    """An entry for a bibliography."""
+    authors = " and ".join(map(_braced, index.authors)) or _braced(f"The organizers of {index.track.name}")
+    entry = {
+        "author": authors,
+        "title": f"{{{_braced(f'{index.track.name}: topics, runs, relevance judgments and scores')}}}",
+        "year": index.created_at[:4],
+        "howpublished": f"Archive made with Assay {index.assay}",
+    }
+    if index.url:
+        entry["url"] = _braced(index.url)
+    key = re.sub(r"[^A-Za-z0-9]+", "", f"{index.track.slug}{index.created_at[:4]}")
+    fields = "".join(f"  {name:<12} = {{{value}}},\n" for name, value in entry.items())
+    return f"@misc{{{key},\n{fields}}}\n"
+
+
+def _braced(text: str) -> str:
+    """Text that BibTeX and LaTeX print as it is."""
+    special = {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+    }
+    special |= {character: f"\\{character}" for character in "&%$#_"}
+    return "".join(special.get(character, character) for character in text)
+
+
+def metadata(index: Index, sums: dict[str, str]) -> str:
+    """JSON-LD for https://schema.org/Dataset with the fields of Croissant 1.0. `sums`: SHA-256 by file."""
+    track = index.track
+    description = track.description.strip() or f"The test collection of {track.name}."
+    dataset: dict[str, Any] = {
+        "@context": {
+            "@vocab": "https://schema.org/",
+            "sc": "https://schema.org/",
+            "cr": "http://mlcommons.org/croissant/",
+            "dct": "http://purl.org/dc/terms/",
+            "conformsTo": "dct:conformsTo",
+            "recordSet": "cr:recordSet",
+            "field": "cr:field",
+            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+            "source": "cr:source",
+            "fileObject": "cr:fileObject",
+            "extract": "cr:extract",
+            "column": "cr:column",
+            "fileProperty": "cr:fileProperty",
+            "sha256": "cr:sha256",
+        },
+        "@type": "sc:Dataset",
+        "name": track.slug,
+        "conformsTo": CROISSANT,
+        "alternateName": track.name,
+        "description": description,
+        "keywords": ["information retrieval", "evaluation", "test collection", "relevance judgments"],
+        "dateCreated": track.created_at,
+        "datePublished": index.created_at[:10],
+        "version": "1.0.0",
+        "isAccessibleForFree": True,
+    }
+    if index.license:
+        dataset["license"] = index.license
+    if index.url:
+        dataset["url"] = index.url
+    if index.authors:
+        dataset["creator"] = [{"@type": "sc:Person", "name": name} for name in index.authors]
+    dataset["distribution"] = [_file_object(name, sha256) for name, sha256 in sorted(sums.items())]
+    dataset["recordSet"] = [_record_set(qrels.version, qrels.file) for qrels in index.qrels]
+    return json.dumps(dataset, ensure_ascii=False, indent=1) + "\n"
+
+
+def _file_object(name: str, sha256: str) -> dict[str, str]:
+    ending = name[name.rfind(".") :] if "." in name else ""
+    kind = TYPES.get(ending, "application/octet-stream")
+    words = next((words for start, words in WORDS.items() if name == start or name.startswith(start)), "")
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "description": words,
+        "contentUrl": name,
+        "encodingFormat": kind,
+        "sha256": sha256,
+    }
+
+
+def _record_set(version: int, file: str) -> dict[str, Any]:
+    """The columns of a file of qrels, which has no header."""
+    columns = {"topic": "sc:Text", "docno": "sc:Text", "grade": "sc:Integer"}
+    places = {"topic": "0", "docno": "2", "grade": "3"}
+    name = f"qrels-{version}"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{column}",
+                "name": column,
+                "dataType": kind,
+                "source": {"fileObject": {"@id": file}, "extract": {"column": places[column]}},
+            }
+            for column, kind in columns.items()
+        ],
+    }

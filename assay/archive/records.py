@@ -1,0 +1,273 @@
+"""What an archive contains, as the records of its index, `archive.json`.
+
+    README.md, CITATION.bib   what the archive is, for people
+    metadata.json             the same for machines: schema.org/Dataset with the fields of Croissant
+    SHA256SUMS                the digest of every other file
+    archive.json              the index: the records of this module
+    protocols/SLUG.toml       the protocols
+    topics.jsonl              the topics
+    guidelines/N.md           the published versions of the guidelines
+    runs/N.EXT                the runs, byte by byte as they were submitted
+    formulas.tsv              if the runs contain formulas: post, thread and visual id of each
+    pools/N/…                 each pool, with which run contributed what
+    judgments.jsonl           all judgments, also those that were replaced
+    qrels/N.tsv               the versions of the qrels
+    leaderboards/N/…          the scores of each run and topic, with the statistics
+
+Times are in ISO 8601. Runs, pools and leaderboards are numbered from 1.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from assay.archive.errors import BadArchive
+
+FORMAT = 1
+INDEX = "archive.json"
+README, CITATION, METADATA, CHECKSUMS = "README.md", "CITATION.bib", "metadata.json", "SHA256SUMS"
+TOPICS, FORMULAS, JUDGMENTS = "topics.jsonl", "formulas.tsv", "judgments.jsonl"
+
+
+@dataclass(frozen=True)
+class TopicRecord:
+    """A line of `topics.jsonl`; texts are sanitized HTML."""
+
+    code: str
+    title: str = ""
+    body: str = ""
+    narrative: str = ""
+    tags: list[str] = field(default_factory=list)
+    labels: dict[str, Any] = field(default_factory=dict)
+    formula_id: str = ""
+    latex: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True)
+class TrackRecord:
+    """`protocol` is the slug of its protocol."""
+
+    slug: str
+    name: str
+    description: str
+    protocol: str
+    created_at: str
+    collection: str = ""
+
+
+@dataclass(frozen=True)
+class ProtocolRecord:
+    """`sha256` is the digest that pools, qrels and leaderboards record."""
+
+    slug: str
+    sha256: str
+    file: str
+
+
+@dataclass(frozen=True)
+class GuidelinesRecord:
+    """A published version of the guidelines."""
+
+    number: int
+    summary: str
+    published_at: str
+    file: str
+
+
+@dataclass(frozen=True)
+class AssessorRecord:
+    """An assessor under the name that the judgments use."""
+
+    name: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run. `report` is that of its check at submission, and `sha256` that of the submitted bytes."""
+
+    number: int
+    team: str
+    tag: str
+    kind: str
+    pooled_as: str
+    is_manual: bool
+    uses: str
+    description: str
+    status: str
+    file_name: str
+    file: str
+    sha256: str
+    n_lines: int
+    n_topics: int
+    report: dict[str, Any]
+    submitted_at: str
+    withdrawn_at: str = ""
+
+
+@dataclass(frozen=True)
+class PooledRun:
+    """A run of a pool, by its number, and the depth to which it was pooled."""
+
+    run: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class PoolRecord:
+    """A pool. `runs` are in the order of the building; `tops_up` is the number of the earlier pool."""
+
+    number: int
+    name: str
+    protocol: str
+    seed: int
+    depth: dict[str, Any]
+    order: str
+    tops_up: int | None
+    sha256: str
+    runs: list[PooledRun]
+    created_at: str
+    has_members: bool = False
+
+    def file(self, name: str) -> str:
+        return f"pools/{self.number}/{name}"
+
+
+@dataclass(frozen=True)
+class QrelsRecord:
+    """A version of the qrels. `source` is `frozen` or `imported`; `pool` is the number of the pool."""
+
+    version: int
+    name: str
+    source: str
+    pool: int | None
+    protocol: str
+    sha256: str
+    n_topics: int
+    n_judged: int
+    report: dict[str, Any]
+    created_at: str
+
+    @property
+    def file(self) -> str:
+        return f"qrels/{self.version}.tsv"
+
+
+@dataclass(frozen=True)
+class EvaluationRecord:
+    """A run on a leaderboard."""
+
+    run: int
+    n_topics: int
+    n_missing: int
+    judged_at_10: float | None
+    unjudged: float | None
+    curves: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LeaderboardRecord:
+    """A leaderboard against a version of the qrels. Evaluations are in the order of the arrays of its statistics."""
+
+    number: int
+    qrels: int
+    protocol: str
+    measures: list[str]
+    average: str
+    seed: int
+    evaluations: list[EvaluationRecord]
+    statistics: dict[str, Any]
+    created_at: str
+
+    def file(self, name: str) -> str:
+        return f"leaderboards/{self.number}/{name}"
+
+
+@dataclass(frozen=True)
+class Index:
+    """The content of `archive.json`.
+
+    `has_names` says whether assessors have their names, or code names; `has_comments` whether judgments have comments.
+    """
+
+    format: int
+    assay: str
+    created_at: str
+    track: TrackRecord
+    has_names: bool
+    has_comments: bool
+    protocols: list[ProtocolRecord]
+    guidelines: list[GuidelinesRecord]
+    teams: list[str]
+    assessors: list[AssessorRecord]
+    runs: list[RunRecord]
+    pools: list[PoolRecord]
+    qrels: list[QrelsRecord]
+    leaderboards: list[LeaderboardRecord]
+    n_topics: int
+    n_judgments: int
+    authors: list[str] = field(default_factory=list)
+    license: str = ""
+    url: str = ""
+
+
+def as_json(record: Any) -> str:
+    """A record as text, the same for the same record."""
+    return json.dumps(asdict(record), ensure_ascii=False, indent=1) + "\n"
+
+
+def as_line(record: Any) -> str:
+    return json.dumps(asdict(record), ensure_ascii=False) + "\n"
+
+
+def parsed(kind: type, text: str | bytes, where: str) -> Any:
+    """The record in a text of JSON.
+
+    Raises
+    ------
+    BadArchive
+        It is not JSON, or not of the form of the record: the message names the key.
+    """
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadArchive(f"{where}: not JSON: {error}.") from None
+    return _value(kind, values, where)
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    """A value of JSON as an annotation says."""
+    if is_dataclass(kind):
+        return _record(kind, value, where)
+    if get_origin(kind) is list:
+        (of,) = get_args(kind)
+        items = _expect(list, value, where)
+        return [_value(of, each, f"{where}[{place}]") for place, each in enumerate(items)]
+    if get_origin(kind) is dict:
+        return _expect(dict, value, where)
+    if NoneType in get_args(kind):
+        return None if value is None else _value(get_args(kind)[0], value, where)
+    return _expect(kind, value, where)
+
+
+def _expect(kind: Any, value: Any, where: str) -> Any:
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise BadArchive(f"{where}: expected {kind.__name__}, found {type(value).__name__}.")
+    return value
+
+
+def _record(kind: Any, values: Any, where: str) -> Any:
+    given: Mapping[str, Any] = _expect(dict, values, where)
+    known, hints = {each.name: each for each in fields(kind)}, get_type_hints(kind)
+    for name in given:
+        if name not in known:
+            raise BadArchive(f"{where}.{name}: unknown key; known here: {', '.join(known)}.")
+    for name, each in known.items():
+        if name not in given and each.default is MISSING and each.default_factory is MISSING:
+            raise BadArchive(f"{where}.{name}: missing.")
+    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in given.items()})

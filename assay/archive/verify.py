@@ -1,0 +1,285 @@
+"""Checks an archive without a database: its files, and whether its pools and scores can be computed again."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.archive.contents import Contents
+from assay.archive.errors import BadArchive
+from assay.archive.files import Advance, Reader, nothing
+from assay.archive.records import (
+    CHECKSUMS,
+    FORMAT,
+    JUDGMENTS,
+    EvaluationRecord,
+    LeaderboardRecord,
+    PoolRecord,
+)
+from assay.digests import sha256_of
+from assay.formats.judgments.reader import JudgmentsError, parse_judgments
+from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.qrels.reader import format_qrels
+from assay.measures.matching import JudgedDocuments
+from assay.measures.scores import RunScores
+from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
+from assay.protocols.measures import Measure, parse_measures
+from assay.statistics.leaderboard import judged_shares, leaderboard_statistics, mean_curves
+from assay.statistics.significance import above_diagonal
+
+SHOWN = 5  # examples in a message
+SCORES_HEADER = "run\ttopic\tmeasure\tvalue\n"
+TOLERANCE = 1e-9  # of scores; logarithms differ by less between processors
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a check: the part that was checked, and what it contains. `problem` is empty if it is right."""
+
+    part: str
+    content: str
+    problem: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        return not self.problem
+
+
+def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
+    """Check an archive part by part. `advance` is called while the files are read for the first time.
+
+    Raises
+    ------
+    BadArchive
+        Something cannot be read, so the parts that depend on it cannot be checked.
+    """
+    index = reader.index
+    if index.format > FORMAT:
+        raise BadArchive(
+            f"{reader.name} has format {index.format}, made by Assay {index.assay}; this version reads up to {FORMAT}."
+        )
+    yield _checksums(reader, advance)
+    contents = Contents(reader)
+    yield Finding("protocols", ", ".join(sorted(contents.protocols)))
+    yield _counted("topics", len(contents.topics), index.n_topics)
+    yield from _runs(contents)
+    for pool in index.pools:
+        yield _pool(contents, pool)
+    judgments = _judgments(contents)
+    yield _check_judgments(contents, judgments)
+    yield from _qrels(contents, judgments)
+    for board in index.leaderboards:
+        yield _leaderboard(contents, board)
+
+
+def _checksums(reader: Reader, advance: Advance) -> Finding:
+    names, listed = reader.names - {CHECKSUMS}, set(reader.sums)
+    problems = [f"{name} is missing" for name in sorted(listed - names)]
+    problems += [f"{name} is not in {CHECKSUMS}" for name in sorted(names - listed)]
+    problems += [
+        f"{name} does not have its digest"
+        for name in sorted(names & listed)
+        if reader.digest(name, advance) != reader.sums[name]
+    ]
+    return Finding("files", f"{len(names):,} files, {reader.n_bytes:,} bytes", _few(problems))
+
+
+def _few(problems: list[str]) -> str:
+    more = f"; and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
+    return "; ".join(problems[:SHOWN]) + more
+
+
+def _counted(part: str, n: int, expected: int) -> Finding:
+    return Finding(part, f"{n:,}", "" if n == expected else f"the index says {expected:,}")
+
+
+def _runs(contents: Contents) -> Iterator[Finding]:
+    problems = []
+    for run in contents.index.runs:
+        report = contents.checked(run).report
+        if report.errors:
+            problems.append(f"{run.file} ({run.tag}): {report.errors[0]}")
+        elif (report.sha256, report.n_lines, report.n_topics) != (run.sha256, run.n_lines, run.n_topics):
+            problems.append(f"{run.file} ({run.tag}): not the run of the index")
+    yield Finding("runs", f"{len(contents.index.runs):,}", _few(problems))
+
+
+def _pool(contents: Contents, pool: PoolRecord) -> Finding:
+    """Build a pool again and compare all of its files."""
+    built, inputs = contents.built(pool), contents.inputs(pool)
+    files = {"pool.tsv": pool_tsv(built), "contributions.tsv": contributions_tsv(built, inputs)}
+    if pool.has_members:
+        files["members.tsv"] = members_tsv(built)
+        files["member-contributions.tsv"] = member_contributions_tsv(built, inputs)
+    problems = [
+        f"{pool.file(name)} is not what the runs give"
+        for name, data in files.items()
+        if contents.reader.read(pool.file(name)) != data
+    ]
+    if sha256_of(files["pool.tsv"]) != pool.sha256:
+        problems.append("its digest is not that of the index")
+    content = f"{len(built.units):,} units from {len(pool.runs):,} runs, built again with seed {pool.seed}"
+    return Finding(f"pool “{pool.name}”", content, _few(problems))
+
+
+def _judgments(contents: Contents) -> list[JudgmentRow]:
+    data = contents.reader.read(JUDGMENTS)
+    if not data:
+        return []
+    try:
+        return parse_judgments(data, JUDGMENTS).rows
+    except JudgmentsError as error:
+        raise BadArchive(f"{error}.") from None
+
+
+def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
+    """Every judgment is about a unit of its pool, and by an assessor of the archive."""
+    names = {assessor.name for assessor in contents.index.assessors}
+    units = {pool.name: _units(contents, pool) for pool in contents.index.pools}
+    problems = [
+        f"{JUDGMENTS}, line {row.line}: {problem}"
+        for row in rows
+        for problem in (
+            [f"no assessor {row.assessor}"] * (row.assessor not in names)
+            + [f"{row.topic} {row.docno} is not in the pool “{row.pool}”"]
+            * ((row.topic, row.docno) not in units.get(row.pool, ()))
+        )
+    ]
+    n = contents.index.n_judgments
+    if len(rows) != n:
+        problems.insert(0, f"the index says {n:,}")
+    return Finding(
+        "judgments", f"{len(rows):,} by {len({row.assessor for row in rows}):,} assessors", _few(problems)
+    )
+
+
+def _units(contents: Contents, pool: PoolRecord) -> set[tuple[str, str]]:
+    """Topic and docno of everything that can be judged in a pool."""
+    units = {(topic, docno) for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)}
+    if pool.has_members:
+        units |= {(topic, docno) for topic, _, docno, *_ in contents.rows(pool.file("members.tsv"), 6)}
+    return units
+
+
+def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding]:
+    judged = {(row.topic, docno) for row in judgments for docno in (row.docno, row.unit)}
+    for qrels in contents.index.qrels:
+        columns = contents.qrels_columns(qrels)
+        problems = []
+        if sha256_of(format_qrels(columns)) != qrels.sha256:
+            problems.append("its digest is not that of the index")
+        if qrels.source == "frozen" and "known_items" not in qrels.report:
+            codes = columns.topics.tolist()
+            rows = zip(
+                columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True
+            )
+            problems += [
+                f"{codes[topic]} {docno.decode()} has grade {grade}, and nobody judged it"
+                for topic, docno, grade in rows
+                if grade >= 0 and (codes[topic], docno.decode()) not in judged
+            ]
+        content = f"{len(columns.topics):,} topics, {len(columns.grade):,} units"
+        yield Finding(f"qrels version {qrels.version}", content, _few(problems))
+
+
+def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
+    """Score the runs of a leaderboard again, and compare every value."""
+    judged, scores = contents.scores(board)
+    measures = parse_measures(board.measures)
+    again = {
+        (run, row.topic, row.measure): row.value
+        for run, of_run in scores.items()
+        for row in of_run.rows(judged, measures, average_of(board), per_topic=True)
+    }
+    problems = _differences(contents, contents.stored_scores(board), again)
+    for evaluation in board.evaluations:
+        computed = _evaluated(contents, board, evaluation.run, judged, scores[evaluation.run])
+        if not is_close(asdict(evaluation), asdict(computed)):
+            problems.append(f"the counts and curves of {contents.runs[evaluation.run].tag} differ")
+    if not is_close(board.statistics, _statistics(board, scores, measures)):
+        problems.append("the intervals and tests differ")
+    content = (
+        f"{len(scores):,} runs, {len(again):,} scores, computed again against qrels version {board.qrels}"
+    )
+    return Finding(f"leaderboard {board.number}", content, _few(problems))
+
+
+def score_line(run: int, topic: str, measure: str, value: float) -> str:
+    """A line of `scores.tsv`: number of the run, topic, measure, value with all its digits."""
+    return f"{run}\t{topic}\t{measure}\t{value!r}\n"
+
+
+Scores = dict[tuple[int, str, str], float]  # by run, topic and measure
+
+
+def _differences(contents: Contents, stored: Scores, again: Scores) -> list[str]:
+    if stored.keys() != again.keys():
+        return [f"{len(stored):,} scores, and {len(again):,} computed again: not of the same runs and topics"]
+    return [
+        f"{measure} of {contents.runs[run].tag} for {topic} is {value!r}, computed again {again[run, topic, measure]!r}"
+        for (run, topic, measure), value in stored.items()
+        if not is_close(value, again[run, topic, measure])
+    ]
+
+
+def is_close(stored: Any, other: Any) -> bool:
+    """Whether two plain values are equal; numbers may differ by `TOLERANCE`, as they do between processors."""
+    if isinstance(stored, float) and isinstance(other, float | int):
+        return abs(stored - other) <= TOLERANCE
+    if isinstance(stored, dict) and isinstance(other, dict):
+        return stored.keys() == other.keys() and all(is_close(stored[key], other[key]) for key in stored)
+    if isinstance(stored, list) and isinstance(other, list):
+        return len(stored) == len(other) and all(map(is_close, stored, other))
+    return bool(stored == other)
+
+
+def average_of(board: LeaderboardRecord) -> Any:
+    if board.average not in {"judged", "common"}:
+        raise BadArchive(f"The leaderboard {board.number}: unknown average {board.average!r}.")
+    return board.average
+
+
+def _evaluated(
+    contents: Contents, board: LeaderboardRecord, run: int, judged: JudgedDocuments, scores: RunScores
+) -> EvaluationRecord:
+    """What a leaderboard counts of a run, computed again."""
+    average, rules = average_of(board), contents.protocol(board.protocol).scoring
+    hits = judged.hits(contents.ranking(run, board))
+    shares = judged_shares(hits, judged, average)
+    return EvaluationRecord(
+        run=run,
+        n_topics=int(scores.averaged(average).sum()),
+        n_missing=scores.n_missing,
+        judged_at_10=shares.judged_at_10,
+        unjudged=shares.unjudged,
+        curves=mean_curves(
+            hits, judged, level=rules.relevant_from, judged_only=rules.judged_only, average=average
+        ),
+    )
+
+
+def _statistics(
+    board: LeaderboardRecord, scores: dict[int, RunScores], measures: list[Measure]
+) -> dict[str, Any]:
+    """Intervals and tests of a leaderboard as plain values, computed again with its seed."""
+    computed = leaderboard_statistics(
+        list(scores.values()), measures, average=average_of(board), seed=board.seed
+    )
+    if computed is None:
+        return {}
+    return {
+        "n_topics": computed.n_topics,
+        "level": computed.level,
+        "n_resamples": computed.n_resamples,
+        "measures": {
+            name: {
+                "low": of_measure.low,
+                "high": of_measure.high,
+                "tier": of_measure.tier,
+                "means": of_measure.test.means.tolist() if of_measure.test else [],
+                "critical": of_measure.test.critical if of_measure.test else None,
+                "n_permutations": of_measure.test.n_permutations if of_measure.test else 0,
+                "p": above_diagonal(of_measure.test.p) if of_measure.test else None,
+            }
+            for name, of_measure in computed.measures.items()
+        },
+    }

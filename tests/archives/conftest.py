@@ -1,0 +1,114 @@
+"""A small campaign with everything that an archive contains."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.db import transaction
+
+from archives import services
+from archives.models import Archive
+from assay.html.sanitize import clean_body
+from assessment.tasks import services as task_services
+from jobs import services as jobs
+from pooling.models import Pool
+from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
+from scoring.models import Leaderboard
+from scoring.qrels import services as qrels_services
+from tests.helpers.judging import judge, make_batch
+from tests.scoring.conftest import Scene, build_scene
+from tracks.guidelines import services as guidelines_services
+from tracks.models import Topic
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Path) -> None:
+    """Tests run jobs themselves. Each test has its own folder for files."""
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    settings.MEDIA_ROOT = tmp_path / "files"
+
+
+@dataclass
+class Campaign:
+    """A track whose pool was judged and whose runs were scored."""
+
+    scene: Scene
+    board: Leaderboard
+
+    def archive(self, **options: bool | str) -> Archive:
+        archive = services.request(track=self.scene.track, by=self.scene.organizer, **options)  # type: ignore[arg-type]
+        assert archive.job is not None
+        jobs.run(archive.job.pk)
+        archive.refresh_from_db()
+        archive.job.refresh_from_db()
+        assert archive.status == Archive.Status.READY, archive.job.error
+        return archive
+
+    def file(self, folder: Path, **options: bool | str) -> Path:
+        """The file of a new archive."""
+        path = folder / "campaign.zip"
+        with self.archive(**options).file.open("rb") as file:
+            path.write_bytes(file.read())
+        return path
+
+
+def build_campaign() -> Campaign:
+    """Two pools, the second of which tops up the first; a revised judgment; a withdrawn run; a leaderboard."""
+    scene = build_scene()
+    scene.pool.entries.all().delete()
+    scene.pool.delete()
+    Topic.objects.filter(track=scene.track, code="A.1").update(
+        body=clean_body("<p>Find $x^2$.</p>"), labels={"category": "proof"}
+    )
+    guidelines_services.publish(track=scene.track, text="Judge *well*.", revision=0, by=scene.organizer)
+    scene.submit(scene.ours, "good", "10 é 9")
+    withdrawn = scene.submit(scene.theirs, "slip", "10 11")
+    run_services.withdraw(run=withdrawn, by=scene.other)
+    scene.submit(scene.theirs, "poor", "x 9 10", kind="alternate")
+    scene.pool = _pool(scene, "First")
+    batch = scene.batch({scene.ada: list(scene.topics)})
+    n = scene.pool.entries.count()
+    scene.judge(batch, scene.ada, *(["high", "low", "not-relevant", "high"] * n)[:n])
+    task = batch.tasks.earliest("pk")
+    judge(task, "medium", comment="on second thoughts")
+    scene.submit(scene.ours, "late", "11 10", kind="alternate")
+    scene.pool = _pool(scene, "Second", tops_up=scene.pool)
+    second = make_batch(scene.pool, {scene.bob: list(scene.topics.values())})
+    while (task_of_bob := task_services.accept_next(batch=second, assessor=scene.bob)) is not None:
+        judge(task_of_bob, "low")
+    scene.track.refresh_from_db()
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    return Campaign(scene, scene.leaderboard(qrels))
+
+
+def _pool(scene: Scene, name: str, tops_up: Pool | None = None) -> Pool:
+    pool = pool_services.request(
+        track=scene.track, name=name, seed=3, depth={}, by=scene.organizer, tops_up=tops_up
+    )
+    assert pool.job is not None
+    jobs.run(pool.job.pk)
+    pool.refresh_from_db()
+    assert pool.status == Pool.Status.READY
+    return pool
+
+
+@pytest.fixture
+def campaign(db: None) -> Campaign:
+    return build_campaign()
+
+
+_made: list[bytes] = []  # the campaign takes seconds to build, and its archive never changes
+
+
+@pytest.fixture
+def archive_file(db: None, tmp_path: Path) -> Path:
+    """The archive of the campaign, which is not in the database itself."""
+    if not _made:
+        with transaction.atomic():
+            _made.append(build_campaign().file(tmp_path).read_bytes())
+            transaction.set_rollback(True)
+    path = tmp_path / "campaign.zip"
+    path.write_bytes(_made[0])
+    return path

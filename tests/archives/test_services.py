@@ -1,0 +1,264 @@
+"""Archives: made, verified, and loaded into an empty installation."""
+
+import json
+import zipfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from django.core.files import File
+from django.core.management import call_command
+
+from accounts.models import User
+from archives import services
+from archives.errors import ArchiveRefused
+from archives.models import Archive, LoadedArchive
+from assay.archive.files import Reader, Writer
+from assay.archive.records import CHECKSUMS
+from assay.archive.verify import Finding, verify
+from assay.cli.main import main
+from assessment.models import Judgment
+from jobs import services as jobs
+from pooling.models import Run
+from scoring.leaderboards.files import leaderboard_file
+from scoring.models import Leaderboard, Qrels
+from tests.archives.conftest import Campaign, build_campaign
+from tests.helpers.factories import make_organizer, make_track
+from tracks.models import Topic, Track
+
+
+def findings_of(path: Path) -> list[Finding]:
+    with Reader.of(path) as reader:
+        return list(verify(reader))
+
+
+def load(path: Path, by: User, slug: str = "") -> LoadedArchive:
+    with path.open("rb") as file:
+        loaded = services.load_upload(upload=File(file, name=path.name), by=by, slug=slug)
+    assert loaded.job is not None
+    jobs.run(loaded.job.pk)
+    loaded.refresh_from_db()
+    return loaded
+
+
+def rewritten(path: Path, change: Callable[[str, bytes], bytes]) -> Path:
+    """A copy of an archive with other contents, and the checksums of these."""
+    with zipfile.ZipFile(path) as archive:
+        folder = archive.namelist()[0].partition("/")[0]
+        members = {name.removeprefix(f"{folder}/"): archive.read(name) for name in archive.namelist()}
+    other = path.with_name("other.zip")
+    with other.open("wb") as file:
+        writer = Writer(file, folder)
+        for name, data in members.items():
+            if name != CHECKSUMS:
+                writer.add(name, [change(name, data)])
+        writer.close()
+    return other
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_empty_installation_gives_the_same_leaderboard(tmp_path: Path) -> None:
+    campaign = build_campaign()
+    before = tables_of(campaign.board)
+    n_judgments = Judgment.objects.count()
+    path = campaign.file(tmp_path)
+    call_command("flush", interactive=False, verbosity=0)
+
+    loaded = load(path, make_organizer("olga"))
+
+    assert loaded.job is not None
+    loaded.job.refresh_from_db()
+    assert loaded.status == LoadedArchive.Status.LOADED, loaded.job.error
+    assert not loaded.file
+    assert tables_of(Leaderboard.objects.get()) == before
+    assert Judgment.objects.count() == n_judgments
+    assert Judgment.objects.filter(is_current=False, replaced_by__isnull=False).count() == 1
+    assert Run.objects.filter(status=Run.Status.WITHDRAWN).count() == 1
+    assert Topic.objects.get(code="A.1").labels == {"category": "proof"}
+    track = Track.objects.get()
+    assert track.status == Track.Status.CLOSED
+    assert track.guidelines is not None
+    assert "<em>well</em>" in track.guidelines.html
+    assert not User.objects.filter(username="arq-a1", is_active=True).exists()
+
+
+def tables_of(board: Leaderboard) -> list[str]:
+    return [leaderboard_file(board.created_by, board, kind) for kind in ("tsv", "csv", "json", "tex")]
+
+
+@pytest.mark.django_db
+def test_a_loaded_track_gives_an_equal_archive(campaign: Campaign, tmp_path: Path) -> None:
+    path = campaign.file(tmp_path)
+    loaded = load(path, campaign.scene.organizer, slug="again")
+    assert loaded.track is not None
+    again = Campaign(campaign.scene, campaign.board)
+    again.scene.track = loaded.track
+
+    with Reader.of(again.file(tmp_path / "..")) as reader, Reader.of(path) as first:
+        same = {name for name in first.names & reader.names if first.digest(name) == reader.digest(name)}
+
+        assert first.names == reader.names
+        assert {"topics.jsonl", "pools/1/pool.tsv", "pools/2/contributions.tsv", "qrels/1.tsv"} <= same
+        assert {"leaderboards/1/scores.tsv", "leaderboards/1/leaderboard.tsv", "runs/001.tsv"} <= same
+        assert first.index.leaderboards[0].evaluations == reader.index.leaderboards[0].evaluations
+        assert first.index.leaderboards[0].statistics == reader.index.leaderboards[0].statistics
+
+
+@pytest.mark.django_db
+def test_an_archive_is_right_and_says_what_it_contains(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = campaign.file(tmp_path, license="CC BY 4.0", authors="Olga & Co.", url="https://example.org/arq")
+
+    assert main(["archive", "verify", "--quiet", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "pool “Second”: 3 units from 3 runs, built again with seed 3" in printed
+    assert "campaign.zip: ARQ, everything is right" in printed
+    with Reader.of(path) as reader:
+        assert "runs: 4; teams: 2" in reader.read("README.md").decode()
+        assert "author       = {Olga \\& Co.}" in reader.read("CITATION.bib").decode()
+        dataset = json.loads(reader.read("metadata.json"))
+        assert dataset["license"] == "CC BY 4.0"
+        assert dataset["recordSet"][0]["field"][2]["source"]["extract"] == {"column": "3"}
+        judgments = reader.read("judgments.jsonl").decode()
+        assert "ada" not in judgments
+        assert "second thoughts" not in judgments
+
+
+@pytest.mark.django_db
+def test_names_and_comments_are_there_if_asked_for(campaign: Campaign, tmp_path: Path) -> None:
+    path = campaign.file(tmp_path, has_names=True, has_comments=True)
+
+    with Reader.of(path) as reader:
+        judgments = reader.read("judgments.jsonl").decode()
+        assert '"ada"' in judgments
+        assert "on second thoughts" in judgments
+    assert all(finding.is_right for finding in findings_of(path))
+
+
+@pytest.mark.django_db
+def test_changed_contents_are_found(archive_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def other_grade(name: str, data: bytes) -> bytes:
+        return data.replace(b"A.1\t0\t10\t1", b"A.1\t0\t10\t3") if name == "qrels/1.tsv" else data
+
+    def other_score(name: str, data: bytes) -> bytes:
+        return data.replace(b"\t1.0\n", b"\t0.9\n", 1) if name.endswith("scores.tsv") else data
+
+    def other_unit(name: str, data: bytes) -> bytes:
+        return data.replace(b"A.2\t9\t", b"A.2\t8\t") if name == "pools/1/pool.tsv" else data
+
+    wrong = {change: [f.part for f in findings_of(rewritten(archive_file, change)) if not f.is_right] for change in
+             (other_grade, other_score, other_unit)}  # fmt: skip
+
+    assert wrong[other_grade] == ["qrels version 1", "leaderboard 1"]
+    assert wrong[other_score] == ["leaderboard 1"]
+    assert wrong[other_unit] == ["pool “First”", "pool “Second”", "judgments"]
+    assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, other_score))]) == 1
+    assert "WRONG  leaderboard 1" in capsys.readouterr().out
+
+
+@pytest.mark.django_db
+def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
+    def other_score(name: str, data: bytes) -> bytes:
+        return data.replace(b"\t1.0\n", b"\t0.9\n", 1) if name.endswith("scores.tsv") else data
+
+    loaded = load(rewritten(archive_file, other_score), make_organizer())
+
+    assert loaded.status == LoadedArchive.Status.FAILED
+    assert loaded.job is not None
+    loaded.job.refresh_from_db()
+    assert "1 of 9 parts are wrong. The first, leaderboard 1: " in loaded.job.error
+    assert not Track.objects.exists()
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_track_of_the_same_name_is_not_replaced(archive_file: Path) -> None:
+    make_track("arq")
+
+    loaded = load(archive_file, make_organizer())
+
+    assert loaded.job is not None
+    loaded.job.refresh_from_db()
+    assert "already a track with the short name arq" in loaded.job.error
+    assert not Qrels.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_draft_and_a_second_archive_at_a_time_are_refused(campaign: Campaign) -> None:
+    scene = campaign.scene
+    services.request(track=scene.track, by=scene.organizer)
+
+    with pytest.raises(ArchiveRefused, match="being made already"):
+        services.request(track=scene.track, by=scene.organizer)
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.DRAFT)
+    with pytest.raises(ArchiveRefused, match="is a draft"):
+        services.request(track=scene.track, by=scene.organizer)
+
+
+@pytest.mark.parametrize("content", [b"text", b""])
+def test_other_files_are_refused(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(content)
+
+    assert main(["archive", "verify", "--quiet", str(path)]) == 2
+    assert "x.zip: The zip file is damaged" in capsys.readouterr().err
+
+
+def zip_of(path: Path, names: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in names.items():
+            archive.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"a.txt": b""}, "is not an archive of a track"),
+        ({"t/archive.json": b"{}", "../evil": b""}, "does not belong in an archive"),
+        ({"t/archive.json": b"{}"}, "SHA256SUMS is missing"),
+        ({"t/archive.json": b"{}", "t/SHA256SUMS": b"what"}, "line 1: expected a SHA-256"),
+        ({"t/archive.json": b"{}", "t/SHA256SUMS": b""}, "does not have the digest"),
+    ],
+)
+def test_damaged_archives_are_refused(
+    names: dict[str, bytes], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = zip_of(tmp_path / "x.zip", names)
+
+    assert main(["archive", "verify", "--quiet", str(path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.django_db
+def test_commands_load_and_archive(
+    archive_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_organizer("olga")
+
+    call_command("load_archive", str(archive_file), "--slug", "again", "--by", "olga")
+    call_command("archive_track", "again", str(tmp_path / "a.zip"), "--by", "olga")
+
+    assert f"{archive_file}: loaded as the track again" in capsys.readouterr().out
+    assert Track.objects.get(slug="again").leaderboards.count() == 1
+    assert all(finding.is_right for finding in findings_of(tmp_path / "a.zip"))
+
+
+@pytest.mark.django_db
+def test_deleting_removes_the_file(
+    archive_file: Path, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]
+) -> None:
+    loaded = load(archive_file, make_organizer("olga"))
+    archive = services.request(track=Track.objects.get(), by=loaded.created_by)
+    jobs.run(archive.job_id)
+    archive.refresh_from_db()
+    storage, name = archive.file.storage, archive.file.name
+
+    with django_capture_on_commit_callbacks(execute=True):
+        services.delete(archive=archive)
+
+    assert name
+    assert not Archive.objects.exists()
+    assert not storage.exists(name)
