@@ -14,7 +14,7 @@ from tracks.models import Track
 
 @pytest.fixture
 def organizer(client: Client, db: None) -> Client:
-    client.force_login(make_organizer("olga"))
+    client.force_login(make_organizer("oscar"))
     return client
 
 
