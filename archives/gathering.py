@@ -30,6 +30,7 @@ from assay.archive.records import (
     GuidelinesRecord,
     Index,
     LeaderboardRecord,
+    MachineRecord,
     PooledRun,
     PoolRecord,
     ProtocolRecord,
@@ -46,7 +47,7 @@ from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION
 from assessment.judgments.exports import lines_of
 from assessment.models import Judgment
-from pooling.models import Pool, Run
+from pooling.models import Pool, Run, RunChange
 from pooling.pools import exports as pool_exports
 from pooling.runs.units import formula_lookup
 from scoring.leaderboards.files import leaderboard_file
@@ -133,9 +134,11 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         {run.pk: number for number, run in enumerate(runs, 1)},
         {pool.pk: number for number, pool in enumerate(pools, 1)},
     )
-    qrels = list(Qrels.objects.filter(track=track).order_by("version"))
+    qrels = list(Qrels.objects.filter(track=track).order_by("version").select_related("machine__assessor"))
     boards = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
-    groups = dict(Assessor.objects.filter(track=track).values_list("user_id", "group"))
+    assessors = {
+        each.user_id: each for each in Assessor.objects.filter(track=track).select_related("machine")
+    }
     return Index(
         format=FORMAT,
         assay=VERSION,
@@ -151,12 +154,10 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
             for each in track.guidelines_versions.order_by("number")
         ],
         teams=list(track.teams.order_by("name", "id").values_list("name", flat=True)),
-        assessors=[
-            AssessorRecord(name, groups.get(pk, "")) for pk, name in sorted(names.items(), key=_by_name)
-        ],
+        assessors=[_assessor(name, assessors[pk]) for pk, name in sorted(names.items(), key=_by_name)],
         runs=[_run(number, run) for number, run in enumerate(runs, 1)],
         pools=[_pool(pool, numbers) for pool in pools],
-        qrels=[_qrels(each, numbers) for each in qrels],
+        qrels=[_qrels(each, numbers, names) for each in qrels],
         leaderboards=[
             _leaderboard(n, board, numbers) for n, board in enumerate(boards.select_related("qrels"), 1)
         ],
@@ -166,6 +167,12 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         license=archive.license,
         url=archive.url,
     )
+
+
+def _assessor(name: str, assessor: Assessor) -> AssessorRecord:
+    machine = getattr(assessor, "machine", None)
+    record = machine and MachineRecord(machine.name, machine.version, machine.description)
+    return AssessorRecord(name, assessor.group, record)
 
 
 def _by_name(item: tuple[int, str]) -> tuple[int, str]:
@@ -213,7 +220,18 @@ def _run(number: int, run: Run) -> RunRecord:
         report=run.report,
         submitted_at=_time(run.submitted_at),
         withdrawn_at=_time(run.withdrawn_at),
+        priority=run.priority,
+        is_late=run.is_late,
+        reason=_reason(run),
     )
+
+
+def _reason(run: Run) -> str:
+    """Why a run was disqualified."""
+    if run.status != Run.Status.DISQUALIFIED:
+        return ""
+    latest = run.changes.filter(kind=RunChange.Kind.DISQUALIFIED).last()
+    return latest.text if latest else ""
 
 
 def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:
@@ -231,10 +249,12 @@ def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:
         runs=[PooledRun(numbers.runs[pk], pool_runs[pk]) for pk in order],
         created_at=_time(pool.created_at),
         has_members="members" in pool.statistics,
+        max_runs_per_team=pool.max_runs_per_team,
+        left_out=[numbers.runs[run["run"]] for run in pool.left_out],
     )
 
 
-def _qrels(qrels: Qrels, numbers: _Numbers) -> QrelsRecord:
+def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRecord:
     return QrelsRecord(
         version=qrels.version,
         name=qrels.name,
@@ -246,6 +266,9 @@ def _qrels(qrels: Qrels, numbers: _Numbers) -> QrelsRecord:
         n_judged=qrels.n_judged,
         report=qrels.report,
         created_at=_time(qrels.created_at),
+        machine=names[qrels.machine.assessor.user_id] if qrels.machine else "",
+        machine_name=qrels.machine_name,
+        is_archived=qrels.archived_at is not None,
     )
 
 
@@ -270,6 +293,7 @@ def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers) -> Leaderbo
             for each in (evaluations[pk] for pk in board.statistics["evaluations"])
         ],
         statistics=_statistics(board),
+        disqualified=[numbers.runs[run["run"]] for run in board.statistics.get("disqualified", [])],
         created_at=_time(board.created_at),
     )
 

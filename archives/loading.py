@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.core.files.base import ContentFile
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounts.models import User
@@ -13,6 +14,7 @@ from archives.errors import LoadRefused
 from assay.archive.contents import Contents
 from assay.archive.records import (
     JUDGMENTS,
+    AssessorRecord,
     LeaderboardRecord,
     PoolRecord,
     QrelsRecord,
@@ -27,14 +29,15 @@ from assay.pools.statistics import statistics
 from assay.statistics.significance import from_above_diagonal, packed_pairs
 from assessment.imports import services as import_services
 from files import services as file_services
-from pooling.models import Pool, PoolRun, Run, Team
+from pooling.models import Pool, PoolRun, Run, RunChange, Team
 from pooling.pools import rows as pool_rows
 from scoring.leaderboards.selectors import leaderboard_page
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_page
 from tracks.guidelines.rendering import rendered
-from tracks.models import Assessor, GuidelinesVersion, StoredProtocol, Topic, Track
+from tracks.machines.services import user_name
+from tracks.models import Assessor, GuidelinesVersion, Machine, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 
 AT_ONCE = 5_000
@@ -78,13 +81,13 @@ def store_track(contents: Contents, files: Mapping[int, StoredFiles], *, slug: s
     _topics(track, contents.topics)
     _guidelines(track, contents, by)
     teams = Team.objects.bulk_create(Team(track=track, name=name[:100]) for name in contents.index.teams)
-    assessors = _assessors(track, contents)
+    assessors = _assessors(track, contents, by)
     runs = _runs(track, contents, files, {team.name: team for team in teams}, by)
     pools = _pools(track, contents, protocols, runs, by)
     if contents.index.n_judgments:
         data = contents.reader.read(JUDGMENTS)
         import_services.import_file(track=track, name=JUDGMENTS, data=data, assessors=assessors, by=by)
-    qrels = _qrels(track, contents, protocols, pools, by)
+    qrels = _qrels(track, contents, protocols, pools, assessors, by)
     for board in contents.index.leaderboards:
         _leaderboard(track, contents, board, qrels, runs, by)
     _check_pages(track, by)
@@ -144,19 +147,40 @@ def _guidelines(track: Track, contents: Contents, by: User) -> None:
     track.save(update_fields=["guidelines"])
 
 
-def _assessors(track: Track, contents: Contents) -> dict[str, str]:
+def _assessors(track: Track, contents: Contents, by: User) -> dict[str, str]:
     """An account for each assessor, with which nobody can log in. Returns the usernames by the names of the archive."""
-    usernames = {each.name: f"{track.slug}-{each.name}".lower()[:150] for each in contents.index.assessors}
+    usernames = {each.name: _username(track, each) for each in contents.index.assessors}
     taken = User.objects.filter(username__in=usernames.values()).values_list("username", flat=True)
     if taken:
         raise LoadRefused(f"There are already accounts named {', '.join(sorted(taken)[:5])}.")
-    groups = {each.name: each.group for each in contents.index.assessors}
-    for place, (name, username) in enumerate(usernames.items(), 1):
-        user = User(username=username, is_active=False)
-        user.set_unusable_password()
-        user.save()
-        Assessor.objects.create(track=track, user=user, group=groups[name][:50], pseudonym=place)
+    for place, record in enumerate(contents.index.assessors, 1):
+        _assessor(track, record, usernames[record.name], place, by)
     return usernames
+
+
+def _username(track: Track, record: AssessorRecord) -> str:
+    if record.machine is not None:
+        return user_name(record.machine.name, record.machine.version, track.slug)
+    return f"{track.slug}-{record.name}".lower()[:150]
+
+
+def _assessor(track: Track, record: AssessorRecord, username: str, place: int, by: User) -> None:
+    is_machine = record.machine is not None
+    user = User(username=username, is_active=False, is_machine=is_machine)
+    user.set_unusable_password()
+    user.save()
+    pseudonym = None if is_machine else place
+    assessor = Assessor.objects.create(track=track, user=user, group=record.group[:50], pseudonym=pseudonym)
+    if record.machine is not None:
+        name, version = record.machine.name[:60], record.machine.version[:60]
+        Machine.objects.create(
+            assessor=assessor,
+            name=name,
+            version=version,
+            description=record.machine.description,
+            owner=by,
+            created_by=by,
+        )
 
 
 def _runs(
@@ -171,6 +195,7 @@ def _runs(
 def _run(track: Track, record: RunRecord, files: StoredFiles, team: Team, by: User) -> Run:
     file_services.claim(files.original, files.columns)
     is_withdrawn = record.status == Run.Status.WITHDRAWN
+    status = record.status if record.status in Run.Status.values else Run.Status.SUBMITTED
     run = Run.objects.create(
         track=track,
         team=team,
@@ -180,7 +205,9 @@ def _run(track: Track, record: RunRecord, files: StoredFiles, team: Team, by: Us
         is_manual=record.is_manual,
         uses=record.uses,
         description=record.description,
-        status=Run.Status.WITHDRAWN if is_withdrawn else Run.Status.SUBMITTED,
+        status=status,
+        priority=record.priority,
+        is_late=record.is_late,
         file_name=record.file_name[-255:],
         original=files.original,
         columns=files.columns,
@@ -194,6 +221,8 @@ def _run(track: Track, record: RunRecord, files: StoredFiles, team: Team, by: Us
         withdrawn_at=_time(record.withdrawn_at or record.submitted_at) if is_withdrawn else None,
     )
     Run.objects.filter(pk=run.pk).update(submitted_at=_time(record.submitted_at))
+    if record.status == Run.Status.DISQUALIFIED:
+        RunChange.objects.create(run=run, kind=RunChange.Kind.DISQUALIFIED, text=record.reason, by=by)
     return run
 
 
@@ -250,6 +279,8 @@ def _pool(
         seed=record.seed,
         depth=record.depth,
         order=record.order,
+        max_runs_per_team=record.max_runs_per_team,
+        left_out=[_as_left_out(runs[number]) for number in record.left_out],
         tops_up=None if record.tops_up is None else earlier[record.tops_up],
         status=Pool.Status.READY,
         sha256=record.sha256,
@@ -264,6 +295,10 @@ def _pool(
     return pool
 
 
+def _as_left_out(run: Run) -> dict[str, Any]:
+    return {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
+
+
 def _no_documents(_docno: "np.ndarray[Any, Any]") -> dict[str, int]:
     return {}
 
@@ -273,10 +308,11 @@ def _qrels(
     contents: Contents,
     protocols: Mapping[str, StoredProtocol],
     pools: Mapping[int, Pool],
+    usernames: Mapping[str, str],
     by: User,
 ) -> dict[int, Qrels]:
     return {
-        record.version: _version(track, contents, record, protocols, pools, by)
+        record.version: _version(track, contents, record, protocols, pools, usernames, by)
         for record in contents.index.qrels
     }
 
@@ -287,9 +323,11 @@ def _version(
     record: QrelsRecord,
     protocols: Mapping[str, StoredProtocol],
     pools: Mapping[int, Pool],
+    usernames: Mapping[str, str],
     by: User,
 ) -> Qrels:
     """A version under its number."""
+    machine = usernames.get(record.machine, "")
     qrels = Qrels(
         track=track,
         version=record.version,
@@ -298,6 +336,9 @@ def _version(
         pool=None if record.pool is None else pools[record.pool],
         protocol=protocols[record.protocol],
         report=record.report,
+        machine=Machine.objects.filter(assessor__track=track, assessor__user__username=machine).first(),
+        machine_name=record.machine_name[:130],
+        archived_at=timezone.now() if record.is_archived else None,
         created_by=by,
     )
     return qrels_services.store_loaded(qrels, contents.qrels_columns(record))
@@ -345,7 +386,11 @@ def _leaderboard(
         batch_size=AT_ONCE,
     )
     shared = {name: value for name, value in record.statistics.items() if name != "measures"}
-    board.statistics = {"evaluations": [each.pk for each in evaluations], **shared}
+    board.statistics = {
+        "evaluations": [each.pk for each in evaluations],
+        "disqualified": [_as_left_out(runs[number]) for number in record.disqualified],
+        **shared,
+    }
     board.save(update_fields=["statistics"])
     MeasureStatistics.objects.bulk_create(
         _of_measure(board, name, values, len(evaluations))

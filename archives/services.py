@@ -16,6 +16,7 @@ from assay.archive.files import Reader
 from assay.archive.verify import Finding, verify
 from assay.digests import sha256_of_file
 from assay.errors import Refused
+from audit import services as audit
 from files import services as file_services
 from jobs import services as jobs
 from tracks.models import Track
@@ -62,6 +63,8 @@ def request(
         kind=MAKE, title=f"Archive {track}"[:200], arguments={"archive_id": archive.pk}, by=by, subject=track
     )
     archive.save(update_fields=["job"])
+    details = {"names": has_names, "comments": has_comments}
+    audit.record(action="archive.requested", subject=str(archive), track=track, details=details, by=by)
     return archive
 
 
@@ -116,11 +119,12 @@ def delete(*, archive: Archive) -> None:
     ArchiveRefused
         It is being made.
     """
-    current = Archive.objects.select_for_update(of=("self",)).get(pk=archive.pk)
+    current = Archive.objects.select_for_update(of=("self",)).select_related("track").get(pk=archive.pk)
     if current.status == Archive.Status.BUILDING:
         raise ArchiveRefused(f"{current} is being made. It can be deleted when that has ended.")
     if current.file:
         file_services.discard([str(current.file)])
+    audit.record(action="archive.deleted", subject=str(current), track=current.track)
     current.delete()
 
 
@@ -219,7 +223,9 @@ def _stored(contents: Contents, files: dict[int, loading.StoredFiles], loaded: L
 
 
 def _finish(loaded: LoadedArchive, track: Track) -> None:
-    current = LoadedArchive.objects.select_for_update(of=("self",)).get(pk=loaded.pk)
+    current = LoadedArchive.objects.select_for_update(of=("self",)).select_related("track").get(pk=loaded.pk)
     file_services.discard([str(current.file)])
     current.file.name, current.track, current.status = "", track, LoadedArchive.Status.LOADED
     current.save(update_fields=["file", "track", "status"])
+    details = {"file": current.name, "sha256": current.sha256}
+    audit.record(action="archive.loaded", subject=track, track=track, details=details, by=current.created_by)

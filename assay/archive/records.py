@@ -78,16 +78,29 @@ class GuidelinesRecord:
 
 
 @dataclass(frozen=True)
+class MachineRecord:
+    """A program or a model that judges."""
+
+    name: str
+    version: str
+    description: str = ""
+
+
+@dataclass(frozen=True)
 class AssessorRecord:
     """An assessor under the name that the judgments use."""
 
     name: str
     group: str = ""
+    machine: MachineRecord | None = None
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run. `report` is that of its check at submission, and `sha256` that of the submitted bytes."""
+    """A run. `report` is that of its check at submission, and `sha256` that of the submitted bytes.
+
+    `priority` is its place among the runs of its team. `reason` says why it was disqualified.
+    """
 
     number: int
     team: str
@@ -106,6 +119,9 @@ class RunRecord:
     report: dict[str, Any]
     submitted_at: str
     withdrawn_at: str = ""
+    priority: int = 0
+    is_late: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,7 +134,10 @@ class PooledRun:
 
 @dataclass(frozen=True)
 class PoolRecord:
-    """A pool. `runs` are in the order of the building; `tops_up` is the number of the earlier pool."""
+    """A pool. `runs` are in the order of the building; `tops_up` is the number of the earlier pool.
+
+    `left_out` are the runs beyond the limit per team.
+    """
 
     number: int
     name: str
@@ -131,6 +150,8 @@ class PoolRecord:
     runs: list[PooledRun]
     created_at: str
     has_members: bool = False
+    max_runs_per_team: int | None = None
+    left_out: list[int] = field(default_factory=list)
 
     def file(self, name: str) -> str:
         return f"pools/{self.number}/{name}"
@@ -138,7 +159,10 @@ class PoolRecord:
 
 @dataclass(frozen=True)
 class QrelsRecord:
-    """A version of the qrels. `source` is `frozen` or `imported`; `pool` is the number of the pool."""
+    """A version of the qrels. `source` is `frozen` or `imported`; `pool` is the number of the pool.
+
+    `machine` is the assessor who judged, if that was a machine, and `machine_name` its name and version.
+    """
 
     version: int
     name: str
@@ -150,6 +174,9 @@ class QrelsRecord:
     n_judged: int
     report: dict[str, Any]
     created_at: str
+    machine: str = ""
+    machine_name: str = ""
+    is_archived: bool = False
 
     @property
     def file(self) -> str:
@@ -170,7 +197,10 @@ class EvaluationRecord:
 
 @dataclass(frozen=True)
 class LeaderboardRecord:
-    """A leaderboard against a version of the qrels. Evaluations are in the order of the arrays of its statistics."""
+    """A leaderboard against a version of the qrels. Evaluations are in the order of the arrays of its statistics.
+
+    `disqualified` are the runs that were not scored because they were disqualified before.
+    """
 
     number: int
     qrels: int
@@ -181,6 +211,7 @@ class LeaderboardRecord:
     evaluations: list[EvaluationRecord]
     statistics: dict[str, Any]
     created_at: str
+    disqualified: list[int] = field(default_factory=list)
 
     def file(self, name: str) -> str:
         return f"leaderboards/{self.number}/{name}"

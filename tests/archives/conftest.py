@@ -10,17 +10,20 @@ from django.db import transaction
 from archives import services
 from archives.models import Archive
 from assay.html.sanitize import clean_body
+from assessment.machines import services as machine_services
 from assessment.tasks import services as task_services
 from jobs import services as jobs
 from pooling.models import Pool
 from pooling.pools import services as pool_services
+from pooling.runs import change_services
 from pooling.runs import services as run_services
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
-from tests.helpers.judging import judge, make_batch
+from tests.helpers.judging import accept, judge, make_batch, make_machine
 from tests.scoring.conftest import Scene, build_scene
 from tracks.guidelines import services as guidelines_services
 from tracks.models import Topic
+from tracks.tracks import services as track_services
 
 
 @pytest.fixture(autouse=True)
@@ -73,12 +76,15 @@ def build_campaign() -> Campaign:
     scene.judge(batch, scene.ada, *(["high", "low", "not-relevant", "high"] * n)[:n])
     task = batch.tasks.earliest("pk")
     judge(task, "medium", comment="on second thoughts")
-    scene.submit(scene.ours, "late", "11 10", kind="alternate")
+    late = scene.submit(scene.ours, "late", "11 10", kind="alternate")
     scene.pool = _pool(scene, "Second", tops_up=scene.pool)
     second = make_batch(scene.pool, {scene.bob: list(scene.topics.values())})
     while (task_of_bob := task_services.accept_next(batch=second, assessor=scene.bob)) is not None:
         judge(task_of_bob, "low")
     scene.track.refresh_from_db()
+    track_services.close(track=scene.track)
+    change_services.disqualify(run=late, by=scene.organizer, reason="It used the qrels.")
+    _judge_by_machine(scene)
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
     return Campaign(scene, scene.leaderboard(qrels))
 
@@ -112,3 +118,11 @@ def archive_file(db: None, tmp_path: Path) -> Path:
     path = tmp_path / "campaign.zip"
     path.write_bytes(_made[0])
     return path
+
+
+def _judge_by_machine(scene: Scene) -> None:
+    """A machine judges two units, which count for no qrels of people."""
+    machine = make_machine(scene.track, scene.organizer)
+    batch = machine_services.start(machine=machine, pool=scene.pool, by=scene.organizer)
+    for choice in ("high", "low"):
+        judge(accept(batch, machine.assessor.user), choice, comment="As the prompt says.")

@@ -75,6 +75,11 @@ def test_an_empty_installation_gives_the_same_leaderboard(tmp_path: Path) -> Non
     assert Judgment.objects.count() == n_judgments
     assert Judgment.objects.filter(is_current=False, replaced_by__isnull=False).count() == 1
     assert Run.objects.filter(status=Run.Status.WITHDRAWN).count() == 1
+    late = Run.objects.get(status=Run.Status.DISQUALIFIED)
+    assert [(change.kind, change.text) for change in late.changes.all()] == [
+        ("disqualified", "It used the qrels.")
+    ]
+    assert Judgment.objects.filter(assessor__is_machine=True).count() == 2
     assert Topic.objects.get(code="A.1").labels == {"category": "proof"}
     track = Track.objects.get()
     assert track.status == Track.Status.CLOSED
