@@ -12,9 +12,13 @@ import assessment.batches.api
 import assessment.judgments.api
 import assessment.machines.api
 import assessment.tasks.api
+import corpus.collections.api
+import corpus.threads.api
 import jobs.api
 import scoring.leaderboards.api
 import scoring.qrels.api
+import tracks.topics.api
+import tracks.tracks.api
 
 
 def missing(request: HttpRequest) -> HttpResponse:
@@ -33,6 +37,10 @@ endpoints = [
     *assessment.machines.api.urlpatterns,
     *scoring.qrels.api.urlpatterns,
     *scoring.leaderboards.api.urlpatterns,
+    *corpus.collections.api.urlpatterns,
+    *corpus.threads.api.urlpatterns,
+    *tracks.tracks.api.urlpatterns,
+    *tracks.topics.api.urlpatterns,
 ]
 
 urlpatterns = [

@@ -20,6 +20,7 @@ from jobs.models import Job
 from tests.helpers.api import api
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import make_machine
+from tests.helpers.factories import make_collection, make_document, make_organizer
 from tests.scoring.conftest import Scene, build_scene
 from web.api.scopes import Scope
 
@@ -41,8 +42,19 @@ LET_IN = {200, 201, 202, 204, 400, 409, 415, 422}
 
 # method, name                           people   scopes
 MATRIX = """
+GET collection                           10000001 0333
+GET collections                          10000001 0333
+GET document                             10000001 0333
 GET job                                  14444401 0333
 GET jobs                                 10000001 0333
+GET thread                               10000001 0333
+GET threads                              10000001 0333
+GET topic                                00000001 0333
+GET topics                               00000001 0333
+GET track                                00000001 0333
+GET tracks                               00000001 0333
+POST close_track                         13333301 3330
+POST open_track                          13333301 3330
 POST retry_job                           13333301 3330
 GET batches                              10000001 0333
 GET batches_of_track                     13333301 0333
@@ -134,6 +146,10 @@ def addresses(scene: Scene) -> dict[str, str]:
     batch = scene.judged("high", "medium", "low")
     scene.submit(scene.ours, "good", "10 é 9")
     board = scene.leaderboard()
+    searched = make_collection("posts")
+    document = make_document(searched, "1")
+    scene.track.collection = searched
+    scene.track.save()
     arguments: dict[str, object] = {
         "slug": scene.track.slug,
         "job_id": job.pk,
@@ -143,10 +159,16 @@ def addresses(scene: Scene) -> dict[str, str]:
         "qrels_id": board.qrels_id,
         "board_id": board.pk,
         "evaluation_id": board.evaluations.get().pk,
+        "code": "A.1",
+        "docno": document.docno,
     }
-    return {
-        name: reverse(f"api:{name}", args=[arguments[p] for p in _parameters(name)]) for _, name in rows()
-    }
+    of_collections = {"collection", "threads", "thread", "document"}
+
+    def address(name: str) -> str:
+        own = arguments | ({"slug": searched.slug} if name in of_collections else {})
+        return reverse(f"api:{name}", args=[own[parameter] for parameter in _parameters(name)])
+
+    return {name: address(name) for _, name in rows()}
 
 
 def _parameters(name: str) -> list[str]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -56,6 +56,10 @@ class Post(NamedTuple):
     published_at: datetime | None
     comments: list[RenderedComment]
     folded: list[RenderedComment]
+
+    @property
+    def all_comments(self) -> list[RenderedComment]:
+        return [*self.comments, *self.folded]
 
 
 class Neighbor(NamedTuple):
@@ -268,14 +272,14 @@ class ThreadList(NamedTuple):
     next_after: str
 
 
+def heads(collection: Collection) -> QuerySet[Document]:
+    """The questions of a collection, and the documents that stand alone, without their texts."""
+    kinds = [Document.Kind.QUESTION, Document.Kind.DOCUMENT]
+    fields = ("collection", "docno", "thread", "title", "score", "tags", "kind")
+    return collection.documents.filter(kind__in=kinds).only(*fields)
+
+
 def threads(collection: Collection, after: str) -> ThreadList:
     """The threads that follow a docno. One query, as fast on the last page as on the first."""
-    heads = collection.documents.filter(
-        docno__gt=after, kind__in=[Document.Kind.QUESTION, Document.Kind.DOCUMENT]
-    )
-    rows = list(
-        heads.order_by("docno").only("collection", "docno", "thread", "title", "score", "tags", "kind")[
-            : PAGE_SIZE + 1
-        ]
-    )
+    rows = list(heads(collection).filter(docno__gt=after).order_by("docno")[: PAGE_SIZE + 1])
     return ThreadList(rows[:PAGE_SIZE], rows[PAGE_SIZE - 1].docno if len(rows) > PAGE_SIZE else "")

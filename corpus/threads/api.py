@@ -1,0 +1,128 @@
+"""Threads and documents for programs."""
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import user_of
+from corpus.collections.selectors import collections_for
+from corpus.models import Document
+from corpus.threads import selectors
+from web.api.schema import operation
+from web.api.views import ApiView, ListView
+
+
+class HeadSerializer(serializers.ModelSerializer[Document]):
+    """A thread in a list: its question, or a document that stands alone."""
+
+    title = serializers.CharField(help_text="HTML, sanitized.")
+
+    class Meta:
+        model = Document
+        fields = ["docno", "kind", "title", "score", "tags"]
+
+
+class CommentSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    text = serializers.CharField(help_text="HTML, sanitized.")
+    score = serializers.IntegerField()
+    author = serializers.CharField(help_text="Empty if it is not known.")
+    published_at = serializers.DateTimeField(allow_null=True)
+
+
+class PostSerializer(serializers.Serializer[Any]):
+    """A question, answer or other document of a thread, with its comments."""
+
+    docno = serializers.CharField()
+    kind = serializers.ChoiceField(Document.Kind.choices)
+    title = serializers.CharField(help_text="HTML, sanitized.")
+    body = serializers.CharField(help_text="HTML, sanitized.")
+    tags = serializers.ListField(child=serializers.CharField())
+    score = serializers.IntegerField(allow_null=True)
+    is_accepted = serializers.BooleanField()
+    author = serializers.CharField(help_text="Empty if it is not known.")
+    published_at = serializers.DateTimeField(allow_null=True)
+    comments = CommentSerializer(many=True, source="all_comments")
+
+
+class NeighborSerializer(serializers.Serializer[Any]):
+    docno = serializers.CharField()
+    title = serializers.CharField(help_text="HTML, sanitized.")
+    score = serializers.IntegerField(allow_null=True)
+    is_outgoing = serializers.BooleanField(help_text="Whether the link is in this thread.")
+
+
+class ThreadSerializer(serializers.Serializer[Any]):
+    """A question with its answers, best first, and the threads linked with it."""
+
+    docno = serializers.CharField()
+    question = PostSerializer(allow_null=True)
+    answers = PostSerializer(many=True)
+    duplicates = NeighborSerializer(many=True)
+    related = NeighborSerializer(many=True)
+
+
+class DocumentSerializer(serializers.ModelSerializer[Document]):
+    """One document as it was imported."""
+
+    title = serializers.CharField(help_text="HTML, sanitized.")
+    body = serializers.CharField(help_text="HTML, sanitized.")
+    thread = serializers.CharField(help_text="The docno of the question of its thread.")
+
+    class Meta:
+        model = Document
+        fields = ["docno", "kind", "thread", "title", "body", "tags", "score", "published_at", "language"]
+
+
+class ThreadList(ListView):
+    tag = "Collections"
+    serializer_class = HeadSerializer
+    ordering = ("docno",)
+
+    @operation("list_threads")
+    def get(self, request: Request, slug: str) -> Response:
+        """List the threads of a collection, in the byte order of their docnos."""
+        collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
+        return self.listed(selectors.heads(collection), HeadSerializer)
+
+
+class ThreadDetail(ApiView):
+    tag = "Collections"
+    serializer_class = ThreadSerializer
+
+    @operation("get_thread")
+    def get(self, request: Request, slug: str, docno: str) -> Response:
+        """Read a thread with its answers and comments.
+
+        Name it by the docno of its question, or of any of its answers.
+        """
+        collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
+        head = selectors.thread_of(collection, docno)
+        thread = selectors.thread(collection, docno if head is None else head)
+        if thread is None:
+            raise Http404
+        return Response(ThreadSerializer(thread).data)
+
+
+class DocumentDetail(ApiView):
+    tag = "Collections"
+    serializer_class = DocumentSerializer
+
+    @operation("get_document")
+    def get(self, request: Request, slug: str, docno: str) -> Response:
+        """Read one document."""
+        collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
+        document = get_object_or_404(collection.documents, docno=docno)
+        return Response(DocumentSerializer(document).data)
+
+
+urlpatterns = [
+    path("collections/<slug:slug>/threads/", ThreadList.as_view(), name="threads"),
+    path("collections/<slug:slug>/threads/<path:docno>/", ThreadDetail.as_view(), name="thread"),
+    path("collections/<slug:slug>/documents/<path:docno>/", DocumentDetail.as_view(), name="document"),
+]

@@ -1,0 +1,68 @@
+"""Topics for programs."""
+
+from django.shortcuts import get_object_or_404
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import user_of
+from tracks.models import Topic
+from tracks.topics import selectors
+from tracks.tracks.selectors import tracks_for
+from web.api.permissions import Everyone
+from web.api.schema import operation
+from web.api.views import ApiView, ListView
+
+
+class TopicSerializer(serializers.ModelSerializer[Topic]):
+    """An information need. What you may not see is empty."""
+
+    title = serializers.CharField(help_text="HTML, sanitized.")
+    body = serializers.CharField(help_text="HTML, sanitized.")
+    narrative = serializers.CharField(help_text="What is relevant and what is not, as sanitized HTML.")
+    labels = serializers.DictField(help_text="Properties of the topic, such as its category.")
+
+    class Meta:
+        model = Topic
+        fields = ["code", "title", "body", "narrative", "tags", "labels", "formula_id", "latex"]
+
+
+class TopicList(ListView):
+    tag = "Topics"
+    permission_classes = [Everyone]
+    serializer_class = TopicSerializer
+    ordering = ("code",)
+
+    @operation("list_topics")
+    def get(self, request: Request, slug: str) -> Response:
+        """List the topics of a track, in the byte order of their codes.
+
+        Organizers and assessors see every part of a topic, others those that the protocol lists.
+        """
+        user = user_of(request)
+        track = get_object_or_404(tracks_for(user), slug=slug)
+        page = self.paginate_queryset(selectors.topics_of(track)) or []
+        topics = selectors.hide_fields(user, track, page)
+        return self.get_paginated_response(TopicSerializer(topics, many=True).data)
+
+
+class TopicDetail(ApiView):
+    tag = "Topics"
+    permission_classes = [Everyone]
+    serializer_class = TopicSerializer
+
+    @operation("get_topic")
+    def get(self, request: Request, slug: str, code: str) -> Response:
+        """Read a topic."""
+        user = user_of(request)
+        track = get_object_or_404(tracks_for(user), slug=slug)
+        topic = get_object_or_404(selectors.topics_of(track), code=code)
+        [visible] = selectors.hide_fields(user, track, [topic])
+        return Response(TopicSerializer(visible).data)
+
+
+urlpatterns = [
+    path("tracks/<slug:slug>/topics/", TopicList.as_view(), name="topics"),
+    path("tracks/<slug:slug>/topics/<path:code>/", TopicDetail.as_view(), name="topic"),
+]
