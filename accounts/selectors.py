@@ -1,5 +1,7 @@
 """Users by name, and the times at which their login was locked."""
 
+from collections.abc import Collection
+
 from django.db.models import QuerySet
 
 from accounts.models import Lockout, User
@@ -14,6 +16,15 @@ def user_named(username: str) -> User | None:
 def organizer_named(username: str) -> User | None:
     user = user_named(username)
     return user if user is not None and user.is_organizer else None
+
+
+def people() -> QuerySet[User]:
+    """Everyone who has an account. Machines are not people."""
+    return User.objects.filter(is_machine=False)
+
+
+def people_named(names: Collection[str]) -> QuerySet[User]:
+    return people().filter(username__in=names)
 
 
 def user_by_id(user_id: int) -> User:

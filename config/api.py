@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
+import accounts.api
 import assessment.agreement.api
 import assessment.batches.api
 import assessment.judgments.api
@@ -15,6 +16,9 @@ import assessment.tasks.api
 import corpus.collections.api
 import corpus.threads.api
 import jobs.api
+import pooling.pools.api
+import pooling.runs.api
+import pooling.teams.api
 import scoring.leaderboards.api
 import scoring.qrels.api
 import tracks.topics.api
@@ -29,6 +33,7 @@ def missing(request: HttpRequest) -> HttpResponse:
 app_name = "api"
 
 endpoints = [
+    *accounts.api.urlpatterns,
     *jobs.api.urlpatterns,
     *assessment.batches.api.urlpatterns,
     *assessment.tasks.api.urlpatterns,
@@ -41,6 +46,9 @@ endpoints = [
     *corpus.threads.api.urlpatterns,
     *tracks.tracks.api.urlpatterns,
     *tracks.topics.api.urlpatterns,
+    *pooling.teams.api.urlpatterns,
+    *pooling.runs.api.urlpatterns,
+    *pooling.pools.api.urlpatterns,
 ]
 
 urlpatterns = [

@@ -47,14 +47,33 @@ GET collections                          10000001 0333
 GET document                             10000001 0333
 GET job                                  14444401 0333
 GET jobs                                 10000001 0333
+GET me                                   10000001 0000
+GET people                               13333301 0333
+GET person                               13333301 0333
+GET pool                                 13333301 0333
+GET pool_entries                         13333301 0333
+GET pools                                13333301 0333
+GET run                                  14044401 0033
+GET run_file                             14044401 0033
+GET run_report                           14044401 0033
+GET runs                                 10003301 0033
+GET team                                 14044401 0333
+GET teams                                10000001 0333
 GET thread                               10000001 0333
 GET threads                              10000001 0333
 GET topic                                00000001 0333
 GET topics                               00000001 0333
 GET track                                00000001 0333
 GET tracks                               00000001 0333
+PATCH run                                14044401 3033
+PATCH team                               13333301 3330
+POST check_run                           13003301 3033
 POST close_track                         13333301 3330
+POST disqualify_run                      13333301 3330
+POST move_run                            14044401 3033
 POST open_track                          13333301 3330
+POST reinstate_run                       13333301 3330
+POST pools                               13333301 3330
 POST retry_job                           13333301 3330
 GET batches                              10000001 0333
 GET batches_of_track                     13333301 0333
@@ -92,6 +111,9 @@ GET leaderboard                          44444401 0333
 GET evaluations                          44444401 0333
 POST release_leaderboard                 13333301 3330
 GET evaluation                           44444401 0333
+POST runs                                13003301 3033
+POST teams                               13333301 3330
+POST withdraw_run                        14044401 3033
 """
 ELSEWHERE = {"schema"}  # for everyone
 
@@ -144,13 +166,15 @@ def addresses(scene: Scene) -> dict[str, str]:
     """One address for each name, of existing objects."""
     job = Job.objects.create(kind="tests.work", title="Work")
     batch = scene.judged("high", "medium", "low")
-    scene.submit(scene.ours, "good", "10 é 9")
+    run = scene.submit(scene.ours, "good", "10 é 9")
     board = scene.leaderboard()
     searched = make_collection("posts")
     document = make_document(searched, "1")
-    scene.track.collection = searched
-    scene.track.save()
     arguments: dict[str, object] = {
+        "run_id": run.pk,
+        "team_id": scene.ours.pk,
+        "pool_id": scene.pool.pk,
+        "username": "mia",
         "slug": scene.track.slug,
         "job_id": job.pk,
         "batch_id": batch.pk,
@@ -162,6 +186,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "code": "A.1",
         "docno": document.docno,
     }
+    scene.track.collection = searched
+    scene.track.save()
     of_collections = {"collection", "threads", "thread", "document"}
 
     def address(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import Case, F, Func, IntegerField, QuerySet, Value, When
 
-from accounts.access import AnyUser
+from accounts.access import AnyUser, is_organizer
 from accounts.models import User
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
@@ -15,6 +15,7 @@ from assay.protocols.schema import EVERY_RANK
 from pooling.models import Pool, PoolRun, Run, RunChange, Team
 from pooling.runs.units import has_formulas, has_units
 from pooling.teams.selectors import teams_of
+from tracks.assessors.selectors import is_assessor
 from tracks.deadlines.selectors import State, is_accepting, state, states_for, why_closed
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -99,6 +100,11 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
         is_open=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
     )
+
+
+def may_see_runs(user: AnyUser, track: Track) -> bool:
+    """Whether a user may see runs of a track: assessors must not know which run retrieved a document."""
+    return is_organizer(user) or not is_assessor(user, track)
 
 
 def runs_for(user: AnyUser) -> QuerySet[Run]:

@@ -11,7 +11,6 @@ from accounts.access import AuthenticatedRequest, login_required
 from pooling.models import Run
 from pooling.runs import selectors, services, team_pages
 from pooling.teams import selectors as team_selectors
-from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -21,9 +20,9 @@ READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def track_of_runs(request: AuthenticatedRequest, slug: str) -> Track:
-    """A track whose runs the user may see: assessors must not know which run retrieved a document."""
+    """A track whose runs the user may see."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    if is_assessor(request.user, track) and not request.user.is_organizer:
+    if not selectors.may_see_runs(request.user, track):
         raise PermissionDenied
     return track
 

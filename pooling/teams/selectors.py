@@ -1,12 +1,13 @@
 """Teams of a track and of a user."""
 
 from django.conf import settings
-from django.db.models import QuerySet, Sum
+from django.db.models import Prefetch, QuerySet, Sum
 
 from accounts.access import AnyUser
 from accounts.models import User
 from pooling.models import Team
 from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
 from web.counting import MEGABYTE
 
 
@@ -16,6 +17,20 @@ def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
         return Team.objects.none()
     teams = track.teams.all()
     return teams if user.is_organizer else teams.filter(members=user)
+
+
+def all_teams_of(user: AnyUser) -> QuerySet[Team]:
+    """The teams of all tracks for which a user may submit."""
+    if not isinstance(user, User):
+        return Team.objects.none()
+    teams = Team.objects.select_related("track")
+    return teams if user.is_organizer else teams.filter(members=user, track__in=tracks_for(user))
+
+
+def with_members(teams: QuerySet[Team]) -> QuerySet[Team]:
+    """Teams, each with its track and its members by name. One more query."""
+    by_name = Prefetch("members", queryset=User.objects.order_by("username"))
+    return teams.select_related("track").prefetch_related(by_name)
 
 
 def team_named(track: Track, name: str) -> Team | None:

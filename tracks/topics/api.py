@@ -42,7 +42,7 @@ class TopicList(ListView):
         """
         user = user_of(request)
         track = get_object_or_404(tracks_for(user), slug=slug)
-        page = self.paginate_queryset(selectors.topics_of(track)) or []
+        page = self.paginate_queryset(selectors.topics_for(user, track)) or []
         topics = selectors.hide_fields(user, track, page)
         return self.get_paginated_response(TopicSerializer(topics, many=True).data)
 
@@ -57,7 +57,7 @@ class TopicDetail(ApiView):
         """Read a topic."""
         user = user_of(request)
         track = get_object_or_404(tracks_for(user), slug=slug)
-        topic = get_object_or_404(selectors.topics_of(track), code=code)
+        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
         [visible] = selectors.hide_fields(user, track, [topic])
         return Response(TopicSerializer(visible).data)
 

@@ -19,9 +19,9 @@ from web.api.views import ApiView, ListView
 class TrackSerializer(serializers.ModelSerializer[Track]):
     """One task of a campaign."""
 
-    protocol = serializers.SlugRelatedField(slug_field="slug", read_only=True)
-    collection = serializers.SlugRelatedField(
-        slug_field="slug", read_only=True, allow_null=True, help_text="The collection that runs search."
+    protocol = serializers.CharField(source="protocol.slug")
+    collection = serializers.CharField(
+        source="collection.slug", default=None, allow_null=True, help_text="The collection that runs search."
     )
 
     class Meta:
@@ -41,20 +41,20 @@ class KindStateSerializer(serializers.Serializer[Any]):
     ends_at = serializers.DateTimeField(allow_null=True, help_text="The end of the grace period.")
 
 
-class TrackDetailSerializer(TrackSerializer):
+class TrackDetailSerializer(serializers.Serializer[selectors.TrackPage]):
     """A track, with what it accepts now."""
 
-    protocol_sha256 = serializers.CharField(source="protocol.digest")
+    slug = serializers.CharField(source="track.slug")
+    name = serializers.CharField(source="track.name")
+    description = serializers.CharField(source="track.description")
+    status = serializers.ChoiceField(Track.Status.choices, source="track.status")
+    protocol = serializers.CharField(source="track.protocol.slug")
+    protocol_sha256 = serializers.CharField(source="track.protocol.digest")
+    collection = serializers.CharField(source="track.collection.slug", default=None, allow_null=True)
     n_topics = serializers.IntegerField()
-    kinds = KindStateSerializer(many=True, help_text="The kinds of runs that you may submit.")
-
-    class Meta(TrackSerializer.Meta):
-        fields = [*TrackSerializer.Meta.fields, "protocol_sha256", "n_topics", "kinds"]
-
-    def to_representation(self, instance: selectors.TrackPage) -> Any:  # type: ignore[override]
-        track: Any = instance.track
-        track.n_topics, track.kinds = instance.n_topics, instance.states
-        return super().to_representation(track)
+    kinds = KindStateSerializer(
+        many=True, source="states", help_text="The kinds of runs that you may submit."
+    )
 
 
 class TrackList(ListView):

@@ -1,11 +1,13 @@
 """Reads the body of a request that is a file."""
 
+import os
 from collections.abc import Mapping
-from tempfile import SpooledTemporaryFile
+from io import BytesIO
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadedfile import InMemoryUploadedFile, TemporaryUploadedFile, UploadedFile
+from django.utils.datastructures import MultiValueDict
 from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
@@ -28,14 +30,23 @@ class FileParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        headers = (parser_context or {})["request"].headers
-        file = SpooledTemporaryFile(max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE)  # noqa: SIM115
-        n_bytes = 0
+        request = (parser_context or {})["request"]
+        name = _name(request.headers.get("Content-Disposition", ""))
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        file = _empty(name, media_type or self.media_type, length)
         while chunk := stream.read(CHUNK):
-            n_bytes += file.write(chunk)
+            file.write(chunk)
+        file.size = file.seek(0, os.SEEK_CUR)
         file.seek(0)
-        name = _name(headers.get("Content-Disposition", ""))
-        return {"file": UploadedFile(file, name, media_type, n_bytes)}
+        request._request._files = MultiValueDict({"file": [file]})  # Django closes it after the response
+        return {"file": file}
+
+
+def _empty(name: str, media_type: str, length: int) -> "UploadedFile[Any]":
+    """An upload in memory if it will be small, otherwise on the disk, as Django's own handlers do it."""
+    if length <= settings.FILE_UPLOAD_MAX_MEMORY_SIZE:
+        return InMemoryUploadedFile(BytesIO(), "file", name, media_type, 0, None)
+    return TemporaryUploadedFile(name, media_type, 0, None)
 
 
 def _name(disposition: str) -> str:

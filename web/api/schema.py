@@ -114,6 +114,9 @@ def _header(name: str, description: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
+FILE = {(200, "application/octet-stream"): OpenApiResponse(OpenApiTypes.BINARY, "The file.")}
+
+
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """How the documentation describes our tokens."""
 

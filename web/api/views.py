@@ -9,6 +9,7 @@ from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import GenericAPIView
 from rest_framework.permissions import SAFE_METHODS
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -100,6 +101,19 @@ class ListView(ApiView):
         page = self.paginate_queryset(rows)
         context = self.get_serializer_context()
         return self.get_paginated_response(serializer(page, many=True, context=context).data)
+
+
+class FileRenderer(JSONRenderer):
+    """Accepts every type: the file has its own. Problems are JSON."""
+
+    media_type = "*/*"
+    format = "file"
+
+
+class FileView(ApiView):
+    """An endpoint that sends a file."""
+
+    renderer_classes = [JSONRenderer, FileRenderer]
 
 
 def created(data: Any, location: str) -> Response:

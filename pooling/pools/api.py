@@ -1,0 +1,186 @@
+"""Pools for programs: request, read, and from which runs each unit comes."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from pooling.models import Pool
+from pooling.pools import entries, exports, selectors, services
+from tracks.tracks.selectors import tracks_for
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.serializers import Strict
+from web.api.views import ApiView, ListView, accepted
+
+
+class PoolSerializer(serializers.ModelSerializer[Pool]):
+    """The units to judge."""
+
+    url = serializers.SerializerMethodField(help_text="The address of this pool in the API.")
+    track = serializers.CharField(source="track.slug")
+    protocol = serializers.CharField(source="protocol.slug")
+    depth = serializers.DictField(child=serializers.IntegerField(), help_text="By kind of run.")
+    tops_up = serializers.IntegerField(
+        source="tops_up_id", allow_null=True, help_text="The earlier pool whose units this one leaves out."
+    )
+    sha256 = serializers.CharField(help_text="Of the pool's TSV file; empty until it is ready.")
+    job = serializers.SerializerMethodField(help_text="The address of the job that builds it.")
+
+    class Meta:
+        model = Pool
+        fields = [
+            "id",
+            "url",
+            "track",
+            "name",
+            "status",
+            "protocol",
+            "protocol_digest",
+            "seed",
+            "depth",
+            "max_runs_per_team",
+            "order",
+            "tops_up",
+            "sha256",
+            "job",
+            "created_at",
+        ]
+
+    def get_url(self, pool: Pool) -> str:
+        return reverse("api:pool", args=[pool.pk])
+
+    def get_job(self, pool: Pool) -> str | None:
+        return reverse("api:job", args=[pool.job_id]) if pool.job_id else None
+
+
+class PoolDetailSerializer(PoolSerializer):
+    """A pool with the record from which it can be rebuilt."""
+
+    record = serializers.DictField(
+        help_text="Protocol, seed, depths, SHA-256 of each run, sizes by topic, overlap. Empty until it is ready."
+    )
+
+    class Meta(PoolSerializer.Meta):
+        fields = [*PoolSerializer.Meta.fields, "record"]
+
+
+class PoolRequestSerializer(Strict):
+    """What a pool is built with. What is left out is as the protocol states."""
+
+    name = serializers.CharField(max_length=100)
+    seed = serializers.IntegerField(
+        required=False, help_text="All random choices depend on it. Without it: a new one, which is recorded."
+    )
+    depth = serializers.DictField(
+        child=serializers.IntegerField(min_value=0), required=False, default=dict, help_text="By kind of run."
+    )
+    order = serializers.ChoiceField(
+        Pool.Order.choices, required=False, default="", help_text="The order of judging."
+    )
+    max_runs_per_team = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
+    tops_up = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="The id of the pool to top up."
+    )
+
+
+class ContributionSerializer(serializers.Serializer[Any]):
+    """A run that retrieved something, and at which rank."""
+
+    run = serializers.IntegerField(source="run_id")
+    team = serializers.CharField()
+    tag = serializers.CharField()
+    rank = serializers.IntegerField()
+
+
+class MemberSerializer(serializers.Serializer[Any]):
+    """A document in a unit that assessors see."""
+
+    docno = serializers.CharField()
+    position = serializers.IntegerField()
+    post = serializers.CharField(help_text="The document that contains it, if it is a formula.")
+    runs = ContributionSerializer(many=True)
+
+
+class EntrySerializer(serializers.Serializer[Any]):
+    """A unit in the pool, for one topic, with the runs that contributed it."""
+
+    id = serializers.IntegerField(source="entry.pk")
+    topic = serializers.CharField(source="entry.topic.code")
+    docno = serializers.CharField(source="entry.docno")
+    position = serializers.IntegerField(source="entry.position", help_text="In the order of judging.")
+    runs = ContributionSerializer(many=True)
+    members = MemberSerializer(many=True)
+    n_members = serializers.IntegerField(help_text="All members, also those that are not shown.")
+
+
+class PoolList(ListView):
+    tag = "Pools"
+    permission_classes = [Organizer]
+    serializer_class = PoolRequestSerializer
+    ordering = ("-pk",)
+
+    @operation("list_pools", responses=PoolSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the pools of a track, newest first."""
+        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        return self.listed(selectors.pools().filter(track=track).defer("statistics"), PoolSerializer)
+
+    @operation("request_pool", request=PoolRequestSerializer, responses={202: PoolSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        """Build a pool from the runs that are submitted now."""
+        track = get_object_or_404(tracks_for(person_of(request)), slug=slug)
+        data = self.validated(request)
+        seed, tops_up = data.pop("seed", services.new_seed()), data.pop("tops_up")
+        pool = services.request(
+            track=track,
+            by=person_of(request),
+            seed=seed,
+            tops_up=get_object_or_404(selectors.pools(), pk=tops_up) if tops_up is not None else None,
+            **data,
+        )
+        return accepted(PoolSerializer(pool).data, pool.job_id)
+
+
+class PoolDetail(ApiView):
+    tag = "Pools"
+    permission_classes = [Organizer]
+    serializer_class = PoolDetailSerializer
+
+    @operation("get_pool")
+    def get(self, request: Request, pool_id: int) -> Response:
+        """Read a pool, with everything from which it can be rebuilt."""
+        pool = get_object_or_404(selectors.pools(), pk=pool_id)
+        is_ready = pool.status == Pool.Status.READY
+        record = {"record": exports.pool_record(pool) if is_ready else {}}
+        return Response(PoolSerializer(pool).data | record)
+
+
+class EntryList(ListView):
+    tag = "Pools"
+    permission_classes = [Organizer]
+    serializer_class = EntrySerializer
+    ordering = ("pk",)
+    parameters = ("topic",)
+
+    @operation("list_pool_entries")
+    def get(self, request: Request, pool_id: int) -> Response:
+        """List the units of a pool with the runs that contributed each, and at which rank."""
+        pool = get_object_or_404(selectors.pools(), pk=pool_id)
+        rows = entries.entries_of(pool)
+        if code := request.query_params.get("topic"):
+            rows = rows.filter(topic=get_object_or_404(pool.track.topics, code=code))
+        page = self.paginate_queryset(rows) or []
+        shown = entries.shown_entries(pool, page)
+        return self.get_paginated_response(EntrySerializer(shown, many=True).data)
+
+
+urlpatterns = [
+    path("tracks/<slug:slug>/pools/", PoolList.as_view(), name="pools"),
+    path("pools/<int:pool_id>/", PoolDetail.as_view(), name="pool"),
+    path("pools/<int:pool_id>/entries/", EntryList.as_view(), name="pool_entries"),
+]
