@@ -18,9 +18,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from jobs import services as jobs
 from jobs.models import Job
 from tests.helpers.api import api
-from tests.helpers.factories import make_organizer
-from tests.helpers.judging import make_machine
 from tests.helpers.factories import make_collection, make_document, make_organizer
+from tests.helpers.judging import make_machine
 from tests.scoring.conftest import Scene, build_scene
 from web.api.scopes import Scope
 

@@ -97,7 +97,7 @@ class ContributionSerializer(serializers.Serializer[Any]):
     rank = serializers.IntegerField()
 
 
-class MemberSerializer(serializers.Serializer[Any]):
+class PoolMemberSerializer(serializers.Serializer[Any]):
     """A document in a unit that assessors see."""
 
     docno = serializers.CharField()
@@ -114,7 +114,7 @@ class EntrySerializer(serializers.Serializer[Any]):
     docno = serializers.CharField(source="entry.docno")
     position = serializers.IntegerField(source="entry.position", help_text="In the order of judging.")
     runs = ContributionSerializer(many=True)
-    members = MemberSerializer(many=True)
+    members = PoolMemberSerializer(many=True)
     n_members = serializers.IntegerField(help_text="All members, also those that are not shown.")
 
 

@@ -134,7 +134,7 @@ class ReportSerializer(serializers.Serializer[Report]):
     warnings = ComplaintSerializer(many=True)
 
 
-class SubmissionSerializer(Strict):
+class RunSubmissionSerializer(Strict):
     """A run and what its team declares about it."""
 
     file = serializers.FileField(help_text="The run, plain or compressed with gz, xz or zip (of one file).")
@@ -164,7 +164,7 @@ AS_PARAMETERS = [
     for name in DECLARED
 ]
 BODIES = {
-    "multipart/form-data": SubmissionSerializer,
+    "multipart/form-data": RunSubmissionSerializer,
     "application/octet-stream": OpenApiTypes.BINARY,
 }
 REFUSED = OpenApiExample(
@@ -204,7 +204,7 @@ class SubmissionView(ApiView):
 
     tag = "Runs"
     read_scopes, write_scopes = READ, WRITE
-    serializer_class = SubmissionSerializer
+    serializer_class = RunSubmissionSerializer
     parser_classes = [MultiPartParser, FileParser]
     parameters = DECLARED
 
