@@ -23,6 +23,7 @@ app.autodiscover_tasks(
         "corpus.imports",
         "corpus.clusterings",
         "tracks.deadlines",
+        "tracks.downloads",
         "pooling.pools",
         "pooling.runs",
         "pooling.publications",

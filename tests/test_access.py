@@ -203,7 +203,16 @@ tracks:accept_agreement                 5555555
 tracks:agreement                        0000000
 tracks:agreement_version                0000000
 tracks:close_track                      5555555
+tracks:attach                           L333330
+tracks:checksums                        0000000
+tracks:download                         0000000
+tracks:downloads                        0000000
 tracks:edit_agreement                   L333330
+tracks:edit_download                    L333330
+tracks:export_collection                5555555
+tracks:fetches                          L333330
+tracks:fetches_csv                      L333330
+tracks:remove_download                  5555555
 tracks:edit_guidelines                  L333330
 tracks:deadlines                        L333330
 tracks:guidelines                       L444000
@@ -338,6 +347,8 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug code": [*track, "A.1"],
         "slug number": [*track, 2],
         "slug old new": [*track, 1, 2],
+        "slug file": [*track, f"{scene.track.slug}-topics.tsv"],
+        "slug key": [*track, "topics"],
         "slug name": [*track, "pairs"],
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "machine_id token_id": [1, 1],

@@ -6,6 +6,7 @@ app_name = "tracks"
 
 urlpatterns = [
     path("", include("tracks.deadlines.urls")),
+    path("", include("tracks.downloads.urls")),
     path("", include("tracks.topics.urls")),
     path("", include("tracks.guidelines.urls")),
     path("", include("tracks.agreements.urls")),

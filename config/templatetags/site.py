@@ -15,13 +15,14 @@ from config.steps import steps_for
 from tracks.assessors.selectors import is_assessor
 from tracks.deadlines.selectors import State, next_closing, timetable
 from tracks.models import Track
-from web.counting import counted, hours
+from web.counting import counted, hours, size
 from web.pages import context_of
 from web.times import AOE, in_words, zone_of
 
 register = template.Library()
 register.filter("counted", counted)
 register.filter("hours", hours)
+register.filter("file_size", size)
 register.filter("next_closing", next_closing)
 
 
@@ -52,6 +53,7 @@ def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
     pages = [
         ("Overview", "tracks:track", True),
         ("Topics", "tracks:topics", True),
+        ("Downloads", "tracks:downloads", True),
         ("Runs", "pooling:runs", user.is_authenticated and not judges),
         ("Pools", "pooling:pools", is_organizer),
         ("Judging", "assessment:judging", is_organizer or judges),

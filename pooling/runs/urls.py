@@ -2,7 +2,12 @@
 
 from django.urls import path
 
-from pooling.runs import change_views, submission_views, views
+from pooling.runs import (
+    change_views,
+    samples,  # noqa: F401 - registers the sample run
+    submission_views,
+    views,
+)
 
 urlpatterns = [
     path("tracks/<slug:slug>/runs/", views.runs, name="runs"),

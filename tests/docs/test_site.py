@@ -22,6 +22,8 @@ NO_PAGES = {
         "corpus:disagreements",
         "corpus:image",
     ),
+    *("tracks:download", "tracks:checksums", "tracks:export_collection", "tracks:fetches_csv"),
+    *("tracks:remove_download",),
     *("tracks:open_track", "tracks:close_track", "tracks:accept_agreement"),
     *("pooling:run_file", "pooling:make_ids", "pooling:pool_file", "pooling:pool_contributions"),
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),

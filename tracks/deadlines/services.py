@@ -1,11 +1,12 @@
 """Set the deadlines of a track, and open and close tracks on time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
+from audit import services as audit
 from tracks.models import Deadline, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
@@ -50,7 +51,19 @@ def set_deadlines(*, track: Track, zone: str, windows: Mapping[str, Window]) -> 
     for kind, window in windows.items():
         _check(current, kind, window, earlier.get(kind))
     current.deadlines.exclude(kind__in=windows).delete()
-    return [_save(current, kind, zone, window, earlier.get(kind)) for kind, window in windows.items()]
+    rows = [_save(current, kind, zone, window, earlier.get(kind)) for kind, window in windows.items()]
+    audit.record(action="deadlines.set", subject=current, track=current, details={"times": _in_words(rows)})
+    return rows
+
+
+def _in_words(rows: Iterable[Deadline]) -> str:
+    parts = [
+        f"{row.kind or 'all'} runs {verb} {times.in_words(moment, row.zone)}"
+        for row in rows
+        for verb, moment in (("open", row.opens_at), ("close", row.closes_at))
+        if moment
+    ]
+    return "; ".join(parts) or "none"
 
 
 def _save(track: Track, kind: str, zone: str, window: Window, earlier: Deadline | None) -> Deadline:

@@ -5,9 +5,11 @@ files, without labels. The table has plain text with LaTeX between dollars. The 
 own formulas (`assay.formats.formulas.indexes`), the labels a label file.
 """
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import StringIO
 from typing import Protocol
 
 from lxml import etree
@@ -99,8 +101,11 @@ def labels(topics: Sequence[TopicFields]) -> bytes:
 
 
 def _tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    lines = ("\t".join(" ".join(cell.split()) for cell in row) for row in (header, *rows))
-    return "".join(f"{line}\n" for line in lines).encode()
+    """Lines of one space between words; quotation marks are quoted as csv quotes them."""
+    file = StringIO()
+    table = csv.writer(file, delimiter="\t", lineterminator="\n")
+    table.writerows([" ".join(cell.split()) for cell in row] for row in (header, *rows))
+    return file.getvalue().encode()
 
 
 FORMS: Mapping[str, Callable[[list[TopicFields]], bytes]] = {

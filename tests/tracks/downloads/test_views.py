@@ -1,0 +1,355 @@
+"""The page of downloads: what it offers, who gets it and when, and the log of who fetched what."""
+
+import csv
+import hashlib
+import subprocess
+from datetime import UTC, datetime, timedelta
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from assay.formats.topics.reader import read_topics
+from pooling.runs import services as run_services
+from tests.helpers.factories import (
+    make_answer,
+    make_assessor,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+from tests.helpers.judging import make_team
+from tracks.agreements import services as agreements
+from tracks.downloads import services
+from tracks.downloads.services import DownloadRefused, Release
+from tracks.models import Download, Fetch, Track
+from tracks.topics.services import import_topics
+from web.times import now
+
+pytestmark = pytest.mark.django_db
+
+CONTENT = bytes(range(256)) * 40
+JSON = b'{"code": "A.1", "title": "t"}\n'
+OPEN = Release(released_at=datetime(2020, 1, 1, tzinfo=UTC))
+
+
+@pytest.fixture
+def track(settings: Any, tmp_path: Path) -> Track:
+    settings.MEDIA_ROOT = tmp_path
+    track = make_track("lab", name="Lab", status=Track.Status.DRAFT)
+    assert track.collection is not None
+    question = make_document(track.collection, "1")
+    for docno in ("10", "9", "8", "7"):
+        make_answer(question, docno)
+    import_topics(track=track, data=JSON, name="topics-2026.jsonl")
+    track.topics.update(labels={"difficulty": "hard"})
+    Track.objects.update(status=Track.Status.OPEN)
+    track.refresh_from_db()
+    return track
+
+
+def browser(user: User | None = None) -> Client:
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def page(client: Client, track: Track) -> str:
+    return client.get(reverse("tracks:downloads", args=[track.slug])).content.decode()
+
+
+def fetch(client: Client, track: Track, name: str, **headers: str) -> Any:
+    return client.get(reverse("tracks:download", args=[track.slug, name]), headers=headers)
+
+
+def attach(track: Track, name: str = "big.gz", release: Release = OPEN, **fields: Any) -> Download:
+    fields = {"kind": "collection", "by": make_organizer()} | fields
+    return services.attach_file(track=track, file=BytesIO(CONTENT), name=name, release=release, **fields)
+
+
+def test_topics_are_offered_as_imported_and_in_every_format(track: Track) -> None:
+    visitor = browser()
+
+    assert fetch(visitor, track, "topics-2026.jsonl").getvalue() == JSON
+    for ending in ("jsonl", "xml"):
+        content = fetch(visitor, track, f"lab-topics.{ending}").getvalue()
+        (topic,) = read_topics(content, ending)
+        assert (topic.code, topic.title, topic.labels) == ("A.1", "t", {})
+    assert fetch(visitor, track, "lab-topic-labels.csv").status_code == 404
+
+
+def test_public_labels_are_in_the_files(track: Track) -> None:
+    services.show_labels(track=track, shows_labels=True)
+
+    (topic,) = read_topics(fetch(browser(), track, "lab-topics.jsonl").getvalue(), "t.jsonl")
+    labels = fetch(browser(), track, "lab-topic-labels.csv").getvalue()
+
+    assert topic.labels == {"difficulty": "hard"}
+    assert labels == b"topic,difficulty\r\nA.1,hard\r\n"
+
+
+def test_imported_file_with_labels_is_not_offered(settings: Any, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    track = make_track("lab", status=Track.Status.DRAFT)
+    data = b'{"code": "A.1", "labels": {"difficulty": "hard"}}\n'
+    import_topics(track=track, data=data, name="topics.jsonl")
+    Track.objects.update(status=Track.Status.OPEN)
+
+    assert fetch(browser(make_organizer()), track, "topics.jsonl").status_code == 404
+    assert b"hard" not in fetch(browser(), track, "lab-topics.jsonl").getvalue()
+
+
+def test_sample_run_is_accepted_when_it_is_submitted(track: Track) -> None:
+    content = fetch(browser(), track, "lab-sample-run.tsv").getvalue()
+
+    checked = run_services.check(track=track, file=BytesIO(content), file_name="run.tsv")
+
+    assert checked.report.is_acceptable
+    assert (checked.report.n_lines, checked.report.warnings) == (3, ())
+
+
+def test_checksums_are_accepted_by_sha256sum(track: Track, tmp_path: Path) -> None:
+    attach(track, "größe 1.gz")
+    sums = browser().get(reverse("tracks:checksums", args=[track.slug])).content
+    folder = tmp_path / "fetched"
+    folder.mkdir()
+    names = [line.partition("  ")[2] for line in sums.decode().splitlines()]
+    for name in names:
+        (folder / name).write_bytes(fetch(browser(), track, name).getvalue())
+    (folder / "SHA256SUMS").write_bytes(sums)
+
+    check = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (check.returncode, check.stdout.count(": OK")) == (0, len(names))
+    assert {"größe 1.gz", "lab-topics.xml", "lab-sample-run.tsv", "topics-2026.jsonl"} <= set(names)
+
+
+def test_download_can_be_resumed(track: Track) -> None:
+    row = attach(track)
+    first = fetch(browser(), track, "big.gz", range="bytes=0-99")
+    rest = fetch(browser(), track, "big.gz", range="bytes=100-", if_range=first["ETag"])
+
+    assert (first.status_code, rest.status_code) == (206, 206)
+    assert first.getvalue() + rest.getvalue() == CONTENT
+    assert first["ETag"] == f'"{row.sha256}"' == f'"{hashlib.sha256(CONTENT).hexdigest()}"'
+    assert Fetch.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("release", "statuses"),
+    [
+        (Release(), [404, 404, 404, 404, 200]),
+        (OPEN, [200, 200, 200, 200, 200]),
+        (Release("teams", OPEN.released_at), [404, 404, 200, 404, 200]),
+        (Release("teams", datetime(2036, 1, 1, tzinfo=UTC)), [404, 404, 404, 404, 200]),
+    ],
+    ids=["not released", "everyone", "teams", "later"],
+)
+def test_file_is_for_those_to_whom_it_is_released(
+    track: Track, release: Release, statuses: list[int]
+) -> None:
+    attach(track, release=release)
+    make_team(track, member := make_user())
+    make_team(make_track(), other := make_user())
+    people = [None, other, member, make_assessor(track), make_organizer()]
+
+    assert [fetch(browser(user), track, "big.gz").status_code for user in people] == statuses
+    listed = ["big.gz" in page(browser(user), track) for user in people]
+    assert listed == [status == 200 for status in statuses]
+    sums = reverse("tracks:checksums", args=[track.slug])
+    assert [b"big.gz" in browser(user).get(sums).content for user in people] == listed
+
+
+def test_release_time_needs_no_beat(track: Track) -> None:
+    row = attach(track, release=Release(released_at=now() + timedelta(hours=1)))
+    assert fetch(browser(), track, "big.gz").status_code == 404
+
+    Download.objects.filter(pk=row.pk).update(released_at=now())
+
+    assert fetch(browser(), track, "big.gz").status_code == 200
+
+
+def test_draft_offers_nothing(track: Track) -> None:
+    attach(track)
+    Track.objects.update(status=Track.Status.DRAFT)
+
+    assert fetch(browser(), track, "big.gz").status_code == 404
+    assert browser().get(reverse("tracks:checksums", args=[track.slug])).status_code == 404
+
+
+def test_files_need_the_data_agreement(track: Track) -> None:
+    attach(track)
+    agreements.publish(track=track, text="Do not share.", revision=0, by=make_organizer())
+    user = make_user()
+
+    visitor = fetch(browser(), track, "big.gz")
+    refused = fetch(browser(user), track, "lab-topics.xml")
+    told = page(browser(user), track)
+    agreements.accept(track=track, user=user, revision=1)
+
+    assert visitor["Location"].startswith(reverse("login"))
+    assert refused["Location"] == "/tracks/lab/data-agreement/?next=/tracks/lab/downloads/"
+    assert "data agreement" in told
+    assert fetch(browser(user), track, "big.gz").getvalue() == CONTENT
+
+
+def test_organizer_sees_who_fetched_what(track: Track) -> None:
+    attach(track, "=1+1.gz")
+    fetch(browser(user := make_user("sofia")), track, "=1+1.gz").getvalue()
+    fetch(browser(), track, "lab-topics.xml").getvalue()
+    browser(user).head(reverse("tracks:download", args=[track.slug, "lab-topics.xml"]))
+    organizer = browser(make_organizer())
+
+    shown = organizer.get(reverse("tracks:fetches", args=[track.slug])).content.decode()
+    table = organizer.get(reverse("tracks:fetches_csv", args=[track.slug])).getvalue().decode()
+
+    assert shown.index("a visitor") < shown.index("sofia")
+    header, first, second = csv.reader(StringIO(table))
+    assert header == ["fetched_at", "user", "file", "sha256"]
+    assert first[1:] == ["sofia", "'=1+1.gz", hashlib.sha256(CONTENT).hexdigest()]
+    assert second[1:3] == ["", "lab-topics.xml"]
+
+
+def form_data(**fields: Any) -> dict[str, Any]:
+    usual = {"kind": "collection", "audience": "everyone", "release": "now", "zone": "UTC"}
+    return usual | fields
+
+
+def test_organizer_attaches_a_file_and_a_link(track: Track) -> None:
+    organizer, address = browser(make_organizer()), reverse("tracks:attach", args=[track.slug])
+    upload = SimpleUploadedFile("posts.xml.gz", CONTENT)
+
+    organizer.post(address, form_data(upload=upload, description="All posts."))
+    organizer.post(
+        address, form_data(kind="qrels", url="https://example.org/a/qrels.txt?x=1", sha256="A" * 64)
+    )
+
+    file, link = Download.objects.order_by("pk")
+    assert (file.name, file.n_bytes, file.sha256) == (
+        "posts.xml.gz",
+        10240,
+        hashlib.sha256(CONTENT).hexdigest(),
+    )
+    assert (link.name, link.url, link.sha256) == (
+        "qrels.txt",
+        "https://example.org/a/qrels.txt?x=1",
+        "a" * 64,
+    )
+    text = page(browser(), track)
+    assert "All posts." in text
+    assert 'href="https://example.org/a/qrels.txt?x=1"' in text
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "only one of them"),
+        ({"url": "https://a.example/x", "sha256": "12"}, "it has 64 digits"),
+        ({"url": "https://a.example/"}, "enter one"),
+        ({"url": "javascript:alert(1)"}, "Enter a valid URL"),
+        ({"url": "https://a.example/lab-topics.xml"}, "already has a file lab-topics.xml"),
+        ({"url": "https://a.example/x", "release": "later"}, "Enter the time of the release"),
+    ],
+)
+def test_attachment_that_cannot_be_is_refused(track: Track, fields: dict[str, str], message: str) -> None:
+    address = reverse("tracks:attach", args=[track.slug])
+
+    answer = browser(make_organizer()).post(address, form_data(**fields))
+
+    assert message in answer.content.decode()
+    assert not Download.objects.exists()
+
+
+def test_instructions_are_shown_when_they_are_released(track: Track) -> None:
+    organizer = browser(make_organizer())
+    address = reverse("tracks:edit_download", args=[track.slug, "instructions"])
+
+    organizer.post(address, form_data(text="# Read me\n<script>", release="hidden"))
+    hidden = page(browser(), track)
+    organizer.post(address, form_data(text="# Read me\n<script>", release="now"))
+    shown = page(browser(), track)
+
+    assert "Read me" not in hidden
+    assert "Read me</h" in shown
+    assert "<script>" not in shown.split('id="main"')[1].split("</main>")[0]
+    assert fetch(browser(), track, "lab-instructions.md").getvalue() == b"# Read me\n<script>"
+
+
+def test_saving_a_release_without_a_change_changes_nothing(track: Track) -> None:
+    instant = datetime(2036, 10, 26, 0, 30, 15, 7, UTC)  # the first of two times in Prague
+    row = attach(track, release=Release("teams", instant, "Europe/Prague"))
+    organizer = browser(make_organizer())
+    address = reverse("tracks:edit_download", args=[track.slug, row.pk])
+    form = organizer.get(address).context["form"]
+
+    organizer.post(address, {field.html_name: field.value() or "" for field in form})
+
+    after = Download.objects.get(pk=row.pk)
+    assert (after.released_at, after.zone, after.audience) == (instant, "Europe/Prague", "teams")
+
+
+def test_topics_released_later_are_in_no_download(track: Track) -> None:
+    organizer = browser(make_organizer())
+    address = reverse("tracks:edit_download", args=[track.slug, "topics"])
+
+    organizer.post(address, form_data(release="later", released_at="2036-05-01T23:59", zone="AoE"))
+
+    assert Download.objects.get().released_at == datetime(2036, 5, 2, 11, 59, tzinfo=UTC)
+    for name in ("topics-2026.jsonl", "lab-topics.xml"):
+        assert fetch(browser(), track, name).status_code == 404
+    assert browser().get(reverse("tracks:topic", args=[track.slug, "A.1"])).status_code == 404
+
+
+def test_removed_file_is_deleted_and_its_log_stays(
+    track: Track, django_capture_on_commit_callbacks: Any
+) -> None:
+    row = attach(track)
+    fetch(browser(), track, "big.gz").getvalue()
+    stored = Path(row.file.path)
+    assert stored.exists()
+
+    with django_capture_on_commit_callbacks(execute=True):
+        browser(make_organizer()).post(reverse("tracks:remove_download", args=[track.slug, row.pk]))
+
+    assert not stored.exists()
+    assert not Download.objects.exists()
+    assert Fetch.objects.get().name == "big.gz"
+
+
+def test_name_that_is_taken_is_refused(track: Track) -> None:
+    attach(track, "a.gz")
+
+    with pytest.raises(DownloadRefused, match=r"already has a file a\.gz"):
+        attach(track, "x/a.gz")
+
+
+def test_number_of_queries_does_not_grow(track: Track, django_assert_num_queries: Any) -> None:
+    def queries() -> int:
+        from django.db import connection
+        from django.test.utils import CaptureQueriesContext
+
+        with CaptureQueriesContext(connection) as context:
+            page(browser(), track)
+        return len(context)
+
+    attach(track, "0.gz")
+    few = queries()
+    for number in range(1, 5):
+        attach(track, f"{number}.gz")
+        make_topic(track)
+
+    assert queries() == few

@@ -1,0 +1,75 @@
+"""The downloads that are made when they are fetched: topics in Assay's formats, and a sample run.
+
+They are what participants see of the track, whoever fetches them, so that everyone has the same checksums.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, cast
+
+from assay.formats.topics import writer
+from assay.formats.topics.writer import TopicFields
+from tracks.models import Download, TopicImport, Track
+from tracks.topics.selectors import participants_view
+from web.downloads import safe_name
+
+DESCRIPTIONS = {
+    "topics.jsonl": "Topics, one JSON object per line, with every field.",
+    "topics.xml": "Topics in XML, as in ARQMath.",
+    "topics.tsv": "Topics as plain text, with LaTeX between dollars.",
+    "topic-formulas.tsv": "The formulas of the topics in LaTeX.",
+}
+
+
+class Made(NamedTuple):
+    """A file that is made from rows of the database."""
+
+    kind: Download.Kind
+    name: str
+    description: str
+    content: bytes
+
+
+SampleMaker = Callable[[Track], Made | None]
+_sample_makers: list[SampleMaker] = []
+
+
+def makes_samples(maker: SampleMaker) -> SampleMaker:
+    """Register a function of an app above this one that makes the sample run of a track."""
+    _sample_makers.append(maker)
+    return maker
+
+
+def sample_runs(track: Track) -> list[Made]:
+    """The sample run of a track; empty if its protocol or its topics do not allow one."""
+    return [made for maker in _sample_makers if (made := maker(track)) is not None]
+
+
+def topic_files(track: Track) -> Iterator[Made]:
+    """The topics in each format, with their formulas, and with their labels if the track shows these. One query."""
+    topics = participants_view(track, track.topics.all())
+    if not topics:
+        return
+    rows = cast("list[TopicFields]", topics)
+    for ending, write in writer.FORMS.items():
+        content = write(rows)
+        if content.count(b"\n") > 1 or ending != "topic-formulas.tsv":
+            yield Made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
+    if any(topic.labels for topic in topics):
+        name, about = f"{track.slug}-topic-labels.csv", "The labels of the topics."
+        yield Made(Download.Kind.TOPICS, name, about, writer.labels(rows))
+
+
+def originals(track: Track) -> list[TopicImport]:
+    """The topic files as they were imported, oldest first, unless they have what participants do not see. One query.
+
+    Imports of earlier versions did not keep the file.
+    """
+    if track.protocol.parsed.topics.participants_see:
+        return []
+    stored = track.topic_imports.filter(format="topics", is_replaced=False, has_private_parts=False)
+    return list(stored.exclude(file="").order_by("pk"))
+
+
+def original_name(topic_import: TopicImport) -> str:
+    """The name under which participants get an imported file."""
+    return safe_name(topic_import.name)

@@ -1,0 +1,157 @@
+"""Request and carry out the jobs that store large downloads: files of the import folder, exports of collections.
+
+A job writes a temporary file in pieces, stores it, and records it in one short transaction. A second attempt, or a
+second export, replaces the file of the first.
+"""
+
+import gzip
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO
+
+from django.core.files import File
+from django.db import transaction
+
+from accounts.models import User
+from corpus.collections.exports import documents, formulas
+from corpus.imports.files import FOLDER, open_raw, place_of
+from corpus.imports.selectors import offered_path
+from files import services as file_services
+from jobs import services as jobs
+from jobs.models import Job
+from tracks.downloads import services
+from tracks.models import Download, Track
+from tracks.tracks import services as track_services
+
+BATCH = 2_000
+
+
+@transaction.atomic
+def request_file_of_folder(*, track: Track, kind: str, path: str, description: str = "", by: User) -> Job:
+    """Attach a file of the import folder in a job. It is not released yet.
+
+    Raises
+    ------
+    DownloadRefused
+        As `attach_file`.
+    """
+    services.check(track_services.lock(track.pk), kind, path)
+    return jobs.request(
+        kind="tracks.downloads.attach",
+        title=f"Attach {path} to {track}"[:200],
+        arguments={
+            "track_id": track.pk,
+            "kind": kind,
+            "path": path,
+            "description": description,
+            "by_id": by.pk,
+        },
+        by=by,
+        subject=track,
+        place=place_of([FOLDER + path]),
+    )
+
+
+@transaction.atomic
+def request_export(*, track: Track, by: User) -> Job:
+    """Write the documents and formulas of the track's collection to files in a job. They are not released yet.
+
+    Files of an earlier export are replaced, and stay released as they are.
+
+    Raises
+    ------
+    DownloadRefused
+        The track has no collection, or one that is not imported completely.
+    """
+    current = track_services.lock(track.pk)
+    collection = current.collection
+    if collection is None or collection.status != collection.Status.READY:
+        raise services.DownloadRefused(
+            f"{track} has no collection that is imported completely, so nothing can be exported."
+        )
+    return jobs.request(
+        kind="tracks.downloads.export",
+        title=f"Export {collection} for the downloads of {track}"[:200],
+        arguments={"track_id": track.pk, "by_id": by.pk},
+        by=by,
+        subject=track,
+    )
+
+
+@jobs.handler("tracks.downloads.attach")
+def attach(
+    progress: jobs.Progress, *, track_id: int, kind: str, path: str, description: str, by_id: int
+) -> dict[str, Any]:
+    """Attach a file of the import folder.
+
+    Raises
+    ------
+    Refused
+        The folder has no such file, or the track has a file of that name.
+    """
+    track, name = Track.objects.select_related("protocol").get(pk=track_id), PurePosixPath(path).name
+    file_path = offered_path(path)
+    if file_path is None or not file_path.is_file():
+        raise services.DownloadRefused(f"The import folder has no file {path}.")
+    with open_raw(FOLDER + path, name) as file:
+        progress.update(0, 1, f"storing {name}")
+        if Download.objects.filter(track=track, name=name, created_by_id=by_id).exists():
+            return {"file": name}  # an earlier attempt stored it
+        services.attach_file(
+            track=track,
+            kind=kind,
+            file=file,
+            name=name,
+            description=description,
+            by=User.objects.get(pk=by_id),
+        )
+    return {"file": name}
+
+
+@jobs.handler("tracks.downloads.export")
+def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, Any]:
+    """Export the documents of a track's collection, and its formulas if it has any."""
+    track = Track.objects.select_related("collection").get(pk=track_id)
+    collection = track.collection
+    if collection is None:
+        raise services.DownloadRefused(f"{track} has no collection any more.")
+    n_documents = collection.documents.count()
+    parts: dict[str, tuple[Iterator[str], int]] = {
+        f"{collection.slug}-documents.jsonl.gz": (
+            (json.dumps(row, ensure_ascii=False) for row in documents(collection)),
+            n_documents,
+        )
+    }
+    if collection.formulas.exists():
+        parts[f"{collection.slug}-formulas.tsv.gz"] = (formulas(collection), collection.formulas.count())
+    for name, (lines, total) in parts.items():
+        _store(progress, track, name, _counted(progress, lines, total, name), by_id)
+    return {"files": sorted(parts)}
+
+
+def _counted(progress: jobs.Progress, lines: Iterable[str], total: int, name: str) -> Iterator[str]:
+    for n, line in enumerate(lines):
+        if n % BATCH == 0:
+            progress.update(min(n, total), total, name)
+        yield line
+
+
+def _store(progress: jobs.Progress, track: Track, name: str, lines: Iterable[str], by_id: int) -> None:
+    with tempfile.TemporaryFile() as file:
+        write_packed(file, lines)
+        sha256, n_bytes = services.digest_of(file)
+        with file_services.storing() as store:
+            stored = store("downloads", File(file))
+            with progress.storing():
+                services.replace_file(
+                    track=track, name=name, stored=stored, sha256=sha256, n_bytes=n_bytes, by_id=by_id
+                )
+
+
+def write_packed(file: BinaryIO, lines: Iterable[str]) -> None:
+    """Write lines to a gzip file, which has neither a name nor a time, so that the same lines give the same bytes."""
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packed:
+        for line in lines:
+            packed.write(f"{line}\n".encode())

@@ -1,0 +1,202 @@
+"""The downloads of a track that a user gets, the page of them, and the log of who fetched what."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+from django.utils.safestring import SafeString, mark_safe
+
+from accounts.access import AnyUser, is_organizer
+from assay.digests import sha256_of
+from jobs.models import Job
+from tracks.agreements.selectors import has_accepted
+from tracks.downloads.contents import Made, original_name, originals, sample_runs, topic_files
+from tracks.downloads.rules import released_to
+from tracks.guidelines.markdown import plain_html
+from tracks.models import Download, Fetch, Track
+from web import times
+
+MADE = {Download.Kind.TOPICS, Download.Kind.SAMPLE_RUN}  # released to everyone unless a row states otherwise
+SINGLE = (Download.Kind.INSTRUCTIONS, *sorted(MADE))  # at most one row per track
+JOBS = ("tracks.downloads.export", "tracks.downloads.attach")
+SHOWN_FETCHES = 200
+
+
+@dataclass(frozen=True)
+class Item:
+    """A file or a link. A file is stored in the storage as `stored`, or is its `content`."""
+
+    kind: str
+    name: str
+    description: str
+    n_bytes: int | None
+    sha256: str
+    stored: str = ""
+    content: bytes | None = None
+    url: str = ""
+    row: Download | None = None
+
+    @property
+    def is_file(self) -> bool:
+        return not self.url
+
+
+class Terms(NamedTuple):
+    """Who gets a part from when on; `state` says it in words, `is_open` is whether that has come."""
+
+    key: str
+    state: str
+    is_open: bool
+
+
+class Section(NamedTuple):
+    """The items of a kind. `terms` are those of the whole kind, if it has one row at most."""
+
+    kind: str
+    title: str
+    items: list[tuple[Item, Terms | None]]
+    terms: Terms | None
+
+
+@dataclass(frozen=True)
+class DownloadsPage:
+    """`may_fetch` is whether the user accepted the data agreement. Terms and jobs are for organizers."""
+
+    track: Track
+    sections: list[Section]
+    instructions: SafeString
+    may_fetch: bool
+    has_files: bool
+    has_labels: bool
+    is_organizer: bool
+    jobs: list[Job]
+    tab: str = "downloads"
+
+
+def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
+    """What the page of downloads shows to a user. The number of queries does not grow with the files."""
+    rows = _rows(track)
+    kinds = _kinds_for(user, track, rows)
+    items = list(items_for(user, track))
+    text = rows["instructions"].text if "instructions" in rows and "instructions" in kinds else ""
+    organizes, now = is_organizer(user), times.now()
+    sections = [_section(kind, items, rows, organizes=organizes, now=now) for kind in Download.Kind]
+    subject = track.get_absolute_url().lstrip("/")
+    recent = Job.objects.filter(kind__in=JOBS, subject_path__endswith=subject).order_by("-pk")
+    return DownloadsPage(
+        track=track,
+        sections=[section for section in sections if section.items or section.terms],
+        instructions=mark_safe(plain_html(text)),  # noqa: S308  sanitized
+        may_fetch=has_accepted(user, track),
+        has_files=any(item.is_file for item in items),
+        has_labels=bool(track.protocol.parsed.topics.labels),
+        is_organizer=organizes,
+        jobs=[job for job in recent[:3] if job.state != Job.State.DONE] if organizes else [],
+    )
+
+
+def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
+    """The items that a user gets, in the order of the page; organizers see all."""
+    rows = _rows(track)
+    kinds = _kinds_for(user, track, rows)
+    if "instructions" in kinds and rows["instructions"].text:
+        text = rows["instructions"].text.encode()
+        yield _made(Made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text))
+    if Download.Kind.TOPICS in kinds:
+        for each in originals(track):
+            yield Item("topics", original_name(each), "As imported.", each.size, each.sha256, str(each.file))
+        yield from map(_made, topic_files(track))
+    if Download.Kind.SAMPLE_RUN in kinds:
+        yield from map(_made, sample_runs(track))
+    for row in _attached(user, track):
+        yield _attached_item(row)
+
+
+def item_named(user: AnyUser, track: Track, name: str) -> Item | None:
+    """The file of a name that a user gets. An attached file costs no work for the others."""
+    row = _attached(user, track).filter(name=name, url="").first()
+    if row is not None:
+        return _attached_item(row)
+    return next((item for item in items_for(user, track) if item.is_file and item.name == name), None)
+
+
+def download_of(track: Track, key: str) -> Download | None:
+    """The row of a key: a kind with one row at most, whose row may not be stored yet, or the id of an attached one."""
+    if key in SINGLE:
+        default = Download(track=track, kind=key, released_at=track.created_at if key in MADE else None)
+        return track.downloads.filter(kind=key).first() or default
+    is_id = key.isascii() and key.isdigit() and len(key) < 19
+    return track.downloads.exclude(kind__in=SINGLE).filter(pk=int(key)).first() if is_id else None
+
+
+def checksums(user: AnyUser, track: Track) -> str:
+    """The digests of all files that a user gets, in the form of `sha256sum`."""
+    return "".join(f"{item.sha256}  {item.name}\n" for item in items_for(user, track) if item.is_file)
+
+
+def fetches_of(track: Track) -> QuerySet[Fetch]:
+    """Who fetched which file, newest first."""
+    return track.fetches.select_related("user").order_by("-pk")
+
+
+def log_rows(track: Track) -> Iterator[tuple[str, ...]]:
+    """The log as rows of a table, oldest first."""
+    for fetch in fetches_of(track).order_by("pk").iterator(chunk_size=2000):
+        moment = fetch.fetched_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        yield moment, fetch.user.username if fetch.user else "", fetch.name, fetch.sha256
+
+
+def terms_of(row: Download, now: datetime) -> Terms:
+    """Who gets a part from when on."""
+    key = row.kind if row.kind in SINGLE else str(row.pk)
+    if row.released_at is None:
+        return Terms(key, "not released", False)
+    is_open = row.released_at <= now
+    if row.pk is None:
+        return Terms(key, "for everyone who sees the track", is_open)
+    since = f"since {times.in_words(row.released_at, row.zone)}"
+    until = f"from {times.in_words(row.released_at, row.zone)}"
+    return Terms(key, f"for {row.get_audience_display()} {since if is_open else until}", is_open)
+
+
+def _rows(track: Track) -> dict[str, Download]:
+    """The rows of the kinds that have one at most. One query."""
+    return {row.kind: row for row in track.downloads.filter(kind__in=SINGLE)}
+
+
+def _kinds_for(user: AnyUser, track: Track, rows: Mapping[str, Download]) -> set[str]:
+    """The kinds with one row at most that a user gets."""
+    released = set(track.downloads.filter(released_to(user, track)).values_list("kind", flat=True))
+    return {kind for kind in SINGLE if (kind in released if kind in rows else kind in MADE)}
+
+
+def _attached(user: AnyUser, track: Track) -> QuerySet[Download]:
+    return Download.objects.filter(released_to(user, track)).exclude(kind__in=SINGLE)
+
+
+def _attached_item(row: Download) -> Item:
+    return Item(
+        row.kind, row.name, row.description, row.n_bytes, row.sha256, str(row.file), url=row.url, row=row
+    )
+
+
+def _made(made: Made) -> Item:
+    content = made.content
+    return Item(made.kind, made.name, made.description, len(content), sha256_of(content), content=content)
+
+
+def _section(
+    kind: Download.Kind, items: list[Item], rows: Mapping[str, Download], *, organizes: bool, now: datetime
+) -> Section:
+    shown = [
+        (item, terms_of(item.row, now) if organizes and item.row else None)
+        for item in items
+        if item.kind == kind
+    ]
+    terms = None
+    if organizes and kind in SINGLE:
+        default = Download(kind=kind, released_at=now if kind in MADE else None)
+        terms = terms_of(rows.get(kind, default), now)
+    return Section(kind, kind.label, shown, terms)

@@ -1,0 +1,198 @@
+"""Attach, release and remove downloads, and record who fetched them."""
+
+import hashlib
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from typing import BinaryIO
+
+from django.core.files import File
+from django.db import transaction
+
+from accounts.models import User
+from assay.errors import Refused
+from audit import services as audit
+from files import services as file_services
+from tracks.downloads.selectors import SINGLE, Item, items_for
+from tracks.models import Download, Fetch, Track
+from tracks.tracks import services as track_services
+from web.downloads import safe_name
+
+ATTACHED = (Download.Kind.COLLECTION, Download.Kind.QRELS, Download.Kind.OTHER)
+PIECE = 1 << 20
+
+
+class DownloadRefused(Refused):
+    title = "The downloads were not changed"
+
+
+@dataclass(frozen=True)
+class Release:
+    """Who gets a part from when on; without a time, nobody until it is released. `zone` is for reading the time."""
+
+    audience: str = Download.Audience.EVERYONE
+    released_at: datetime | None = None
+    zone: str = "UTC"
+
+
+HIDDEN = Release()
+
+
+def digest_of(file: BinaryIO) -> tuple[str, int]:
+    """The SHA-256 and the size of a file, which is read in pieces."""
+    digest, n_bytes = hashlib.sha256(), 0
+    file.seek(0)
+    while piece := file.read(PIECE):
+        digest.update(piece)
+        n_bytes += len(piece)
+    file.seek(0)
+    return digest.hexdigest(), n_bytes
+
+
+def attach_file(
+    *,
+    track: Track,
+    kind: str,
+    file: BinaryIO,
+    name: str,
+    description: str = "",
+    release: Release = HIDDEN,
+    by: User | None,
+) -> Download:
+    """Attach a file to a track. It is stored before the track is locked.
+
+    Raises
+    ------
+    DownloadRefused
+        The kind has no files, or the track has a file of that name.
+    NotStored
+        The storage is full or does not answer.
+    """
+    check(track, kind, name)
+    sha256, n_bytes = digest_of(file)
+    with ExitStack() as stack:
+        stored = stack.enter_context(file_services.storing())("downloads", File(file))
+        stack.enter_context(transaction.atomic())
+        track = track_services.lock(track.pk)
+        check(track, kind, name)
+        file_services.claim(stored)
+        row = Download(track=track, kind=kind, name=safe_name(name), description=description, created_by=by)
+        row.file, row.sha256, row.n_bytes = stored, sha256, n_bytes  # type: ignore[assignment]
+        _apply(row, release)
+        row.save()
+        _record("attached", row, by=by)
+    return row
+
+
+@transaction.atomic
+def attach_link(
+    *,
+    track: Track,
+    kind: str,
+    url: str,
+    name: str,
+    sha256: str = "",
+    description: str = "",
+    release: Release = HIDDEN,
+    by: User | None,
+) -> Download:
+    """Attach a link to a file elsewhere, with its SHA-256 if that is known.
+
+    Raises
+    ------
+    DownloadRefused
+        As `attach_file`; or the digest is not one.
+    """
+    track = track_services.lock(track.pk)
+    check(track, kind, name)
+    sha256 = sha256.strip().lower()
+    if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
+        raise DownloadRefused(
+            "The SHA-256 is not accepted: it has 64 digits from 0 to f, as sha256sum prints it."
+        )
+    row = Download(track=track, kind=kind, url=url, name=safe_name(name), sha256=sha256, created_by=by)
+    row.description = description
+    _apply(row, release)
+    row.save()
+    _record("attached", row, by=by)
+    return row
+
+
+def replace_file(*, track: Track, name: str, stored: str, sha256: str, n_bytes: int, by_id: int) -> Download:
+    """A stored file becomes that of an export; call it in the transaction that stores the result of the job."""
+    file_services.claim(stored)
+    row = Download.objects.select_for_update(of=("self",)).filter(track=track, name=name).first()
+    if row is None:
+        row = Download(track=track, kind=Download.Kind.COLLECTION, name=name, created_by_id=by_id)
+    elif row.file:
+        file_services.discard([str(row.file)])
+    row.file, row.sha256, row.n_bytes, row.url = stored, sha256, n_bytes, ""  # type: ignore[assignment]
+    row.save()
+    return row
+
+
+@transaction.atomic
+def edit(
+    *, download: Download, release: Release, description: str | None = None, text: str | None = None
+) -> Download:
+    """Change who gets a part from when on, its description, and the text of the instructions."""
+    track_services.lock(download.track_id)
+    if text is not None and download.kind == Download.Kind.INSTRUCTIONS:
+        download.text = text
+    if description is not None and download.kind not in SINGLE:
+        download.description = description
+    _apply(download, release)
+    download.save()
+    _record("edited", download)
+    return download
+
+
+@transaction.atomic
+def show_labels(*, track: Track, shows_labels: bool) -> Track:
+    """Show the labels of topics to everyone who sees the topics, or only to organizers and assessors."""
+    current = track_services.lock(track.pk)
+    if current.shows_labels == shows_labels:
+        return current
+    current.shows_labels = shows_labels
+    current.save(update_fields=["shows_labels"])
+    audit.record(action=f"labels.{'shown' if shows_labels else 'hidden'}", subject=current, track=current)
+    return current
+
+
+@transaction.atomic
+def remove(*, download: Download) -> None:
+    """Remove an attached file or link. The log of who fetched it stays."""
+    track_services.lock(download.track_id)
+    if download.file:
+        file_services.discard([str(download.file)])
+    _record("removed", download)
+    download.delete()
+
+
+def note_fetch(*, track: Track, user: User | None, item: Item) -> Fetch:
+    """Record that somebody fetches a file."""
+    return Fetch.objects.create(track=track, user=user, name=item.name, sha256=item.sha256)
+
+
+def _record(what: str, row: Download, by: User | None = None) -> None:
+    released = row.released_at.isoformat() if row.released_at else ""
+    details = {"sha256": row.sha256, "audience": row.audience, "released_at": released}
+    audit.record(action=f"download.{what}", subject=row, track=row.track, details=details, by=by)
+
+
+def _apply(row: Download, release: Release) -> None:
+    row.audience, row.released_at, row.zone = release.audience, release.released_at, release.zone
+
+
+def check(track: Track, kind: str, name: str) -> None:
+    """Refuse a kind without files, and a name that is taken."""
+    name = safe_name(name)
+    if kind not in ATTACHED:
+        raise DownloadRefused(f"Files cannot be attached as {kind!r}; use {', '.join(ATTACHED)}.")
+    if Download.objects.filter(track=track, name=name).exists() or name in _made_names(track):
+        raise DownloadRefused(f"{track} already has a file {name}. Remove it first, or use another name.")
+
+
+def _made_names(track: Track) -> set[str]:
+    organizer = User(is_staff=True, is_active=True)
+    return {item.name for item in items_for(organizer, track) if item.row is None}

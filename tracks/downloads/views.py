@@ -1,0 +1,196 @@
+"""The page of downloads of a track, its files, and the pages with which organizers attach and release them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
+from django.core.files.storage import default_storage
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.access import AuthenticatedRequest, organizer_required
+from accounts.models import User
+from assay.errors import Refused
+from assay.formats.spreadsheet import csv_lines
+from tracks.agreements.selectors import has_accepted
+from tracks.downloads import jobs, selectors, services
+from tracks.downloads.forms import AttachForm, ReleaseForm, form_of
+from tracks.downloads.selectors import Item
+from tracks.models import Download, Track
+from tracks.tracks.selectors import tracks_for
+from web.downloads import download, download_range, is_first_part
+from web.pages import context_of
+
+READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def _track(request: HttpRequest, slug: str) -> Track:
+    return get_object_or_404(tracks_for(request.user).select_related("agreement"), slug=slug)
+
+
+@require_safe
+@never_cache
+def downloads(request: HttpRequest, slug: str) -> HttpResponse:
+    """What participants get of a track. Everyone who sees the track; each part for those to whom it is released."""
+    page = selectors.downloads_page(request.user, _track(request, slug))
+    return render(request, "tracks/downloads/downloads.html", context_of(page))
+
+
+@require_safe
+def download_file(request: HttpRequest, slug: str, file: str) -> HttpResponseBase:
+    """A file. Those to whom it is released, after they have accepted the data agreement."""
+    track = _track(request, slug)
+    item = selectors.item_named(request.user, track, file)
+    if item is None:
+        raise Http404
+    if not has_accepted(request.user, track):
+        return _to_agreement(request, track)
+    if request.method == "GET" and is_first_part(request):
+        services.note_fetch(track=track, user=_known(request), item=item)
+    return download_range(
+        request, item.name, n_bytes=item.n_bytes or 0, sha256=item.sha256, read=_reader(item)
+    )
+
+
+def _reader(item: Item) -> Any:
+    content = item.content
+
+    def read(start: int, stop: int) -> Iterable[bytes]:
+        if content is not None:
+            return [content[start:stop]]
+        pieces: Iterable[bytes] = default_storage.read_range(item.stored, start, stop)  # type: ignore[attr-defined]
+        return pieces
+
+    return read
+
+
+def _known(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
+def _to_agreement(request: HttpRequest, track: Track) -> HttpResponse:
+    """Send a visitor to the login, and others to the data agreement; both lead back to the downloads."""
+    page = reverse("tracks:downloads", args=[track.slug])
+    if _known(request) is None:
+        return redirect_to_login(page)
+    return redirect(f"{reverse('tracks:agreement', args=[track.slug])}?next={page}")
+
+
+@require_safe
+@never_cache
+def checksums(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The digests of the files that the user gets, for `sha256sum -c`. Everyone who sees the track."""
+    return download(selectors.checksums(request.user, _track(request, slug)), "SHA256SUMS")
+
+
+@READ_AND_POST
+@organizer_required
+def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Attach a file or a link. Organizers only."""
+    track = _track(request, slug)
+    form = AttachForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            messages.success(request, _attach(request, track, form))
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            return _to_page(request, track)
+    context = {"track": track, "form": form, "tab": "downloads"}
+    return render(request, "tracks/downloads/attach.html", context)
+
+
+def _attach(request: AuthenticatedRequest, track: Track, form: AttachForm) -> str:
+    data = form.cleaned_data
+    common = {"track": track, "kind": data["kind"], "description": data["description"], "by": request.user}
+    if data.get("path"):
+        jobs.request_file_of_folder(path=data["path"], **common)
+        return f"A job stores {data['path']}. It will appear here, not released."
+    if data["url"]:
+        services.attach_link(
+            url=data["url"], name=form.file_name, sha256=data["sha256"], release=form.terms, **common
+        )
+    else:
+        services.attach_file(file=form.file, name=form.file_name, release=form.terms, **common)
+    return f"{form.file_name} is attached."
+
+
+def _to_page(request: HttpRequest, track: Track) -> HttpResponse:
+    """The page of downloads; for a script that shows the progress of an upload, its address."""
+    page = reverse("tracks:downloads", args=[track.slug])
+    return (
+        HttpResponse(headers={"HX-Redirect": page}) if request.headers.get("HX-Request") else redirect(page)
+    )
+
+
+@READ_AND_POST
+@organizer_required
+def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
+    """Release a part, and edit its text. Organizers only."""
+    track = _track(request, slug)
+    row = selectors.download_of(track, key)
+    if row is None:
+        raise Http404
+    form = form_of(row)(request.POST or None, download=row, initial={"shows_labels": track.shows_labels})
+    if request.method == "POST" and form.is_valid():
+        _save(track, row, form)
+        messages.success(request, f"{row} saved.")
+        return redirect("tracks:downloads", track.slug)
+    context = {"track": track, "form": form, "row": row, "key": key, "tab": "downloads"}
+    return render(request, "tracks/downloads/edit.html", context)
+
+
+def _save(track: Track, row: Download, form: ReleaseForm) -> None:
+    data = form.cleaned_data
+    if "shows_labels" in data:
+        services.show_labels(track=track, shows_labels=data["shows_labels"])
+    services.edit(
+        download=row, release=form.terms, description=data.get("description"), text=data.get("text")
+    )
+
+
+@require_POST
+@organizer_required
+def remove(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
+    """Remove an attached file or link. Organizers only."""
+    track = _track(request, slug)
+    row = selectors.download_of(track, key)
+    if row is None or row.pk is None or key in selectors.SINGLE:
+        raise Http404
+    services.remove(download=row)
+    messages.success(request, f"{row} is removed.")
+    return redirect("tracks:downloads", track.slug)
+
+
+@require_POST
+@organizer_required
+def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Export the collection in a job. Organizers only."""
+    track = _track(request, slug)
+    jobs.request_export(track=track, by=request.user)
+    messages.success(request, "A job exports the collection. The files will appear here, not released.")
+    return redirect("tracks:downloads", track.slug)
+
+
+@require_safe
+@never_cache
+@organizer_required
+def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Who fetched which file, newest first. Organizers only."""
+    track = _track(request, slug)
+    rows = selectors.fetches_of(track)[: selectors.SHOWN_FETCHES]
+    context = {"track": track, "fetches": rows, "most": selectors.SHOWN_FETCHES, "tab": "downloads"}
+    return render(request, "tracks/downloads/log.html", context)
+
+
+@require_safe
+@organizer_required
+def log_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
+    """Who fetched which file, as CSV. Organizers only."""
+    track = _track(request, slug)
+    lines = csv_lines(("fetched_at", "user", "file", "sha256"), selectors.log_rows(track))
+    return download(lines, f"{track.slug}-downloads.csv")
