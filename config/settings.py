@@ -198,6 +198,7 @@ JOB_LOST_AFTER_SECONDS = environment.number("JOB_LOST_AFTER_SECONDS", 30, least=
 CELERY_BEAT_SCHEDULE = {
     "relaunch-lost-jobs": {"task": "jobs.tasks.relaunch_lost_jobs", "schedule": JOB_LOST_AFTER_SECONDS / 3},
     "delete-unclaimed-files": {"task": "files.tasks.delete_unclaimed", "schedule": 600.0},
+    "release-leaderboards": {"task": "scoring.leaderboards.release_due", "schedule": 20.0},
     "settle-deadlines": {"task": "tracks.deadlines.settle", "schedule": 20.0},
     "expire-tasks": {"task": "assessment.tasks.expire", "schedule": 60.0},
     "send-letters": {"task": "accounts.tasks.send_letters", "schedule": 60.0},

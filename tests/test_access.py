@@ -191,6 +191,7 @@ scoring:qrels_export                    4444440
 scoring:qrels_file                      4444440
 scoring:qrels_judgments                 L333330
 scoring:qrels_list                      0000000
+scoring:cancel_release                  5555555
 scoring:release                         L33333R
 scoring:report_table                    L333330
 scoring:reports                         L333330

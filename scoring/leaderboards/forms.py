@@ -5,6 +5,8 @@ from typing import Any
 from django import forms
 
 from scoring.models import Leaderboard
+from tracks.deadlines.forms import LocalTimeField, ZoneField
+from web import times
 from web.forms import style_fields
 
 
@@ -19,6 +21,21 @@ class ReleaseForm(forms.Form):
         help_text="The audit log keeps it.",
     )
 
+    release_at = LocalTimeField(
+        label="Release it at a set time instead of now", help_text="What speaks against it is checked then."
+    )
+    zone = ZoneField(label="Time zone of this time", required=False, initial=times.AOE)
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         style_fields(self)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        data["moment"] = None
+        if text := data.get("release_at"):
+            try:
+                data["moment"] = times.instant_of(text, data.get("zone") or times.AOE)
+            except times.NoSuchTime as error:
+                self.add_error("release_at", str(error))
+        return data

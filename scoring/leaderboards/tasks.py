@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from celery import shared_task
+
 import scoring.leaderboards.services  # noqa: F401 - registers its handlers
 from accounts.letters import services as letters
 from accounts.letters.services import Mail
 from accounts.selectors import user_by_id
+from scoring.leaderboards import schedules
 from scoring.leaderboards.notices import RELEASED
 from scoring.leaderboards.selectors import leaderboards_for
 
@@ -19,3 +22,9 @@ def released(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     if board is not None:
         context = {"user": user.username, "board": board}
         yield Mail(user.email, f"results of {board.track}", "scoring/leaderboards/mail_released.txt", context)
+
+
+@shared_task(name="scoring.leaderboards.release_due", ignore_result=True)
+def release_due() -> None:
+    """Release the leaderboards whose time has come. Safe when delivered twice."""
+    schedules.release_due()

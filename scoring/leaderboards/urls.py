@@ -18,4 +18,5 @@ urlpatterns = [
     path("leaderboards/<int:board_id>/topics/", views.topics, name="topics"),
     path("leaderboards/<int:board_id>/topics/<path:code>/", views.topic, name="topic"),
     path("leaderboards/<int:board_id>/release/", views.release, name="release"),
+    path("leaderboards/<int:board_id>/release/cancel/", views.cancel_release, name="cancel_release"),
 ]

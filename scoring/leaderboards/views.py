@@ -1,18 +1,22 @@
 """Pages and files of leaderboards."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.evaluations import selectors as evaluation_selectors
-from scoring.leaderboards import comparison, files, releases, selectors, services, topic_pages
+from scoring.leaderboards import comparison, files, releases, schedules, selectors, services, topic_pages
 from scoring.leaderboards.errors import ReleaseHindered
 from scoring.leaderboards.forms import ReleaseForm
+from scoring.models import Leaderboard
 from tracks.tracks.selectors import tracks_for
+from web import times
 from web.downloads import download
 from web.forms import CompareForm
 from web.pages import context_of
@@ -103,14 +107,33 @@ def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """What a release would show, and to which people; then release it, or withdraw the release. Organizers only."""
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     form = ReleaseForm(request.POST if request.method == "POST" else request.GET)
-    if not form.is_valid():
+    form.is_valid()
+    if "level" in form.errors:
         return redirect(board)
-    if request.method == "POST":
+    if request.method == "POST" and not form.errors:
         try:
-            board = services.release(leaderboard=board, by=request.user, **form.cleaned_data)
-            messages.success(request, f"The leaderboard is now visible to {board.get_release_display()}.")
+            messages.success(request, _release(request, board, form.cleaned_data))
             return redirect(board)
         except ReleaseHindered:
             form.add_error("reason", "Give a reason, because something speaks against the release.")
     page = releases.release_page(board, form.cleaned_data["level"])
     return render(request, "scoring/leaderboards/release.html", context_of(page) | {"form": form})
+
+
+def _release(request: AuthenticatedRequest, board: Leaderboard, data: dict[str, Any]) -> str:
+    """Release the leaderboard, or schedule that; what was done."""
+    common = {"leaderboard": board, "level": data["level"], "reason": data["reason"], "by": request.user}
+    if data["moment"] is None:
+        return f"The leaderboard is now visible to {services.release(**common).get_release_display()}."
+    row = schedules.schedule(release_at=data["moment"], zone=data["zone"] or times.AOE, **common)
+    return f"It will be visible to {row.get_level_display()} from {times.in_words(row.release_at, row.zone)}."
+
+
+@require_POST
+@organizer_required
+def cancel_release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
+    """Cancel the release at a set time. Organizers only."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    schedules.cancel(leaderboard=board, by=request.user)
+    messages.success(request, "The leaderboard will not be released at a set time.")
+    return redirect(board)

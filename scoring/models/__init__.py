@@ -2,6 +2,7 @@ from scoring.models.analyses import Analysis
 from scoring.models.evaluations import Evaluation, Score
 from scoring.models.leaderboards import Leaderboard, MeasureStatistics
 from scoring.models.qrels import Qrels, QrelsEntry
+from scoring.models.schedules import ScheduledRelease
 
 __all__ = [
     "Analysis",
@@ -10,5 +11,6 @@ __all__ = [
     "MeasureStatistics",
     "Qrels",
     "QrelsEntry",
+    "ScheduledRelease",
     "Score",
 ]

@@ -72,7 +72,8 @@ def test_exported_collection_can_be_imported(track: Track, tmp_path: Path) -> No
     for row in Download.objects.order_by("name"):
         assert row.released_at is None
         path = tmp_path / row.name
-        path.write_bytes(row.file.read())
+        with row.file.open("rb") as file:
+            path.write_bytes(file.read())
         paths.append(str(path))
 
     call_command("import_collection", "again", *paths)
