@@ -159,7 +159,12 @@ def choices_of(rules: JudgingRules) -> dict[str, Any]:
             for each in rules.grades
         ],
         "non_answers": [
-            {"key": each.key, "label": each.label, "definition": each.definition}
+            {
+                "key": each.key,
+                "label": each.label,
+                "definition": each.definition,
+                "needs_comment": each.needs_comment,
+            }
             for each in rules.non_answers
         ],
     }

@@ -50,6 +50,7 @@ class NonAnswerSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
     definition = serializers.CharField()
+    needs_comment = serializers.BooleanField(help_text="A comment must say why.")
 
 
 class QuestionSerializer(serializers.Serializer[Any]):

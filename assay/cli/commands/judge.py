@@ -1,36 +1,37 @@
-"""Let a program judge the units of a pool, and write its judgments to a file.
+"""Let a program judge the units of a pool on files, or the tasks of a batch on a server.
 
 The program gets one JSON object per line on its standard input: topic, title, description, narrative, document, text,
 grades, non_answers and guidelines. For each it writes one line: {"topic": "A.1", "document": "12", "grade": 2}. The
 grade is a number, or the key of a grade or a non-answer; comment, seconds and follow_ups are optional. The program runs
 without a shell. It is started once, and again after it fails.
 
-Each judgment is stored at once. Run the command again to go on where it stopped, and to try failed units again.
+On files, it needs --protocol, --topics, --units, --documents, --assessor and --output. On a server, it needs --server,
+--batch and a token in the variable ASSAY_TOKEN. Each judgment is stored at once. Run the command again to go on where
+it stopped, and to try failed units again.
 """
 
 import argparse
-import json
 import shlex
-import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from tqdm import tqdm
 
+from assay.cli.judging import IN_A_ROW, ask, report
 from assay.cli.options import add_protocol, add_quiet, add_topics, positive
 from assay.errors import InputError
 from assay.formats.compression import read_text
-from assay.judging.answers import BadAnswer, read_answer
 from assay.judging.output import Output
-from assay.judging.program import Program, ProgramFailed
+from assay.judging.program import Program
 from assay.judging.units import Unit, question, read_documents, read_topics_of, read_units
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import JudgingRules
 
 INCOMPLETE = 1  # exit status
-IN_A_ROW = 5  # failures after which the program is not called again
+ON_FILES = ("protocol", "topics", "units", "documents", "assessor", "output")
+ONLY_ON_FILES = (*ON_FILES, "guidelines")
 
 EXAMPLE = (
     'assay judge --with "python judge_by_words.py" --protocol arqmath-2020-task1 --topics topics.xml --units pool.tsv '
@@ -39,7 +40,6 @@ EXAMPLE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_protocol(parser)
     parser.add_argument(
         "--with",
         dest="command",
@@ -48,38 +48,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         help="the program, with its arguments",
     )
-    add_topics(parser, is_required=True)
+    add_protocol(parser, is_required=False)
+    add_topics(parser)
     parser.add_argument(
-        "--units",
-        required=True,
-        metavar="FILE",
-        help="pool: topic, docno and position per line, separated by tabs",
+        "--units", metavar="FILE", help="pool: topic, docno and position per line, separated by tabs"
     )
     parser.add_argument(
-        "--documents", required=True, metavar="FILE", help="documents as lines of JSON; plain, gz, xz or zip"
+        "--documents", metavar="FILE", help="documents as lines of JSON; plain, gz, xz or zip"
     )
     parser.add_argument("--guidelines", metavar="FILE", help="text that the program gets with every unit")
     parser.add_argument(
-        "--html", action="store_true", help="give the program texts as HTML (default: plain text)"
+        "--assessor", metavar="NAME", help="who judges; on the site, the account of the machine"
     )
     parser.add_argument(
-        "--assessor",
-        required=True,
-        metavar="NAME",
-        help="who judges; on the site, the account of the machine",
+        "--output", type=Path, metavar="FILE", help="judgments: .jsonl or .csv; an existing file grows"
+    )
+    parser.add_argument(
+        "--server", metavar="URL", help="address of a site, such as https://assay.example.org"
     )
     parser.add_argument(
         "--batch",
         default="",
-        metavar="NAME",
-        help="the batch of the judgments, for their import (default: none)",
+        metavar="BATCH",
+        help="on a server, the number of the batch; on files, its name in the output (default: none)",
     )
     parser.add_argument(
-        "--output",
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="judgments: .jsonl or .csv; an existing file grows",
+        "--html", action="store_true", help="give the program texts as HTML (default: plain text)"
     )
     parser.add_argument(
         "--timeout",
@@ -102,15 +96,36 @@ def _command(text: str) -> list[str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.assessor.strip():
-        raise InputError("--assessor: the name is empty")
+    return _on_server(arguments) if arguments.server else _on_files(arguments)
+
+
+def _on_server(arguments: argparse.Namespace) -> int:
+    given = [name for name in ONLY_ON_FILES if getattr(arguments, name) is not None]
+    if given:
+        raise InputError(f"--{given[0]} is for files; with --server, the server knows it")
+    if not (arguments.batch.isascii() and arguments.batch.isdigit()):
+        raise InputError("--server needs --batch with the number of the batch, as on the page of the machine")
+    try:
+        remote = import_module("assay.cli.remote_judging")  # needs httpx, which is optional
+    except ModuleNotFoundError as error:
+        raise InputError(f"--server needs {error.name}: pip install 'assay[client]'") from None
+    with Program(arguments.command, timeout=arguments.timeout) as program:
+        totals = remote.judge_batch(arguments, program)
+    remote.print_totals(totals, arguments)
+    return INCOMPLETE if totals.left else 0
+
+
+def _on_files(arguments: argparse.Namespace) -> int:
+    missing = [name for name in ON_FILES if not getattr(arguments, name)]
+    if missing:
+        raise InputError(f"--{missing[0]} is missing; give it, or --server")
     rules = load_protocol(arguments.protocol).judging
     units = read_units(arguments.units)
     asked = _questions(arguments, units, rules)
     output = Output(arguments.output, assessor=arguments.assessor.strip(), batch=arguments.batch)
     with output, Program(arguments.command, timeout=arguments.timeout) as program:
         if output.n_cut:
-            _report(f"{output.path}: the last judgment was incomplete and is removed")
+            report(f"{output.path}: the last judgment was incomplete and is removed")
         n_before = len(output.done)
         left = [unit for unit in units if (unit.topic, unit.docno) not in output.done]
         n_failed = _judge(left, asked, program, output, rules, is_quiet=arguments.quiet)
@@ -118,13 +133,13 @@ def run(arguments: argparse.Namespace) -> int:
     n_open = len(left) - n_judged
     print(f"{n_judged} judged now, {len(units) - len(left)} before, {n_open} left; {output.path}")  # noqa: T201
     if n_failed:
-        _report(f"{n_failed} failed; run the command again to go on")
+        report(f"{n_failed} failed; run the command again to go on")
     return INCOMPLETE if n_open else 0
 
 
 def _questions(
     arguments: argparse.Namespace, units: list[Unit], rules: JudgingRules
-) -> Callable[[Unit], dict[str, Any]]:
+) -> Callable[[Unit], Mapping[str, Any]]:
     """What the program gets about a unit. All files are read now, so that nothing is missing later."""
     topics = read_topics_of(str(arguments.topics), units)
     documents = read_documents(arguments.documents, units)
@@ -141,43 +156,24 @@ def _questions(
 
 def _judge(
     units: list[Unit],
-    asked: Callable[[Unit], dict[str, Any]],
+    asked: Callable[[Unit], Mapping[str, Any]],
     program: Program,
     output: Output,
     rules: JudgingRules,
     *,
     is_quiet: bool,
 ) -> int:
-    """Ask the program for each unit; returns how many units failed."""
+    """Ask the program for each unit and store its judgments; returns how many units failed."""
     n_failed = in_a_row = 0
     for unit in tqdm(units, desc="judging", unit="unit", disable=is_quiet or None, leave=False):
-        problem = _ask(unit, asked(unit), program, output, rules)
-        in_a_row = in_a_row + 1 if problem else 0
-        if problem:
-            n_failed += 1
-            _report(f"line {unit.line} of the units, topic {unit.topic}, document {unit.docno}: {problem}")
+        answer = ask(program, asked(unit), rules)
+        if isinstance(answer, str):
+            n_failed, in_a_row = n_failed + 1, in_a_row + 1
+            report(f"line {unit.line} of the units, topic {unit.topic}, document {unit.docno}: {answer}")
+        else:
+            in_a_row = 0
+            output.add(unit, answer[0], seconds=answer[1])
         if in_a_row == IN_A_ROW:
-            _report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
+            report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
             break
     return n_failed
-
-
-def _ask(unit: Unit, asked: Mapping[str, Any], program: Program, output: Output, rules: JudgingRules) -> str:
-    """Ask for one unit and store the judgment; what went wrong, or nothing."""
-    start = monotonic()
-    try:
-        line = program.ask(json.dumps(asked, ensure_ascii=False).encode() + b"\n")
-        answer = read_answer(line, topic=unit.topic, docno=unit.docno, rules=rules)
-    except ProgramFailed as error:
-        return str(error)
-    except BadAnswer as error:
-        if error.is_lost:
-            program.stop()
-        return f"line {program.n_answers} of the answers: {error}"
-    output.add(unit, answer, seconds=monotonic() - start)
-    return ""
-
-
-def _report(message: str) -> None:
-    with tqdm.external_write_mode(file=sys.stderr):
-        print(f"assay judge: {message}", file=sys.stderr)  # noqa: T201

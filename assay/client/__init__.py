@@ -1,0 +1,1 @@
+"""A client of the API of a site. It needs httpx: `pip install assay[client]`."""

@@ -1,0 +1,81 @@
+"""`assay judge --server`: a program judges a batch of a site that runs."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from assay.cli.main import main
+from assessment.machines import services
+from assessment.models import Judgment, Task
+from tests.assessment.conftest import build_scene
+from tests.helpers.api import make_token
+from tests.helpers.factories import make_organizer
+from tests.helpers.judging import make_machine
+from web.api.scopes import Scope
+
+PROGRAM = """
+import json, os, sys
+for line in sys.stdin:
+    unit = json.loads(line)
+    if os.path.exists("broken") and unit["document"] == open("broken").read():
+        os._exit(1)
+    grade = max(each["grade"] for each in unit["grades"])
+    print(json.dumps({"topic": unit["topic"], "document": unit["document"], "grade": grade}), flush=True)
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_program_judges_a_batch_of_a_server_and_goes_on_after_a_failure(
+    live_server: LiveServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scene = build_scene()
+    machine = make_machine(scene.track, make_organizer())
+    user = machine.assessor.user
+    batch = services.start(machine=machine, pool=scene.pool, by=machine.owner)
+    broken = scene.pool.entries.filter(topic=scene.first).earliest("position").docno
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "broken").write_text(broken)
+    monkeypatch.chdir(tmp_path)
+    words = ["judge", "--with", f"{sys.executable} program.py", "--server", live_server.url]
+    words += ["--batch", str(batch.pk), "--quiet"]
+
+    without_token = main(words)
+    monkeypatch.setenv("ASSAY_TOKEN", "assay_wrong")
+    wrong_token = main(words)
+    monkeypatch.setenv("ASSAY_TOKEN", make_token(user, Scope.READ, Scope.JUDGE))
+    first = main(words)
+    skipped = Task.objects.get(batch=batch, skipped_at__isnull=False)
+    (tmp_path / "broken").unlink()
+    second = main(words)
+
+    captured = capsys.readouterr()
+    assert (without_token, wrong_token, first, second) == (2, 2, 1, 0)
+    assert "set the variable ASSAY_TOKEN" in captured.err
+    assert "This token is wrong, expired or revoked." in captured.err
+    assert f"topic A.1, document {broken}: the program ended with status 1" in captured.err
+    assert skipped.skip_reason == "the program ended with status 1 before it had answered"
+    assert captured.out.splitlines() == [
+        f"5 judged now, 0 before, 1 left; batch {batch.pk} on {live_server.url}",
+        f"1 judged now, 5 before, 0 left; batch {batch.pk} on {live_server.url}",
+    ]
+    assert set(Judgment.objects.values_list("assessor", "choice", "batch__kind")) == {
+        (user.pk, "high", "machine")
+    }
+
+
+def test_options_for_files_are_refused_with_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["judge", "--with", "true", "--server", "http://127.0.0.1:9"]
+
+    assert main([*words, "--batch", "7", "--units", "pool.tsv"]) == 2
+    assert main(words) == 2
+    assert main(["judge", "--with", "true"]) == 2
+
+    error = capsys.readouterr().err
+    assert "--units is for files" in error
+    assert "--batch with the number of the batch" in error
+    assert "--protocol is missing; give it, or --server" in error
