@@ -3,14 +3,13 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db.models import Count, Q
 from django.urls import reverse
 
 from accounts.access import AnyUser
 from accounts.models import User
 from assessment.models import Batch, Task, TopicAssignment
-from pooling.models import Pool, Run
-from scoring.models import Leaderboard, Qrels
+from pooling.models import Run
+from scoring.models import Leaderboard
 from tracks.agreements.selectors import has_accepted
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
@@ -33,73 +32,14 @@ class Steps:
 
 
 def steps_for(user: AnyUser, track: Track) -> Steps:
-    """The steps of the user's role in a track."""
-    if not isinstance(user, User):
+    """The steps of the user's role in a track; organizers have a checklist instead."""
+    if not isinstance(user, User) or user.is_organizer:
         return Steps()
-    if user.is_organizer:
-        return Steps("Campaign", [*_before_runs(track), *_after_runs(track)])
     if is_assessor(user, track):
         return Steps("Your role: assessor", _of_assessor(user, track))
     if user.teams.filter(track=track).exists():
         return Steps("Your role: participant", _of_participant(user, track))
     return Steps()
-
-
-def _before_runs(track: Track) -> list[Step]:
-    n_topics, n_assessors, n_teams = track.topics.count(), track.assessors.count(), track.teams.count()
-    collection = track.collection
-    is_loaded = collection is not None and collection.status == collection.Status.READY
-    collection_state = str(collection) if collection else "none, so documents of runs are not checked"
-    topics, teams = (
-        reverse("tracks:import_topics", args=[track.slug]),
-        reverse("admin:pooling_team_changelist"),
-    )
-    in_admin = reverse("admin:tracks_track_change", args=[track.pk])
-    is_open = track.status != track.Status.DRAFT
-    return [
-        Step("Collection", collection_state, reverse("corpus:imports"), is_loaded),
-        Step("Topics", counted(n_topics, "topic"), topics, n_topics > 0),
-        Step("Assessors", counted(n_assessors, "person,people"), in_admin, n_assessors > 0),
-        Step("Teams", counted(n_teams, "team"), teams, n_teams > 0),
-        Step("Open for runs", track.get_status_display(), track.get_absolute_url(), is_open),
-    ]
-
-
-def _after_runs(track: Track) -> list[Step]:
-    n_runs = Run.objects.filter(track=track, status=Run.Status.SUBMITTED).count()
-    n_pools = Pool.objects.filter(track=track, status=Pool.Status.READY).count()
-    return [
-        Step("Runs", counted(n_runs, "run"), reverse("pooling:runs", args=[track.slug]), n_runs > 0),
-        Step("Pool", counted(n_pools, "pool"), reverse("pooling:pools", args=[track.slug]), n_pools > 0),
-        _judging(track),
-        *_scoring(track),
-    ]
-
-
-def _judging(track: Track) -> Step:
-    batches = Batch.objects.filter(pool__track=track)
-    counts = batches.aggregate(n=Count("pk"), open=Count("pk", filter=Q(status=Batch.Status.OPEN)))
-    n_judged = Task.objects.filter(batch__in=batches, status=Task.Status.SUBMITTED).count()
-    return Step(
-        "Judging",
-        f"{counted(counts['n'], 'batch,batches')}, {counts['open']} open, {counted(n_judged, 'judgment')}",
-        reverse("assessment:judging", args=[track.slug]),
-        counts["n"] > 0 and counts["open"] == 0,
-    )
-
-
-def _scoring(track: Track) -> list[Step]:
-    qrels = Qrels.objects.filter(track=track, archived_at=None).first()
-    board = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).first()
-    release = board.get_release_display() if board and board.release != Leaderboard.Release.HIDDEN else ""
-    qrels_list = reverse("scoring:qrels_list", args=[track.slug])
-    boards = reverse("scoring:leaderboards", args=[track.slug])
-    return [
-        Step("Qrels", str(qrels) if qrels else "not frozen yet", qrels_list, qrels is not None),
-        Step(
-            "Leaderboard", f"released to {release}" if release else "not released yet", boards, bool(release)
-        ),
-    ]
 
 
 def _of_assessor(user: User, track: Track) -> list[Step]:

@@ -1,5 +1,7 @@
 """What the forms of all apps share."""
 
+from typing import Any
+
 from django import forms
 
 
@@ -10,6 +12,21 @@ def style_fields(form: forms.BaseForm) -> None:
         if not isinstance(field.widget, forms.CheckboxSelectMultiple):  # the class would be on the list too
             field.widget.attrs.setdefault("class", kind)
         field.widget.attrs.setdefault("aria-describedby", f"id_{form.add_prefix(name)}_help")
+
+
+class FilesInput(forms.ClearableFileInput):
+    """An input that takes several files."""
+
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Any number of files, as a list."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        files = data if isinstance(data, (list, tuple)) else [data] if data else []
+        cleaned = [super(FilesField, self).clean(file, initial) for file in files]
+        return cleaned if cleaned or not self.required else super().clean(None, initial)
 
 
 class CompareForm(forms.Form):

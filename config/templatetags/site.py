@@ -11,6 +11,7 @@ from django.utils.timezone import localtime
 
 from accounts.access import AnyUser
 from accounts.models import User
+from config.checklist import checklist
 from config.steps import steps_for
 from tracks.assessors.selectors import is_assessor
 from tracks.deadlines.selectors import State, next_closing, timetable
@@ -69,6 +70,12 @@ def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
 def campaign_steps(context: template.Context, track: Track) -> dict[str, object]:
     """What the user does next in a track."""
     return context_of(steps_for(context["request"].user, track))
+
+
+@register.inclusion_tag("components/checklist.html", takes_context=True)
+def campaign_checklist(context: template.Context, track: Track) -> dict[str, object]:
+    """What is done in a track, what comes next, and what is wrong. For organizers."""
+    return context_of(checklist(track)) | {"csrf_token": context.get("csrf_token")}
 
 
 @register.simple_tag

@@ -7,9 +7,9 @@ from django.core.exceptions import ValidationError
 
 from corpus.imports import selectors
 from corpus.models import Collection
-from web.forms import style_fields
+from web.forms import FilesField, FilesInput, style_fields
 
-ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip,.png,.jpg,.jpeg,.gif,.webp"
+ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip,.tar,.tgz,.bz2,.png,.jpg,.jpeg,.gif,.webp"
 
 
 class ImportForm(forms.Form):
@@ -32,12 +32,12 @@ class ImportForm(forms.Form):
         "Separate several hosts by spaces.",
     )
     license = forms.CharField(required=False, max_length=200)
-    upload = forms.FileField(
+    upload = FilesField(
         required=False,
-        label="File",
-        help_text="Posts.xml or another file of a dump, documents as lines of JSON, a formula index, an image, or a "
-        "zip archive of images. All but images may be compressed with gz, xz or zip.",
-        widget=forms.ClearableFileInput(attrs={"accept": ACCEPTED}),
+        label="Files",
+        help_text="Select all files of a dump at once: Posts.xml and others, documents as lines of JSON, formula "
+        "indexes, images. Each may be compressed with gz, xz or zip. Or one zip or tar archive of such files.",
+        widget=FilesInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(
         required=False,

@@ -46,11 +46,13 @@ def import_files(
     last_ids: Mapping[str, int] | None = None,
     path: str = "",
     representation: Representation | None = None,
+    ignored: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Import the files of a job, each from the end of its last committed chunk.
 
     `last_ids` are the highest keys of formulas before the job. Rows with higher keys were stored by the job itself.
-    `path` is a path in the import folder whose files are not recorded yet.
+    `path` is a path in the import folder whose files are not recorded yet. `ignored` names other files of the upload,
+    for the page of the import.
     """
     files = list(Import.objects.filter(job_id=progress.job_id).order_by("id"))
     if path and not files:

@@ -13,7 +13,8 @@ from assay.formats.formulas.indexes import Representation
 from audit import services as audit
 from corpus.clusterings.selectors import unfinished_clustering
 from corpus.formulas.selectors import last_ids
-from corpus.imports.files import KIND, UPLOAD, ImportRefused, claim_uploads, place_of
+from corpus.imports.archives import unpacked
+from corpus.imports.files import KIND, UPLOAD, ImportRefused, claim_uploads, discard_uploads, place_of
 from corpus.imports.jobs import record
 from corpus.imports.recognition import Source, recognize, sources_in_folder
 from corpus.imports.selectors import is_folder_here, unfinished_import
@@ -23,7 +24,7 @@ from jobs import places
 from jobs import services as jobs
 from jobs.models import Job
 
-NAMED = 20  # files of an import in the audit log
+NAMED = 20  # files of an import in the audit log and on its page
 
 
 @transaction.atomic
@@ -66,14 +67,15 @@ def import_upload_or_path(
     *,
     collection: Collection | None,
     new: Mapping[str, Any],
-    upload: "File[bytes] | None",
-    path: str | None,
+    uploads: "Sequence[File[bytes]]" = (),
+    path: str | None = None,
     by: User | None,
     representation: Representation | None = None,
 ) -> Job:
-    """Import an upload, or a path in the import folder, into a collection or into a new one.
+    """Import uploads, or a path in the import folder, into a collection or into a new one.
 
-    If the import is refused, the new collection is not created, and the uploaded file is deleted.
+    Several files of a dump, or an archive of them, are one import. If it is refused, the new collection is not created,
+    and the uploaded files are deleted.
 
     Raises
     ------
@@ -81,17 +83,20 @@ def import_upload_or_path(
         As `create_collection` and `start_import`; the storage is full or does not answer.
     """
     with ExitStack() as stack:
-        if upload is None and not is_folder_here():
+        if not uploads and not is_folder_here():
             stack.enter_context(transaction.atomic())
             target = collection or create_collection(**new)
             return start_import_elsewhere(
                 collection=target, path=path or "", by=by, representation=representation
             )
-        if upload is None:
-            sources = sources_in_folder(path) if path else []
-        else:
-            store = stack.enter_context(file_services.storing())
-            sources = [Source(UPLOAD + store("imports", upload), Path(upload.name or "upload").name)]
+        sources = sources_in_folder(path) if path and not uploads else []
+        store = stack.enter_context(file_services.storing())
+        for upload in uploads:
+            with unpacked(upload) as files:
+                sources += [
+                    Source(UPLOAD + store("imports", file), Path(file.name or "upload").name)
+                    for file in files
+                ]
         stack.enter_context(transaction.atomic())
         target = collection or create_collection(**new)
         return start_import(collection=target, sources=sources, by=by, representation=representation)
@@ -117,6 +122,7 @@ def start_import(
         The only file cannot be read.
     """
     files = recognize(sources, representation, version)
+    ignored = [source for source in sources if source not in {file.source for file in files}]
     with transaction.atomic():
         current = _lock_idle(collection)
         names = ", ".join(file.source.name for file in files)
@@ -124,13 +130,19 @@ def start_import(
         job = jobs.request(
             kind=KIND,
             title=title if len(title) <= 200 else f"Import {len(files)} files into {current}"[:200],
-            arguments={"collection_id": current.pk, "last_ids": last_ids()},
+            arguments={
+                "collection_id": current.pk,
+                "last_ids": last_ids(),
+                "ignored": [source.name for source in ignored][:NAMED],
+            },
             by=by,
             subject=current,
             place=place_of(file.source.location for file in files),
         )
         record(job.pk, current.pk, files)
         claim_uploads(file.source.location for file in files)
+        claim_uploads(source.location for source in ignored)
+        discard_uploads(source.location for source in ignored)
         details = {"files": [file.source.name for file in files][:NAMED], "n files": len(files)}
         audit.record(action="import.requested", subject=current, details=details, by=by)
     return job

@@ -57,7 +57,7 @@ def _start(request: AuthenticatedRequest, data: dict[str, Any]) -> Job:
     return services.import_upload_or_path(
         collection=data["collection"],
         new=new,
-        upload=data["upload"],
+        uploads=data["upload"],
         path=data.get("path"),
         by=request.user,
         representation=data["representation"] or None,

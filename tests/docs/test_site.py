@@ -24,6 +24,7 @@ NO_PAGES = {
     ),
     *("tracks:download", "tracks:checksums", "tracks:export_collection", "tracks:fetches_csv"),
     *("tracks:remove_download", "scoring:cancel_release"),
+    *("tracks:history_csv", "tracks:site_history_csv"),
     *("tracks:open_track", "tracks:close_track", "tracks:accept_agreement"),
     *("pooling:run_file", "pooling:make_ids", "pooling:pool_file", "pooling:pool_contributions"),
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),

@@ -427,9 +427,7 @@ def test_job_fails_if_the_file_was_deleted(tmp_path: Path) -> None:
 def test_upload_is_deleted_after_its_import(django_capture_on_commit_callbacks: Any) -> None:
     upload = ContentFile(dump("posts", question(1)).encode(), name="Posts.xml")
     collection = empty()
-    job = import_services.import_upload_or_path(
-        collection=collection, new={}, upload=upload, path=None, by=None
-    )
+    job = import_services.import_upload_or_path(collection=collection, new={}, uploads=[upload], by=None)
     (file,) = job.imports.all()
     stored = file.location.removeprefix(import_files.UPLOAD)
     assert default_storage.exists(stored)
@@ -445,7 +443,7 @@ def test_upload_is_deleted_after_its_import(django_capture_on_commit_callbacks: 
 
 def test_upload_of_a_worker_that_was_killed_at_the_end_of_its_import_is_deleted_later() -> None:
     upload = ContentFile(dump("posts", question(1)).encode(), name="Posts.xml")
-    job = import_services.import_upload_or_path(collection=empty(), new={}, upload=upload, path=None, by=None)
+    job = import_services.import_upload_or_path(collection=empty(), new={}, uploads=[upload], by=None)
     stored = job.imports.get().location.removeprefix(import_files.UPLOAD)
 
     jobs.run(job.pk)  # without the callbacks of its commit
@@ -462,8 +460,7 @@ def test_refused_upload_is_deleted(tmp_path: Path, settings: Any) -> None:
         import_services.import_upload_or_path(
             collection=empty(),
             new={},
-            upload=ContentFile(b"%PDF", name="Posts.xml"),
-            path=None,
+            uploads=[ContentFile(b"%PDF", name="Posts.xml")],
             by=None,
         )
 

@@ -1,0 +1,100 @@
+"""Uploaded archives: the files of a zip or tar archive, each as a file of its own."""
+
+import tarfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from typing import IO, Any, NamedTuple
+
+from django.core.files import File
+
+from assay.errors import BadFile
+from assay.formats.compression import Limits
+from assay.formats.zip_files import check_directory
+from corpus.images.files import ZIP_DIRECTORY, is_image
+
+MAX_FILES = 1_000
+RATIO = Limits().max_ratio
+
+
+class _Member(NamedTuple):
+    name: str
+    size: int
+    entry: Any
+
+
+@contextmanager
+def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
+    """The files in an archive of several files, one after the other; of any other upload, the upload itself.
+
+    An archive with images is also a file of its own, because an import reads its images in one go.
+
+    Raises
+    ------
+    BadFile
+        The archive is damaged, has too many files, or its files are too large for its size.
+    """
+    try:
+        if zipfile.is_zipfile(upload):
+            check_directory(upload, ZIP_DIRECTORY)  # type: ignore[arg-type]
+            with zipfile.ZipFile(upload) as archive:
+                members = [_Member(i.filename, i.file_size, i) for i in archive.infolist() if not i.is_dir()]
+                yield _files(upload, members, archive.open)
+            return
+        upload.seek(0)
+        if _is_tar(upload):
+            with tarfile.open(fileobj=upload, mode="r:*") as tar:
+                members = [_Member(each.name, each.size, each) for each in tar.getmembers() if each.isfile()]
+                yield _files(upload, members, tar.extractfile)
+            return
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError) as error:
+        raise BadFile(f"{upload.name} is a damaged archive, or one of an unknown kind: {error}.") from error
+    upload.seek(0)
+    yield iter([upload])
+
+
+def _is_tar(upload: "File[bytes]") -> bool:
+    try:
+        return tarfile.is_tarfile(upload)  # type: ignore[arg-type]
+    except (OSError, EOFError):
+        return False
+    finally:
+        upload.seek(0)
+
+
+def _files(upload: "File[bytes]", members: Sequence[_Member], opened: Any) -> Iterator["File[bytes]"]:
+    wanted = [each for each in members if _is_wanted(each.name) and not is_image(each.name)]
+    has_images = any(is_image(each.name) for each in members)
+    if len(wanted) + has_images <= 1:  # reading the upload itself gives its one file, or its images
+        upload.seek(0)
+        yield upload
+        return
+    _check(upload, wanted)
+    for member in wanted:
+        with opened(member.entry) as content:
+            yield _file(content, member)
+    if has_images:
+        upload.seek(0)
+        yield upload
+
+
+def _file(content: IO[bytes], member: _Member) -> "File[bytes]":
+    file = File(content, name=PurePosixPath(member.name).name)
+    file.size = member.size
+    return file
+
+
+def _is_wanted(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.name.startswith(".") and "__MACOSX" not in path.parts
+
+
+def _check(upload: "File[bytes]", members: Sequence[_Member]) -> None:
+    if len(members) > MAX_FILES:
+        raise BadFile(f"{upload.name} has {len(members):,} files; at most {MAX_FILES:,} are accepted.")
+    size = sum(member.size for member in members)
+    if size > RATIO * max(upload.size, 1):
+        raise BadFile(
+            f"{upload.name} would have {size:,} bytes when unpacked, more than {RATIO} times its size. Unpack it first."
+        )

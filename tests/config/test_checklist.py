@@ -1,0 +1,102 @@
+"""The checklist of a campaign names what is done, what comes next, and what is wrong."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from assessment.batches import services as batch_services
+from assessment.models import Batch
+from config.checklist import Checklist, Item, checklist
+from jobs import services as jobs
+from pooling.models import Pool
+from pooling.pools import services as pool_services
+from scoring.leaderboards import services as leaderboard_services
+from scoring.qrels import services as qrels_services
+from tests.helpers.factories import make_organizer, make_topic, make_track
+from tests.scoring.conftest import Scene, build_scene
+from tests.scoring.qrels.test_services import NINE
+from tracks.models import Track
+from tracks.tracks import services as track_services
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def scene(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Path) -> Scene:
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    settings.MEDIA_ROOT = tmp_path
+    return build_scene()
+
+
+def following(track: Track) -> str:
+    track.refresh_from_db()
+    item = checklist(track).following
+    return item.label if item else ""
+
+
+def items(page: Checklist) -> dict[str, Item]:
+    return {item.label: item for _, group in page.groups for item in group}
+
+
+def test_next_step_of_a_new_track_is_its_topics(client: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    client.force_login(make_organizer())
+
+    assert following(track) == "Topics"
+    assert "Next: Import topics" in client.get(track.get_absolute_url()).content.decode()
+
+    make_topic(track)
+
+    assert following(track) == "Assessors"
+
+
+def test_checklist_leads_through_a_campaign(scene: Scene) -> None:
+    track = scene.track
+
+    assert following(track) == "Runs"
+    scene.submit(scene.ours, "good", "10 é 9")
+    assert following(track) == "Close for runs"
+    track_services.close(track=track)
+    assert following(track) == "Main judging"
+    batch = scene.judged(*NINE)
+    assert items(checklist(track))["Main judging"].state == "1 batch, 1 open"
+    batch_services.close(batch=batch)
+    assert following(track) == "Qrels"
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    assert following(track) == "Leaderboard"
+    board = scene.leaderboard(qrels)
+    assert following(track) == "Release"
+    leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
+    assert following(track) == ""
+    assert checklist(track).n_done == checklist(track).n_required
+
+
+def test_checklist_names_what_is_wrong(scene: Scene) -> None:
+    track = scene.track
+    scene.submit(scene.ours, "good", "10 é 9")
+    batch = batch_services.create(pool=scene.pool, name="Draft", kind=Batch.Kind.MAIN, by=scene.organizer)
+    failed = pool_services.request(track=track, name="late", seed=1, depth={}, by=scene.organizer)
+    Pool.objects.filter(pk=failed.pk).update(status=Pool.Status.FAILED)
+
+    shown = items(checklist(track))
+
+    assert shown["Collection"].problems == (
+        "Runs are checked without a collection: unknown documents are accepted.",
+    )
+    assert shown["Pool"].problems[0] == "The pool late failed. Its page states why."
+    assert shown["Runs"].problems[-1].startswith("Without a run: ")
+    assert shown["Main judging"].problems == ("Not opened yet: Draft.", "3 topics without an assessor.")
+    assert shown["Main judging"].address == batch.get_absolute_url()
+
+
+def test_judgments_after_the_freeze_are_named(scene: Scene) -> None:
+    batch = scene.judged("high", "low")
+    qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    assert items(checklist(scene.track))["Qrels"].problems == ()
+
+    scene.judge(batch, scene.ada, "high")
+
+    [problem] = items(checklist(scene.track))["Qrels"].problems
+    assert problem.startswith("Judgments came after version 1.")
