@@ -1,0 +1,149 @@
+"""Keys of a protocol that concern qrels and scoring change what the pages and their files contain.
+
+Other keys have their tests where their pages have: `topic_classes` in `analyses/test_views.py`, `measures` in
+`leaderboards/test_views.py`, and `collapse_instances` in `evaluations/test_stored_runs.py`.
+"""
+
+import csv
+from io import StringIO
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from jobs import services as jobs
+from pooling.models import PoolMember
+from scoring.models import Leaderboard, Qrels
+from tests.scoring.conftest import Scene, build_scene
+from tracks.models import Assessor
+
+pytestmark = pytest.mark.django_db
+
+
+def change(scene: Scene, old: str, new: str) -> None:
+    """Replace a text in the protocol of the scene."""
+    stored = scene.track.protocol
+    assert old in stored.text
+    stored.text = stored.text.replace(old, new)
+    stored.save(update_fields=["text"])
+
+
+def organizer(scene: Scene) -> Client:
+    client = Client()
+    client.force_login(scene.organizer)
+    return client
+
+
+def freeze(scene: Scene) -> list[str]:
+    """Freeze on the page; returns the files of the versions, by number."""
+    client = organizer(scene)
+    fields = {"pool": scene.pool.pk, "name": ""}
+    response = client.post(reverse("scoring:freeze", args=[scene.track.slug]), fields)
+    assert response.status_code == 302, response.content.decode()
+    versions = Qrels.objects.order_by("version")
+    files = [client.get(reverse("scoring:qrels_file", args=[version.pk])) for version in versions]
+    return [
+        b"".join(file.streaming_content).decode() if file.streaming else file.content.decode()
+        for file in files
+    ]
+
+
+def grades(file: str) -> list[tuple[str, str, str]]:
+    return [(topic, docno, grade) for topic, _, docno, grade in csv.reader(StringIO(file), delimiter="\t")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"),
+    [
+        ("", {"A.1", "A.10", "A.2"}),
+        ("min_relevant = 2", {"A.1", "A.10"}),
+        ("min_relevant = 2\nrelevant_from = 2", {"A.1"}),
+    ],
+)
+def test_topics_with_fewer_relevant_units_are_dropped(rule: str, kept: set[str]) -> None:
+    scene = build_scene()
+    change(scene, 'aggregate = "single"', f'aggregate = "single"\n{rule}')
+    scene.judged("high", "high", "low", "medium", "low", "low", "low", *2 * ["not-relevant"])
+
+    [file] = freeze(scene)
+
+    assert {topic for topic, *_ in grades(file)} == kept
+
+
+@pytest.mark.parametrize(("aggregate", "grade"), [("sum", "3"), ("maximum", "2")], ids=["sum", "maximum"])
+@pytest.mark.parametrize("exported", ["true", "false"])
+def test_two_judges_become_one_grade_and_versions_of_their_groups(
+    aggregate: str, grade: str, exported: str
+) -> None:
+    scene = build_scene("ntcir-12-wikipedia")
+    change(scene, 'aggregate = "sum"', f'aggregate = "{aggregate}"')
+    change(scene, "export_groups = true", f"export_groups = {exported}")
+    people = ((scene.ada, "graduate", "relevant"), (scene.bob, "undergraduate", "partially-relevant"))
+    for user, group, _ in people:
+        Assessor.objects.filter(user=user).update(group=group)
+    batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]})
+    for user, _, choice in people:
+        scene.judge(batch, user, *3 * [choice])
+
+    files = freeze(scene)
+
+    expected = [grade, "2", "1"] if exported == "true" and aggregate == "sum" else [grade, "1"]
+    expected = expected if exported == "true" else [grade]
+    assert [{row[2] for row in grades(file)} for file in files] == [{each} for each in expected]
+
+
+def scored(scene: Scene, qrels: bytes) -> tuple[Leaderboard, list[dict[str, str]]]:
+    """Score the runs on the page of a version; returns the board and the rows of its file."""
+    client = organizer(scene)
+    assert client.post(reverse("scoring:score", args=[scene.qrels(qrels).pk])).status_code == 302
+    board = Leaderboard.objects.get()
+    jobs.run(board.job_id)  # type: ignore[arg-type]
+    file = client.get(reverse("scoring:leaderboard_file", args=[board.pk, "csv"]))
+    text = b"".join(file.streaming_content) if file.streaming else file.content
+    return board, list(csv.DictReader(StringIO(text.decode())))
+
+
+@pytest.mark.parametrize(
+    ("rules", "precision"),
+    [
+        ("judged_only = true\nrelevant_from = 2\n", 2 / 3),
+        ("relevant_from = 2\n", 1 / 2),
+        ("judged_only = true\nrelevant_from = 1\n", 1),
+    ],
+)
+def test_curves_of_a_run_follow_the_relevant_grade_and_leave_unjudged_documents_out(
+    rules: str, precision: float
+) -> None:
+    scene = build_scene()
+    change(scene, "judged_only = true\nrelevant_from = 2\n", rules)
+    scene.submit(scene.ours, "run", "unjudged 10 é 9")
+
+    board, _ = scored(scene, "A.1 0 10 1\nA.1 0 9 3\nA.1 0 é 2\n".encode())
+
+    html = organizer(scene).get(board.evaluations.get().get_absolute_url()).content.decode()
+    chart = html[html.index("Interpolated precision by recall") : html.index("Precision at cutoffs")]
+    assert f"{precision:.4f}" in chart
+
+
+@pytest.mark.parametrize(("average", "value"), [("judged", "0.5000"), ("common", "1.0000")])
+def test_average_is_over_the_judged_topics_or_over_those_of_the_run(average: str, value: str) -> None:
+    scene = build_scene()
+    change(scene, 'average = "judged"', f'average = "{average}"')
+    scene.submit_lines(scene.ours, "run", ["A.1\t10\t1\t1.0\trun\n"])
+
+    board, [row] = scored(scene, b"A.1 0 10 3\nA.2 0 10 3\n")
+
+    assert row[board.measures[1]] == value
+
+
+@pytest.mark.parametrize(("duplicates", "value"), [("true", "0.8333"), ("false", "1.0000")])
+def test_repeated_near_duplicate_is_a_false_alarm(duplicates: str, value: str) -> None:
+    scene = build_scene()
+    change(scene, 'average = "judged"', f'average = "judged"\nduplicates_are_false_alarms = {duplicates}')
+    entry = scene.pool.entries.get(topic__code="A.1", docno="10")
+    PoolMember.objects.bulk_create(PoolMember(entry=entry, docno=docno) for docno in ("10", "10-again"))
+    scene.submit(scene.ours, "run", "10 10-again 9")
+
+    board, [row] = scored(scene, b"A.1 0 10 3\nA.1 0 9 3\n")
+
+    assert row[board.measures[1]] == value
