@@ -106,6 +106,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "assessment:machine": "howto/judge-with-a-program.html",
         "assessment:new_machine": "howto/judge-with-a-program.html",
         "assessment:board": "howto/run-a-campaign.html#watch-the-judging",
+        "assessment:return_non_answer": "howto/run-a-campaign.html#watch-the-judging",
         "assessment:differences": "howto/run-a-campaign.html#watch-the-judging",
         "assessment:disagreements": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",
         "assessment:new_adjudication": "howto/run-a-campaign.html#watch-agreement-and-adjudicate",

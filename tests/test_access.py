@@ -100,6 +100,7 @@ assessment:own_judgments                L444044
 assessment:own_statistics               L000000
 assessment:plan                         L333330
 assessment:remove_gold                  5555555
+assessment:return_non_answer            L333330
 assessment:revoke_machine_token         5555555
 assessment:share_discussion             5555555
 assessment:run_import                   5555555
@@ -329,6 +330,7 @@ def addresses(scene: Scene) -> dict[str, str]:
     run = scene.submit(scene.ours, "good", "10 é 9")
     batch = scene.judged("high", "medium", "low")
     task = batch.tasks.earliest("pk")
+    scene.judge(batch, scene.ada, "do-not-know")
     board = scene.leaderboard()
     second = scene.submit(scene.ours, "second", "9 10 é")
     analysis = analysis_services.request(leaderboard=board, kind="topics", by=scene.organizer)
@@ -366,6 +368,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "pool_id entry_id": [pool.pk, pool.entries.earliest("pk").pk],
         "batch_id": [batch.pk],
         "task_id": [task.pk],
+        "judgment_id": [batch.judgments.latest("pk").pk],
         "qrels_id": [board.qrels_id],
         "board_id": [board.pk],
         "board_id kind": [board.pk, "tsv"],

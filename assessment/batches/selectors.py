@@ -359,7 +359,7 @@ def _remarks(batch: Batch, rules: JudgingRules) -> list[Remark]:
         remarkable = remarkable.filter(
             Exists(by_people.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
         )
-    latest = remarkable.select_related("topic", "assessor").order_by("-pk")[:N_REMARKS]
+    latest = remarkable.select_related("topic", "assessor", "batch").order_by("-pk")[:N_REMARKS]
     return [Remark(judgment, label_of(rules, judgment.choice)) for judgment in latest]
 
 

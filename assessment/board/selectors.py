@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from assay.charts import MixChart, SizeChart, mix_chart, size_chart
 from assay.protocols.schema import Grade, JudgingRules
-from assessment.batches.selectors import BatchProgress, track_progress
+from assessment.batches.selectors import BatchProgress, Skip, track_progress
 from assessment.board.pace import Pace, pace_of
 from assessment.judgments.rules import judging_rules, label_of, relevant_from
 from assessment.models import Batch, BatchEntry, Judgment, Task
@@ -130,7 +130,7 @@ class BoardPage:
     day_chart: SizeChart
     hours: list[Period]
     hour_chart: SizeChart
-    skips: list[Task]
+    skips: list[Skip]
     n_skipped: int
     unsettled: list[Unsettled]
     n_unsettled: int
@@ -180,7 +180,7 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         day_chart=size_chart([(f"{each.start:%d %b}", each.n) for each in days]),
         hours=hours,
         hour_chart=size_chart([(f"{each.start:%H}", each.n) for each in hours]),
-        skips=list(_latest(skipped)),
+        skips=[Skip(task, is_judged=False) for task in _latest(skipped)],
         n_skipped=skipped.count(),
         unsettled=[Unsettled(judgment, label_of(rules, judgment.choice)) for judgment in unsettled[:N_ROWS]],
         n_unsettled=unsettled.count(),
@@ -318,6 +318,27 @@ def skipped_tasks(ids: Sequence[int]) -> QuerySet[Task]:
 def _latest(skipped: QuerySet[Task]) -> QuerySet[Task]:
     related = skipped.select_related("entry__topic", "assessor", "batch")
     return related.order_by("-skipped_at")[:N_ROWS]
+
+
+def non_answers_to_return() -> QuerySet[Judgment]:
+    """The non-answers that count, in open batches."""
+    current = Judgment.objects.filter(is_current=True, grade=None, batch__status=Batch.Status.OPEN)
+    return current.select_related("topic", "assessor", "track__protocol", "batch", "task__entry")
+
+
+@dataclass(frozen=True)
+class ReturnPage:
+    """A non-answer that an organizer may return."""
+
+    track: Track
+    judgment: Judgment
+    label: str
+    tab: str = "judging"
+
+
+def return_page(judgment: Judgment) -> ReturnPage:
+    label = label_of(judging_rules(judgment.track.protocol), judgment.choice)
+    return ReturnPage(judgment.track, judgment, label)
 
 
 def unsettled_judgments(ids: Sequence[int]) -> QuerySet[Judgment]:

@@ -1,13 +1,16 @@
 """The live board of a track and its files. Organizers only."""
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
 from assessment.board import differences as same
 from assessment.board import exports, selectors
+from assessment.board.forms import ReturnForm
+from assessment.tasks import services as task_services
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.pages import context_of
@@ -35,6 +38,21 @@ def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResp
         raise Http404
     page = selectors.board_page(track, request.GET.get("batch", ""))
     return download(exports.tsv(page, table), f"{track.slug}-judging-{table}.tsv")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@organizer_required
+def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpResponse:
+    """Return the unit of a non-answer to its queue, with a reason. Organizers only."""
+    judgment = get_object_or_404(selectors.non_answers_to_return(), pk=judgment_id)
+    form = ReturnForm(request.POST or None)
+    if form.is_valid():
+        task_services.return_non_answer(judgment=judgment, reason=form.cleaned_data["reason"])
+        messages.success(request, f"{judgment.topic.code}, {judgment.docno} is back in the queue.")
+        return redirect("assessment:board", judgment.track.slug)
+    context = context_of(selectors.return_page(judgment)) | {"form": form}
+    return render(request, "assessment/board/return.html", context, status=422 if form.errors else 200)
 
 
 @require_safe

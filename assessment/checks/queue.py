@@ -5,7 +5,8 @@ from django.db import connection
 from assessment.models import Batch, Task
 
 # `done`: the tasks that the assessor has submitted in the batch, numbered in their order.
-# A check that was given out and not submitted comes back when its task has expired.
+# A check that was given out and not submitted comes back when its task has expired. A unit is not repeated while its
+# judgment is undone.
 _DUE = """
 WITH done AS (
     SELECT task_id, row_number() OVER (ORDER BY min(id)) AS n, bool_or(is_check) AS is_check
@@ -23,6 +24,7 @@ LEFT JOIN assessment_task first ON first.batch_id = planned.batch_id AND first.e
     AND first.assessor_id = planned.assessor_id AND NOT first.is_check
 LEFT JOIN done ON done.task_id = first.id
 WHERE planned.batch_id = %(batch)s AND planned.assessor_id = %(assessor)s
+  AND (planned.kind <> 'repeat' OR first.status = 'submitted' OR first.id = %(open)s)
   AND (given.status = 'expired'
        OR given.id IS NULL AND (%(at_end)s OR NOT coalesce(%(follows_check)s, state.is_check)) AND (
       planned.kind = 'gold' AND (%(at_end)s OR planned.after <= state.n + %(ahead)s)

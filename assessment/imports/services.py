@@ -257,8 +257,10 @@ def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
 
 @jobs.handler(IMPORT)
 def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
-    """Import a large file."""
+    """Import a large file. A worker that was lost after it had stored the judgments leaves nothing to do."""
     source = JudgmentImport.objects.get(pk=import_id)
+    if source.imported_at is not None:
+        return {"n": source.n_imported}
     progress.update(0, None, "reading the file")
     file = _parsed(source, _content(source))
     progress.update(0, len(file.rows), "storing the judgments: all of them, or none")

@@ -22,6 +22,7 @@ COUNTING: dict[str, tuple[str, ...]] = {
     Batch.Kind.DUAL.value: (Batch.Kind.MAIN.value, Batch.Kind.DUAL.value),
     Batch.Kind.MACHINE.value: (Batch.Kind.MACHINE.value,),
 }
+OF_PEOPLE = (Batch.Kind.MAIN, Batch.Kind.DUAL)  # in which nobody counts twice for a document
 OWN_ONLY = (Batch.Kind.DUAL, Batch.Kind.MACHINE)  # where only the assessor's own judgments count
 
 # `asked`: the documents that each assignment still has to judge; `judged`: those judged in other batches.
@@ -178,6 +179,17 @@ def judged_in_other_batches(task: Task, docnos: Collection[str]) -> set[str]:
     own = Q(assessor=task.assessor_id)
     counting = own if kind in OWN_ONLY else own | Q(task__seat=task.seat)
     return set(judgments.exclude(batch=task.batch_id).filter(counting).values_list("docno", flat=True))
+
+
+def judged_by_assessor(batch: Batch, task: Task, docnos: Collection[str]) -> set[str]:
+    """The documents of a task, of those given, that its assessor has judged in other batches of people."""
+    own = Judgment.objects.filter(
+        assessor=task.assessor_id, topic=task.entry.topic_id, docno__in=list(docnos)
+    )
+    counting = own.filter(
+        is_current=True, batch__kind__in=OF_PEOPLE, batch__pool__protocol=batch.pool.protocol_id
+    )
+    return set(counting.exclude(batch=batch.pk).values_list("docno", flat=True))
 
 
 def open_in_other_batches(batch: Batch, assessor_id: int, topic_id: int) -> set[int]:

@@ -9,10 +9,11 @@ from django.db import IntegrityError, connection, transaction
 
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.errors import BatchClosed, TopicWithdrawn
-from assessment.batches.locks import lock_for_judging
+from assessment.batches.locks import has_others, hold_assessor, lock_for_judging
 from assessment.checks.selectors import is_withdrawn_check
 from assessment.judgments.errors import JudgedElsewhere, MembersMissing, RequestReused
 from assessment.judgments.follow_ups import check_answers, languages_of
+from assessment.judgments.other_batches import OF_PEOPLE, judged_by_assessor
 from assessment.judgments.rules import check_choice, judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks.members import members_to_judge
@@ -70,6 +71,7 @@ def submit(
     judgment that the page showed (0: none), so that an assessor never replaces a judgment that they have not seen.
     After an undo, a submission is a first one again.
     A first submission is always kept: after the task's time ran out, its topic was withdrawn or the batch closed.
+    It does not count if the assessor has judged the document in another batch whose judgments count here.
     `follow_ups` are the answers to the protocol's follow-up questions.
 
     Raises
@@ -138,6 +140,7 @@ def _refusing_reused_ids() -> Iterator[None]:
 
 def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]:
     batch = lock_for_judging(task.batch_id)
+    judged = _judged_elsewhere(batch, task, submissions)
     locked_task, tasks_of_seat = _lock_tasks(task)
     sent_before = _sent_before(submissions)
     if sent_before and locked_task.status != Task.Status.SUBMITTED:  # it was undone since
@@ -146,7 +149,7 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     stored = [
         _repeated(sent_before[submission.request_id], locked_task, submission)
         if submission.request_id in sent_before
-        else _store(batch, task, locked_task, tasks_of_seat, docno, submission)
+        else _store(batch, task, locked_task, tasks_of_seat, docno, submission, is_settled=docno in judged)
         for docno, submission in submissions.items()
     ]
     if locked_task.status != Task.Status.SUBMITTED:
@@ -154,6 +157,17 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
         with connection.cursor() as cursor:
             cursor.execute(_DONE, [locked_task.submitted_at, locked_task.seat, locked_task.pk])
     return stored
+
+
+def _judged_elsewhere(batch: Batch, task: Task, docnos: Collection[str]) -> set[str]:
+    """The documents that the assessor has judged in another batch whose judgments count here.
+
+    It happens with pages that were opened before. The assessor's row is locked, so that two pages come in turn.
+    """
+    if batch.kind not in OF_PEOPLE or task.is_check or not has_others(batch):
+        return set()
+    hold_assessor(batch, task.assessor_id)
+    return judged_by_assessor(batch, task, docnos)
 
 
 def _sent_before(submissions: Mapping[str, Submission]) -> dict[UUID, Judgment]:
@@ -169,6 +183,8 @@ def _store(
     tasks_of_seat: list[Task],
     docno: str,
     submission: Submission,
+    *,
+    is_settled: bool,
 ) -> Judgment:
     rules = judging_rules(task.batch.pool.protocol)
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
@@ -184,7 +200,7 @@ def _store(
             return history.own
         _check_revision(batch, locked_task, history.own, submission, is_withdrawn=seat is None)
     # Another assessor has taken over the topic and judged the document: their judgment stays current.
-    is_uncounted = seat != locked_task.seat and history.is_of_others
+    is_uncounted = is_settled or (seat != locked_task.seat and history.is_of_others)
     replaces = history.own_unreplaced if is_uncounted else history.current or history.own_unreplaced
     if replaces is not None and replaces.is_current:
         Judgment.objects.filter(pk=replaces.pk).update(is_current=False)

@@ -39,6 +39,13 @@ class Task(models.Model):
     submitted_at = models.DateTimeField(null=True)
     skipped_at = models.DateTimeField(null=True, help_text="When its assessor skipped it last.")
     skip_reason = models.CharField(max_length=500, blank=True)
+    return_reason = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Why an organizer returned the task after it was submitted.",
+    )
 
     class Meta:
         constraints = [

@@ -12,6 +12,15 @@ class NothingToUndo(Refused):
         )
 
 
+class NothingToReturn(Refused):
+    title = "Nothing to return"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This judgment is not a non-answer that counts: its assessor has changed it, or it was returned already."
+        )
+
+
 class AlreadySubmitted(Refused):
     title = "This task is submitted"
 

@@ -4,14 +4,14 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Least
 from django.utils import timezone
 
 from accounts.models import User
 from assessment.assignments.errors import NotAnAssessor
 from assessment.batches.errors import BatchClosed, BatchNotOpen, TopicWithdrawn
-from assessment.batches.locks import lock_for_judging
+from assessment.batches.locks import hold_assessor, lock_for_judging
 from assessment.checks import queue as check_queue
 from assessment.checks import services as check_services
 from assessment.checks.selectors import is_withdrawn_check
@@ -19,13 +19,13 @@ from assessment.judgments.other_batches import settled_entries
 from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS
 from assessment.models import Batch, Check, Judgment, Task, TopicAssignment
 from assessment.tasks import queue
-from assessment.tasks.errors import AlreadySubmitted, NothingToUndo
+from assessment.tasks.errors import AlreadySubmitted, NothingToReturn, NothingToUndo
 from assessment.tasks.queue import Place
+from audit import services as audit
 from pooling.models import PoolEntry
 
 EXPIRED_AT_ONCE = 500
 # Every submission needs these; the ORM takes longer to build them than they run.
-_HOLD = "SELECT id FROM tracks_assessor WHERE user_id = %s AND track_id = %s FOR NO KEY UPDATE"
 _OPEN = """
 SELECT * FROM assessment_task WHERE batch_id = %s AND assessor_id = %s AND status = 'accepted' FOR NO KEY UPDATE
 """
@@ -60,7 +60,7 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
     shared = lock_for_judging(batch.pk)
     if shared.status != Batch.Status.OPEN:
         raise BatchNotOpen(shared)
-    if not _hold_assessor(shared, assessor):
+    if not hold_assessor(shared, assessor.pk):
         raise NotAnAssessor(assessor, shared.pool.track)
     task = _resume(shared, assessor) or _take_check(shared, assessor)
     while task is None:
@@ -74,13 +74,6 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
         if task is not None and not shared.has_checks:
             return Taken(task, place.following)
     return Taken(task, queue.after(shared, task))
-
-
-def _hold_assessor(batch: Batch, assessor: User) -> bool:
-    """Lock the assessor's row in the track, so that two windows take tasks in turn. False if there is no row."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLD, [assessor.pk, batch.pool.track_id])
-        return cursor.fetchone() is not None
 
 
 def _resume(batch: Batch, assessor: User) -> Task | None:
@@ -136,6 +129,9 @@ def _take_skipped(batch: Batch, assessor: User) -> Task | None:
     skipped = Task.objects.filter(batch=batch, assessor=assessor, status=Task.Status.SKIPPED)
     planned = Q(is_check=True, check_of__isnull=False)
     skipped = skipped.filter(Q(entry__topic__in=of_topic, is_check=False) | planned).select_related("entry")
+    own_open = Task.objects.filter(batch=batch, assessor=assessor, entry=OuterRef("entry"), is_check=False)
+    undone = Exists(own_open.exclude(status=Task.Status.SUBMITTED))  # it is not repeated before it is judged
+    skipped = skipped.exclude(undone, check_of__kind=Check.Kind.REPEAT)
     tasks = list(skipped.select_for_update(no_key=True, of=("self",)).order_by("skipped_at", "pk"))
     settled = settled_entries([pk for pk, _ in of_topic.values()]) if tasks else {}
     for task in tasks:
@@ -177,8 +173,8 @@ def give_back(*, task: Task) -> Task:
 
 def _return(task: Task) -> Task:
     """Return a locked task to its queue."""
-    task.status = Task.Status.EXPIRED
-    task.save(update_fields=["status"])
+    task.status, task.submitted_at = Task.Status.EXPIRED, None
+    task.save(update_fields=["status", "submitted_at", "return_reason"])
     assignments = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id)
     place = PoolEntry.objects.values_list("topic", "position").get(pk=task.entry_id)
     assignments.filter(topic=place[0]).update(cursor=Least(F("cursor"), place[1]))
@@ -196,7 +192,7 @@ def extend(*, task: Task) -> Task:
     BatchNotOpen, AlreadySubmitted
     """
     batch = lock_for_judging(task.batch_id)
-    _hold_assessor(batch, task.assessor)
+    hold_assessor(batch, task.assessor_id)
     locked = _lock_open(task)
     others = Task.objects.filter(batch=batch, assessor=task.assessor_id, status=Task.Status.ACCEPTED)
     if locked.status == Task.Status.ACCEPTED or (not others.exists() and _is_due(locked)):
@@ -223,7 +219,7 @@ def undo_last(*, task: Task) -> Task:
     ------
     BatchClosed, TopicWithdrawn, NothingToUndo
     """
-    _hold_assessor(lock_for_judging(task.batch_id), task.assessor)
+    hold_assessor(lock_for_judging(task.batch_id), task.assessor_id)
     task.refresh_from_db(fields=["status"])  # another press may have come first
     if task.status != Task.Status.ACCEPTED:
         return task
@@ -248,7 +244,7 @@ def undo(*, task: Task) -> Task:
     batch = lock_for_judging(task.batch_id)
     if batch.status != Batch.Status.OPEN:
         raise BatchClosed(batch)
-    _hold_assessor(batch, task.assessor)
+    hold_assessor(batch, task.assessor_id)
     locked, tasks = _lock_with_open(task)
     if locked.status != Task.Status.SUBMITTED:
         return locked
@@ -259,19 +255,51 @@ def undo(*, task: Task) -> Task:
     for other in tasks:
         if other.assessor_id == locked.assessor_id and other.status == Task.Status.ACCEPTED:
             _return(other)
-    locked.submitted_at = None
+    locked.submitted_at, locked.return_reason = None, ""
     return _accept(locked, batch, locked.seat)
 
 
+@transaction.atomic
+def return_non_answer(*, judgment: Judgment, reason: str) -> Task:
+    """Return the unit of a non-answer to its queue: whoever has the topic judges it, and reads the reason.
+
+    The judgment is kept, but no longer counts. The audit log records who returned it.
+
+    Raises
+    ------
+    BatchNotOpen, NothingToReturn
+    """
+    batch = lock_for_judging(judgment.batch_id)
+    if batch.status != Batch.Status.OPEN:
+        raise BatchNotOpen(batch)
+    locked, tasks = _lock_with_open(judgment.task)
+    if not Judgment.objects.filter(pk=judgment.pk, is_current=True, grade=None).exists():
+        raise NothingToReturn
+    _open_again(locked, tasks)
+    locked.return_reason = reason.strip()
+    audit.record(
+        action="judgment.returned",
+        subject=f"{judgment.topic.code} {judgment.docno} of {judgment.assessor}",
+        track=judgment.track,
+        details={"batch": batch.name, "choice": judgment.choice, "reason": locked.return_reason},
+    )
+    return _return(locked)
+
+
 def _uncount(locked: Task, tasks: list[Task]) -> None:
-    """Let the judgments of a task no longer count, and nobody else have judged its unit in the seat."""
+    """Let the judgments of a task of its assessor's topic no longer count."""
     if not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists():
         raise TopicWithdrawn(locked.entry.topic)
-    if not Judgment.objects.filter(task=locked, is_current=True).update(is_current=False):
+    if not _open_again(locked, tasks):
         raise NothingToUndo
+
+
+def _open_again(locked: Task, tasks: list[Task]) -> bool:
+    """Let the judgments of a task no longer count, nor those of others in its seat; False if none of its own did."""
     of_unit = [each.pk for each in tasks if (each.entry_id, each.seat) == (locked.entry_id, locked.seat)]
     judged = Task.objects.filter(pk__in=of_unit, status=Task.Status.SUBMITTED)
     judged.update(status=Task.Status.EXPIRED, submitted_at=None)
+    return bool(Judgment.objects.filter(task=locked, is_current=True).update(is_current=False))
 
 
 def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:

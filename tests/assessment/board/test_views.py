@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from assessment.board.pace import pace_of
 from assessment.judgments import services as judgment_services
-from assessment.models import Batch, Task
+from assessment.models import Batch, Judgment, Task
 from assessment.tasks import services as task_services
+from audit.models import Event
 from corpus.models import Document, Formula
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene
@@ -62,6 +63,30 @@ def text_of(html: str) -> str:
 def table(client: Client, track: Track, name: str) -> list[dict[str, str]]:
     response = client.get(reverse("assessment:board_tsv", args=[track.slug, name]))
     return list(csv.DictReader(StringIO(response.content.decode()), delimiter="\t"))
+
+
+def test_non_answer_is_returned_to_the_queue_with_a_reason_and_a_record(scene: Scene) -> None:
+    organizer, ada = Client(), Client()
+    organizer.force_login(make_organizer())
+    ada.force_login(scene.ada)
+    answer = judge(accept(scene.batch, scene.ada), "do-not-know", "unclear")
+    judge_all(scene.batch, scene.ada)
+    address = reverse("assessment:return_non_answer", args=[answer.pk])
+    board = organizer.get(reverse("assessment:board", args=[scene.track.slug])).content.decode()
+
+    assert f'href="{address}"' in board
+    assert "unclear" in organizer.get(address).content.decode()
+    assert organizer.post(address, {"reason": ""}).status_code == 422
+    assert organizer.post(address, {"reason": "Read the definition"}).status_code == 302
+    desk = ada.get(reverse("assessment:own_judgments", args=[scene.batch.pk])).content.decode()
+    page = ada.post(reverse("assessment:next", args=[scene.batch.pk]), follow=True).content.decode()
+
+    assert organizer.get(address).status_code == 404, "it does not count any more"
+    assert "judge it again: Read the definition" in desk
+    assert "An organizer returned this task: <strong>Read the definition</strong>" in page
+    judge(accept(scene.batch, scene.ada), "low")
+    assert [each.choice for each in Judgment.objects.filter(docno=answer.docno, is_current=True)] == ["low"]
+    assert Event.objects.get(action="judgment.returned").details["reason"] == "Read the definition"
 
 
 def test_board_of_a_track_without_batches_says_what_will_appear(scene: Scene, organizer: Client) -> None:

@@ -1,14 +1,18 @@
 """Several pools of one track: a main batch skips what another one has judged, and qrels include it."""
 
+from uuid import uuid4
+
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from accounts.models import User
 from assessment.assignments import services as assignment_services
 from assessment.assignments.errors import AlreadyJudgedTopic, JudgesInOtherBatch
 from assessment.batches import selectors as batch_selectors
-from assessment.models import Batch
+from assessment.models import Batch, Judgment
 from assessment.tasks import selectors as task_selectors
 from assessment.tasks import services as task_services
 from pooling.models import Pool, PoolEntry
@@ -69,6 +73,24 @@ def test_dual_batch_skips_only_entries_that_its_assessor_has_judged(scene: Scene
 
     assert len(docnos(of_bob, scene.bob)) == 4
     assert len(docnos(of_ada, scene.ada)) == 1
+
+
+@pytest.mark.parametrize("kind", ["main", "dual"])
+def test_of_two_old_pages_of_a_document_only_the_first_submission_counts(scene: Scene, kind: str) -> None:
+    page = accept(scene.batch, scene.ada)
+    assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
+    other = make_batch(second_pool(scene, shared=1, new=0), {scene.ada: [scene.first]}, kind=kind)
+    client = Client()
+    client.force_login(scene.ada)
+
+    for task, choice in ((accept(other, scene.ada), "high"), (page, "low")):
+        fields = {"choice": choice, "comment": "", "request_id": uuid4(), "seconds": "1", "shown": "0"}
+        assert client.post(task.get_absolute_url(), fields).status_code == 302
+
+    judgments = Judgment.objects.filter(docno=page.entry.docno).order_by("pk")
+    assert [(each.choice, each.is_current) for each in judgments] == [("high", True), ("low", False)]
+    own = client.get(reverse("assessment:own_judgments", args=[scene.batch.pk])).content.decode()
+    assert "kept, but not counted: the document has another judgment" in own
 
 
 def test_training_batch_skips_nothing(scene: Scene) -> None:

@@ -59,6 +59,7 @@ WEIGHTS = {
     "pause_or_go_on": 1,
     "adjudicate": 1,
     "change_the_checks": 2,
+    "return_a_non_answer": 2,
 }
 ACTIONS = [action for action, weight in WEIGHTS.items() for _ in range(weight)]
 
@@ -102,7 +103,7 @@ class JudgingRoom(RuleBasedStateMachine):
     """
 
     protocol = "arqmath-2020-task1"
-    choices: ClassVar[list[str]] = ["high", "high", "low"]
+    choices: ClassVar[list[str]] = ["high", "do-not-know", "low"]
 
     scene: ClassVar["Scene"]
 
@@ -206,7 +207,7 @@ class JudgingRoom(RuleBasedStateMachine):
     def _try_submit(self, task: Task, choice: str, request_id: UUID) -> Judgment | None:
         fresh = Task.objects.get(pk=task.pk)
         judgment: Judgment | None = self._try(
-            judgment_services.submit, task=fresh, choice=choice, request_id=request_id
+            judgment_services.submit, task=fresh, choice=choice, comment="Because.", request_id=request_id
         )
         return judgment
 
@@ -282,6 +283,12 @@ class JudgingRoom(RuleBasedStateMachine):
             by=self.scene.organizer,
         )
         self.adjudications += batches or []
+
+    def return_a_non_answer(self) -> None:
+        """A task that has one is the next one that its assessor gets, if they still have its topic."""
+        current = Judgment.objects.filter(batch=self.batch, is_current=True, grade=None)
+        if answers := list(current.select_related("task").order_by("pk")):
+            self._try(task_services.return_non_answer, judgment=self.draw(answers), reason="Look again.")
 
     def change_the_checks(self) -> None:
         percent = self.draw([(50, 50), (50, 0), (0, 50), (0, 0)])
