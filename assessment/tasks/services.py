@@ -235,7 +235,7 @@ def undo(*, task: Task) -> Task:
     """Take back the judgment of a task: it is kept, but no longer counts, and its assessor judges the task again.
 
     The assessor's other open task of the batch returns to the queue. A task that is not submitted stays as it is.
-    Whoever had the topic before and judged the unit too does not become its judge again: the unit is open.
+    An assessor who had the topic before and judged the unit too does not become its judge again: the unit is open.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def undo(*, task: Task) -> Task:
 
 @transaction.atomic
 def return_non_answer(*, judgment: Judgment, reason: str) -> Task:
-    """Return the unit of a non-answer to its queue: whoever has the topic judges it, and reads the reason.
+    """Return the unit of a non-answer to its queue. The assessor of the topic judges it, and reads the reason.
 
     The judgment is kept, but no longer counts. The audit log records who returned it.
 

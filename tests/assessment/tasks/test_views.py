@@ -444,7 +444,7 @@ def test_undone_judgment_is_none_for_the_organizer(scene: Scene) -> None:
     assert (page["progress"].judged, page["n_uncounted"]) == (0, 0)
 
 
-def test_unit_is_given_out_again_after_its_judgment_was_undone_whoever_else_has_judged_it(
+def test_unit_is_given_out_again_after_its_judgment_was_undone_although_another_has_judged_it(
     scene: Scene,
 ) -> None:
     page_of_ada = accept(scene.batch, scene.ada)
