@@ -45,6 +45,9 @@ class User(AbstractUser):
     )
 
     is_machine = models.BooleanField("machine", default=False, editable=False)
+    last_seen_at = models.DateTimeField(
+        null=True, editable=False, help_text="The latest request, to the hour."
+    )
 
     class Meta(AbstractUser.Meta):
         pass

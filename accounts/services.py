@@ -15,6 +15,7 @@ from accounts.models import Lockout, User
 
 BETWEEN_LINKS = timedelta(minutes=2)  # so that nobody can fill the mailbox of another person
 BETWEEN_REPORTS = timedelta(hours=1)
+BETWEEN_VISITS = timedelta(hours=1)
 KEPT_LOCKOUTS = timedelta(days=30)
 
 
@@ -37,6 +38,14 @@ def set_keys(*, user: User, keys: Mapping[str, str]) -> None:
 
 def set_highlighting(*, user: User, is_on: bool) -> None:
     User.objects.filter(pk=user.pk).update(highlights_topic_words=is_on)
+
+
+def note_visit(*, user: User) -> None:
+    """Note that a user is there, at most once an hour."""
+    now = timezone.now()
+    latest = user.last_seen_at or user.last_login
+    if latest is not None and latest < now - BETWEEN_VISITS:
+        User.objects.filter(pk=user.pk).update(last_seen_at=now)
 
 
 def clear_expired() -> None:

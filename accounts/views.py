@@ -19,6 +19,7 @@ from accounts import services
 from accounts.access import secret_address
 from accounts.forms import LinkForm, NewPasswordForm, PasswordForm
 from web.pages import site_of
+from web.throttling import limited
 
 BACKEND = "accounts.backends.OrganizerBackend"
 BY_LINK = "logged_in_by_link_at"
@@ -44,6 +45,7 @@ class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.Passwor
 
 @never_cache
 @READ_AND_POST
+@limited("login_link", per_hour=60)
 def request_link(request: HttpRequest) -> HttpResponse:
     """Request an e-mail with a login link. Everyone; the page does not show whether an account exists."""
     form = LinkForm(request.POST if request.method == "POST" else None)

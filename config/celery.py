@@ -27,6 +27,7 @@ app.autodiscover_tasks(
         "pooling.pools",
         "pooling.runs",
         "pooling.publications",
+        "pooling.invitations",
         "assessment.imports",
         "assessment.tasks",
         "scoring.leaderboards",

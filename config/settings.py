@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.acting.ActorMiddleware",
     "config.caching.PrivateMiddleware",
+    "config.visits.VisitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "config.uploads.UploadLimitMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -119,7 +120,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "home"
+LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "home"
 
 LANGUAGE_CODE = "en-us"

@@ -7,6 +7,7 @@ from config import documentation, errors, views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("start/", views.start, name="start"),
     path("health/", views.health_check, name="health"),
     path("help/", documentation.documentation, name="documentation"),
     path("help/<path:page>", documentation.documentation, name="documentation"),

@@ -4,20 +4,28 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
 
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required
 from accounts.selectors import lockouts_of
 from config.health import health
-from pooling.teams.selectors import teams_with
+from config.landing import landing_page, start_of
+from pooling.teams.selectors import former_teams, teams_with
 from tracks.tracks.selectors import tracks_for
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """The tracks that the user may see. Everyone."""
-    return render(
-        request, "config/home.html", {"tracks": tracks_for(request.user).prefetch_related("deadlines")}
-    )
+    """What the site offers, or the tracks of a user. Everyone."""
+    template = "config/home.html" if request.user.is_authenticated else "config/landing.html"
+    return render(request, template, {"page": landing_page(request.user)})
+
+
+@require_safe
+@login_required
+def start(request: AuthenticatedRequest) -> HttpResponse:
+    """Go to where the user's work is. Everyone who has logged in."""
+    return redirect(start_of(request.user))
 
 
 @login_required
@@ -35,12 +43,14 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
         messages.success(request, "Settings saved.")
         return redirect("account")
     tracks = tracks_for(request.user)
-    parts = {"judged": tracks.filter(assessors__user=request.user), "teams": teams_with(request.user, tracks)}
-    return render(
-        request,
-        "accounts/account.html",
-        parts | {"lockouts": lockouts_of(request.user), "sends_mail": settings.SENDS_MAIL},
-    )
+    parts: dict[str, object] = {
+        "judged": tracks.filter(assessors__user=request.user),
+        "teams": teams_with(request.user, tracks),
+        "former": former_teams(request.user),
+        "lockouts": lockouts_of(request.user),
+        "sends_mail": settings.SENDS_MAIL,
+    }
+    return render(request, "accounts/account.html", parts)
 
 
 def health_check(request: HttpRequest) -> JsonResponse:

@@ -9,4 +9,8 @@ urlpatterns = [
     path("", include("pooling.publications.urls")),
     path("", include("pooling.pools.urls")),
     path("", include("pooling.clones.urls")),
+    path("", include("pooling.teams.urls")),
+    path("", include("pooling.invitations.urls")),
+    path("", include("pooling.requests.urls")),
+    path("", include("pooling.people.urls")),
 ]

@@ -139,6 +139,25 @@ pooling:choose_run                      L4R444R
 pooling:compare_runs                    L404440
 pooling:clone_track                     L333330
 pooling:consent                         5555555
+pooling:accept_request                  5555555
+pooling:add_people                      L333330
+pooling:ask_to_join                     0000000
+pooling:change_member                   5555555
+pooling:create_team                     5555555
+pooling:edit_team                       5555555
+pooling:invitation_link                 RRRRRRR
+pooling:invite_member                   5555555
+pooling:invite_person                   5555555
+pooling:join                            9999999
+pooling:leave_team                      5555555
+pooling:make_login_link                 5555555
+pooling:people                          L333330
+pooling:refuse_request                  5555555
+pooling:revoke_invitation               5555555
+pooling:team                            L404440
+start                                   LRRRRRR
+tracks:edit_site_page                   L333330
+tracks:site_page                        0000000
 pooling:compute_preview                 5555555
 pooling:describe                        L404440
 pooling:disqualify                      L333330
@@ -344,6 +363,13 @@ def addresses(scene: Scene) -> dict[str, str]:
     arguments: dict[str, list[object]] = {
         "page": ["index.html"],
         "token_id": [1],
+        "token": ["unknown"],
+        "team_id": [scene.ours.pk],
+        "team_id user_id": [scene.ours.pk, scene.member.pk],
+        "slug user_id": [*track, scene.member.pk],
+        "invitation_id": [1],
+        "request_id": [1],
+        "name": ["about"],
         "user_id token": [scene.ada.pk, tokens.make_token(scene.ada)],
         "docno": [searched.slug, document.docno],
         "slug sha256": [searched.slug, images[0].sha256],

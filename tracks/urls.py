@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("tracks.agreements.urls")),
     path("", include("tracks.history.urls")),
     path("", include("tracks.setup.urls")),
+    path("", include("tracks.pages.urls")),
     path("", include("tracks.tracks.urls")),
     path("", include("tracks.protocols.urls")),
 ]

@@ -56,6 +56,7 @@ def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
         ("Topics", "tracks:topics", True),
         ("Downloads", "tracks:downloads", True),
         ("Runs", "pooling:runs", user.is_authenticated and not judges),
+        ("People", "pooling:people", is_organizer),
         ("Pools", "pooling:pools", is_organizer),
         ("Judging", "assessment:judging", is_organizer or judges),
         ("Guidelines", "tracks:guidelines", is_organizer or judges),

@@ -1,12 +1,18 @@
+from pooling.models.invitations import Invitation, InvitationUse, JoinRequest
 from pooling.models.pools import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, PoolRun
 from pooling.models.publications import Consent, Publication
 from pooling.models.runs import Run, RunChange
-from pooling.models.teams import Team
+from pooling.models.teams import EndedMembership, Membership, Team
 
 __all__ = [
     "Consent",
     "Contribution",
+    "EndedMembership",
+    "Invitation",
+    "InvitationUse",
+    "JoinRequest",
     "MemberContribution",
+    "Membership",
     "Pool",
     "PoolEntry",
     "PoolMember",

@@ -16,6 +16,7 @@ from jobs import services as jobs
 from pooling.models import Consent, Publication, Run, Team
 from pooling.publications import archive, selectors
 from pooling.publications.errors import ConsentRefused, PublicationRefused
+from pooling.teams.selectors import may_submit_for
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -29,11 +30,11 @@ def record_consent(*, team: Team, is_given: bool, by: User) -> Consent:
     Raises
     ------
     ConsentRefused
-        The user is neither a member of the team nor an organizer.
+        The user is neither a member of the team with the right to submit nor an organizer.
     """
     track = track_services.lock(team.track_id)
-    if not by.is_organizer and not team.members.filter(pk=by.pk).exists():
-        raise ConsentRefused(f"{by} is not a member of {team}.")
+    if not may_submit_for(by, team):
+        raise ConsentRefused(f"{by} is not a member of {team} with the right to submit runs.")
     consent = Consent.objects.create(team=team, is_given=is_given, by=by)
     action = "consent.given" if is_given else "consent.withdrawn"
     audit.record(action=action, subject=f"publication of the runs of {team}", track=track, by=by)

@@ -10,6 +10,7 @@ from jobs import services as jobs
 from pooling.models import Pool, Run, RunChange
 from pooling.pools import recounts
 from pooling.runs.errors import ChangeRefused
+from pooling.teams.selectors import may_submit_for
 from tracks.deadlines import selectors as deadlines
 from tracks.models import Track
 from tracks.tracks import services as track_services
@@ -29,8 +30,8 @@ def _lock(run: Run) -> tuple[Track, Run]:
 
 
 def _check_member(run: Run, by: User) -> None:
-    if not by.is_organizer and not run.team.members.filter(pk=by.pk).exists():
-        raise ChangeRefused(f"{by} is not a member of {run.team}.")
+    if not may_submit_for(by, run.team):
+        raise ChangeRefused(f"{by} is not a member of {run.team} with the right to submit runs.")
 
 
 def _check_in_time(track: Track, states: list[deadlines.State], by: User) -> None:

@@ -30,7 +30,7 @@ from pooling.runs.errors import (
 )
 from pooling.runs.selectors import n_of_kinds
 from pooling.runs.units import formula_lookup, unit_lookup
-from pooling.teams.selectors import disk_limit, disk_use
+from pooling.teams.selectors import disk_limit, disk_use, may_submit_for
 from tracks.agreements.services import check_accepted
 from tracks.deadlines import selectors as deadlines
 from tracks.models import Track
@@ -179,8 +179,8 @@ def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration)
     """Refuse a run that this user may not submit for this team now."""
     if team.track_id != track.pk:
         raise SubmissionRefused(f"{team} is not a team of {track}.")
-    if not by.is_organizer and not team.members.filter(pk=by.pk).exists():
-        raise SubmissionRefused(f"{by} is not a member of {team}.")
+    if not may_submit_for(by, team):
+        raise SubmissionRefused(f"{by} is not a member of {team} with the right to submit runs.")
     check_accepted(track=track, user=by)
     state = deadlines.state(track, declared.kind)
     if not state.is_accepting:
@@ -238,12 +238,12 @@ def withdraw(*, run: Run, by: User) -> Run:
     Raises
     ------
     WithdrawalRefused
-        The track is closed, the run is already withdrawn or disqualified, or the user is not a member of its team.
+        The track is closed, the run is already withdrawn or disqualified, or the user may not submit for its team.
     """
     track = track_services.lock(run.track_id)
     run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
-    if not by.is_organizer and not run.team.members.filter(pk=by.pk).exists():
-        raise WithdrawalRefused(f"{by} is not a member of {run.team}.")
+    if not may_submit_for(by, run.team):
+        raise WithdrawalRefused(f"{by} is not a member of {run.team} with the right to submit runs.")
     if run.status != Run.Status.SUBMITTED:
         raise WithdrawalRefused(f"{run.tag} is already {run.get_status_display()}.")
     state = deadlines.state(track, run.kind)

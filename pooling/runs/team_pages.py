@@ -16,7 +16,7 @@ from pooling.runs.selectors import (
     pooled,
     runs_of,
 )
-from pooling.teams.selectors import disk_limit, disk_use, teams_of
+from pooling.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams
 from tracks.deadlines.selectors import State, is_accepting, states_for, why_closed
 from tracks.models import Track
 from web.counting import size
@@ -66,12 +66,13 @@ class TeamRunsPage:
     is_accepting_runs: bool
     why_closed: str
     may_order: bool
+    may_submit: bool
     tab: str = "runs"
 
 
 def team_of(user: AnyUser, track: Track) -> Team | None:
     """The first team of a user in a track."""
-    return teams_of(user, track).order_by("pk").first()
+    return own_teams(user, track).order_by("pk").first()
 
 
 def team_runs_page(user: User, team: Team) -> TeamRunsPage:
@@ -82,10 +83,11 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
     pools = _pools(team.runs.all())
     of_kinds = states_for(user, track)
     is_open = is_accepting(of_kinds)
+    may_submit = may_submit_for(user, team)
     return TeamRunsPage(
         track=track,
         team=team,
-        teams=list(teams_of(user, track)) if not user.is_organizer else [],
+        teams=list(own_teams(user, track)) if not user.is_organizer else [],
         rows=[
             RunRow(run, n if run.is_submitted else None, pools.get(run.pk, []))
             for n, run in enumerate(runs, 1)
@@ -96,7 +98,8 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
         states=of_kinds,
         is_accepting_runs=is_open,
         why_closed=why_closed(of_kinds),
-        may_order=n_submitted > 1 and (is_open or user.is_organizer),
+        may_order=may_submit and n_submitted > 1 and (is_open or user.is_organizer),
+        may_submit=may_submit,
     )
 
 

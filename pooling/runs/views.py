@@ -45,7 +45,7 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
     """The runs of a team: states, quota, pools, order. Its members, and organizers."""
     track = track_of_runs(request, slug)
-    team = get_object_or_404(team_selectors.teams_of(request.user, track), pk=team_id)
+    team = get_object_or_404(team_selectors.visible_teams(request.user, track), pk=team_id)
     page = team_pages.team_runs_page(request.user, team)
     return render(request, "pooling/runs/team_runs.html", context_of(page))
 

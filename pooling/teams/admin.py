@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelectMultiple
 from django.db.models import Sum
 from django.http import HttpRequest
 
@@ -22,7 +23,14 @@ class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
     list_filter = ["track"]
     list_select_related = ["track"]
     search_fields = ["name", "track__name"]
-    autocomplete_fields = ["track", "members"]
+    autocomplete_fields = ["track"]
+
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Choose members by name: there may be thousands of users."""
+        form = super().get_form(request, *args, **kwargs)
+        field = Team._meta.get_field("members")
+        form.base_fields["members"].widget = AutocompleteSelectMultiple(field, self.admin_site)
+        return form
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return (
@@ -43,14 +51,15 @@ class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
     def save_model(self, request: HttpRequest, obj: Team, form: Any, change: bool) -> None:
         """Save through the services; the admin continues with the row of a new team."""
         if change:
-            services.rename(team=obj, name=obj.name)
+            services.describe(team=obj, name=obj.name, organization=obj.organization)
             services.set_disk_limit(team=obj, max_megabytes=obj.max_megabytes)
             return
-        created = services.create(track=obj.track, name=obj.name)
+        created = services.create(track=obj.track, name=obj.name, organization=obj.organization)
         services.set_disk_limit(team=created, max_megabytes=obj.max_megabytes)
         obj.pk, obj.name = created.pk, created.name
         obj._state.adding = False
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Set members through the service, which refuses assessors of the track."""
-        services.set_members(team=form.instance, members=list(form.cleaned_data["members"]))
+        members = list(form.cleaned_data["members"])
+        services.set_members(team=form.instance, members=members, by=request.user)  # type: ignore[arg-type]

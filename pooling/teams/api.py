@@ -60,10 +60,10 @@ class TeamList(ListView):
 
     @operation("list_teams")
     def get(self, request: Request, slug: str) -> Response:
-        """List the teams of a track for which you may submit runs: organizers see all, others their own."""
+        """List the teams of a track: organizers see all, others their own."""
         user = person_of(request)
         track = get_object_or_404(tracks_for(user), slug=slug)
-        return self.listed(selectors.with_members(selectors.teams_of(user, track)), TeamSerializer)
+        return self.listed(selectors.with_members(selectors.visible_teams(user, track)), TeamSerializer)
 
     @operation("create_team", request=NewTeamSerializer, responses={201: TeamSerializer})
     def post(self, request: Request, slug: str) -> Response:
@@ -114,7 +114,7 @@ def _read(serializer_class: type[TeamChangeSerializer], request: Request) -> dic
 
 
 def _team(request: Request, team_id: int) -> Team:
-    return get_object_or_404(selectors.with_members(selectors.all_teams_of(person_of(request))), pk=team_id)
+    return get_object_or_404(selectors.with_members(selectors.teams_for(person_of(request))), pk=team_id)
 
 
 def _people(names: list[str]) -> list[User]:

@@ -1,30 +1,99 @@
-"""Teams of a track and of a user."""
+"""Teams of a track and of a user, and who may do what in them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import Prefetch, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet, Sum
 
 from accounts.access import AnyUser
 from accounts.models import User
-from pooling.models import Team
+from pooling.invitations.selectors import SharedLink, open_invitations, shared_links
+from pooling.models import EndedMembership, Membership, Run, Team
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.counting import MEGABYTE
 
 
 def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
-    """The teams for which a user may submit to a track: organizers all, others their own."""
+    """The teams for which a user may submit to a track: organizers all, others their own if they have the right."""
     if not isinstance(user, User):
         return Team.objects.none()
     teams = track.teams.all()
-    return teams if user.is_organizer else teams.filter(members=user)
+    return teams if user.is_organizer else teams.filter(memberships__in=_rights(user))
 
 
-def all_teams_of(user: AnyUser) -> QuerySet[Team]:
-    """The teams of all tracks for which a user may submit."""
-    if not isinstance(user, User):
-        return Team.objects.none()
-    teams = Team.objects.select_related("track")
+def _rights(user: User) -> QuerySet[Membership]:
+    return user.memberships.filter(may_submit=True)
+
+
+def may_submit_for(user: User, team: Team) -> bool:
+    """Whether a user may submit and withdraw runs of a team. One query at most."""
+    return user.is_organizer or _rights(user).filter(team=team).exists()
+
+
+def own_teams(user: AnyUser, track: Track) -> QuerySet[Team]:
+    """The teams of a track in which a user is."""
+    return track.teams.filter(members=user) if isinstance(user, User) else Team.objects.none()
+
+
+def visible_teams(user: User, track: Track) -> QuerySet[Team]:
+    """The teams of a track whose runs a user may see: organizers all, others their own."""
+    return track.teams.all() if user.is_organizer else own_teams(user, track)
+
+
+def teams_for(user: User) -> QuerySet[Team]:
+    """The teams whose page a user may see: organizers all, others their own."""
+    teams = Team.objects.select_related("track__protocol", "track__collection")
     return teams if user.is_organizer else teams.filter(members=user, track__in=tracks_for(user))
+
+
+@dataclass(frozen=True)
+class TeamPage:
+    """A team with its members, contact person first. `former` are for organizers only."""
+
+    team: Team
+    track: Track
+    members: list[Membership]
+    former: list[EndedMembership]
+    invitations: list[SharedLink]
+    own: Membership | None
+    is_manager: bool
+    n_runs: int
+    tab: str = "runs"
+
+
+def team_page(team: Team, user: User, site: str) -> TeamPage:
+    """What the page of a team shows to a user. Four queries."""
+    members = list(team.memberships.select_related("user").order_by("-is_contact", "user__username"))
+    manager = is_manager(user, members)
+    former = team.ended_memberships.select_related("user", "ended_by")
+    return TeamPage(
+        team=team,
+        track=team.track,
+        members=members,
+        former=list(former) if user.is_organizer else [],
+        invitations=shared_links(open_invitations().filter(team=team), site) if manager else [],
+        own=next((each for each in members if each.user_id == user.pk), None),
+        is_manager=manager,
+        n_runs=team.runs.filter(status=Run.Status.SUBMITTED).count(),
+    )
+
+
+def is_manager(user: User, members: Collection[Membership]) -> bool:
+    """Whether a user may change a team: organizers, its contact person, and every member if it has none."""
+    own = next((each for each in members if each.user_id == user.pk), None)
+    has_contact = any(each.is_contact for each in members)
+    return user.is_organizer or (own is not None and (own.is_contact or not has_contact))
+
+
+def managed_teams(user: User) -> QuerySet[Team]:
+    """The teams that a user may change: organizers all, others as `is_manager` says."""
+    if user.is_organizer:
+        return teams_for(user)
+    has_contact = Membership.objects.filter(team=OuterRef("pk"), is_contact=True)
+    is_contact = has_contact.filter(user=user)
+    return teams_for(user).filter(Exists(is_contact) | ~Exists(has_contact))
 
 
 def with_members(teams: QuerySet[Team]) -> QuerySet[Team]:
@@ -56,3 +125,8 @@ def disk_use(team: Team) -> int:
 def teams_with(user: User, tracks: QuerySet[Track]) -> QuerySet[Team]:
     """The teams of a user in some tracks, each with its track."""
     return user.teams.filter(track__in=tracks).select_related("track")
+
+
+def former_teams(user: User) -> QuerySet[EndedMembership]:
+    """The times for which a user was in a team, latest first."""
+    return user.ended_memberships.select_related("team__track")

@@ -1,4 +1,4 @@
-"""Create and change teams."""
+"""Create and change teams, and who is in them."""
 
 from collections.abc import Collection
 
@@ -6,14 +6,14 @@ from django.db import transaction
 
 from accounts.models import User
 from audit import services as audit
-from pooling.models import Team
+from pooling.models import EndedMembership, Membership, Team
 from pooling.teams.errors import TeamRefused
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
 
 @transaction.atomic
-def create(*, track: Track, name: str, members: Collection[User] = ()) -> Team:
+def create(*, track: Track, name: str, members: Collection[User] = (), organization: str = "") -> Team:
     """Create a team of a track.
 
     Raises
@@ -23,7 +23,7 @@ def create(*, track: Track, name: str, members: Collection[User] = ()) -> Team:
     """
     track = track_services.lock(track.pk)
     check_name(track=track, name=name)
-    team = Team.objects.create(track=track, name=name.strip())
+    team = Team.objects.create(track=track, name=name.strip(), organization=organization.strip())
     audit.record(action="team.created", subject=team, track=track)
     set_members(team=team, members=members)
     return team
@@ -49,6 +49,24 @@ def rename(*, team: Team, name: str) -> Team:
 
 
 @transaction.atomic
+def describe(*, team: Team, name: str, organization: str) -> Team:
+    """Set the name of a team, and where its members work.
+
+    Raises
+    ------
+    TeamRefused
+        The name is taken or empty.
+    """
+    rename(team=team, name=name)
+    before = Team.objects.get(pk=team.pk)
+    team.organization = organization.strip()
+    if differences := audit.changes(before, team, ["organization"]):
+        team.save(update_fields=["organization"])
+        audit.record(action="team.described", subject=team, track=team.track, details=differences)
+    return team
+
+
+@transaction.atomic
 def set_disk_limit(*, team: Team, max_megabytes: int | None) -> Team:
     """Set the limit of disk space for a team's runs; None: that of the site. Runs that exceed it already stay."""
     track = track_services.lock(team.track_id)
@@ -70,8 +88,8 @@ def check_name(*, track: Track, name: str, team: Team | None = None) -> None:
 
 
 @transaction.atomic
-def set_members(*, team: Team, members: Collection[User]) -> Team:
-    """Set the members of a team.
+def set_members(*, team: Team, members: Collection[User], by: User | None = None) -> Team:
+    """Set the members of a team. The time of those who are no longer in it ends.
 
     Raises
     ------
@@ -81,12 +99,103 @@ def set_members(*, team: Team, members: Collection[User]) -> Team:
     track = track_services.lock(team.track_id)
     check_members(track=track, members=members)
     before = set(team.members.all())
-    team.members.set(members)
     added, removed = set(members) - before, before - set(members)
+    for user in removed:
+        _end(_membership(team, user), by)
+    Membership.objects.bulk_create([Membership(team=team, user=user) for user in added])
+    _record(team, track, added, removed)
+    return team
+
+
+def _record(team: Team, track: Track, added: Collection[User], removed: Collection[User]) -> None:
     if added or removed:
         details = {"added": sorted(map(str, added)), "removed": sorted(map(str, removed))}
         audit.record(action="members.changed", subject=team, track=track, details=details)
-    return team
+
+
+def _end(membership: Membership, by: User | None) -> EndedMembership:
+    ended = EndedMembership.objects.create(
+        team=membership.team, user=membership.user, joined_at=membership.joined_at, ended_by=by
+    )
+    membership.delete()
+    return ended
+
+
+@transaction.atomic
+def add_member(*, team: Team, user: User, may_submit: bool = True) -> Membership:
+    """Add a member; the first becomes the contact person. A member stays as they are.
+
+    Raises
+    ------
+    TeamRefused
+        The user is an assessor of the track.
+    """
+    track = track_services.lock(team.track_id)
+    check_members(track=track, members=[user])
+    is_first = not team.memberships.exists()
+    defaults = {"may_submit": may_submit or is_first, "is_contact": is_first}
+    member, is_new = Membership.objects.get_or_create(team=team, user=user, defaults=defaults)
+    if is_new:
+        _record(team, track, [user], [])
+    return member
+
+
+@transaction.atomic
+def end_membership(*, team: Team, user: User, by: User | None) -> EndedMembership:
+    """Let a member leave. Their runs stay with the team, and the time of their membership is kept.
+
+    Raises
+    ------
+    TeamRefused
+        The user is not a member.
+    """
+    track = track_services.lock(team.track_id)
+    ended = _end(_membership(team, user), by)
+    _record(team, track, [], [user])
+    return ended
+
+
+@transaction.atomic
+def set_may_submit(*, team: Team, user: User, may_submit: bool) -> Membership:
+    """Give a member the right to submit and withdraw runs, or take it away.
+
+    Raises
+    ------
+    TeamRefused
+        The user is not a member.
+    """
+    track = track_services.lock(team.track_id)
+    membership = _membership(team, user)
+    membership.may_submit = may_submit
+    membership.save(update_fields=["may_submit"])
+    details = {"member": str(user), "may submit": may_submit}
+    audit.record(action="member.changed", subject=team, track=track, details=details)
+    return membership
+
+
+@transaction.atomic
+def set_contact(*, team: Team, user: User) -> Membership:
+    """Make a member the contact person, who manages the team.
+
+    Raises
+    ------
+    TeamRefused
+        The user is not a member.
+    """
+    track = track_services.lock(team.track_id)
+    membership = _membership(team, user)
+    team.memberships.filter(is_contact=True).update(is_contact=False)
+    membership.is_contact = True
+    membership.save(update_fields=["is_contact"])
+    audit.record(action="member.changed", subject=team, track=track, details={"contact person": str(user)})
+    return membership
+
+
+def _membership(team: Team, user: User) -> Membership:
+    membership = Membership.objects.filter(team=team, user=user).first()
+    if membership is None:
+        raise TeamRefused(f"{user} is not a member of {team}.")
+    return membership
 
 
 def check_members(*, track: Track, members: Collection[User]) -> None:

@@ -22,6 +22,12 @@ WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from
 MAX_COMPARABLE = 100  # leaderboards in the list of those to compare with
 
 
+def public_leaderboards() -> QuerySet[Leaderboard]:
+    """The leaderboards that everybody sees, oldest first. One query."""
+    boards = Leaderboard.objects.filter(release=Leaderboard.Release.PUBLIC, status=Leaderboard.Status.READY)
+    return boards.select_related("qrels").order_by("pk")
+
+
 class Cell(NamedTuple):
     """A mean with its interval. Runs that share a letter in `tier` do not differ significantly."""
 

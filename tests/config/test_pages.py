@@ -78,7 +78,7 @@ def test_server_error_is_styled_like_the_other_pages(client: Client, monkeypatch
     def fail(user: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("config.views.tracks_for", fail)
+    monkeypatch.setattr("config.landing.tracks_for", fail)
     client.raise_request_exception = False
 
     response = client.get("/")

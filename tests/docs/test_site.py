@@ -26,6 +26,13 @@ NO_PAGES = {
     *("tracks:remove_download", "scoring:cancel_release"),
     *("tracks:history_csv", "tracks:site_history_csv"),
     *("tracks:open_track", "tracks:close_track", "tracks:accept_agreement"),
+    *(
+        "pooling:invitation_link",
+        "pooling:revoke_invitation",
+        "pooling:accept_request",
+        "pooling:refuse_request",
+    ),
+    *("start", "pooling:leave_team", "pooling:change_member", "pooling:create_team"),
     *("pooling:run_file", "pooling:make_ids", "pooling:pool_file", "pooling:pool_contributions"),
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
     *("pooling:pool_overlap_file", "pooling:compute_preview"),

@@ -5,6 +5,7 @@ import hashlib
 from django.db import transaction
 
 from accounts.models import User
+from audit import services as audit
 from tracks.agreements.errors import AgreementNeeded, NoText, NothingChanged, VersionChanged
 from tracks.agreements.selectors import has_accepted
 from tracks.guidelines.markdown import plain_html
@@ -39,6 +40,8 @@ def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVer
     )
     current.agreement = version
     current.save(update_fields=["agreement"])
+    details = {"version": version.number, "sha256": version.sha256}
+    audit.record(action="agreement.published", subject=current, track=current, details=details, by=by)
     return version
 
 
@@ -54,6 +57,7 @@ def withdraw(*, track: Track, revision: int) -> Track:
     _check_revision(current, revision)
     current.agreement = None
     current.save(update_fields=["agreement"])
+    audit.record(action="agreement.withdrawn", subject=current, track=current)
     return current
 
 

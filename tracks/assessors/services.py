@@ -101,14 +101,19 @@ def check_group(*, track: Track, group: str) -> None:
 
 
 def check(*, track: Track, user: User) -> None:
-    """Refuse a member of one of the track's teams: nobody judges documents that their own team retrieved.
+    """Refuse members of the track's teams, also former ones: nobody judges documents that their own team retrieved.
 
     Raises
     ------
     TrackRefused
-        The user is a member of one of the track's teams, or a machine of another track.
+        The user is a member of one of the track's teams, or was one of a team that submitted runs; or the user is a
+        machine of another track.
     """
     if user.is_machine and not Assessor.objects.filter(track=track, user=user).exists():
         raise TrackRefused(f"{user} is a machine of another track. Add it to {track} as a machine.")
     if user.teams.filter(track=track).exists():
         raise TrackRefused(f"{user} is a member of a team of {track}, so {user} cannot judge for it.")
+    if user.ended_memberships.filter(team__track=track, team__runs__isnull=False).exists():
+        raise TrackRefused(
+            f"{user} was a member of a team of {track} that submitted runs, so {user} cannot judge for it."
+        )

@@ -3,6 +3,7 @@ from tracks.models.assessors import Assessor, Machine
 from tracks.models.deadlines import Deadline
 from tracks.models.downloads import Download, Fetch
 from tracks.models.guidelines import GuidelinesDraft, GuidelinesReading, GuidelinesVersion
+from tracks.models.pages import SitePage
 from tracks.models.protocols import StoredProtocol
 from tracks.models.topics import Topic, TopicImport
 from tracks.models.tracks import Track
@@ -18,6 +19,7 @@ __all__ = [
     "GuidelinesReading",
     "GuidelinesVersion",
     "Machine",
+    "SitePage",
     "StoredProtocol",
     "Topic",
     "TopicImport",

@@ -138,7 +138,7 @@ def test_user_without_a_team_reads_what_to_do(scene: Scene, as_: Any) -> None:
     page = as_(scene.stranger).get(reverse("pooling:runs", args=[scene.track.slug])).content.decode()
 
     assert "You are not in a team of this track" in page
-    assert "organizers" in page
+    assert "Request to join" in page
 
 
 # ---- uploads

@@ -82,7 +82,7 @@ def test_front_page_without_tracks_says_what_to_do(client: Client) -> None:
     client.force_login(make_organizer())
     as_organizer = client.get("/").content.decode()
 
-    assert "They appear here when the organizers open them." in as_visitor
+    assert "No campaign is open for runs now." in as_visitor
     assert "Import a collection" in as_organizer
 
 

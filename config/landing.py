@@ -1,0 +1,83 @@
+"""The first page: for visitors what the site offers, for users their tracks; and where a user's work is."""
+
+from dataclasses import dataclass, field
+
+from django.urls import reverse
+
+from accounts.access import AnyUser
+from accounts.models import User
+from pooling.models import Team
+from pooling.teams.selectors import teams_with
+from scoring.leaderboards.selectors import public_leaderboards
+from scoring.models import Leaderboard
+from tracks.assessors.selectors import judges_anywhere
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+
+
+@dataclass
+class ListedTrack:
+    """A track with the user's place in it, and its latest published leaderboard."""
+
+    track: Track
+    is_assessor: bool = False
+    teams: list[Team] = field(default_factory=list)
+    board: Leaderboard | None = None
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the user can request to join."""
+        return self.track.status == Track.Status.OPEN and not (self.is_assessor or self.teams)
+
+    @property
+    def has_role(self) -> bool:
+        return self.is_assessor or bool(self.teams)
+
+
+@dataclass(frozen=True)
+class LandingPage:
+    """The tracks that the user may see: those in which they have a role first, then open ones."""
+
+    tracks: list[ListedTrack]
+
+    @property
+    def open(self) -> list[ListedTrack]:
+        return [each for each in self.tracks if each.track.status == Track.Status.OPEN]
+
+    @property
+    def published(self) -> list[ListedTrack]:
+        """The tracks whose leaderboard everybody sees."""
+        return [each for each in self.tracks if each.board is not None]
+
+    @property
+    def others(self) -> list[ListedTrack]:
+        """The tracks that are neither open nor published."""
+        return [each for each in self.tracks if each not in self.open and each.board is None]
+
+
+def landing_page(user: AnyUser) -> LandingPage:
+    """Three queries for a visitor, five for a user."""
+    visible = tracks_for(user)
+    listed = {track.pk: ListedTrack(track) for track in visible.prefetch_related("deadlines")}
+    for board in public_leaderboards():
+        if board.track_id in listed:
+            listed[board.track_id].board = board
+    if isinstance(user, User):
+        for pk in visible.filter(assessors__user=user).values_list("pk", flat=True):
+            listed[pk].is_assessor = True
+        for team in teams_with(user, visible):
+            listed[team.track_id].teams.append(team)
+    order = {Track.Status.OPEN: 0, Track.Status.DRAFT: 1, Track.Status.CLOSED: 2}
+    return LandingPage(
+        sorted(listed.values(), key=lambda each: (not each.has_role, order[Track.Status(each.track.status)]))
+    )
+
+
+def start_of(user: User) -> str:
+    """Where a user goes after the login: an assessor to the tasks, a participant to the runs, others to the tracks."""
+    if user.is_organizer:
+        return reverse("home")
+    if judges_anywhere(user):
+        return reverse("assessment:mine")
+    tracks = {team.track.slug for team in teams_with(user, tracks_for(user))}
+    return reverse("pooling:runs", args=[*tracks]) if len(tracks) == 1 else reverse("home")

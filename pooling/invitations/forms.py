@@ -1,0 +1,91 @@
+"""The forms of invitations: to make one, and to register with one."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import password_validation
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.validators import UnicodeUsernameValidator
+
+from accounts.models import User
+from pooling.invitations.services import MAX_DAYS, MAX_USES, USUAL_DAYS, NewAccount, Terms
+from web.forms import style_fields
+
+
+class TermsForm(forms.Form):
+    """Who may use a link, and for how long. With an e-mail address, it is sent there if the site sends mail."""
+
+    email = forms.EmailField(
+        required=False,
+        label="E-mail address",
+        help_text="The link is then for one account with this address.",
+    )
+    max_uses = forms.IntegerField(min_value=1, max_value=MAX_USES, initial=1, label="Number of people")
+    days = forms.IntegerField(min_value=1, max_value=MAX_DAYS, initial=USUAL_DAYS, label="Valid for days")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        style_fields(self)
+
+    @property
+    def terms(self) -> Terms:
+        """One person, if there is an address."""
+        data = self.cleaned_data
+        return Terms(
+            email=data["email"], max_uses=1 if data["email"] else data["max_uses"], days=data["days"]
+        )
+
+
+class TeamInvitationForm(TermsForm):
+    """An invitation to a team."""
+
+    may_submit = forms.BooleanField(required=False, initial=True, label="May submit and withdraw runs")
+
+
+class RegisterForm(forms.Form):
+    """The account of an invited person. An address that the invitation names is fixed."""
+
+    first_name = forms.CharField(max_length=150, label="First name")
+    last_name = forms.CharField(max_length=150, label="Last name")
+    email = forms.EmailField(label="E-mail address")
+    username = forms.CharField(
+        max_length=150,
+        validators=[UnicodeUsernameValidator()],
+        label="User name",
+        help_text="With it you log in. Letters, digits and @ . + - _ are accepted.",
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    )
+    password = forms.CharField(
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=password_validation.password_validators_help_text_html,
+    )
+
+    def __init__(self, *args: Any, email: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if email:
+            self.fields["email"].initial = email
+            self.fields["email"].disabled = True
+        style_fields(self)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        person = {name: data.get(name, "") for name in ("username", "first_name", "last_name", "email")}
+        if "password" in data:
+            try:
+                password_validation.validate_password(data["password"], User(**person))
+            except forms.ValidationError as error:
+                self.add_error("password", error)
+        return data
+
+    @property
+    def account(self) -> NewAccount:
+        return NewAccount(**self.cleaned_data)
+
+
+class FirstPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+    """The first password of an account that an organizer created."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        style_fields(self)

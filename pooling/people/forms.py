@@ -1,0 +1,64 @@
+"""The forms of the page of people."""
+
+from typing import Any, cast
+
+from django import forms
+
+from pooling.invitations.forms import TermsForm
+from pooling.invitations.services import Place
+from pooling.models import Team
+from tracks.models import Track
+from web.forms import style_fields
+
+MOST_CHARACTERS = 300_000
+
+
+class ListForm(forms.Form):
+    """A pasted list of people."""
+
+    text = forms.CharField(
+        label="List",
+        max_length=MOST_CHARACTERS,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "class": "form-control mono"}),
+    )
+    is_mailing = forms.BooleanField(required=False, label="Send e-mails with the links")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        style_fields(self)
+
+
+class RoleInvitationForm(TermsForm):
+    """A link to a team or to the assessors of a track."""
+
+    place = forms.ChoiceField(label="Role")
+
+    field_order = ["place", "email", "max_uses", "days"]
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.track = track
+        groups = track.protocol.parsed.judging.groups
+        assessors = [(f"group:{group}", f"assessor, group {group}") for group in groups] or [
+            ("group:", "assessor")
+        ]
+        names = list(track.teams.values_list("pk", "name"))
+        teams = [(f"team:{pk}", f"member of {name}") for pk, name in names]
+        observers = [(f"observer:{pk}", f"member of {name} who may not submit") for pk, name in names]
+        choices = [("", "Choose a role"), *assessors, *teams, *observers]
+        cast(forms.ChoiceField, self.fields["place"]).choices = choices
+
+    def chosen(self) -> Place:
+        """The place to which the link leads."""
+        kind, _, value = self.cleaned_data["place"].partition(":")
+        if kind == "group":
+            return Place(track=self.track, group=value)
+        team = Team.objects.get(pk=value, track=self.track)
+        return Place(track=self.track, team=team, may_submit=kind == "team")
+
+
+class TeamNameForm(forms.Form):
+    """A new team."""
+
+    name = forms.CharField(max_length=100, label="Name of the team")

@@ -1,0 +1,128 @@
+"""Ask to join a track, and decide on it."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.letters import services as letters
+from accounts.models import User
+from audit import services as audit
+from pooling.invitations import services as invitation_services
+from pooling.invitations.services import Place, Terms
+from pooling.models import JoinRequest
+from pooling.requests.errors import RequestRefused
+from pooling.requests.selectors import open_requests, takes_requests
+from pooling.teams import services as team_services
+from pooling.teams.selectors import team_named
+from tracks.models import Track
+from tracks.tracks.services import lock
+
+MAX_OPEN = 500  # requests to a track
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person states who wants to join."""
+
+    name: str
+    email: str
+    team_name: str
+    organization: str = ""
+    message: str = ""
+
+
+@transaction.atomic
+def ask(*, track: Track, asked: Asked, user: User | None) -> None:
+    """Store a request. An open one of the same person or address stays as it is.
+
+    Raises
+    ------
+    RequestRefused
+        The track takes no requests, or too many are open.
+    TeamRefused
+        The user is an assessor of the track.
+    """
+    current = lock(track.pk)
+    if not takes_requests(current):
+        raise RequestRefused(f"{current} takes no requests: it is {current.get_status_display()}.")
+    if user is not None:
+        team_services.check_members(track=current, members=[user])
+    waiting = open_requests(current)
+    is_known = waiting.filter(email__iexact=asked.email).exists()
+    if is_known or (user is not None and waiting.filter(user=user).exists()):
+        return
+    if waiting.count() >= MAX_OPEN:
+        raise RequestRefused(f"{current} has {MAX_OPEN} open requests. Write to the organizers.")
+    JoinRequest.objects.create(
+        track=current,
+        user=user,
+        name=asked.name,
+        email=asked.email,
+        organization=asked.organization,
+        team_name=asked.team_name,
+        message=asked.message,
+    )
+
+
+@transaction.atomic
+def accept(*, request: JoinRequest, team_name: str, by: User, site: str = "") -> JoinRequest:
+    """Put the person into the team with a name, which is created if there is none. A visitor gets an invitation to it.
+
+    Raises
+    ------
+    RequestRefused
+        It was decided already.
+    TeamRefused
+        The name of the team is not accepted, or the user is an assessor of the track.
+    """
+    current = _locked(request)
+    team = team_named(current.track, team_name.strip()) or team_services.create(
+        track=current.track, name=team_name, organization=current.organization
+    )
+    if current.user is not None:
+        team_services.add_member(team=team, user=current.user)
+    else:
+        current.invitation = invitation_services.invite(
+            place=Place(track=current.track, team=team),
+            terms=Terms(name=current.name, email=current.email),
+            by=by,
+        )
+    return _decide(current, JoinRequest.State.ACCEPTED, by, site)
+
+
+@transaction.atomic
+def refuse(*, request: JoinRequest, reason: str, by: User, site: str = "") -> JoinRequest:
+    """Refuse a request. The person gets the reason.
+
+    Raises
+    ------
+    RequestRefused
+        It was decided already, or there is no reason.
+    """
+    if not reason.strip():
+        raise RequestRefused("Enter the reason: the person gets it.")
+    current = _locked(request)
+    current.reason = reason.strip()
+    return _decide(current, JoinRequest.State.REFUSED, by, site)
+
+
+def _locked(request: JoinRequest) -> JoinRequest:
+    lock(request.track_id)
+    rows = JoinRequest.objects.select_for_update(of=("self",)).select_related("track__protocol", "user")
+    current = rows.get(pk=request.pk)
+    if current.state != JoinRequest.State.OPEN:
+        raise RequestRefused(f"The request of {current.name} is already {current.get_state_display()}.")
+    return current
+
+
+def _decide(request: JoinRequest, state: JoinRequest.State, by: User, site: str) -> JoinRequest:
+    request.state, request.decided_by, request.decided_at = state, by, timezone.now()
+    request.save()
+    request.letter = letters.post(kind="pooling.request_decided", data={"request": request.pk}, site=site)
+    request.save(update_fields=["letter"])
+    details = {"team": request.team_name} | ({"reason": request.reason} if request.reason else {})
+    audit.record(
+        action=f"request.{state.value}", subject=request.name, track=request.track, details=details, by=by
+    )
+    return request

@@ -1,0 +1,85 @@
+"""The first page, and where each kind of user starts."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from pooling.teams import services as team_services
+from scoring.models import Leaderboard, Qrels
+from tests.helpers.factories import PASSWORD, make_assessor, make_organizer, make_track, make_user
+from tracks.models import Track
+
+pytestmark = pytest.mark.django_db
+
+
+def publish(track: Track) -> Leaderboard:
+    """A public leaderboard without runs."""
+    organizer = make_organizer()
+    fields = {"protocol_digest": "0" * 64, "created_by": organizer}
+    counts = {"protocol": track.protocol, "n_topics": 0, "n_judged": 0}
+    qrels = Qrels.objects.create(track=track, version=1, name="Final", **fields, **counts)
+    ready = {"status": Leaderboard.Status.READY, "release": Leaderboard.Release.PUBLIC, "measures": []}
+    ready |= {"released_at": timezone.now(), "released_by": organizer}
+    return Leaderboard.objects.create(track=track, qrels=qrels, **fields, **ready)
+
+
+def test_visitor_sees_open_campaigns_leaderboards_and_where_to_start(client: Client) -> None:
+    make_track("arq", name="ARQ", description="Answers to questions")
+    make_track("secret", name="Secret", status=Track.Status.DRAFT)
+    board = publish(make_track("old", name="Old", status=Track.Status.CLOSED))
+
+    page = client.get("/").content.decode()
+
+    assert 'href="/tracks/arq/join/"' in page
+    assert f'href="{board.get_absolute_url()}"' in page
+    assert "Secret" not in page
+    for role in ("participant", "assessor", "organizer", "researcher"):
+        assert f'href="/help/roles/{role}.html"' in page
+
+
+def test_empty_site_says_what_will_appear(client: Client) -> None:
+    page = client.get("/").content.decode()
+
+    assert "No campaign is open for runs now." in page
+    assert "No leaderboard is published yet." in page
+
+
+def test_everybody_lands_where_their_work_is() -> None:
+    track, second = make_track("arq"), make_track("two")
+    team = team_services.create(track=track, name="Ours", members=[make_user("one")])
+    both = make_user("both")
+    for each in (track, second):
+        team_services.create(track=each, name="Theirs", members=[both])
+    make_assessor(track, "judge")
+    make_organizer("olga")
+    make_user("sam")
+    places = {
+        "one": f"/tracks/arq/teams/{team.pk}/runs/",
+        "both": "/",
+        "judge": "/judge/",
+        "olga": "/",
+        "sam": "/",
+    }
+
+    for name, place in places.items():
+        client = Client()
+        response = client.post("/login/", {"username": name, "password": PASSWORD}, follow=True)
+        assert response.redirect_chain[-1][0] == place, name
+
+
+def test_first_page_shows_own_roles_first_in_a_fixed_number_of_queries(
+    client: Client, django_assert_num_queries: Any
+) -> None:
+    user = make_user()
+    client.force_login(user)
+    for n in (2, 5):
+        for k in range(n):
+            track = make_track(f"a{n}-{k}", name=f"A {n} {k}")
+            team_services.create(track=make_track(f"z{n}-{k}"), name="Owls", members=[user])
+            publish(track)
+        with django_assert_num_queries(8):
+            page = client.get("/").content.decode()
+
+    assert page.index("You are in team") < page.index("A 2 0")

@@ -1,0 +1,46 @@
+"""The texts of the site. Until an organizer publishes one, a text that is true of the software itself is shown."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from django.utils.safestring import SafeString, mark_safe
+
+from tracks.guidelines.markdown import plain_html
+from tracks.models import SitePage
+
+DEFAULTS = Path(__file__).with_name("defaults")
+
+
+@dataclass(frozen=True)
+class PageText:
+    """A text in force; `number` is 0 for the one that comes with the software."""
+
+    name: str
+    title: str
+    text: str
+    html: SafeString
+    number: int = 0
+    published_at: datetime | None = None
+
+
+@cache
+def default_text(name: str) -> PageText:
+    """The text that comes with the software."""
+    text = (DEFAULTS / f"{SitePage.Name(name).value}.md").read_text(encoding="utf-8")
+    return PageText(name, SitePage.Name(name).label, text, _html(plain_html(text)))
+
+
+def page_text(name: str) -> PageText:
+    """The text in force. One query."""
+    page = SitePage.objects.filter(name=name).order_by("-number").first()
+    if page is None:
+        return default_text(name)
+    return PageText(
+        name, page.get_name_display(), page.text, _html(page.html), page.number, page.published_at
+    )
+
+
+def _html(sanitized: str) -> SafeString:
+    return mark_safe(sanitized)  # noqa: S308

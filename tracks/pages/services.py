@@ -1,0 +1,36 @@
+"""Publish the texts of the site. A published version is never changed."""
+
+from django.db import IntegrityError, transaction
+
+from accounts.models import User
+from audit import services as audit
+from tracks.guidelines.markdown import plain_html
+from tracks.models import SitePage
+from tracks.pages.errors import PageChanged, PageRefused
+from tracks.pages.selectors import page_text
+
+
+@transaction.atomic
+def publish(*, name: str, text: str, revision: int, by: User) -> SitePage:
+    """Show a text from now on. `revision` is the number of the version that it replaces, 0 for the first.
+
+    Raises
+    ------
+    PageChanged, PageRefused
+        Another version was published meanwhile; or the text is empty, or the same as before.
+    """
+    current = page_text(name)
+    if current.number != revision:
+        raise PageChanged
+    if not text.strip():
+        raise PageRefused("The text is empty. Write it, then publish.")
+    if current.text == text:
+        raise PageRefused("The text is the same as before. Change it, then publish.")
+    page = SitePage(name=name, number=revision + 1, text=text, html=plain_html(text), published_by=by)
+    try:
+        with transaction.atomic():
+            page.save()
+    except IntegrityError as error:  # the number was taken since it was read
+        raise PageChanged from error
+    audit.record(action="page.published", subject=page.get_name_display(), by=by)
+    return page
