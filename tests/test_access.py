@@ -206,6 +206,7 @@ scoring:import_qrels                    L333330
 scoring:leaderboard                     4444440
 scoring:leaderboard_file                4444440
 scoring:leaderboards                    0000000
+scoring:offer_qrels                     5555555
 scoring:qrels                           4444440
 scoring:qrels_export                    4444440
 scoring:qrels_file                      4444440

@@ -51,10 +51,10 @@ def schedule(
 
 @transaction.atomic
 def cancel(*, leaderboard: Leaderboard, by: User) -> None:
-    """Release the leaderboard at no set time. Cancelling twice is harmless."""
+    """Release the leaderboard at no set time. Canceling twice is harmless."""
     n, _ = ScheduledRelease.objects.filter(leaderboard=leaderboard).delete()
     if n:
-        audit.record(action="release.cancelled", subject=leaderboard, track=leaderboard.track, by=by)
+        audit.record(action="release.canceled", subject=leaderboard, track=leaderboard.track, by=by)
 
 
 def release_due() -> int:

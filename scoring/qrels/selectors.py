@@ -87,7 +87,10 @@ class TopicCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class QrelsPage:
-    """A version of qrels. `grades` are grades with labels, highest first; `totals` count the units of each."""
+    """A version of qrels. `grades` are grades with labels, highest first; `totals` count the units of each.
+
+    `others` are the tracks whose downloads may offer it; empty for others than organizers.
+    """
 
     track: Track
     qrels: Qrels
@@ -99,6 +102,7 @@ class QrelsPage:
     leaderboards: QuerySet[Leaderboard]
     is_organizer: bool
     has_judgments: bool
+    others: list[Track]
     tab: str = "qrels_list"
 
 
@@ -125,6 +129,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         leaderboards=leaderboards_for(user).filter(qrels=qrels),
         is_organizer=is_organizer(user),
         has_judgments=is_organizer(user) and qrels.source == Qrels.Source.FROZEN,
+        others=list(Track.objects.exclude(pk=qrels.track_id).order_by("-pk")) if is_organizer(user) else [],
     )
 
 

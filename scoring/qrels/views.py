@@ -13,7 +13,7 @@ from assay.formats.qrels.exports import SplitError
 from assessment.judgments.services import note_export
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Qrels
-from scoring.qrels import exports, selectors, services
+from scoring.qrels import exports, offers, selectors, services
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -139,3 +139,14 @@ def score(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Score the runs against a version. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     return redirect(leaderboard_services.request(qrels=version, by=request.user))
+
+
+@require_POST
+@organizer_required
+def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
+    """Offer a version in the downloads of another track, not released yet. Organizers only."""
+    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    track = get_object_or_404(tracks_for(request.user), slug=request.POST.get("track", ""))
+    row = offers.offer(qrels=version, track=track, by=request.user)
+    messages.success(request, f"{row.name} is attached to {track}. Release it when participants may have it.")
+    return redirect("tracks:edit_download", track.slug, row.pk)

@@ -23,7 +23,7 @@ NO_PAGES = {
         "corpus:image",
     ),
     *("tracks:download", "tracks:checksums", "tracks:export_collection", "tracks:fetches_csv"),
-    *("tracks:remove_download", "scoring:cancel_release"),
+    *("tracks:remove_download", "scoring:cancel_release", "scoring:offer_qrels"),
     *("tracks:history_csv", "tracks:site_history_csv"),
     *("tracks:open_track", "tracks:close_track", "tracks:accept_agreement"),
     *(

@@ -1,6 +1,6 @@
 """The downloads that are made when they are fetched: topics in Assay's formats, and a sample run.
 
-They are what participants see of the track, whoever fetches them, so that everyone has the same checksums.
+They are what participants see of the track, for everyone alike, so that everyone has the same checksums.
 """
 
 from collections.abc import Callable, Iterator

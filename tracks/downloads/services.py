@@ -174,10 +174,10 @@ def note_fetch(*, track: Track, user: User | None, item: Item) -> Fetch:
     return Fetch.objects.create(track=track, user=user, name=item.name, sha256=item.sha256)
 
 
-def _record(what: str, row: Download, by: User | None = None) -> None:
+def _record(change: str, row: Download, by: User | None = None) -> None:
     released = row.released_at.isoformat() if row.released_at else ""
     details = {"sha256": row.sha256, "audience": row.audience, "released_at": released}
-    audit.record(action=f"download.{what}", subject=row, track=row.track, details=details, by=by)
+    audit.record(action=f"download.{change}", subject=row, track=row.track, details=details, by=by)
 
 
 def _apply(row: Download, release: Release) -> None:

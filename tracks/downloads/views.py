@@ -35,14 +35,14 @@ def _track(request: HttpRequest, slug: str) -> Track:
 @require_safe
 @never_cache
 def downloads(request: HttpRequest, slug: str) -> HttpResponse:
-    """What participants get of a track. Everyone who sees the track; each part for those to whom it is released."""
+    """What participants get of a track. Everyone who sees the track; each part from its release on."""
     page = selectors.downloads_page(request.user, _track(request, slug))
     return render(request, "tracks/downloads/downloads.html", context_of(page))
 
 
 @require_safe
 def download_file(request: HttpRequest, slug: str, file: str) -> HttpResponseBase:
-    """A file. Those to whom it is released, after they have accepted the data agreement."""
+    """A file. Everyone who gets it after its release, once they accepted the data agreement."""
     track = _track(request, slug)
     item = selectors.item_named(request.user, track, file)
     if item is None:

@@ -75,11 +75,11 @@ def test_organizer_schedules_and_cancels_on_the_page(
     form = {"level": "public", "release_at": "2036-05-01T23:59", "zone": "AoE"}
     page = client.post(address, form, follow=True).content.decode()
     wrong = client.post(address, form | {"release_at": "2020-05-01T23:59"})
-    cancelled = client.post(reverse("scoring:cancel_release", args=[board.pk]), follow=True).content.decode()
+    canceled = client.post(reverse("scoring:cancel_release", args=[board.pk]), follow=True).content.decode()
 
     assert "from 2036-05-01 23:59 AoE (2036-05-02 11:59 UTC)" in page
     assert wrong.status_code == 409
-    assert "Cancel the scheduled release" not in cancelled
+    assert "Cancel the scheduled release" not in canceled
     board.refresh_from_db()
     assert board.release == "hidden"
 

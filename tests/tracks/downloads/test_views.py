@@ -159,7 +159,7 @@ def test_download_can_be_resumed(track: Track) -> None:
     ],
     ids=["not released", "everyone", "teams", "later"],
 )
-def test_file_is_for_those_to_whom_it_is_released(
+def test_file_is_for_those_who_may_have_it(
     track: Track, release: Release, statuses: list[int]
 ) -> None:
     attach(track, release=release)
@@ -198,12 +198,12 @@ def test_files_need_the_data_agreement(track: Track) -> None:
 
     visitor = fetch(browser(), track, "big.gz")
     refused = fetch(browser(user), track, "lab-topics.xml")
-    told = page(browser(user), track)
+    shown = page(browser(user), track)
     agreements.accept(track=track, user=user, revision=1)
 
     assert visitor["Location"].startswith(reverse("login"))
     assert refused["Location"] == "/tracks/lab/data-agreement/?next=/tracks/lab/downloads/"
-    assert "data agreement" in told
+    assert "data agreement" in shown
     assert fetch(browser(user), track, "big.gz").getvalue() == CONTENT
 
 
