@@ -32,8 +32,13 @@ def is_wider(board: Leaderboard, level: str) -> bool:
 
 
 def hindrances(track: Track) -> list[str]:
-    """Why the qrels of a track should not be shown yet: whole sentences. One query."""
+    """Why the qrels of a track should not be shown yet: whole sentences. Two queries at most."""
     reasons = []
+    if (
+        track.status == Track.Status.DRAFT
+        and track.deadlines.filter(kind="", opens_at__isnull=False).exists()
+    ):
+        reasons.append(f"{track} will open for runs at a set time: a run could be made from the qrels.")
     if track.status == Track.Status.OPEN:
         reasons.append(f"{track} is open for runs: a run could be made from the qrels that you release.")
     batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")

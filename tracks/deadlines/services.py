@@ -106,8 +106,7 @@ def _check_opening(track: Track) -> None:
     """Refuse an opening time of all kinds where it would do nothing."""
     if track.status != Track.Status.DRAFT:
         raise DeadlineRefused(f"{track} was opened already, so its opening time cannot change.")
-    if not track.topics.exists():
-        raise DeadlineRefused(f"{track} has no topics yet. Import its topic file, then set its opening time.")
+    track_services.check_opening(track)
 
 
 def settle_due() -> int:

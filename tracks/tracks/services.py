@@ -57,6 +57,10 @@ def _settle(track: Track) -> None:
         track.status = Track.Status.CLOSED
     if track.status != status:
         track.save(update_fields=["status"])
+        opened_or_closed = "opened" if track.status == Track.Status.OPEN else "closed"
+        audit.record(
+            action=f"track.{opened_or_closed}", subject=track, track=track, details={"by": "deadline"}
+        )
 
 
 @transaction.atomic
@@ -99,6 +103,20 @@ def edit(*, track: Track, changed: Collection[str]) -> Track:
     return track
 
 
+def check_opening(track: Track) -> None:
+    """Refuse to open a track, now or at a set time.
+
+    Raises
+    ------
+    Refused
+        The track has no topics, or an app above this one refuses.
+    """
+    if not track.topics.exists():
+        raise TrackRefused(f"{track} has no topics yet. Import its topic file first.")
+    for check_with in _opening_checks:
+        check_with(track=track)
+
+
 @transaction.atomic
 def open_for_runs(*, track: Track) -> Track:
     """Let teams submit runs.
@@ -109,15 +127,12 @@ def open_for_runs(*, track: Track) -> Track:
         The track has no topics, its closing time has passed, or a leaderboard is released.
     """
     current = lock(track.pk)
-    if not current.topics.exists():
-        raise TrackRefused(f"{current} has no topics yet. Import its topic file first.")
+    check_opening(current)
     current.status = Track.Status.OPEN
     if deadlines.has_ended(current, deadlines.states(current)):
         raise TrackRefused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )
-    for check_with in _opening_checks:
-        check_with(track=current)
     current.save(update_fields=["status"])
     audit.record(action="track.opened", subject=current, track=current)
     return current

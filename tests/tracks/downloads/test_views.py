@@ -159,9 +159,7 @@ def test_download_can_be_resumed(track: Track) -> None:
     ],
     ids=["not released", "everyone", "teams", "later"],
 )
-def test_file_is_for_those_who_may_have_it(
-    track: Track, release: Release, statuses: list[int]
-) -> None:
+def test_file_is_for_those_who_may_have_it(track: Track, release: Release, statuses: list[int]) -> None:
     attach(track, release=release)
     make_team(track, member := make_user())
     make_team(make_track(), other := make_user())
