@@ -1,6 +1,6 @@
 """The addresses of the API. Each noun has its own `api`.
 
-`/api/v1/` contains the endpoints, and `/api/schema/` their description in OpenAPI.
+`/api/v1/` contains the endpoints, `/api/schema/` their description in OpenAPI, and `/api/docs/` a page that shows it.
 """
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,6 +14,7 @@ import assessment.judgments.api
 import assessment.machines.api
 import assessment.tasks.api
 import corpus.collections.api
+import corpus.imports.api
 import corpus.threads.api
 import jobs.api
 import pooling.pools.api
@@ -21,8 +22,11 @@ import pooling.runs.api
 import pooling.teams.api
 import scoring.leaderboards.api
 import scoring.qrels.api
+import tracks.assessors.api
+import tracks.protocols.api
 import tracks.topics.api
 import tracks.tracks.api
+from config import views
 
 
 def missing(request: HttpRequest) -> HttpResponse:
@@ -32,9 +36,18 @@ def missing(request: HttpRequest) -> HttpResponse:
 
 app_name = "api"
 
+# In the order of the page that shows them
 endpoints = [
-    *accounts.api.urlpatterns,
-    *jobs.api.urlpatterns,
+    *tracks.tracks.api.urlpatterns,
+    *tracks.protocols.api.urlpatterns,
+    *tracks.topics.api.urlpatterns,
+    *tracks.assessors.api.urlpatterns,
+    *corpus.imports.api.urlpatterns,
+    *corpus.collections.api.urlpatterns,
+    *corpus.threads.api.urlpatterns,
+    *pooling.teams.api.urlpatterns,
+    *pooling.runs.api.urlpatterns,
+    *pooling.pools.api.urlpatterns,
     *assessment.batches.api.urlpatterns,
     *assessment.tasks.api.urlpatterns,
     *assessment.judgments.api.urlpatterns,
@@ -42,17 +55,13 @@ endpoints = [
     *assessment.machines.api.urlpatterns,
     *scoring.qrels.api.urlpatterns,
     *scoring.leaderboards.api.urlpatterns,
-    *corpus.collections.api.urlpatterns,
-    *corpus.threads.api.urlpatterns,
-    *tracks.tracks.api.urlpatterns,
-    *tracks.topics.api.urlpatterns,
-    *pooling.teams.api.urlpatterns,
-    *pooling.runs.api.urlpatterns,
-    *pooling.pools.api.urlpatterns,
+    *jobs.api.urlpatterns,
+    *accounts.api.urlpatterns,
 ]
 
 urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("docs/", views.api_docs, name="docs"),
     path("v1/", include(endpoints)),
     re_path("", missing),
 ]

@@ -53,6 +53,12 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "accounts/account.html", parts)
 
 
+@require_safe
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """The endpoints of the API, with what each takes and answers. Everyone."""
+    return render(request, "config/api_docs.html")
+
+
 def health_check(request: HttpRequest) -> JsonResponse:
     """Respond with 200 if the web process runs and its database can write, otherwise with 503. Everyone."""
     problem = health.problem()

@@ -74,6 +74,15 @@ POST open_track                          13333301 3330
 POST reinstate_run                       13333301 3330
 POST pools                               13333301 3330
 POST retry_job                           13333301 3330
+GET assessors                            13333301 0333
+GET protocol                             00000001 0333
+GET protocols                            00000001 0333
+PATCH track                              13333301 3330
+POST assessors                           13333301 3330
+POST import_collection                   13333301 3330
+POST import_topics                       13333301 3330
+POST protocols                           13333301 3330
+POST tracks                              13333301 3330
 GET batches                              10000001 0333
 GET batches_of_track                     13333301 0333
 POST batches_of_track                    13333301 3330
@@ -114,7 +123,8 @@ POST runs                                13003301 3033
 POST teams                               13333301 3330
 POST withdraw_run                        14044401 3033
 """
-ELSEWHERE = {"schema"}  # for everyone
+OF_COLLECTIONS = ("collection", "threads", "thread", "document")
+ELSEWHERE = {"docs", "schema"}  # for everyone
 
 
 @pytest.fixture
@@ -187,10 +197,10 @@ def addresses(scene: Scene) -> dict[str, str]:
     }
     scene.track.collection = searched
     scene.track.save()
-    of_collections = {"collection", "threads", "thread", "document"}
+    slugs = dict.fromkeys(OF_COLLECTIONS, searched.slug) | {"protocol": scene.track.protocol.slug}
 
     def address(name: str) -> str:
-        own = arguments | ({"slug": searched.slug} if name in of_collections else {})
+        own = arguments | {"slug": slugs.get(name, scene.track.slug)}
         return reverse(f"api:{name}", args=[own[parameter] for parameter in _parameters(name)])
 
     return {name: address(name) for _, name in rows()}

@@ -54,6 +54,11 @@ def collections_for(user: AnyUser) -> QuerySet[Collection]:
     return readable.exclude(pk__in=as_participant).distinct()
 
 
+def all_collections() -> QuerySet[Collection]:
+    """Every collection, for organizers."""
+    return Collection.objects.all()
+
+
 def collection_named(slug: str) -> Collection | None:
     """The collection with a slug, for commands: their user may see everything."""
     return Collection.objects.filter(slug=slug).first()

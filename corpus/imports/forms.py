@@ -87,3 +87,16 @@ class ImportForm(forms.Form):
         if bool(data.get("upload")) == bool(data.get("path")) and not self.errors:
             self.add_error("upload", "Choose a file to upload or a path on the server, not both.")
         return data
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `services.import_upload_or_path`, except the user."""
+        data = self.cleaned_data
+        new = {key: data[key] for key in ("slug", "name", "license")} | {"hosts": data["hosts"].split()}
+        return {
+            "collection": data["collection"],
+            "new": new,
+            "uploads": data["upload"],
+            "path": data.get("path"),
+            "representation": data["representation"] or None,
+        }

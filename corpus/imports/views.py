@@ -1,7 +1,5 @@
 """The pages with which organizers import collections."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -11,7 +9,6 @@ from assay.errors import Refused
 from corpus.collections import selectors as collection_selectors
 from corpus.imports import selectors, services
 from corpus.imports.forms import ImportForm
-from jobs.models import Job
 from web.pages import context_of
 
 
@@ -46,19 +43,8 @@ def start_import(request: AuthenticatedRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None, initial=request.GET.dict())
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect("corpus:import", _start(request, form.cleaned_data).pk)
+            job = services.import_upload_or_path(by=request.user, **form.arguments)
+            return redirect("corpus:import", job.pk)
         except Refused as refusal:
             form.add_error(None, refusal.message)
     return render(request, "corpus/imports/start.html", {"form": form})
-
-
-def _start(request: AuthenticatedRequest, data: dict[str, Any]) -> Job:
-    new = {key: data[key] for key in ("slug", "name", "license")} | {"hosts": data["hosts"].split()}
-    return services.import_upload_or_path(
-        collection=data["collection"],
-        new=new,
-        uploads=data["upload"],
-        path=data.get("path"),
-        by=request.user,
-        representation=data["representation"] or None,
-    )

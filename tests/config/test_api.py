@@ -51,3 +51,13 @@ def test_everyone_gets_the_schema(client: Client) -> None:
 
     assert visitor.status_code == 200
     assert visitor.json()["paths"].keys() == client.get("/api/schema/").json()["paths"].keys()
+
+
+@pytest.mark.django_db
+def test_page_shows_the_schema_with_files_of_this_site(client: Client) -> None:
+    page = client.get("/api/docs/")
+
+    assert page.status_code == 200
+    assert 'data-schema="/api/schema/"' in page.text
+    assert page.text.count("vendor/swagger-ui/") == 2
+    assert "unsafe" not in page["Content-Security-Policy"]

@@ -1,9 +1,15 @@
 """Collections, threads and documents for programs."""
 
+from pathlib import Path
+
 import pytest
+from django.conf import LazySettings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.test.utils import CaptureQueriesContext
 
+from jobs import services as jobs
 from tests.helpers.api import api, call
 from tests.helpers.factories import (
     make_answer,
@@ -64,3 +70,19 @@ def test_lists_make_as_many_queries_for_many_rows(name: str, arguments: list[str
 
     assert response.status_code == 200
     assert len(set(counts[1:])) == 1
+
+
+def test_organizer_imports_a_file_into_a_new_collection(tmp_path: Path, settings: LazySettings) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    client = api(make_organizer())
+    documents = SimpleUploadedFile("d.jsonl", b'{"docno": "1", "title": "A", "body": "<p>B</p>"}\n')
+    file = encode_multipart(BOUNDARY, {"slug": "posts", "name": "Posts", "files": [documents]})
+
+    requested = call(client, "POST", "import_collection", data=file, content_type=MULTIPART_CONTENT)
+    empty = call(client, "POST", "import_collection", data={"slug": "posts"})
+    jobs.run(requested.json()["id"])
+
+    assert (requested.status_code, requested["Location"]) == (202, requested.json()["url"])
+    assert empty.status_code == 400
+    assert call(client, "GET", "job", requested.json()["id"]).json()["state"] == "done"
+    assert call(client, "GET", "document", "posts", "1").json()["body"] == "<p>B</p>"

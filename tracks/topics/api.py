@@ -1,17 +1,21 @@
 """Topics for programs."""
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import user_of
 from tracks.models import Topic
-from tracks.topics import selectors
+from tracks.topics import selectors, services
 from tracks.tracks.selectors import tracks_for
-from web.api.permissions import Everyone
+from web.api.permissions import Everyone, Organizer
 from web.api.schema import operation
+from web.api.serializers import Strict
 from web.api.views import ApiView, ListView
 
 
@@ -62,7 +66,43 @@ class TopicDetail(ApiView):
         return Response(TopicSerializer(visible).data)
 
 
+class TopicFileSerializer(Strict):
+    """A file of topics, or of labels for existing topics."""
+
+    file = serializers.FileField(help_text="XML, JSON, lines of JSON, CSV or TSV.")
+    holds = serializers.ChoiceField(
+        ["topics", "all topics", "labels"],
+        required=False,
+        default="topics",
+        help_text="`all topics` removes topics that are missing from the file.",
+    )
+
+
+class ImportedSerializer(serializers.Serializer[Any]):
+    result = serializers.CharField(help_text="What was imported, in a sentence.")
+
+
+class TopicImport(ApiView):
+    tag = "Topics"
+    permission_classes = [Organizer]
+    parser_classes = [MultiPartParser]
+    serializer_class = TopicFileSerializer
+    stores_files = True
+
+    @operation("import_topics", responses={200: ImportedSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        """Import topics, or labels for them.
+
+        A topic that exists already is updated. A file with errors changes nothing.
+        """
+        track = get_object_or_404(tracks_for(user_of(request)), slug=slug)
+        data = self.validated(request)
+        result = services.import_upload(track=track, upload=data["file"], holds=data["holds"])
+        return Response({"result": result})
+
+
 urlpatterns = [
+    path("tracks/<slug:slug>/import-topics/", TopicImport.as_view(), name="import_topics"),
     path("tracks/<slug:slug>/topics/", TopicList.as_view(), name="topics"),
     path("tracks/<slug:slug>/topics/<path:code>/", TopicDetail.as_view(), name="topic"),
 ]

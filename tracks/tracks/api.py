@@ -2,18 +2,27 @@
 
 from typing import Any
 
+from django.db import transaction
+from django.db.models import QuerySet
+from django.forms.models import model_to_dict
 from django.shortcuts import get_object_or_404
-from django.urls import path
+from django.urls import path, reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import user_of
+from accounts.access import organizer_of, user_of
+from corpus.collections.selectors import all_collections
 from tracks.models import Track
+from tracks.protocols.selectors import protocols
 from tracks.tracks import selectors, services
+from tracks.tracks.forms import TrackForm
+from web.api.conditional import require_match
+from web.api.forms import require_valid
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import operation
-from web.api.views import ApiView, ListView
+from web.api.serializers import Strict
+from web.api.views import ApiView, ListView, created
 
 
 class TrackSerializer(serializers.ModelSerializer[Track]):
@@ -57,16 +66,48 @@ class TrackDetailSerializer(serializers.Serializer[selectors.TrackPage]):
     )
 
 
+class TrackChangeSerializer(Strict):
+    """What can be changed about a track. What is left out stays."""
+
+    name = serializers.CharField(max_length=200, required=False)
+    description = serializers.CharField(allow_blank=True, required=False, help_text="Shown to everyone.")
+    protocol = serializers.CharField(required=False, help_text="The short name of a protocol.")
+    collection = serializers.CharField(
+        required=False, allow_null=True, help_text="The short name of the collection that runs search."
+    )
+    topic_collection = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text="The short name of the collection with the threads of the topics. Participants never see it.",
+    )
+
+
+class NewTrackSerializer(TrackChangeSerializer):
+    """A new track."""
+
+    slug = serializers.SlugField(max_length=100, help_text="For the address, such as arqmath-2020.")
+    name = serializers.CharField(max_length=200)
+    protocol = serializers.CharField(help_text="The short name of a protocol.")
+
+
 class TrackList(ListView):
     tag = "Tracks"
     permission_classes = [Everyone]
     serializer_class = TrackSerializer
     ordering = ("slug",)
 
-    @operation("list_tracks")
+    @operation("list_tracks", responses=TrackSerializer(many=True))
     def get(self, request: Request) -> Response:
         """List the tracks. Only organizers see drafts."""
         return self.listed(selectors.tracks_for(user_of(request)), TrackSerializer)
+
+    @operation("create_track", request=NewTrackSerializer, responses={201: TrackDetailSerializer})
+    def post(self, request: Request) -> Response:
+        """Create a track, as a draft that only organizers see. Organizers only."""
+        user = organizer_of(request)
+        form = _form(_read(NewTrackSerializer, request), Track())
+        track = services.create(track=form.save(commit=False), by=user)
+        return created(_detail(request, track), reverse("api:track", args=[track.slug]))
 
 
 class TrackDetail(ApiView):
@@ -79,6 +120,24 @@ class TrackDetail(ApiView):
         """Read about a track: its protocol, and which kinds of runs it accepts now."""
         track = get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
         return Response(_detail(request, track))
+
+    @operation("change_track", request=TrackChangeSerializer)
+    @transaction.atomic
+    def patch(self, request: Request, slug: str) -> Response:
+        """Change a track. Organizers only.
+
+        What runs are checked against, its protocol and its collection, is fixed once the track was opened.
+        """
+        user = organizer_of(request)
+        track = services.lock(get_object_or_404(selectors.tracks_for(user), slug=slug).pk)
+        require_match(request, _detail(request, track))
+        changes = _read(TrackChangeSerializer, request)
+        fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
+        if fixed and track.status != Track.Status.DRAFT:
+            raise services.TrackRefused(f"{track} was opened: its {', '.join(fixed)} cannot change.")
+        form = _form(changes, track)
+        services.edit(track=form.save(commit=False), changed=form.changed_data)
+        return Response(_detail(request, get_object_or_404(selectors.tracks_for(user), pk=track.pk)))
 
 
 class TrackOpening(ApiView):
@@ -103,6 +162,40 @@ class TrackClosing(ApiView):
         """Accept no more runs."""
         track = get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
         return Response(_detail(request, services.close(track=track)))
+
+
+def _read(serializer_class: type[TrackChangeSerializer], request: Request) -> dict[str, Any]:
+    serializer = serializer_class(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    data: dict[str, Any] = serializer.validated_data
+    return data
+
+
+def _form(changes: dict[str, Any], track: Track) -> TrackForm:
+    """The form of the page, filled with the track and the changes.
+
+    Raises
+    ------
+    ValidationError
+        The form refuses them, or a protocol or collection does not exist.
+    """
+    data = model_to_dict(track, TrackForm.Meta.fields) | changes
+    if "protocol" in changes:
+        data["protocol"] = _pk_of("protocol", protocols(), changes["protocol"])
+    for name in {"collection", "topic_collection"} & set(changes):
+        data[name] = _pk_of(name, all_collections(), changes[name])
+    form = TrackForm(data, instance=track)
+    require_valid(form)
+    return form
+
+
+def _pk_of(field: str, rows: QuerySet[Any], slug: str | None) -> int | None:
+    if slug is None:
+        return None
+    row = rows.filter(slug=slug).first()
+    if row is None:
+        raise serializers.ValidationError({field: f"There is no {field.replace('_', ' ')} named {slug}."})
+    return int(row.pk)
 
 
 def _detail(request: Request, track: Track) -> Any:

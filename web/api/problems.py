@@ -14,7 +14,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from assay.errors import BadFile, Refused
+from assay.errors import BadFile, InputError, Refused
 
 CONTENT_TYPE = "application/problem+json"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -103,6 +103,9 @@ def handle(exception: Exception, context: Mapping[str, Any]) -> Response | None:
 def _members(exception: Exception) -> tuple[dict[str, Any] | None, dict[str, str]]:
     if isinstance(exception, Refused):
         return of_refusal(exception), {}
+    if isinstance(exception, InputError):
+        code = _kebab(type(exception).__name__)
+        return problem(status.HTTP_422_UNPROCESSABLE_ENTITY, detail=str(exception), code=code), {}
     if isinstance(exception, OSError) and exception.errno in FULL:
         detail = "The disk of the server is full. Tell an organizer, and try again later."
         return problem(status.HTTP_507_INSUFFICIENT_STORAGE, detail=detail, code="disk-full"), {}

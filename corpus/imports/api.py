@@ -1,0 +1,76 @@
+"""Imports of collections for programs."""
+
+from typing import Any
+
+from django.urls import path
+from django.utils.datastructures import MultiValueDict
+from rest_framework import serializers
+from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from corpus.collections.selectors import collection_named
+from corpus.imports import services
+from corpus.imports.forms import ImportForm
+from jobs.api import JobSerializer
+from web.api.forms import require_valid
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.serializers import Strict
+from web.api.views import ApiView, accepted
+
+
+class ImportSerializer(Strict):
+    """Files to import into a collection, which is created if there is none with the short name."""
+
+    slug = serializers.SlugField(max_length=100, help_text="The short name of the collection.")
+    name = serializers.CharField(required=False, default="", max_length=200, help_text="Of a new collection.")
+    license = serializers.CharField(
+        required=False, default="", max_length=200, help_text="Of a new collection."
+    )
+    hosts = serializers.CharField(
+        required=False,
+        default="",
+        max_length=1000,
+        help_text="Of a new collection: links to these hosts, separated by spaces, lead into it.",
+    )
+    files = serializers.ListField(
+        child=serializers.FileField(),
+        required=False,
+        default=list,
+        help_text="All files of a dump, or one archive of them. Either `files` or `path`.",
+    )
+    path = serializers.CharField(
+        required=False, default="", help_text="A file or folder in the import folder of the server."
+    )
+    representation = serializers.ChoiceField(["latex", "slt", "opt"], required=False, default="")
+
+
+class ImportView(ApiView):
+    tag = "Collections"
+    permission_classes = [Organizer]
+    parser_classes = [MultiPartParser, JSONParser]
+    serializer_class = ImportSerializer
+    stores_files = True
+
+    @operation("import_collection", responses={202: JobSerializer})
+    def post(self, request: Request) -> Response:
+        """Import documents, formulas or images into a collection.
+
+        Rows that exist already are updated, not duplicated.
+        """
+        job = services.import_upload_or_path(by=person_of(request), **_arguments(self.validated(request)))
+        return accepted(JobSerializer(job).data, job.pk)
+
+
+def _arguments(data: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the service, checked by the form of the page."""
+    collection, files = collection_named(data["slug"]), MultiValueDict({"upload": data.pop("files")})
+    target = {"collection": collection.pk, "slug": ""} if collection else {}
+    form = ImportForm(data | target, files)
+    require_valid(form)
+    return form.arguments
+
+
+urlpatterns = [path("collections/import/", ImportView.as_view(), name="import_collection")]
