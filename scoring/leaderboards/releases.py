@@ -42,6 +42,7 @@ def hindrances(track: Track) -> list[str]:
     if track.status == Track.Status.OPEN:
         reasons.append(f"{track} is open for runs: a run could be made from the qrels that you release.")
     batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")
+    batches = batches.exclude(kind=Batch.Kind.MACHINE)
     if names := list(batches.values_list("name", flat=True)):
         verb = "is" if len(names) == 1 else "are"
         reasons.append(

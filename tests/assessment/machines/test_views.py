@@ -5,7 +5,9 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.links import path_of
@@ -233,3 +235,22 @@ def test_machine_judges_with_a_token_that_is_shown_once(
     assert token.scopes == ["read", "judge"]
     assert (again.status_code, token.is_valid) == (422, False)
     assert "revoked" in organizer.get(machine.get_absolute_url()).content.decode()
+
+
+def test_number_of_queries_does_not_grow_with_the_machines(
+    scene: Scene, machine: Machine, organizer: Client
+) -> None:
+    address = reverse("assessment:machines", args=[scene.track.slug])
+    organizer.get(address)
+    with CaptureQueriesContext(connection) as of_one:
+        organizer.get(address)
+    for version in ("3.2", "3.3"):
+        other = make_machine(scene.track, machine.owner, version=version)
+        batch = services.start(machine=other, pool=scene.pool, by=machine.owner)
+        judge(accept(batch, other.assessor.user), "low")
+
+    with CaptureQueriesContext(connection) as of_three:
+        html = organizer.get(address).content.decode()
+
+    assert "Llama judge 3.3" in html
+    assert len(of_three) == len(of_one)

@@ -5,6 +5,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
+from assessment.machines import services as machine_services
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, Run
@@ -20,6 +21,7 @@ from scoring.analyses.selectors import (
     scores_of,
 )
 from scoring.models import Analysis, Leaderboard, Qrels
+from tests.helpers.judging import make_machine
 from tests.helpers.real_files import KNOWN, real_qrels
 from tests.scoring.conftest import QRELS, Scene
 
@@ -127,6 +129,23 @@ def test_the_same_runs_are_scored_by_other_versions(scored: Scene) -> None:
     )
     assert table["means"][0] == pytest.approx([stored["good"], stored["poor"]])
     assert json.loads(json.dumps(result, allow_nan=False)) == result
+
+
+def test_the_same_runs_are_scored_by_people_and_by_each_machine(scored: Scene) -> None:
+    machine = make_machine(scored.track, scored.organizer)
+    batch = machine_services.start(machine=machine, pool=scored.pool, by=scored.organizer)
+    scored.judged("high", "low", "low", "high", "low", "low")
+    # On the shared units people prefer the good run, and the machine the poor one.
+    scored.judge(batch, machine.assessor.user, "not-relevant", "high", "low", "not-relevant", "high", "low")
+    board = scored.leaderboard()
+
+    analysis = computed(scored, board, Analysis.Kind.JUDGES)
+
+    [compared] = analysis.result["judges"]
+    assert compared["names"] == ["people", "machine Llama judge 3.1"]
+    assert (compared["topics"], compared["units"]) == (2, 6)
+    measure = board.measures[0]
+    assert compared["measures"][measure]["tau"] == [[1, -1], [-1, 1]]
 
 
 def test_other_versions_must_be_chosen_and_be_the_tracks(scored: Scene) -> None:
