@@ -62,9 +62,9 @@ def _judge(
     texts = "?texts=html" if arguments.html else ""
     left, is_quiet = batch["total"] - batch["judged"], arguments.quiet or None
     with tqdm(total=left, desc="judging", unit="unit", disable=is_quiet, leave=False) as bar:
-        while task := server.post(f"batches/{arguments.batch}/next/{texts}"):
+        while task := _post(server, f"batches/{arguments.batch}/next/{texts}"):
             if task["id"] in failed:  # only those are left
-                server.post(f"tasks/{task['id']}/give-back/")
+                _post(server, f"tasks/{task['id']}/give-back/")
                 break
             problem = _judge_task(server, program, task)
             bar.update()
@@ -73,11 +73,16 @@ def _judge(
                 failed.add(task["id"])
                 unit = task["unit"]
                 report(f"task {task['id']}, topic {unit['topic']}, document {unit['document']}: {problem}")
-                server.post(f"tasks/{task['id']}/skip/", {"reason": problem[:MAX_REASON]})
+                _post(server, f"tasks/{task['id']}/skip/", {"reason": problem[:MAX_REASON]})
             if in_a_row == IN_A_ROW:
                 report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
                 break
     return n_judged, len(failed)
+
+
+def _post(server: Server, path: str, content: Any = None) -> Any:
+    """Send a request of judging. All of them are repeatable: a submission has its own id."""
+    return server.post(path, content, is_repeatable=True)
 
 
 def _judge_task(server: Server, program: Program, task: Mapping[str, Any]) -> str:
@@ -91,7 +96,7 @@ def _judge_task(server: Server, program: Program, task: Mapping[str, Any]) -> st
         if isinstance(answer, str):
             return answer
         answers[question["document"]] = answer
-    server.post(f"tasks/{task['id']}/judgments/", _submission(answers, has_members=bool(unit["members"])))
+    _post(server, f"tasks/{task['id']}/judgments/", _submission(answers, has_members=bool(unit["members"])))
     return ""
 
 

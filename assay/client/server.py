@@ -53,14 +53,17 @@ class Server:
         """
         return self._request("GET", path, {})
 
-    def post(self, path: str, content: Any = None) -> Any:
+    def post(self, path: str, content: Any = None, *, is_repeatable: bool = False) -> Any:
         """The answer to a content; None if there is none. Sent again, it changes nothing twice.
+
+        The site keeps its answer for that, unless the request `is_repeatable` by itself.
 
         Raises
         ------
         ServerError
         """
-        return self._request("POST", path, {"json": content, "headers": {"Idempotency-Key": str(uuid4())}})
+        headers = {} if is_repeatable else {"Idempotency-Key": str(uuid4())}
+        return self._request("POST", path, {"json": content, "headers": headers})
 
     def _request(self, method: str, path: str, options: dict[str, Any]) -> Any:
         wait = FIRST_WAIT
