@@ -28,11 +28,13 @@ class ServerError(AssayError):
 class Server:
     """A site, with the token of a user or of a machine."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         try:
-            self._client = httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=SECONDS)
+            self._client = httpx.Client(
+                base_url=f"{self.url}/api/v1/", headers=headers, timeout=SECONDS, transport=transport
+            )
         except (httpx.InvalidURL, ValueError) as error:
             raise ServerError(f"{url}: {error}") from None
 
