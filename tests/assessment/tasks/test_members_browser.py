@@ -18,7 +18,7 @@ from jobs.models import Job
 from pooling.models import Pool, PoolMember
 from pooling.pools import services as pool_services
 from tests.assessment.tasks.test_browser import PHONE, SMALL_TARGETS, height, left, log_in, ready
-from tests.helpers.factories import make_assessor
+from tests.helpers.factories import PASSWORD, make_assessor
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 from tests.helpers.judging import make_batch
 
@@ -191,20 +191,48 @@ def test_judging_page_is_accessible(
     assert_fit(page)
 
 
-def test_phone_judges_instances_by_touch_alone(batch: Batch, enter: Callable[..., Page]) -> None:
-    page = open_task(enter, batch, **PHONE)
-    address = page.url
+NOT_TOUCHED = """
+for (const kind of ["keydown", "pointerdown"]) {
+  addEventListener(kind, (event) => {
+    if (event.isTrusted && event.pointerType !== "touch") console.error(`${kind} of ${event.pointerType || event.key}`);
+  }, true);
+}
+"""
+
+
+def test_phone_judges_everything_from_login_to_the_end_by_touch_alone(
+    batch: Batch, live_server: Any, new_page: Callable[..., Page]
+) -> None:
+    page = new_page(base_url=live_server.url, **PHONE)
+    page.add_init_script(NOT_TOUCHED)  # an error fails the test
+    page.goto("/")
+    page.get_by_role("button", name="Menu").tap()
+    page.locator("#site-nav").get_by_role("link", name="Log in").tap()
+    page.locator("[name=username]").fill("ada")  # as a keyboard on the screen does
+    page.locator("[name=password]").fill(PASSWORD)
+    page.locator("main").get_by_role("button", name="Log in").tap()
+    page.wait_for_url(lambda url: "/login/" not in url)
+    if "/judge/" not in page.url:
+        page.goto("/judge/")
+    page.get_by_role("button", name="judging").tap()
+    ready(page)
 
     assert height(page, ".answer-bar") <= 800 / 5
     assert page.evaluate(SMALL_TARGETS) == []
     expect(page.locator("main kbd").filter(visible=True)).to_have_count(0)
     assert page.locator("#document-panel").bounding_box()["y"] < 300  # type: ignore[index]
-    for instance in page.locator(".instance").all():
-        instance.get_by_text("Medium", exact=True).tap()
-    page.locator("#submit").tap()
-    left(page, address)
+    while "/tasks/" in page.url:
+        ready(page)
+        address = page.url
+        for instance in page.locator(".instance").all():
+            instance.get_by_text("Medium", exact=True).tap()
+        page.locator("#submit").tap()
+        left(page, address)
 
-    assert set(Judgment.objects.values_list("choice", flat=True)) == {"medium"}
+    expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
+    shown = PoolMember.objects.filter(entry__pool=batch.pool, entry__topic__code="B.1", position__gt=0)
+    judged = Judgment.objects.filter(choice="medium").values_list("docno", flat=True)
+    assert sorted(judged) == sorted(shown.values_list("docno", flat=True))
 
 
 def test_each_choice_is_described_by_its_definition(batch: Batch, enter: Callable[..., Page]) -> None:
