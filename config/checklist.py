@@ -217,7 +217,7 @@ def _guidelines(campaign: _Campaign) -> Item:
 
 
 def _people(campaign: _Campaign) -> str:
-    return reverse("admin:tracks_track_change", args=[campaign.track.pk])
+    return _address("pooling:people", campaign)
 
 
 def _assessors(campaign: _Campaign) -> Item:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import pytest
 import pytrec_eval
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import User
 from corpus.models import Collection
-from tests.conftest import Factory
+from tests.conftest import PAGE_TIMEOUT, Factory
 from tests.helpers.factories import PASSWORD, make_organizer, make_user
 from tests.helpers.math_se_pages import read_dump
 from tracks.models import Track
@@ -32,6 +32,8 @@ RUNS = {
     "ensemble": "scm_ensemble-task1.tsv.gz",
     "alpha05": "prim_MathDowsers-task1-alpha05noReRank-auto-both-A.tsv",
 }
+PEOPLE = "Ada; ada@example.org; assessor\nPat; pat@example.org; contact; Abacus\n"
+MOST_CLICKS = 45  # of the organizer, from the first page to the release
 SHOTS = os.environ.get("ASSAY_SCREENSHOTS")
 
 Qrels = dict[str, dict[str, int]]
@@ -64,7 +66,7 @@ def campaign(data: Path, tmp_path: Path) -> Campaign:
     broken = tmp_path / "broken.tsv"
     broken.write_text(runs["ensemble"].read_text() + "A.19\t1\t2\nA.99\t5\t6\tnan\tensemble\n")
     return Campaign(
-        dump.write(tmp_path / "dump"),
+        [*dump.write(tmp_path / "dump"), arqmath / "formulas/formula_index_v2_sample.tsv"],
         arqmath / "topics/topics.arqmath-2020-task1-origin.xml",
         runs,
         broken,
@@ -87,10 +89,10 @@ def _cut_down(lines: list[tuple[str, str, str, str]], target: Path, tag: str, an
 
 
 class Person:
-    """Somebody at a browser of their own."""
+    """Somebody at a browser of their own. `n_clicks` counts buttons, links, choices in lists, and choices of files."""
 
     def __init__(self, page: Page, site: str, user: User) -> None:
-        self.page, self.site = page, site
+        self.page, self.site, self.n_clicks = page, site, 0
         self.go("/login/")
         page.get_by_label("User name").fill(user.username)
         page.get_by_label("Password").fill(PASSWORD)
@@ -98,73 +100,83 @@ class Person:
         expect(page.get_by_role("button", name="Log out")).to_be_visible()
 
     def go(self, address: str) -> int:
+        """Open an address that nobody shows. The organizer's campaign does without."""
         answer = self.page.goto(self.site + address)
         assert answer is not None
         return answer.status
 
     def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).first.click()
+        self._click(self.page.get_by_role("button", name=name, exact=True))
+
+    def follow(self, name: str) -> None:
+        self._click(self.page.get_by_role("link", name=name, exact=True))
+
+    def _click(self, target: Locator) -> None:
+        self.n_clicks += 1
+        target.first.click()
+
+    def expand(self, name: str) -> None:
+        self._click(self.page.locator("summary", has_text=name))
+
+    def choose(self, name: str, option: str) -> None:
+        self.n_clicks += 1
+        field = self.page.locator(f"select[name={name}]")
+        value = field.locator("option", has_text=option).first.get_attribute("value")
+        field.select_option(value)
+
+    def upload(self, name: str, *files: Path) -> None:
+        self.n_clicks += 1
+        self.page.locator(f"[type=file][name={name}]").set_input_files(files)
+
+    def type(self, **fields: str) -> None:
+        """Type into fields by their names, from one to the next by the keyboard."""
+        for name, text in fields.items():
+            self.page.locator(f"[name={name}]").fill(text)
 
     def shot(self, name: str) -> None:
         if SHOTS:
             self.page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
 
-def import_posts(organizer: Person, files: list[Path]) -> None:
-    """The dump's files, one after the other, as a browser uploads them; a worker reads each."""
+def import_collection(organizer: Person, files: list[Path]) -> None:
+    """All files of the dump and a formula index at once, as a browser uploads them; a worker reads them in order."""
     page = organizer.page
-    for n, file in enumerate(files):
-        organizer.go("/imports/new/")
-        if n == 0:
-            page.get_by_label("Short name").fill("math-se")
-            page.get_by_label("Name", exact=False).nth(1).fill("Math Stack Exchange pages")
-            page.get_by_label("Hosts").fill("math.stackexchange.com")
-        else:
-            page.get_by_label("Collection").select_option(label="Math Stack Exchange pages")
-        page.get_by_label("File", exact=True).set_input_files(file)
-        organizer.press("Import files")
-        expect(page.locator(".badge.status-done")).to_be_visible(timeout=60_000)
-        organizer.shot(f"import-{n}")
+    organizer.follow("Import a collection")
+    organizer.follow("Import files")
+    organizer.type(slug="math-se", name="Math Stack Exchange pages", hosts="math.stackexchange.com")
+    organizer.upload("upload", *files)
+    organizer.press("Import files")
+    expect(page.locator(".badge.status-done")).to_be_visible(timeout=PAGE_TIMEOUT)
+    organizer.shot("import")
+    organizer.follow("Math Stack Exchange pages")
+    organizer.follow("Show formulas")
+    organizer.press("Cluster formulas")
+    expect(page.get_by_text("Clustered", exact=True)).to_be_visible(timeout=PAGE_TIMEOUT)
+    organizer.shot("formulas")
 
 
-def make_track(organizer: Person, topics: Path, judge: User) -> None:
-    """The track in the admin, its topics on the import page, then opened."""
+def make_track(organizer: Person, topics: Path, people: str) -> None:
+    """A track with its topics and its people, opened for runs."""
     page = organizer.page
-    organizer.go("/admin/tracks/track/add/")
-    page.get_by_label("Name:").fill("Answers 2020")
-    for label, text in (("Protocol", "arqmath-2020-task1"), ("Collection", "Math Stack Exchange pages")):
-        choose(page, f"#id_{label.lower()}", text)
-    choose(page, "#id_assessors-0-user", judge.username)
-    organizer.shot("admin-track")
-    page.get_by_role("button", name="Save", exact=True).first.click()
-    organizer.go("/tracks/answers-2020/import-topics/")
-    page.get_by_label("File", exact=True).set_input_files(topics)
-    page.locator("main form button.btn-primary").click()
-    organizer.go("/tracks/answers-2020/topics/")
-    expect(page.get_by_text("98 topics")).to_be_visible()
-    organizer.shot("topics")
-    organizer.go("/tracks/answers-2020/")
-    organizer.press("Open for runs")
+    organizer.follow("Tracks")
+    organizer.follow("Create a track")
+    organizer.type(name="Answers 2020", slug="answers-2020")
+    organizer.choose("protocol", "arqmath-2020-task1")
+    organizer.choose("collection", "Math Stack Exchange pages")
+    organizer.upload("topics", topics)
+    organizer.press("Create track")
+    expect(page.get_by_text("98 topics: 98 new")).to_be_visible()
+    organizer.shot("track-new")
+    organizer.follow("Next: Add assessors")
+    organizer.follow("Add people from a list")
+    organizer.type(text=people)
+    organizer.press("Check the list")
+    organizer.press("Add 2 people")
+    organizer.shot("people")
+    organizer.follow("Overview")
+    organizer.press("Next: Open for runs")
     expect(page.get_by_text("open for runs").first).to_be_visible()
     organizer.shot("track")
-
-
-def choose(page: Page, select: str, text: str) -> None:
-    """Pick an entry of one of the admin's searching lists."""
-    page.locator(f"{select} + .select2").click()
-    page.locator(".select2-dropdown .select2-search__field").fill(text)
-    page.locator(".select2-results__option", has_text=text).first.click()
-
-
-def make_team(organizer: Person, member: User) -> None:
-    organizer.go("/admin/pooling/team/add/")
-    choose(organizer.page, "#id_track", "Answers 2020")
-    organizer.page.get_by_label("Name:").fill("Abacus")
-    organizer.page.locator("#id_members + .select2").click()
-    organizer.page.keyboard.type(member.username)
-    organizer.page.locator(".select2-results__option", has_text=member.username).first.click()
-    organizer.page.get_by_role("button", name="Save", exact=True).first.click()
-    expect(organizer.page.get_by_text("was added successfully")).to_be_visible()
 
 
 def submit_runs(participant: Person, campaign: Campaign) -> None:
@@ -189,23 +201,22 @@ def submit_runs(participant: Person, campaign: Campaign) -> None:
         participant.shot(f"run-{tag}")
 
 
-def build_pool(organizer: Person) -> None:
+def close_and_build_pool(organizer: Person) -> None:
     page = organizer.page
-    organizer.go("/tracks/answers-2020/pools/new/")
-    page.get_by_label("Name").fill("main pool")
-    page.get_by_label("Seed").fill("2020")
+    organizer.follow("Overview")
+    expect(page.get_by_text("2 runs of 1 team")).to_be_visible()
+    organizer.press("Next: Close for runs")
+    organizer.follow("Next: Build a pool")
     organizer.press("Build pool")
-    expect(page.get_by_text("ready").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("ready").first).to_be_visible(timeout=PAGE_TIMEOUT)
     organizer.shot("pool")
 
 
 def assign_topics(organizer: Person) -> None:
     page = organizer.page
-    page.get_by_role("link", name="Create a batch").first.click()
-    page.get_by_label("Name").fill("Round one")
+    organizer.follow("Create a batch")
     organizer.press("Create batch")
-    page.locator("summary", has_text="Share topics evenly").click()
-    organizer.shot("plan")
+    organizer.expand("Share topics evenly")
     organizer.press("Preview the change")
     organizer.press("Make the change")
     organizer.shot("planned")
@@ -240,15 +251,28 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
     return n
 
 
-def freeze_and_score(organizer: Person) -> None:
+def close_freeze_and_score(organizer: Person) -> None:
     page = organizer.page
-    organizer.go("/tracks/answers-2020/qrels/freeze/")
+    organizer.press("Close batch")
+    organizer.follow("Answers 2020")
+    organizer.follow("Next: Freeze qrels")
+    expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
+    organizer.shot("preview-of-qrels")
     organizer.press("Freeze qrels")
     expect(page.get_by_role("heading", name="version 1")).to_be_visible()
-    organizer.shot("qrels")
-    page.get_by_role("button", name="Score the runs").click()
-    expect(page.get_by_role("button", name="Release to the teams")).to_be_visible(timeout=60_000)
+    organizer.press("Score the runs")
+    expect(page.get_by_role("link", name="Release to the teams")).to_be_visible(timeout=PAGE_TIMEOUT)
     organizer.shot("leaderboard-hidden")
+
+
+def release(organizer: Person) -> None:
+    organizer.follow("Release to the teams")
+    expect(organizer.page.get_by_text("What stays with the organizers")).to_be_visible()
+    organizer.shot("release")
+    organizer.press("Release to the teams")
+    organizer.follow("Overview")
+    expect(organizer.page.get_by_text("The campaign is complete.")).to_be_visible()
+    organizer.shot("complete")
 
 
 def download(person: Person, address: str) -> str:
@@ -269,21 +293,22 @@ def test_campaign_from_import_to_leaderboard(
     campaign: Campaign, live_server: object, new_page: Callable[..., Page], worker: Factory, beat: Factory
 ) -> None:
     site = str(live_server)
-    people = {name: make_user(name) for name in ("ada", "pat", "lee")}
+    people = {name: make_user(name, email=f"{name}@example.org") for name in ("ada", "pat", "lee")}
     organizer = Person(new_page(), site, make_organizer("olga"))
+    visited: list[str] = []
+    organizer.page.on("request", lambda request: visited.append(request.url))
     protocol_services.load_shipped()
     worker()
     beat()
 
-    import_posts(organizer, campaign.dump)
+    import_collection(organizer, campaign.dump)
     collection = Collection.objects.get()
     assert collection.status == Collection.Status.READY
-    make_track(organizer, campaign.topics, people["ada"])
-    make_team(organizer, people["pat"])
+    make_track(organizer, campaign.topics, PEOPLE)
 
     participant = Person(new_page(), site, people["pat"])
     submit_runs(participant, campaign)
-    build_pool(organizer)
+    close_and_build_pool(organizer)
     assign_topics(organizer)
 
     assessor = Person(new_page(), site, people["ada"])
@@ -292,15 +317,17 @@ def test_campaign_from_import_to_leaderboard(
         "an assessor does not see which run retrieved a document"
     )
 
-    freeze_and_score(organizer)
+    close_freeze_and_score(organizer)
     track = Track.objects.get()
     board = track.leaderboards.get()
     assert participant.go(board.get_absolute_url()) == 404, "not released yet"
-    organizer.press("Release to the teams")
+    release(organizer)
     assert participant.go(board.get_absolute_url()) == 200
     participant.shot("leaderboard")
     stranger = Person(new_page(), site, people["lee"])
     assert stranger.go(board.get_absolute_url()) == 404, "released to the teams only"
+    assert organizer.n_clicks <= MOST_CLICKS
+    assert not [address for address in visited if "/admin/" in address]
 
     frozen = read_qrels(download(organizer, f"/qrels/{board.qrels_id}/qrels.tsv"))
     pooled = _pooled(campaign)

@@ -31,5 +31,7 @@ class NewBatchForm(forms.ModelForm[Batch]):
         pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
         pool.queryset, pool.empty_label = pools, None
         kind = cast("forms.ChoiceField", self.fields["kind"])
+        if not self.is_bound:
+            self.initial.setdefault("name", f"Batch {Batch.objects.filter(pool__in=pools).count() + 1}")
         kind.choices = [choice for choice in Batch.Kind.choices if choice[0] != Batch.Kind.MACHINE]
         style_fields(self)
