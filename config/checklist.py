@@ -14,6 +14,7 @@ from assessment.models import Batch, Judgment, TopicAssignment
 from corpus.clusterings.selectors import latest_clustering
 from corpus.models import Collection
 from pooling.models import Pool, PoolEntry, PoolRun, Run
+from pooling.requests.selectors import open_requests
 from scoring.leaderboards.releases import hindrances
 from scoring.models import Analysis, Leaderboard, Qrels
 from tracks.deadlines.selectors import states
@@ -145,6 +146,7 @@ def _facts(track: Track, board: Leaderboard | None) -> dict[str, Any]:
         .exclude(release=Leaderboard.Release.HIDDEN)
         .first(),
         "hindrances": hindrances(track),
+        "requests": open_requests(track).count(),
     }
 
 
@@ -237,6 +239,8 @@ def _team_item(campaign: _Campaign) -> Item:
     teams = campaign.teams
     empty = [team.name for team in teams if not team.n_members]
     problems = (f"Without members: {_named(empty)}.",) if empty else ()
+    if n_requests := campaign.facts["requests"]:
+        problems = (f"{counted(n_requests, 'request')} to join to decide.", *problems)
     state = counted(len(teams), "team") if teams else "none yet"
     return Item("Teams", state, _people(campaign), bool(teams), problems, action="Add teams")
 

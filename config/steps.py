@@ -9,6 +9,7 @@ from accounts.access import AnyUser
 from accounts.models import User
 from assessment.models import Batch, Task, TopicAssignment
 from pooling.models import Run
+from pooling.requests.selectors import takes_requests
 from scoring.models import Leaderboard
 from tracks.agreements.selectors import has_accepted
 from tracks.assessors.selectors import is_assessor
@@ -25,7 +26,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of a role under a heading; a user without a role has none."""
+    """The steps of a role under a heading; a person without a role sees how to get one in an open track."""
 
     heading: str = ""
     steps: list[Step] = field(default_factory=list)
@@ -33,13 +34,23 @@ class Steps:
 
 def steps_for(user: AnyUser, track: Track) -> Steps:
     """The steps of the user's role in a track; organizers have a checklist instead."""
-    if not isinstance(user, User) or user.is_organizer:
+    if not isinstance(user, User):
+        return _to_join(track)
+    if user.is_organizer:
         return Steps()
     if is_assessor(user, track):
         return Steps("Your role: assessor", _of_assessor(user, track))
     if user.teams.filter(track=track).exists():
         return Steps("Your role: participant", _of_participant(user, track))
-    return Steps()
+    return _to_join(track)
+
+
+def _to_join(track: Track) -> Steps:
+    """The way into a track that takes requests."""
+    if not takes_requests(track):
+        return Steps()
+    address = reverse("pooling:ask_to_join", args=[track.slug])
+    return Steps("Take part", [Step("Request to join", "an organizer puts you into a team", address, False)])
 
 
 def _of_assessor(user: User, track: Track) -> list[Step]:

@@ -83,3 +83,14 @@ def test_first_page_shows_own_roles_first_in_a_fixed_number_of_queries(
             page = client.get("/").content.decode()
 
     assert page.index("You are in team") < page.index("A 2 0")
+
+
+def test_page_of_an_open_track_leads_visitors_and_strangers_to_the_request() -> None:
+    track = make_track("arq")
+    clients = [Client(), Client(), Client()]
+    clients[1].force_login(make_user())
+    clients[2].force_login(make_assessor(track))
+
+    pages = [client.get("/tracks/arq/").content.decode() for client in clients]
+
+    assert ["Request to join" in page for page in pages] == [True, True, False]
