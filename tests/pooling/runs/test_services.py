@@ -326,6 +326,42 @@ def test_two_submissions_at_once_do_not_exceed_the_disk_limit(folder: Path, sett
     assert len(scene.files()) == 4
 
 
+@pytest.mark.django_db(transaction=True)
+def test_two_submissions_at_once_for_the_last_place_of_a_quota_give_one_run(folder: Path) -> None:
+    scene = build_scene(folder)
+    protocol = scene.track.protocol
+    protocol.text = protocol.text.replace("[runs]\n", "[runs]\nmax_of_kind = { primary = 2 }\n")
+    protocol.digest = "f" * 64
+    protocol.save()
+    scene.track.refresh_from_db()
+    submit(scene)
+    start = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def submit_another(tag: str, first: int) -> None:
+        try:
+            start.wait()
+            submit(scene, run_bytes(first=first, tag=tag))
+            outcomes.append("stored")
+        except SubmissionRefused as refusal:
+            outcomes.append(refusal.message)
+        finally:
+            connection.close()
+
+    rivals = [threading.Thread(target=submit_another, args=[f"run-{n}", 100 + n]) for n in (2, 3)]
+    for rival in rivals:
+        rival.start()
+    for rival in rivals:
+        rival.join()
+
+    assert sorted(outcomes) == [
+        "Ours already has 2 primary runs, and ARQ accepts no more. Withdraw one of them first.",
+        "stored",
+    ]
+    assert Run.objects.count() == 2
+    assert len(scene.files()) == 4
+
+
 def test_database_enforces_unique_tags(scene: Scene) -> None:
     run = submit(scene)
     run.pk = None
