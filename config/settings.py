@@ -261,6 +261,7 @@ if BEHIND_PROXY:  # safe only if the proxy always sets these headers
     USE_X_FORWARDED_HOST = True
 TRUSTED_PROXIES = environment.proxies("TRUSTED_PROXIES")
 FORCE_SCRIPT_NAME = environment.text("FORCE_SCRIPT_NAME") or None
+SESSION_ENGINE = "accounts.sessions"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True

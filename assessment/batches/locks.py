@@ -1,21 +1,21 @@
 """The two locks of a batch: assessors share it while they judge; managing it excludes them. And that of an assessor."""
 
-from django.db import DEFAULT_DB_ALIAS, connection
-
 from assessment.models import Batch
 from pooling.models import Pool
+from web.statements import Statement, Table, joined
 
-_POOL = ["id", "track_id", "protocol_id", "order"]
-_SHARE = """
-SELECT batch.*, pool.track_id AS pool_track, pool.protocol_id AS pool_protocol, pool.order AS pool_order,
+_BATCH = Table(Batch, "batch")
+_POOL = Table(Pool, "pool", only=("id", "track", "protocol", "order"))
+_SHARE = Statement(f"""
+SELECT {_BATCH.columns}, {_POOL.columns},
     EXISTS (
         SELECT 1 FROM assessment_batch other JOIN pooling_pool other_pool ON other_pool.id = other.pool_id
         WHERE other.id <> batch.id AND other.kind IN ('main', 'dual')
           AND other_pool.track_id = pool.track_id AND other_pool.protocol_id = pool.protocol_id
-    ) AS has_others
+    )
 FROM assessment_batch batch JOIN pooling_pool pool ON pool.id = batch.pool_id
-WHERE batch.id = %s FOR SHARE OF batch
-"""
+WHERE batch.id = %(batch)s FOR SHARE OF batch
+""")  # noqa: S608 - of constants
 
 
 def lock_for_judging(batch_id: int) -> Batch:
@@ -23,10 +23,9 @@ def lock_for_judging(batch_id: int) -> Batch:
 
     Its pool has only what judging needs; the other fields are read when they are used.
     """
-    [batch] = Batch.objects.raw(_SHARE, [batch_id])
-    row = vars(batch)
-    pool = [row[name] for name in ("pool_id", "pool_track", "pool_protocol", "pool_order")]
-    batch.pool = Pool.from_db(DEFAULT_DB_ALIAS, _POOL, pool)
+    [row] = _SHARE.rows(batch=batch_id)
+    batch, batch.pool = joined(row, _BATCH, _POOL)
+    vars(batch)["has_others"] = row[-1]
     return batch
 
 
@@ -35,14 +34,14 @@ def has_others(batch: Batch) -> bool:
     return bool(vars(batch)["has_others"])
 
 
-_ASSESSOR = "SELECT id FROM tracks_assessor WHERE user_id = %s AND track_id = %s FOR NO KEY UPDATE"
+_ASSESSOR = Statement("""
+SELECT id FROM tracks_assessor WHERE user_id = %(assessor)s AND track_id = %(track)s FOR NO KEY UPDATE
+""")
 
 
 def hold_assessor(batch: Batch, assessor_id: int) -> bool:
     """Lock the assessor's row in the track, so that their windows take turns. False if there is no row."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ASSESSOR, [assessor_id, batch.pool.track_id])
-        return cursor.fetchone() is not None
+    return bool(_ASSESSOR.rows(assessor=assessor_id, track=batch.pool.track_id))
 
 
 def lock_for_managing(batch_id: int) -> Batch:

@@ -15,6 +15,7 @@ from django.db.models import Q
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry
+from web.statements import Statement
 
 # For each kind of batch: the kinds of batches whose judgments count in it.
 COUNTING: dict[str, tuple[str, ...]] = {
@@ -66,17 +67,18 @@ GROUP BY asked.assignment_id, asked.entry_id
 HAVING bool_and(judged.docno IS NOT NULL)
 """
 
-_WITH_OTHERS = """
-SELECT batch.id
-FROM assessment_batch batch JOIN pooling_pool pool ON pool.id = batch.pool_id
-WHERE batch.id = ANY(%s) AND EXISTS (
+# Whether judgments of other batches count in the `batch` of a statement.
+_PAIRS = ", ".join(f"('{kind}', '{other}')" for kind, others in COUNTING.items() for other in others)
+HAS_OTHERS = f"""EXISTS (
     SELECT 1
-    FROM assessment_batch other JOIN pooling_pool other_pool ON other_pool.id = other.pool_id
-    WHERE other.id <> batch.id AND (batch.kind, other.kind) IN %s
-      AND other_pool.track_id = pool.track_id AND other_pool.protocol_id = pool.protocol_id
+    FROM pooling_pool pool
+    JOIN pooling_pool other_pool ON other_pool.track_id = pool.track_id AND other_pool.protocol_id = pool.protocol_id
+    JOIN assessment_batch other ON other.pool_id = other_pool.id
+    WHERE pool.id = batch.pool_id AND other.id <> batch.id AND (batch.kind, other.kind) IN ({_PAIRS})
+)"""  # noqa: S608 - of constants
+_WITH_OTHERS = Statement(
+    f"SELECT batch.id FROM assessment_batch batch WHERE batch.id = ANY(%(ids)s) AND {HAS_OTHERS}"  # noqa: S608
 )
-"""
-
 
 _STORED = "WITH assignment AS (SELECT * FROM assessment_topicassignment WHERE id = ANY(%s))"
 _PLANNED = """
@@ -88,10 +90,7 @@ WITH assignment AS (
 
 def with_others(batches: Collection[Batch]) -> set[int]:
     """The ids of those batches for which judgments of other batches count. One query."""
-    pairs = tuple((kind, other) for kind, others in COUNTING.items() for other in others)
-    with connection.cursor() as cursor:
-        cursor.execute(_WITH_OTHERS, [[batch.pk for batch in batches], pairs])
-        return {pk for (pk,) in cursor.fetchall()}
+    return {pk for (pk,) in _WITH_OTHERS.rows(ids=[batch.pk for batch in batches])}
 
 
 def settled_entries(assignment_ids: Collection[int]) -> dict[int, set[int]]:

@@ -13,9 +13,13 @@ from assessment.judgments.follow_ups import Answered, in_words
 from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Batch, Judgment, Task
 from tracks.models import Topic, Track
+from web.statements import Statement, Table
 
 PAGE = 50
-_LATEST = "SELECT * FROM assessment_judgment WHERE task_id = %s ORDER BY id DESC LIMIT 1"
+_JUDGMENT = Table(Judgment, "judgment")
+_LATEST = Statement(f"""
+SELECT {_JUDGMENT.columns} FROM assessment_judgment judgment WHERE judgment.task_id = %(task)s ORDER BY id DESC LIMIT 1
+""")  # noqa: S608 - of constants
 
 # What looks to its assessor as if it counted: current judgments, and the latest answers to hidden checks.
 COUNTED_FOR_ASSESSORS = Q(is_current=True) | Q(
@@ -38,8 +42,8 @@ def own_judgment(judgment: Judgment, rules: JudgingRules) -> OwnJudgment:
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
     """The assessor's latest judgment of a task."""
-    judgment = next(iter(Judgment.objects.raw(_LATEST, [task.pk])), None)
-    return None if judgment is None else own_judgment(judgment, rules)
+    rows = _LATEST.rows(task=task.pk)
+    return own_judgment(_JUDGMENT.read(rows[0]), rules) if rows else None
 
 
 def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:

@@ -1,11 +1,11 @@
 """Submit judgments. A submission is stored once; a revision is appended and keeps what it replaces."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.errors import BatchClosed, TopicWithdrawn
@@ -19,17 +19,29 @@ from assessment.models import Batch, Judgment, Task
 from assessment.tasks.members import members_to_judge
 from audit import services as audit
 from tracks.models import Track
+from web.statements import Statement, Table
 
-# Every submission needs these; the ORM takes longer to build them than they run.
-_TASKS = "SELECT * FROM assessment_task WHERE batch_id = %s AND entry_id = %s ORDER BY id FOR NO KEY UPDATE"
-_SENT = "SELECT * FROM assessment_judgment WHERE request_id = ANY(%s::uuid[])"
-_EARLIER = "SELECT * FROM assessment_judgment WHERE task_id = ANY(%s) AND docno = %s ORDER BY id"
-_DONE = "UPDATE assessment_task SET status = 'submitted', submitted_at = %s, seat = %s WHERE id = %s"
-_SEAT = """
-SELECT assignment.seat
-FROM pooling_poolentry entry JOIN assessment_topicassignment assignment ON assignment.topic_id = entry.topic_id
-WHERE entry.id = %s AND assignment.batch_id = %s AND assignment.assessor_id = %s AND NOT assignment.is_withdrawn
-"""
+_TASK, _JUDGMENT = Table(Task, "task"), Table(Judgment, "judgment")
+# With the seat in which the assessor now judges the topic of the entry. The lock of the batch protects it.
+_TASKS = Statement(f"""
+SELECT {_TASK.columns}, (
+    SELECT assignment.seat
+    FROM pooling_poolentry entry JOIN assessment_topicassignment assignment ON assignment.topic_id = entry.topic_id
+    WHERE entry.id = %(entry)s AND assignment.batch_id = %(batch)s AND assignment.assessor_id = %(assessor)s
+        AND NOT assignment.is_withdrawn
+)
+FROM assessment_task task WHERE task.batch_id = %(batch)s AND task.entry_id = %(entry)s
+ORDER BY task.id FOR NO KEY UPDATE OF task
+""")  # noqa: S608 - of constants
+_BEFORE = Statement(f"""
+SELECT {_JUDGMENT.columns} FROM assessment_judgment judgment
+WHERE judgment.request_id = ANY(%(requests)s)
+    OR (judgment.task_id = ANY(%(tasks)s) AND judgment.docno = ANY(%(docnos)s))
+ORDER BY judgment.id
+""")  # noqa: S608 - of constants
+_DONE = Statement("""
+UPDATE assessment_task SET status = 'submitted', submitted_at = %(at)s, seat = %(seat)s WHERE id = %(task)s
+""")
 
 
 @dataclass(frozen=True)
@@ -141,21 +153,22 @@ def _refusing_reused_ids() -> Iterator[None]:
 def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]:
     batch = lock_for_judging(task.batch_id)
     judged = _judged_elsewhere(batch, task, submissions)
-    locked_task, tasks_of_seat = _lock_tasks(task)
-    sent_before = _sent_before(submissions)
+    seat = _lock_tasks(task)
+    locked_task, before = seat.task, _before(seat, submissions)
+    requests = {submission.request_id for submission in submissions.values()}
+    sent_before = {each.request_id: each for each in before if each.request_id in requests}
     if sent_before and locked_task.status != Task.Status.SUBMITTED:  # it was undone since
         repeated = [each for each in submissions.values() if each.request_id in sent_before]
         return [_repeated(sent_before[each.request_id], locked_task, each) for each in repeated]
     stored = [
         _repeated(sent_before[submission.request_id], locked_task, submission)
         if submission.request_id in sent_before
-        else _store(batch, task, locked_task, tasks_of_seat, docno, submission, is_settled=docno in judged)
+        else _store(batch, task, seat, before, docno, submission, is_settled=docno in judged)
         for docno, submission in submissions.items()
     ]
     if locked_task.status != Task.Status.SUBMITTED:
         locked_task.status, locked_task.submitted_at = Task.Status.SUBMITTED, stored[0].created_at
-        with connection.cursor() as cursor:
-            cursor.execute(_DONE, [locked_task.submitted_at, locked_task.seat, locked_task.pk])
+        _DONE.run(at=locked_task.submitted_at, seat=locked_task.seat, task=locked_task.pk)
     return stored
 
 
@@ -170,37 +183,37 @@ def _judged_elsewhere(batch: Batch, task: Task, docnos: Collection[str]) -> set[
     return judged_by_assessor(batch, task, docnos)
 
 
-def _sent_before(submissions: Mapping[str, Submission]) -> dict[UUID, Judgment]:
-    """The judgments that the same submissions have stored already, by request id."""
-    requests = [str(submission.request_id) for submission in submissions.values()]
-    return {judgment.request_id: judgment for judgment in Judgment.objects.raw(_SENT, [requests])}
+def _before(seat: "_Seat", submissions: Mapping[str, Submission]) -> list[Judgment]:
+    """The judgments of the submitted documents in all tasks of the entry, and what the same requests have stored."""
+    requests = [submission.request_id for submission in submissions.values()]
+    rows = _BEFORE.rows(requests=requests, tasks=seat.task_ids, docnos=list(submissions))
+    return [_JUDGMENT.read(row) for row in rows]
 
 
 def _store(
     batch: Batch,
     task: Task,
-    locked_task: Task,
-    tasks_of_seat: list[Task],
+    seat: "_Seat",
+    before: Sequence[Judgment],
     docno: str,
     submission: Submission,
     *,
     is_settled: bool,
 ) -> Judgment:
+    locked_task, before = seat.task, [judgment for judgment in before if judgment.docno == docno]
     rules = judging_rules(task.batch.pool.protocol)
     choice = check_choice(rules, choice=submission.choice, comment=submission.comment)
     language = languages_of(task, rules, [docno]).get(docno, "")
     check_answers(rules, choice=choice.key, language=language, answers=submission.follow_ups)
     if locked_task.is_check:
-        return _store_check(batch, task, locked_task, docno, choice, submission)
-    judgments = Judgment.objects.raw(_EARLIER, [[each.pk for each in tasks_of_seat], docno])
-    history = _History(locked_task, list(judgments))
-    seat = _current_seat(locked_task)
+        return _store_check(batch, task, locked_task, before, docno, choice, submission)
+    history = _History(locked_task, [judgment for judgment in before if judgment.task_id in seat.own_ids])
     if history.own is not None and locked_task.status == Task.Status.SUBMITTED:
         if docno != locked_task.entry.docno and _is_same(history.own, submission):
             return history.own
-        _check_revision(batch, locked_task, history.own, submission, is_withdrawn=seat is None)
+        _check_revision(batch, locked_task, history.own, submission, is_withdrawn=seat.current is None)
     # Another assessor has taken over the topic and judged the document: their judgment stays current.
-    is_uncounted = is_settled or (seat != locked_task.seat and history.is_of_others)
+    is_uncounted = is_settled or (seat.current != locked_task.seat and history.is_of_others)
     replaces = history.own_unreplaced if is_uncounted else history.current or history.own_unreplaced
     if replaces is not None and replaces.is_current:
         Judgment.objects.filter(pk=replaces.pk).update(is_current=False)
@@ -211,12 +224,13 @@ def _store_check(
     batch: Batch,
     task: Task,
     locked_task: Task,
+    before: Sequence[Judgment],
     docno: str,
     choice: Grade | NonAnswer,
     submission: Submission,
 ) -> Judgment:
     """Store an answer to a hidden check. It never counts, and replaces only earlier answers to the same check."""
-    own = Judgment.objects.filter(task=locked_task, docno=docno).order_by("pk").last()
+    own = next((each for each in reversed(before) if each.task_id == locked_task.pk), None)
     if own is not None and locked_task.status == Task.Status.SUBMITTED:
         if docno != locked_task.entry.docno and _is_same(own, submission):
             return own
@@ -225,14 +239,30 @@ def _store_check(
     return _append(task, docno, choice, submission, replaces=own, is_current=False)
 
 
-def _lock_tasks(task: Task) -> tuple[Task, list[Task]]:
-    """The task, and all tasks of its entry in its seat, locked in the order of their ids."""
-    locked = list(Task.objects.raw(_TASKS, [task.batch_id, task.entry_id]))
+@dataclass(frozen=True)
+class _Seat:
+    """A locked task, and all tasks of its entry, which are locked too.
+
+    `current` is the seat in which the assessor now judges the topic, None if it was withdrawn from them; `own_ids` are
+    the tasks in the seat of the task.
+    """
+
+    task: Task
+    task_ids: list[int]
+    own_ids: frozenset[int]
+    current: int | None
+
+
+def _lock_tasks(task: Task) -> _Seat:
+    """Lock the task and all tasks of its entry, in the order of their ids."""
+    rows = _TASKS.rows(batch=task.batch_id, entry=task.entry_id, assessor=task.assessor_id)
+    locked, current = [_TASK.read(row) for row in rows], rows[0][-1]
     locked_task = next(each for each in locked if each.pk == task.pk)
     if locked_task.status != Task.Status.SUBMITTED and not locked_task.is_check:
         # the topic may have come back to the assessor in another seat
-        locked_task.seat = _current_seat(locked_task) or locked_task.seat
-    return locked_task, [each for each in locked if each.seat == locked_task.seat]
+        locked_task.seat = current or locked_task.seat
+    own_ids = frozenset(each.pk for each in locked if each.seat == locked_task.seat)
+    return _Seat(locked_task, [each.pk for each in locked], own_ids, current)
 
 
 def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judgment:
@@ -244,14 +274,6 @@ def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judg
 def _is_same(judgment: Judgment, submission: Submission) -> bool:
     stored = judgment.choice, judgment.comment, judgment.follow_ups
     return stored == (submission.choice, submission.comment, submission.follow_ups)
-
-
-def _current_seat(locked_task: Task) -> int | None:
-    """The seat in which the assessor now judges the task's topic; None if the topic was withdrawn from them."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SEAT, [locked_task.entry_id, locked_task.batch_id, locked_task.assessor_id])
-        row = cursor.fetchone()
-    return None if row is None else row[0]
 
 
 class _History:
@@ -289,7 +311,7 @@ def _append(
     replaces: Judgment | None,
     is_current: bool,
 ) -> Judgment:
-    return Judgment.objects.create(
+    judgment = Judgment(
         task=task,
         batch_id=task.batch_id,
         track_id=task.batch.pool.track_id,
@@ -308,6 +330,7 @@ def _append(
         is_check=task.is_check,
         seconds=submission.seconds,
     )
+    return _JUDGMENT.insert(judgment)
 
 
 @transaction.atomic

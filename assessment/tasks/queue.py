@@ -1,28 +1,28 @@
 """Which entry of a batch an assessor judges next, and which one will probably follow. Nothing here writes or locks.
 
-The statements are plain SQL: every submission needs them, and the ORM takes longer to build them than they run.
+The statements are prepared: every submission needs them, and building and planning them takes longer than running.
 """
 
 from typing import Any, NamedTuple
 
-from django.db import connection
-
 from assessment.checks import queue as check_queue
 from assessment.judgments.other_batches import (
     COUNTING,
+    HAS_OTHERS,
     open_in_other_batches,
     settled_entries,
-    with_others,
 )
 from assessment.models import Batch, Task
 from assessment.tasks import move_to_front
 from pooling.models import Pool
+from web.statements import Statement
 
 
 class Place(NamedTuple):
     """The entry for a new task, and the entry that follows it as far as known now.
 
-    `task_id` is the assessor's expired task for the entry. With `position` -1 the topic's cursor stays at the start.
+    `task_id` is the assessor's expired task for the entry; `has_others` is true if other batches count in this one.
+    With `position` -1 the topic's cursor stays at the start.
     """
 
     assignment_id: int
@@ -32,6 +32,7 @@ class Place(NamedTuple):
     entry_id: int
     position: int
     task_id: int | None
+    has_others: bool
     following: int | None = None
 
 
@@ -58,12 +59,14 @@ _OPEN = """
 """
 _OWN = "own.batch_id = %(batch)s AND own.assessor_id = %(assessor)s AND NOT own.is_check"
 _FIRST = f"""
-SELECT assignment.id, assignment.topic_id, assignment.seat, assignment.cursor, first.id, first.position, own.id
+SELECT assignment.id, assignment.topic_id, assignment.seat, assignment.cursor, first.id, first.position, own.id,
+    {HAS_OTHERS}
 FROM assessment_topicassignment assignment
+JOIN assessment_batch batch ON batch.id = assignment.batch_id
 JOIN tracks_topic topic ON topic.id = assignment.topic_id
 CROSS JOIN LATERAL (
     SELECT entry.id, entry.position FROM pooling_poolentry entry
-    WHERE {_OPEN} AND (%(anywhere)s OR entry.position >= assignment.cursor)
+    WHERE {_OPEN} {{after}}
     ORDER BY entry.position LIMIT 2
 ) first
 LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = first.id
@@ -71,14 +74,17 @@ WHERE assignment.batch_id = %(batch)s AND assignment.assessor_id = %(assessor)s 
   AND assignment.id <> ALL(%(exhausted)s)
 ORDER BY topic.code, first.position LIMIT 2
 """  # noqa: S608 - of constants
-_LEFT = f"""
+# Two statements, because the plan of one for both would not use the position in the index.
+_FROM_CURSOR = Statement(_FIRST.format(after="AND entry.position >= assignment.cursor"))
+_ANYWHERE = Statement(_FIRST.format(after=""))
+_LEFT = Statement(f"""
 SELECT entry.id, entry.position, own.id
 FROM assessment_topicassignment assignment
 JOIN pooling_poolentry entry ON {_OPEN}
 LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = entry.id
 WHERE assignment.id = %(assignment)s
 ORDER BY entry.position
-"""  # noqa: S608 - of constants
+""")  # noqa: S608 - of constants
 
 
 def next_place(batch: Batch, assessor_id: int) -> Search:
@@ -89,11 +95,10 @@ def next_place(batch: Batch, assessor_id: int) -> Search:
     entries of the current topic are read.
     """
     is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
-    is_simple = not is_moving and not with_others([batch])
-    search = _search(batch, assessor_id, anywhere=is_moving, is_simple=is_simple)
+    search = _search(batch, assessor_id, anywhere=is_moving)
     if search.place is not None:
         return search
-    again = _search(batch, assessor_id, anywhere=True, is_simple=is_simple)
+    again = _search(batch, assessor_id, anywhere=True)
     return Search(again.place, search.exhausted + again.exhausted)
 
 
@@ -112,10 +117,11 @@ def after(batch: Batch, task: Task) -> int | None:
     return check or ordinary or check_queue.following(batch, task, at_end=True)
 
 
-def _search(batch: Batch, assessor_id: int, *, anywhere: bool, is_simple: bool) -> Search:
+def _search(batch: Batch, assessor_id: int, *, anywhere: bool) -> Search:
+    is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
     exhausted: list[int] = []
     while (place := _first_place(batch, assessor_id, exhausted, anywhere=anywhere)) is not None:
-        chosen = place if is_simple else _chosen(batch, assessor_id, place)
+        chosen = _chosen(batch, assessor_id, place) if is_moving or place.has_others else place
         if chosen is not None:
             return Search(chosen, exhausted)
         exhausted.append(place.assignment_id)
@@ -124,10 +130,8 @@ def _search(batch: Batch, assessor_id: int, *, anywhere: bool, is_simple: bool) 
 
 def _first_place(batch: Batch, assessor_id: int, exhausted: list[int], *, anywhere: bool) -> Place | None:
     """The first open entry, by topic and position."""
-    parameters = _parameters(batch, assessor_id) | {"exhausted": exhausted, "anywhere": anywhere}
-    with connection.cursor() as cursor:
-        cursor.execute(_FIRST, parameters)
-        rows = cursor.fetchmany(2)
+    statement = _ANYWHERE if anywhere else _FROM_CURSOR
+    rows = statement.rows(**_parameters(batch, assessor_id), exhausted=exhausted)
     if not rows:
         return None
     place = Place(*rows[0])
@@ -149,9 +153,8 @@ def _chosen(batch: Batch, assessor_id: int, place: Place) -> Place | None:
     if batch.kind in COUNTING:
         settled = settled_entries([place.assignment_id])[place.assignment_id]
         settled |= open_in_other_batches(batch, assessor_id, place.topic_id)
-    with connection.cursor() as cursor:
-        cursor.execute(_LEFT, _parameters(batch, assessor_id) | {"assignment": place.assignment_id})
-        left = {row[0]: row for row in cursor.fetchall() if row[0] not in settled}
+    rows = _LEFT.rows(**_parameters(batch, assessor_id), assignment=place.assignment_id)
+    left = {row[0]: row for row in rows if row[0] not in settled}
     if not left:
         return None
     ahead = (

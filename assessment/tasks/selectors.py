@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
 from accounts.models import User
@@ -14,7 +13,7 @@ from assay.protocols.schema import JudgingRules
 from assessment.adjudication.selectors import EarlierJudgment, earlier_judgments
 from assessment.batches.entries import pool_sizes, sizes_by_topic
 from assessment.judgments.follow_ups import ShownQuestion, fields_of, shown_questions
-from assessment.judgments.other_batches import settled_entries, with_others
+from assessment.judgments.other_batches import HAS_OTHERS, settled_entries
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_judgment, own_judgments
 from assessment.keys.rules import Keys, keys_of
@@ -23,10 +22,11 @@ from assessment.tasks import queue
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Collection, Document
 from corpus.threads.selectors import RenderedText, address, render_document
-from pooling.models import PoolEntry
+from pooling.models import Pool, PoolEntry
 from tracks.guidelines.selectors import tracks_with_news, unread
 from tracks.models import GuidelinesVersion, StoredProtocol, Topic, Track
 from tracks.topics.selectors import render_topic
+from web.statements import Statement, Table, joined
 
 
 class TopicProgress(NamedTuple):
@@ -128,7 +128,7 @@ class _Count(NamedTuple):
 
 
 # For each topic that a user has in batches: what they have judged, and what those judged who had their seat before.
-_JUDGED = """
+_JUDGED = Statement(f"""
 WITH own AS (
     SELECT batch_id, topic_id, count(DISTINCT task_id) AS n
     FROM assessment_judgment
@@ -146,26 +146,26 @@ WITH own AS (
         AND NOT assignment.is_withdrawn
     GROUP BY assignment.id
 )
-SELECT assignment.id, assignment.batch_id, assignment.topic_id, coalesce(own.n, 0), coalesce(former.n, 0)
+SELECT assignment.id, assignment.batch_id, assignment.topic_id, coalesce(own.n, 0), coalesce(former.n, 0),
+    {HAS_OTHERS}
 FROM assessment_topicassignment assignment
+JOIN assessment_batch batch ON batch.id = assignment.batch_id
 JOIN tracks_topic topic ON topic.id = assignment.topic_id
 LEFT JOIN own ON own.batch_id = assignment.batch_id AND own.topic_id = assignment.topic_id
 LEFT JOIN former ON former.id = assignment.id
 WHERE assignment.batch_id = ANY(%(batches)s) AND assignment.assessor_id = %(user)s AND NOT assignment.is_withdrawn
 ORDER BY topic.code
-"""
+""")  # noqa: S608 - of constants
 
 
 def _counts(batches: list[Batch], user: User) -> list[_Count]:
     """What a user has judged in each of their topics of batches, and how much there is, by topic code."""
-    with connection.cursor() as cursor:
-        cursor.execute(_JUDGED, {"batches": [batch.pk for batch in batches], "user": user.pk})
-        rows = cursor.fetchall()
+    rows = _JUDGED.rows(batches=[batch.pk for batch in batches], user=user.pk)
     sizes = _sizes(batches)
-    settled = _settled_counts(batches, [(row[0], row[1]) for row in rows])
+    settled = _settled_counts([assignment for assignment, *_, has_others in rows if has_others])
     counts = [
         _Count(batch, topic, judged, sizes.get((batch, topic), 0) - former - settled[assignment])
-        for assignment, batch, topic, judged, former in rows
+        for assignment, batch, topic, judged, former, _ in rows
     ]
     for each in batches:
         if each.has_checks:
@@ -199,10 +199,8 @@ def _sizes(batches: list[Batch]) -> dict[tuple[int, int], int]:
     return sizes | (sizes_by_topic(selective) if selective else {})
 
 
-def _settled_counts(batches: list[Batch], assignments: list[tuple[int, int]]) -> Counter[int]:
-    """The number of entries that other batches have settled, by assignment. One query if no other batch counts."""
-    shared = with_others(batches)
-    ids = [pk for pk, batch_id in assignments if batch_id in shared]
+def _settled_counts(ids: list[int]) -> Counter[int]:
+    """The number of entries that other batches have settled, by assignment. One query, and none for no assignment."""
     return Counter({pk: len(entries) for pk, entries in settled_entries(ids).items()} if ids else {})
 
 
@@ -226,13 +224,33 @@ def tasks_of(user: User) -> QuerySet[Task]:
     )
 
 
-def tasks_to_submit(user: User) -> QuerySet[Task]:
-    """The tasks that a user has taken, with what a submission and the next page of the same batch need."""
-    return (
-        Task.objects.filter(assessor=user)
-        .select_related("entry__document", "batch__pool__protocol", "batch__pool__track__collection")
-        .defer("batch__pool__statistics", "entry__document__body", "entry__document__title")
-    )
+_TASK, _ENTRY, _BATCH = Table(Task, "task"), Table(PoolEntry, "entry"), Table(Batch, "batch")
+_TOPIC, _DOCUMENT = Table(Topic, "topic"), Table(Document, "document")
+_POOL, _PROTOCOL = Table(Pool, "pool", without=("statistics",)), Table(StoredProtocol, "protocol")
+_TRACK, _COLLECTION = Table(Track, "track"), Table(Collection, "collection")
+_SUBMITTED = Statement(f"""
+SELECT {_TASK.columns}, {_ENTRY.columns}, {_BATCH.columns}, {_POOL.columns}, {_PROTOCOL.columns}, {_TRACK.columns},
+    {_COLLECTION.columns}
+FROM assessment_task task
+JOIN pooling_poolentry entry ON entry.id = task.entry_id
+JOIN assessment_batch batch ON batch.id = task.batch_id
+JOIN pooling_pool pool ON pool.id = batch.pool_id
+JOIN tracks_storedprotocol protocol ON protocol.id = pool.protocol_id
+JOIN tracks_track track ON track.id = pool.track_id
+LEFT JOIN corpus_collection collection ON collection.id = track.collection_id
+WHERE task.id = %(task)s AND task.assessor_id = %(user)s
+""")  # noqa: S608 - of constants
+
+
+def task_to_submit(user: User, task_id: int) -> Task | None:
+    """A task that a user has taken, with what a submission and the next page of the same batch need. One query."""
+    rows = _SUBMITTED.rows(task=task_id, user=user.pk)
+    if not rows:
+        return None
+    tables = (_TASK, _ENTRY, _BATCH, _POOL, _PROTOCOL, _TRACK, _COLLECTION)
+    task, task.entry, task.batch, pool, pool.protocol, pool.track, collection = joined(rows[0], *tables)
+    task.batch.pool, pool.track.collection = pool, collection
+    return task
 
 
 class Choice(NamedTuple):
@@ -336,11 +354,17 @@ class TaskPage:
 
 
 def task_page(
-    task: Task, user: User, *, entered: Mapping[str, Any], following: PoolEntry | None = None
+    task: Task,
+    user: User,
+    *,
+    entered: Mapping[str, Any],
+    following: PoolEntry | None = None,
+    is_new: bool = False,
 ) -> TaskPage:
     """The judging page for the assessor who took the task.
 
-    `entered` are values of its form that are not stored; `following` is the entry whose texts the page prepares.
+    `entered` are values of its form that are not stored; `following` is the entry whose texts the page prepares. A task
+    that `is_new` has no judgments.
     """
     rules = judging_rules(task.batch.pool.protocol)
     keys = keys_of(user, rules)
@@ -350,7 +374,7 @@ def task_page(
         (TopicProgress(topic, each.judged, each.total) for each in counts if each.topic_id == topic.pk), None
     )
     collections = [each for each in (track.collection, track.topic_collection) if each]
-    previous = latest_judgment(task, rules)
+    previous = None if is_new else latest_judgment(task, rules)
     members = shown_members(task, in_context=rules.in_context) if has_members(rules) else []
     answer = _first_answer(previous) | dict(entered)
     return TaskPage(
@@ -411,14 +435,25 @@ def with_texts(task: Task, following: int | None, batch: Batch) -> PoolEntry | N
     return entries[following] if following else None
 
 
+_TEXTS = Statement(f"""
+SELECT {_ENTRY.columns}, {_TOPIC.columns}, {_DOCUMENT.columns}
+FROM pooling_poolentry entry
+JOIN tracks_topic topic ON topic.id = entry.topic_id
+LEFT JOIN corpus_document document ON document.id = entry.document_id
+WHERE entry.id IN (%(first)s, %(last)s)
+""")  # noqa: S608 - of constants
+
+
 def _entries(ids: list[int], batch: Batch) -> dict[int, PoolEntry]:
-    """Entries of a batch with their texts, by id. One query if their documents are in the track's collection."""
+    """One or two entries of a batch with their texts, by id. One query if their documents are in its collection."""
     collection = batch.pool.track.collection
-    entries = PoolEntry.objects.filter(pk__in=ids).select_related("topic", "document")
-    for entry in entries:
-        if entry.document is not None and collection and entry.document.collection_id == collection.pk:
-            entry.document.collection = collection
-    return {entry.pk: entry for entry in entries}
+    entries = {}
+    for row in _TEXTS.rows(first=ids[0], last=ids[-1]):
+        entry, entry.topic, document = joined(row, _ENTRY, _TOPIC, _DOCUMENT)
+        entry.document, entries[entry.pk] = document, entry
+        if document is not None and collection and document.collection_id == collection.pk:
+            document.collection = collection
+    return entries
 
 
 def _first_answer(previous: OwnJudgment | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Least
 from django.utils import timezone
@@ -23,21 +23,27 @@ from assessment.tasks.errors import AlreadySubmitted, NothingToReturn, NothingTo
 from assessment.tasks.queue import Place
 from audit import services as audit
 from pooling.models import PoolEntry
+from web.statements import Statement, Table
 
 EXPIRED_AT_ONCE = 500
-# Every submission needs these; the ORM takes longer to build them than they run.
-_OPEN = """
-SELECT * FROM assessment_task WHERE batch_id = %s AND assessor_id = %s AND status = 'accepted' FOR NO KEY UPDATE
-"""
-_ADVANCE = "UPDATE assessment_topicassignment SET cursor = %s WHERE id = %s"
+_TASK = Table(Task, "task")
+_OPEN = Statement(f"""
+SELECT {_TASK.columns} FROM assessment_task task
+WHERE task.batch_id = %(batch)s AND task.assessor_id = %(assessor)s AND task.status = 'accepted' FOR NO KEY UPDATE
+""")  # noqa: S608 - of constants
+_ADVANCE = Statement("UPDATE assessment_topicassignment SET cursor = %(cursor)s WHERE id = %(assignment)s")
 AT_THE_END = 2**31 - 1  # the cursor of a topic whose remaining entries other batches have settled
 
 
 class Taken(NamedTuple):
-    """A task that was just taken, and the entry that will probably follow, as far as it is known."""
+    """A task that was just taken, and the entry that will probably follow, as far as it is known.
+
+    `is_new` is true if the assessor has not seen the task before, so that it has no judgments.
+    """
 
     task: Task
     following: int | None = None
+    is_new: bool = False
 
 
 def accept_next(*, batch: Batch, assessor: User) -> Task | None:
@@ -72,15 +78,17 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
             return Taken(task) if task else None
         task = _take(shared, assessor, place)
         if task is not None and not shared.has_checks:
-            return Taken(task, place.following)
+            return Taken(task, place.following, is_new=place.task_id is None)
     return Taken(task, queue.after(shared, task))
 
 
 def _resume(batch: Batch, assessor: User) -> Task | None:
     """The assessor's open task; if its time has run out, it gets new time."""
-    task = next(iter(Task.objects.raw(_OPEN, [batch.pk, assessor.pk])), None)
-    now = timezone.now()
-    if task is not None and task.expires_at <= now:
+    rows = _OPEN.rows(batch=batch.pk, assessor=assessor.pk)
+    if not rows:
+        return None
+    task, now = _TASK.read(rows[0]), timezone.now()
+    if task.expires_at <= now:
         task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
         task.save(update_fields=["expires_at"])
     return task
@@ -93,8 +101,7 @@ def _take(batch: Batch, assessor: User, place: Place) -> Task | None:
         task = Task.objects.select_for_update(no_key=True).get(pk=place.task_id)
         if task.status != Task.Status.EXPIRED:
             return None
-    with connection.cursor() as cursor:
-        cursor.execute(_ADVANCE, [place.position + 1, place.assignment_id])
+    _ADVANCE.run(cursor=place.position + 1, assignment=place.assignment_id)
     return _accept(task, batch, place.seat)
 
 
@@ -104,6 +111,8 @@ def _accept(task: Task, batch: Batch, seat: int) -> Task:
     task.seat, task.status, task.accepted_at = seat, Task.Status.ACCEPTED, now
     task.order = batch.pool.order
     task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
+    if task.pk is None:
+        return _TASK.insert(task)
     task.save()
     return task
 

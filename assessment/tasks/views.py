@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -90,8 +90,10 @@ def _wants_json(request: HttpRequest) -> bool:
 def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """The judging page. Only the assessor who took the task."""
     if request.method == "POST":
-        task = get_object_or_404(selectors.tasks_to_submit(request.user), pk=task_id)
-        return _submit(request, task, _form(request, task))
+        to_submit = selectors.task_to_submit(request.user, task_id)
+        if to_submit is None:
+            raise Http404
+        return _submit(request, to_submit, _form(request, to_submit))
     task = get_object_or_404(selectors.tasks_of(request.user), pk=task_id)
     return _task_page(request, task, unsent.take(request, task))
 
@@ -136,8 +138,8 @@ def _saved(request: AuthenticatedRequest, task: Task, judgment: Judgment) -> Htt
     if not _wants_json(request):
         return HttpResponseRedirect(onward.address)
     answer = {"judgment": judgment.pk, "choice": judgment.choice, "next": onward.address}
-    if onward.task is not None and request.headers.get("Prefer") == "return=representation":
-        answer["page"] = _fragment(request, onward.task, onward.following, task.batch)
+    if onward.taken is not None and request.headers.get("Prefer") == "return=representation":
+        answer["page"] = _fragment(request, onward.taken, task.batch)
     return JsonResponse(answer)
 
 
@@ -145,8 +147,7 @@ class Onward(NamedTuple):
     """Where the assessor goes after a task: to another one, or to a page without a task."""
 
     address: str
-    task: Task | None = None
-    following: int | None = None
+    taken: services.Taken | None = None
 
 
 def _onward(request: AuthenticatedRequest, batch: Batch) -> Onward:
@@ -154,7 +155,7 @@ def _onward(request: AuthenticatedRequest, batch: Batch) -> Onward:
     if not request.user.accepts_next:
         return Onward(reverse("assessment:stored", args=[batch.pk]))
     taken = services.take_next(batch=batch, assessor=request.user)
-    return Onward(_address(batch, taken.task), *taken) if taken else Onward(_address(batch, None))
+    return Onward(_address(batch, taken and taken.task), taken)
 
 
 def _not_saved(
@@ -199,11 +200,12 @@ def _task_page(
     return render(request, _template(page), context, status=status)
 
 
-def _fragment(request: AuthenticatedRequest, task: Task, following: int | None, batch: Batch) -> str:
+def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch) -> str:
     """The main element of the judging page, which the script shows in place of the task before in the same batch."""
-    ahead = selectors.with_texts(task, following, batch)
+    task = taken.task
+    ahead = selectors.with_texts(task, taken.following, batch)
     entered = unsent.take(request, task)
-    page = selectors.task_page(task, request.user, entered=entered, following=ahead)
+    page = selectors.task_page(task, request.user, entered=entered, following=ahead, is_new=taken.is_new)
     context = _context(page) | {"frame": "assessment/tasks/_fragment.html"}
     return render_to_string(_template(page), context, request)
 
@@ -226,7 +228,7 @@ def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
         return _task_page(request, task, {}, skip_form=form, status=422)
     services.skip(task=task, reason=form.cleaned_data["reason"])
     onward = _onward(request, task.batch)
-    if onward.task == task:
+    if onward.taken is not None and onward.taken.task == task:
         messages.info(request, "This is the only one that you have left, so you see it again.")
     return redirect(onward.address)
 

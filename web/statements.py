@@ -1,0 +1,128 @@
+"""SQL statements that every request of a hot path needs. Each connection parses and plans them once.
+
+PostgreSQL takes several times longer to plan such a statement than to run it, and the ORM longer to build it. A
+`Statement` is prepared by the first execution on a connection. A `Table` reads and inserts complete rows of a model.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from django.db import connection
+from django.db.models import Model
+
+M = TypeVar("M", bound=Model)
+PARAMETER = re.compile(r"%\((\w+)\)s")
+# PostgreSQL plans the first executions for their values, and then may keep a plan, even one for a table that was empty.
+PLANNED_AGAIN_AFTER = 100  # executions
+# The executions of each statement, by the connection of the driver that has prepared it. A rollback changes nothing.
+_prepared: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
+
+
+class Statement:
+    """A statement with parameters such as `%(batch)s`.
+
+    Name the columns of the result: `*` stops working on open connections when a migration adds a column.
+    """
+
+    def __init__(self, sql: str) -> None:
+        names = list(dict.fromkeys(PARAMETER.findall(sql)))
+        numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
+        self.name = f"assay_{sha256(sql.encode()).hexdigest()[:16]}"
+        self._definition = f"PREPARE {self.name} AS {PARAMETER.sub(lambda match: numbers[match[1]], sql)}"
+        arguments = ", ".join(f"%({name})s" for name in names)
+        self._execution = f"EXECUTE {self.name} ({arguments})" if names else f"EXECUTE {self.name}"
+
+    def rows(self, **parameters: Any) -> list[tuple[Any, ...]]:
+        """Run the statement; returns the rows of its result."""
+        with connection.cursor() as cursor:
+            self._prepare()
+            cursor.execute(self._execution, parameters or None)
+            return cursor.fetchall()
+
+    def run(self, **parameters: Any) -> None:
+        """Run a statement that has no result."""
+        with connection.cursor() as cursor:
+            self._prepare()
+            cursor.execute(self._execution, parameters or None)
+
+    def _prepare(self) -> None:
+        """Prepare the statement on the open connection, unless that has been done, and not too often executed since."""
+        executions = _prepared.setdefault(connection.connection, {})
+        n = executions.get(self.name, 0)
+        if n % PLANNED_AGAIN_AFTER == 0:
+            with connection.connection.cursor() as cursor:
+                cursor.execute(f"DEALLOCATE {self.name}; {self._definition}" if n else self._definition)
+        executions[self.name] = n + 1
+
+
+class Table(Generic[M]):
+    """The columns of a model in a statement, under the alias of its table there.
+
+    The values of fields that are left out are read from the database when they are used.
+    """
+
+    def __init__(
+        self, model: type[M], alias: str, *, only: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> None:
+        fields = [
+            field
+            for field in model._meta.concrete_fields
+            if field.name not in without and (not only or field.name in only)
+        ]
+        self.model = model
+        self.fields = fields
+        self.names = [field.attname for field in fields]
+        self.columns = ", ".join(f'{alias}."{field.column}"' for field in fields)
+        self._converters = [
+            (place, convert)
+            for place, field in enumerate(fields)
+            for convert in field.get_db_converters(connection)
+        ]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def read(self, row: Sequence[Any]) -> M:
+        """The object of a row, which may have more columns after those of the table."""
+        values = list(row[: len(self.fields)])
+        for place, convert in self._converters:
+            values[place] = convert(values[place], None, connection)
+        return self.model.from_db(connection.alias, self.names, values)
+
+    def insert(self, instance: M) -> M:
+        """Store a new object, like its `save`, but without signals; its id is made by the database."""
+        values = {
+            field.attname: field.get_db_prep_save(field.pre_save(instance, add=True), connection)
+            for field in self._stored
+        }
+        [(instance.pk,)] = self._insertion.rows(**values)
+        instance._state.adding, instance._state.db = False, connection.alias
+        return instance
+
+    @cached_property
+    def _stored(self) -> list[Any]:
+        return [field for field in self.fields if not field.primary_key]
+
+    @cached_property
+    def _insertion(self) -> Statement:
+        meta = self.model._meta
+        columns = ", ".join(f'"{field.column}"' for field in self._stored)
+        values = ", ".join(f"%({field.attname})s" for field in self._stored)
+        key = meta.pk.column  # type: ignore[union-attr]
+        return Statement(
+            f'INSERT INTO {meta.db_table} ({columns}) VALUES ({values}) RETURNING "{key}"'  # noqa: S608 - of the model
+        )
+
+
+def joined(row: Sequence[Any], *tables: Table[Any]) -> list[Any]:
+    """The objects of a row with the columns of several tables, in their order; None where an outer join found none."""
+    objects, start = [], 0
+    for table in tables:
+        values = row[start : start + len(table)]
+        objects.append(None if values[0] is None else table.read(values))
+        start += len(table)
+    return objects
