@@ -275,16 +275,23 @@ def print_load(arguments: argparse.Namespace, var: Path, base: str, workers: int
                "--workers", str(workers), "--seconds", str(arguments.seconds), "--flow", flow,
                "--password", PASSWORD, "--json", str(report)]
     # fmt: on
-    before = cpu_seconds(web)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    used = cpu_seconds(web) - before
+    logins = cpu_of(web, [*command, "--seconds", "0"])
+    used = cpu_of(web, command)
     load = json.loads(report.read_text())
     ms = {kind: f"p50 {times['p50']:.0f} p95 {times['p95']:.0f} ms" for kind, times in load["ms"].items()}
     print(
         f"  {workers} assessors: {load['per_second']:.1f} judgments/s   submit and accept {ms['submit']}   "
         f"cycle {ms['cycle']}   errors {load['errors'] or 'none'}   "
-        f"CPU time of the web processes {1e3 * used / max(1, load['judgments']):.1f} ms per judgment"
+        f"CPU time of the web processes {1e3 * used / max(1, load['judgments']):.1f} ms per judgment, "
+        f"{1e3 * (used - logins) / max(1, load['judgments']):.1f} without the logins"
     )
+
+
+def cpu_of(web: int, command: list[str]) -> float:
+    """Run a command; returns the CPU seconds that the web processes took meanwhile."""
+    before = cpu_seconds(web)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return cpu_seconds(web) - before
 
 
 def measure_accept(sizes: list[int]) -> None:
