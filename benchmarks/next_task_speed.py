@@ -40,7 +40,7 @@ WATCH = """() => {
     if (!main()?.dataset.task || main().dataset.task === task) return false;
     if (document.documentElement.dataset.judging !== "ready") return false;
     const { bottom } = document.getElementById("document-panel").getBoundingClientRect();
-    const formulas = [...document.querySelectorAll("#document-panel .math-container")];
+    const formulas = [...document.querySelectorAll("#document-panel .panel-body .math-container")];
     return formulas.every((each) => each.dataset.math || each.getBoundingClientRect().top > bottom);
   };
   const frame = () => {

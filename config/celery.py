@@ -26,7 +26,6 @@ app.autodiscover_tasks(
         "tracks.downloads",
         "pooling.pools",
         "pooling.runs",
-        "pooling.imports",
         "pooling.publications",
         "pooling.invitations",
         "assessment.imports",

@@ -63,8 +63,6 @@ HELP: Mapping[str, str] = MappingProxyType(
         "pooling:runs": "roles/participant.html#submit-a-run",
         "pooling:submit": "roles/participant.html#write-a-run",
         "pooling:run": "roles/participant.html#check-a-run",
-        "pooling:run_imports": "howto/run-a-campaign.html#import-runs-that-you-have",
-        "pooling:run_import": "howto/run-a-campaign.html#import-runs-that-you-have",
         "pooling:publication": "howto/run-a-campaign.html#publish-the-runs",
         "pooling:team_runs": "roles/participant.html#your-runs",
         "pooling:describe": "roles/participant.html#your-runs",

@@ -6,7 +6,6 @@ app_name = "pooling"
 
 urlpatterns = [
     path("", include("pooling.runs.urls")),
-    path("", include("pooling.imports.urls")),
     path("", include("pooling.publications.urls")),
     path("", include("pooling.pools.urls")),
     path("", include("pooling.clones.urls")),

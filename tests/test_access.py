@@ -25,7 +25,6 @@ from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.archives import make_archive, make_loaded_archive
 from tests.helpers.factories import make_collection, make_document, make_image
 from tests.helpers.judging import make_import, make_machine
-from tests.helpers.run_archives import make_run_import
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
@@ -161,9 +160,7 @@ tracks:edit_site_page                   L333330
 tracks:site_page                        0000000
 pooling:compute_preview                 5555555
 pooling:describe                        L404440
-pooling:discard_run_import              5555555
 pooling:disqualify                      L333330
-pooling:import_runs                     5555555
 pooling:make_ids                        5555555
 pooling:move                            5555555
 pooling:new_pool                        L333330
@@ -186,8 +183,6 @@ pooling:published_runs                  4444444
 pooling:reinstate                       L333330
 pooling:run                             L404440
 pooling:run_file                        L404440
-pooling:run_import                      L333330
-pooling:run_imports                     L333330
 pooling:runs                            L0RR330
 pooling:submit                          L300330
 pooling:team_runs                       L404330
@@ -393,7 +388,6 @@ def addresses(scene: Scene) -> dict[str, str]:
         "loaded_id": [make_loaded_archive(scene.organizer).pk],
         "job_id": [job.pk],
         "run_id": [run.pk],
-        "run_import_id": [make_run_import(scene.track, scene.organizer).pk],
         "run_id other_id": [run.pk, second.pk],
         "slug team_id": [*track, scene.ours.pk],
         "pool_id": [pool.pk],

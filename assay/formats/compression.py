@@ -134,21 +134,6 @@ def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[byte
         raise error.of(name) from None
 
 
-def unpack_blocks(source: BinaryIO, limits: Limits) -> Iterator[bytes]:
-    """The content of a gz, xz or plain file in blocks, from its start, whatever it is. A zip is not unpacked.
-
-    Raises
-    ------
-    Unreadable
-        The file is damaged or exceeds a limit.
-    """
-    head = source.read(512)
-    source.seek(0)
-    packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
-    blocks = {"gz": _gz, "xz": _xz}.get(packing, _plain)(source)
-    yield from _limited(blocks, source if packing else None, limits)
-
-
 def _unpack(source: BinaryIO, limits: Limits) -> Iterator[bytes]:
     size = source.seek(0, 2)
     if size > limits.max_file:

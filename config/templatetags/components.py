@@ -1,5 +1,6 @@
 """Tags for the components that pages share: tables, empty pages, downloads. Others are included by their path."""
 
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from django import template
@@ -44,6 +45,22 @@ def markdown_editor(content: str, form: object, html: str, address: str) -> Safe
     """The editor of a text with its preview, inside `<form id="editor" class="editor">`; the content is its buttons."""
     context = {"buttons": content, "form": form, "html": html, "address": address}
     return render_to_string("components/markdown_editor.html", context)
+
+
+@register.simple_tag(takes_context=True)
+def component(context: template.Context, name: str, **values: object) -> SafeString:
+    """A component whose HTML depends on nothing but its values: `{% component "key" key=keys.skip %}`.
+
+    A page has many of these and each assessor gets the same ones, so each process renders them once for equal values.
+    """
+    loaded = context.template.engine.get_template(f"components/{name}.html")
+    hashable = (tuple(value) if isinstance(value, list) else value for value in values.values())
+    return _rendered(loaded, tuple(values), *hashable)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _rendered(loaded: template.Template, names: tuple[str, ...], *values: object) -> SafeString:
+    return loaded.render(template.Context(dict(zip(names, values, strict=True))))
 
 
 @register.simple_tag

@@ -1,4 +1,3 @@
-from pooling.models.imports import RunImport
 from pooling.models.invitations import Invitation, InvitationUse, JoinRequest
 from pooling.models.pools import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, PoolRun
 from pooling.models.publications import Consent, Publication
@@ -21,6 +20,5 @@ __all__ = [
     "Publication",
     "Run",
     "RunChange",
-    "RunImport",
     "Team",
 ]

@@ -103,7 +103,7 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     with TemporaryFile() as target, file_services.storing() as store:
         progress.update(0, None, f"packing {len(runs):,} runs")
         write_tar_gz(cast("BinaryIO", target), archive.files_of(track, runs, rows, left_out))
-        n_bytes = target.tell()  # prose: allow a method of files
+        n_bytes = target.tell()
         target.seek(0)
         publication.sha256 = sha256_of_file(cast("BinaryIO", target))
         target.seek(0)

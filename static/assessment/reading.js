@@ -91,7 +91,7 @@
     CSS.highlights.delete(NAME);
     if (!isOn) return 0;
     const terms = termsOf(document.getElementById("topic-panel"));
-    const ranges = rangesOf(terms, document.getElementById("document-panel"));
+    const ranges = rangesOf(terms, document.querySelector("#document-panel .panel-body"));
     const painted = new Highlight();
     for (const range of ranges) painted.add(range);
     CSS.highlights.set(NAME, painted);

@@ -35,6 +35,7 @@
   const scopes = new WeakMap(); // post -> the macros that it defines
   let waiting = []; // elements; the last one is the next
   let ahead = []; // elements that are not in the document yet; they come after all others
+  let aheadIsDone = null; // called when these are rendered
   let isScheduled = false;
   let isSource = false; // the page shows LaTeX instead of formulas
 
@@ -315,6 +316,8 @@
   }
   function finished() {
     isScheduled = false;
+    aheadIsDone?.();
+    aheadIsDone = null;
     document.documentElement.dataset.math = "done";
     backToTarget();
   }
@@ -361,9 +364,11 @@
     isScheduled = true;
     later(work, { timeout: 500 });
   }
-  // Render the formulas of a fragment that is not in the document yet, while the page is idle. The latest one counts.
-  assay.renderMathAhead = (root) => {
+  // Render the formulas of a fragment that is not in the document yet, while the page is idle, then call `done`. The
+  // latest one counts.
+  assay.renderMathAhead = (root, done) => {
     delete document.documentElement.dataset.math;
+    aheadIsDone = done;
     ahead = [...root.querySelectorAll(".math-container:not([data-math])")].reverse();
     schedule();
   };

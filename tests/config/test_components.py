@@ -33,6 +33,15 @@ def test_empty_state_shows_what_it_encloses() -> None:
     assert text.strip() == '<div class="empty"><p>No runs yet.</p></div>'
 
 
+def test_component_is_rendered_by_its_values() -> None:
+    source = '{% component "key" key=key %}'
+
+    texts = [rendered(source, key=key) for key in ("a", "<", "", "a")]
+
+    hint = ' <kbd class="key-hint" aria-hidden="true">{}</kbd>'
+    assert texts == [hint.format("A"), hint.format("&lt;"), "", hint.format("A")]
+
+
 def test_download_button_and_link_lead_to_the_file() -> None:
     button = rendered('{% download_button "TSV" "scoring:qrels_file" 7 %}')
     link = rendered('{% download_link "TSV" "scoring:qrels_file" 7 measure="P@5" %}')

@@ -261,6 +261,12 @@ def typeset_ahead(page: Page) -> None:
     page.wait_for_selector("html[data-math=done]", state="attached")
 
 
+PREPARED = """() => {
+  window.prepared = document.querySelector(".panel-ahead");
+  const link = window.prepared.querySelector("a");
+  link.focus();
+  return [window.prepared.querySelectorAll(".katex").length, document.activeElement === link];
+}"""
 MARK_LATE = """() => {
   const real = katex.render;
   katex.render = (latex, box, options) => {
@@ -273,13 +279,14 @@ MARK_LATE = """() => {
 def test_next_task_takes_over_what_was_typeset_ahead_unless_the_document_changed(
     live_scene: Scene, desk: Callable[..., Page]
 ) -> None:
-    Document.objects.update(body=f"<p>{FORMULA}</p>")
+    Document.objects.update(body=f'<p>{FORMULA} <a href="https://example.org/">link</a></p>')
     changed = PoolEntry.objects.get(topic=live_scene.first, position=2).document
     page = desk()
     page.evaluate("window.isSamePage = true")
-    shown = page.locator("#document-panel .post-body")
+    shown = page.locator("#document-panel .panel-body .post-body")
 
     typeset_ahead(page)
+    assert page.evaluate(PREPARED) == [1, False], "it takes no focus"
     page.evaluate(MARK_LATE)
     address = page.url
     page.keyboard.press("3")
@@ -290,6 +297,7 @@ def test_next_task_takes_over_what_was_typeset_ahead_unless_the_document_changed
     expect(page.locator("#document-panel")).to_be_focused()
     assert page.title().startswith("Topic A.1")
     assert page.evaluate("window.isSamePage")
+    assert page.evaluate("document.querySelector('#document-panel .panel-body') === window.prepared")
 
     Document.objects.filter(pk=changed.pk).update(body="<p>Corrected.</p>")
     address = page.url
@@ -694,7 +702,7 @@ def test_formulas_are_rendered_in_question_and_answer(live_scene: Scene, desk: C
     page = desk()
 
     expect(page.locator("#topic-panel .katex")).to_have_count(2)
-    expect(page.locator("#document-panel .katex")).to_have_count(1)
+    expect(page.locator("#document-panel .panel-body .katex")).to_have_count(1)
 
 
 def test_hostile_posts_and_comments_stay_harmless(
