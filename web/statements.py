@@ -41,7 +41,8 @@ class Statement:
         with connection.cursor() as cursor:
             self._prepare()
             cursor.execute(self._execution, parameters or None)
-            return cursor.fetchall()
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
     def run(self, **parameters: Any) -> None:
         """Run a statement that has no result."""
@@ -112,7 +113,7 @@ class Table(Generic[M]):
         meta = self.model._meta
         columns = ", ".join(f'"{field.column}"' for field in self._stored)
         values = ", ".join(f"%({field.attname})s" for field in self._stored)
-        key = meta.pk.column  # type: ignore[union-attr]
+        key = meta.pk.column
         return Statement(
             f'INSERT INTO {meta.db_table} ({columns}) VALUES ({values}) RETURNING "{key}"'  # noqa: S608 - of the model
         )

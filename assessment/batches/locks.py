@@ -24,6 +24,7 @@ def lock_for_judging(batch_id: int) -> Batch:
     Its pool has only what judging needs; the other fields are read when they are used.
     """
     [row] = _SHARE.rows(batch=batch_id)
+    batch: Batch
     batch, batch.pool = joined(row, _BATCH, _POOL)
     vars(batch)["has_others"] = row[-1]
     return batch

@@ -247,6 +247,7 @@ def task_to_submit(user: User, task_id: int) -> Task | None:
     rows = _SUBMITTED.rows(task=task_id, user=user.pk)
     if not rows:
         return None
+    task: Task
     tables = (_TASK, _ENTRY, _BATCH, _POOL, _PROTOCOL, _TRACK, _COLLECTION)
     task, task.entry, task.batch, pool, pool.protocol, pool.track, collection = joined(rows[0], *tables)
     task.batch.pool, pool.track.collection = pool, collection

@@ -4,7 +4,7 @@ from functools import lru_cache
 from urllib.parse import urlencode
 
 from django import template
-from django.template.loader import render_to_string
+from django.template.loader import get_template, render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -53,7 +53,7 @@ def component(context: template.Context, name: str, **values: object) -> SafeStr
 
     A page has many of these and each assessor gets the same ones, so each process renders them once for equal values.
     """
-    loaded = context.template.engine.get_template(f"components/{name}.html")
+    loaded = get_template(f"components/{name}.html").template  # type: ignore[attr-defined]
     hashable = (tuple(value) if isinstance(value, list) else value for value in values.values())
     return _rendered(loaded, tuple(values), *hashable)
 
