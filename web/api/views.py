@@ -29,6 +29,7 @@ class ApiView(GenericAPIView[Any]):
     calls a service that stores files sets `stores_files`.
     """
 
+    http_method_names = ["get", "post", "patch", "put", "delete", "head"]
     permission_classes = [LoggedIn]
     read_scopes: ClassVar[tuple[Scope, ...]] = (Scope.READ,)
     write_scopes: ClassVar[tuple[Scope, ...]] = (Scope.MANAGE,)

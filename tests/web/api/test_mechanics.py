@@ -44,10 +44,18 @@ def test_errors_are_problems() -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/nothing/", "/api/v1/jobs", "/api/v1/jobs/1%00/"])
 def test_address_without_endpoint_is_a_problem(path: str) -> None:
-    response = Client().get(path)
+    client = Client(enforce_csrf_checks=True)
 
-    assert response.status_code in {400, 404}
-    assert response["Content-Type"] == PROBLEM
+    for response in (client.get(path), client.post(path)):
+        assert response.status_code in {400, 404}
+        assert response["Content-Type"] == PROBLEM
+
+
+def test_endpoint_lists_the_methods_that_it_has() -> None:
+    response = Client().options("/api/v1/tracks/")
+
+    assert (response.status_code, response["Content-Type"]) == (405, PROBLEM)
+    assert response["Allow"] == "GET, POST, HEAD"
 
 
 @pytest.mark.parametrize(
