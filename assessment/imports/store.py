@@ -87,28 +87,30 @@ TaskKey = tuple[int, int, int, bool]
 
 
 def _tasks(
-    planned: Iterable[Planned], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
-) -> dict[TaskKey, Task]:
-    """The task of each judgment: a new one, or the assessor's own that was not submitted yet."""
-    tasks = campaign.tasks(list(batches.values()))
-    new, submitted = [], []
-    for each in planned:
-        batch = batches[each.batch]
-        key = _task_key(batch, each)
-        task = tasks.get(key)
-        if task is None:
-            task = tasks[key] = _new_task(batch, each, now)
-            new.append(task)
-        elif task.status != Task.Status.SUBMITTED:
-            task.status, task.submitted_at, task.seat = (
-                Task.Status.SUBMITTED,
-                _judged_at(each, now),
-                each.seat,
-            )
-            submitted.append(task)
-    Task.objects.bulk_create(new, batch_size=AT_ONCE)
-    Task.objects.bulk_update(submitted, ["status", "submitted_at", "seat"], batch_size=AT_ONCE)
-    return tasks
+    planned: Sequence[Planned], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
+) -> dict[TaskKey, int]:
+    """The id of the task of each judgment: a new one, or the assessor's own that was not submitted yet."""
+    stored = campaign.tasks(list(batches.values()))
+    ids = {key: task.pk for key, task in stored.items()}
+    for start in range(0, len(planned), AT_ONCE):
+        new: dict[TaskKey, Task] = {}
+        submitted: dict[TaskKey, Task] = {}
+        for each in planned[start : start + AT_ONCE]:
+            batch = batches[each.batch]
+            key = _task_key(batch, each)
+            if key not in ids:
+                new.setdefault(key, _new_task(batch, each, now))
+            elif key in stored and stored[key].status != Task.Status.SUBMITTED:
+                submitted[key] = _submitted(stored[key], each, now)
+        Task.objects.bulk_create(new.values())
+        Task.objects.bulk_update(submitted.values(), ["status", "submitted_at", "seat"])
+        ids |= {key: task.pk for key, task in new.items()}
+    return ids
+
+
+def _submitted(task: Task, planned: Planned, now: datetime) -> Task:
+    task.status, task.submitted_at, task.seat = Task.Status.SUBMITTED, _judged_at(planned, now), planned.seat
+    return task
 
 
 def _task_key(batch: Batch, planned: Planned) -> TaskKey:
@@ -144,7 +146,7 @@ def _judgments(
     source: JudgmentImport,
     planned: Sequence[Planned],
     batches: dict[BatchKey, Batch],
-    tasks: dict[TaskKey, Task],
+    tasks: dict[TaskKey, int],
     now: datetime,
 ) -> None:
     """Store the judgments. Their ids ascend in the order of the file, and a revision names what it replaces."""
@@ -155,7 +157,7 @@ def _judgments(
         rows = [
             Judgment(
                 pk=ids[id(each)],
-                task=tasks[_task_key(batches[each.batch], each)],
+                task_id=tasks[_task_key(batches[each.batch], each)],
                 batch=batches[each.batch],
                 track_id=source.track_id,
                 topic_id=each.topic,
