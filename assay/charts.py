@@ -3,19 +3,10 @@
 All coordinates are in user units of the SVG: x grows to the right, y grows downwards from the upper edge.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# Charts of values by topic, and curves of values.
-BAR_WIDTH, BAR_GAP = 7, 2
-HEIGHT = 140
-LEFT, TOP, BOTTOM, RIGHT = 44, 10, 12, 4
-MIN_BARS = 30  # a chart of fewer bars is as wide as one of this many
-CURVE_WIDTH, CURVE_BOTTOM, CURVE_RIGHT = 460, 34, 24
-
-# The chart of kappa by assessor.
-KAPPA_HEIGHT, KAPPA_BAR, KAPPA_GAP, MIN_KAPPA_GROUP = 200, 18, 16, 64
+TOP, LEFT, RIGHT = 10, 44, 4  # pixels above, left and right of the chart of grades
 
 # The chart of everybody's grades.
 MIX_WIDTH, MIX_BAR, MIX_GAP = 480, 20, 10
@@ -31,15 +22,6 @@ DEPTH_WIDTH, DEPTH_HEIGHT = 720, 240
 DEPTH_LEFT, DEPTH_RIGHT, DEPTH_TOP, DEPTH_BOTTOM = 64, 64, 28, 44
 
 
-class Bar(NamedTuple):
-    """One value as a bar. `title` is the text of its tooltip."""
-
-    x: int
-    y: float
-    height: float
-    title: str
-
-
 class Line(NamedTuple):
     """A horizontal line with its label."""
 
@@ -47,166 +29,11 @@ class Line(NamedTuple):
     label: str
 
 
-class RunsMark(NamedTuple):
-    """The values of all runs at a bar: a short line from `x` to `end` at their median, a dot at the best."""
-
-    x: int
-    end: int
-    middle: float
-    median: float
-    best: float
-
-
-class BarChart(NamedTuple):
-    """Values between 0 and 1, by topic."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    bar: int
-    bars: list[Bar]
-    grid: list[Line]
-    mean: Line
-    marks: list[RunsMark]
-
-
-def topic_chart(
-    values: Sequence[tuple[str, float]], mean: float, others: Sequence[tuple[float, float]] = ()
-) -> BarChart:
-    """Lay out one bar for each (topic, value), and a line at the mean.
-
-    Parameters
-    ----------
-    values : values in [0, 1]; no bars if empty.
-    others : (median, best) of all runs, in the order of the topics.
-    """
-    bars = []
-    for n, (topic, value) in enumerate(values):
-        height = round(HEIGHT * value, 2)
-        bars.append(Bar(_bar_x(n), round(TOP + HEIGHT - height, 2), height, f"{topic}: {value:.4f}"))
-    marks = [
-        RunsMark(
-            x := _bar_x(n),
-            x + BAR_WIDTH,
-            x + BAR_WIDTH / 2,
-            _y_of(median),
-            _y_of(best),
-        )
-        for n, (median, best) in enumerate(others)
-    ]
-    right = _bar_x(max(MIN_BARS, len(values)))
-    return BarChart(
-        width=right + RIGHT,
-        height=TOP + HEIGHT + BOTTOM,
-        left=LEFT,
-        right=right,
-        bar=BAR_WIDTH,
-        bars=bars,
-        grid=[Line(_y_of(value), f"{value:.1f}") for value in (0.0, 0.5, 1.0)],
-        mean=Line(_y_of(mean), f"{mean:.4f}"),
-        marks=marks,
-    )
-
-
-class DifferenceChart(NamedTuple):
-    """Differences between -1 and 1 by topic, above and below a line at 0."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    bar: int
-    bars: list[Bar]
-    grid: list[Line]
-
-
-def difference_chart(values: Sequence[tuple[str, float]]) -> DifferenceChart:
-    """Lay out one bar for each (topic, difference), scaled to the largest difference."""
-    largest = max((abs(value) for _, value in values), default=0.0) or 1.0
-    half = HEIGHT / 2
-    bars = []
-    for n, (topic, value) in enumerate(values):
-        height = round(half * abs(value) / largest, 2)
-        top = round(TOP + half - (height if value > 0 else 0), 2)
-        bars.append(Bar(_bar_x(n), top, height, f"{topic}: {value:+.4f}"))
-    right = _bar_x(max(MIN_BARS, len(values)))
-    grid = [
-        Line(round(TOP + half * (1 - share), 2), f"{share * largest:+.2f}" if share else "0")
-        for share in (-1, 0, 1)
-    ]
-    return DifferenceChart(right + RIGHT, TOP + HEIGHT + BOTTOM, LEFT, right, BAR_WIDTH, bars, grid)
-
-
 class Tick(NamedTuple):
     """A label on the x axis."""
 
     x: float
     label: str
-
-
-class Curve(NamedTuple):
-    """A named line. `points` has the syntax of SVG; `dots` are (x, y, text of the tooltip)."""
-
-    name: str
-    points: str
-    dots: list[tuple[float, float, str]]
-
-
-class CurveChart(NamedTuple):
-    """Several curves over the same labels."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    bottom: float
-    curves: list[Curve]
-    grid: list[Line]
-    ticks: list[Tick]
-
-
-def curve_chart(
-    labels: Sequence[str], curves: Sequence[tuple[str, Sequence[float]]], *, top: float = 1.0
-) -> CurveChart:
-    """Lay out one curve for each (name, values).
-
-    Parameters
-    ----------
-    labels : labels of the x axis, at equal distances.
-    curves : each has one value from 0 to `top` for each label.
-    top : the value at the upper edge; 0 is taken as 1.
-    """
-    right = LEFT + CURVE_WIDTH
-    step = CURVE_WIDTH / max(1, len(labels) - 1)
-    columns = [round(LEFT + n * step, 2) for n in range(len(labels))]
-    top = top or 1.0
-    drawn = []
-    for name, values in curves:
-        dots = [
-            (x, _y_of(value / top), f"{name}, {label}: {value:.4f}")
-            for x, label, value in zip(columns, labels, values, strict=True)
-        ]
-        drawn.append(Curve(name, " ".join(f"{x},{y}" for x, y, _ in dots), dots))
-    return CurveChart(
-        width=right + CURVE_RIGHT,
-        height=TOP + HEIGHT + CURVE_BOTTOM,
-        left=LEFT,
-        right=right,
-        bottom=TOP + HEIGHT,
-        curves=drawn,
-        grid=[Line(_y_of(share), f"{share * top:.2f}") for share in (0.0, 0.5, 1.0)],
-        ticks=[Tick(x, label) for x, label in zip(columns, labels, strict=True)],
-    )
-
-
-def _bar_x(n: int) -> int:
-    return LEFT + n * (BAR_WIDTH + BAR_GAP)
-
-
-def _y_of(value: float) -> float:
-    """The y coordinate of a value between 0 and 1."""
-    return round(TOP + HEIGHT * (1 - value), 2)
 
 
 class SizeBar(NamedTuple):
@@ -344,71 +171,6 @@ def _round_numbers(last: float) -> list[float]:
             if last / step <= 10:
                 break
     return [round(i * step, 3) for i in range(int(last / step) + 1)]
-
-
-class KappaBar(NamedTuple):
-    """One value of an assessor. `series` is 1 or 2; `title` is the text of its tooltip."""
-
-    x: float
-    y: float
-    height: float
-    series: int
-    title: str
-
-
-class KappaChart(NamedTuple):
-    """Two values for each assessor, between -1 and 1; `base` is the line at 0, `names` are below it."""
-
-    width: int
-    height: int
-    left: int
-    right: int
-    bar: int
-    base: float
-    bars: list[KappaBar]
-    names: list[Tick]
-    grid: list[Line]
-
-
-def kappa_chart(values: Sequence[tuple[str, float, float]]) -> KappaChart:
-    """Lay out two bars for each (assessor, kappa, two-way kappa); an undefined value (nan) has no bar.
-
-    The axis ends at 0, or at the next lower quarter if a value is negative.
-    """
-    lowest = min((value for row in values for value in row[1:] if value < 0), default=0.0)
-    bottom = math.floor(lowest * 4) / 4
-    scale = KAPPA_HEIGHT / (1 - bottom)
-
-    def y(value: float) -> float:
-        return round(TOP + (1 - value) * scale, 2)
-
-    widths = [max(MIN_KAPPA_GROUP, CHARACTER * len(name) + KAPPA_GAP) for name, *_ in values]
-    middles = [LEFT + sum(widths[:n]) + width / 2 for n, width in enumerate(widths)]
-    bars = [
-        KappaBar(
-            x=middle + (series - 2) * KAPPA_BAR,
-            y=y(max(value, 0)),
-            height=round(abs(value) * scale, 2),
-            series=series,
-            title=f"{name}, {kind}: {value:.4f}",
-        )
-        for middle, (name, *pair) in zip(middles, values, strict=True)
-        for series, (kind, value) in enumerate(zip(("all grades", "two-way"), pair, strict=True), 1)
-        if not math.isnan(value)
-    ]
-    n_lines = round((1 - bottom) * 4) + 1
-    right = LEFT + sum(widths)
-    return KappaChart(
-        width=right + RIGHT,
-        height=TOP + KAPPA_HEIGHT + SIZE_BOTTOM,
-        left=LEFT,
-        right=right,
-        bar=KAPPA_BAR,
-        base=y(0),
-        bars=bars,
-        names=[Tick(middle, name) for middle, (name, *_) in zip(middles, values, strict=True)],
-        grid=[Line(y(bottom + n / 4), f"{bottom + n / 4:.2f}") for n in range(n_lines)],
-    )
 
 
 class MixPart(NamedTuple):

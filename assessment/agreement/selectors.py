@@ -1,7 +1,7 @@
 """How far the assessors of a track agree, and the units on which they disagree. For organizers only."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Q, QuerySet, Window
 from django.http import Http404
 
-from assay.charts import KappaChart, kappa_chart
+from assay import plots
 from assay.statistics import agreement_report as report
 from assessment.agreement.rules import Difference, Vote, is_difference
 from assessment.judgments.rules import binary_from, judging_rules, label_of
@@ -177,7 +177,7 @@ class AgreementPage:
     pairs: list[report.Pair]
     matrices: list[Matrix]
     assessors: list[report.AssessorAgreement]
-    chart: KappaChart
+    plot: plots.Plot
     topics: list[report.TopicAgreement]
     machines: list[Comparison]
     tab: str = "judging"
@@ -201,10 +201,24 @@ def agreement_page(track: Track, of_round: Round) -> AgreementPage:
         pairs=pairs,
         matrices=[_matrix(pair) for pair in pairs],
         assessors=assessors,
-        chart=kappa_chart([(row.name, row.kappa, row.two_way) for row in assessors]),
+        plot=_plot(track, assessors),
         topics=report.by_topic(columns, level),
         machines=[] if of_round.batch_id is not None else comparisons(track),
     )
+
+
+def _plot(track: Track, assessors: Sequence[report.AssessorAgreement]) -> plots.Plot:
+    """Mean kappa of each assessor, as in the overview papers."""
+    values = [
+        ("all grades", [_defined(row.kappa) for row in assessors]),
+        ("two-way", [_defined(row.two_way) for row in assessors]),
+    ]
+    title, labels = f"{track.name}: mean kappa by assessor", [row.name for row in assessors]
+    return plots.groups(f"{track.slug}-kappa", title, labels, values, across="Assessor", up="Kappa")
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _matrix(pair: report.Pair) -> Matrix:

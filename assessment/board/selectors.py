@@ -17,7 +17,8 @@ from django.db.models.functions import TruncHour
 from django.http import Http404
 from django.utils import timezone
 
-from assay.charts import MixChart, SizeChart, mix_chart, size_chart
+from assay import plots
+from assay.charts import MixChart, mix_chart
 from assay.protocols.schema import Grade, JudgingRules
 from assessment.batches.selectors import BatchProgress, Skip, track_progress
 from assessment.board.pace import Pace, pace_of
@@ -127,9 +128,9 @@ class BoardPage:
     topics: list[TopicRow]
     mix: MixChart
     days: list[Period]
-    day_chart: SizeChart
+    day_plot: plots.Plot
     hours: list[Period]
-    hour_chart: SizeChart
+    hour_plot: plots.Plot
     skips: list[Skip]
     n_skipped: int
     unsettled: list[Unsettled]
@@ -177,14 +178,24 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
             [(row.name, [(share.label, share.n) for share in row.mix]) for row in assessors if row.mix]
         ),
         days=days,
-        day_chart=size_chart([(f"{each.start:%d %b}", each.n) for each in days]),
+        day_plot=_plot(
+            track, "days", "Judged units by day", [(f"{each.start:%d %b}", each.n) for each in days]
+        ),
         hours=hours,
-        hour_chart=size_chart([(f"{each.start:%H}", each.n) for each in hours]),
+        hour_plot=_plot(
+            track, "hours", "Judged units by hour", [(f"{each.start:%H}", each.n) for each in hours]
+        ),
         skips=[Skip(task, is_judged=False) for task in _latest(skipped)],
         n_skipped=skipped.count(),
         unsettled=[Unsettled(judgment, label_of(rules, judgment.choice)) for judgment in unsettled[:N_ROWS]],
         n_unsettled=unsettled.count(),
     )
+
+
+def _plot(track: Track, name: str, title: str, values: Sequence[tuple[str, int]]) -> plots.Plot:
+    across = "Hour" if name == "hours" else "Day"
+    name = f"{track.slug}-judged-{name}"
+    return plots.bars(name, f"{track.name}: {title}", values, up="Judged", across=across, digits=0)
 
 
 class _Group(NamedTuple):

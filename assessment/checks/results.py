@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.charts import CurveChart, curve_chart
+from assay import plots
 from assay.evaluation.score_table import as_tsv
 from assay.statistics.agreement import Kappa, cohen_kappa
 from assessment.checks.rules import parts
@@ -102,7 +102,7 @@ class ResultsPage:
     assessors: list[AssessorResult]
     chosen: AssessorResult
     labels: list[str]
-    chart: CurveChart | None
+    plot: plots.Plot | None
     tab: str = "judging"
 
 
@@ -120,8 +120,9 @@ def results_page(track: Track, name: str) -> ResultsPage:
         )
         if drift.shares
     ]
-    chart = curve_chart(labels, curves) if curves else None
-    return ResultsPage(track, level, everyone, assessors, chosen, labels, chart)
+    title = f"{track.name}: share of answers to hidden checks that are equal, {name or 'all assessors'}"
+    plot = plots.lines("drift", title, labels, curves, across="Time", up="Share equal") if curves else None
+    return ResultsPage(track, level, everyone, assessors, chosen, labels, plot)
 
 
 def results_of(track: Track, level: int) -> tuple[AssessorResult, list[AssessorResult]]:

@@ -34,10 +34,9 @@ def empty_state(content: str) -> SafeString:
 
 
 @register.simple_block_tag
-def bars(content: str, chart: object, title: str) -> SafeString:
-    """A chart of bars by topic, from `assay.charts`, above its caption: `{% bars chart "Values" %}…{% endbars %}`."""
-    context = {"content": content, "chart": chart, "title": title}
-    return render_to_string("components/bars.html", context)
+def plot(content: str, plot: object) -> SafeString:
+    """A plot from `assay.plots` above its caption: `{% plot plot %}…{% endplot %}`. Its page loads `_plots.html`."""
+    return render_to_string("components/plot.html", {"content": content, "plot": plot})
 
 
 @register.simple_block_tag

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from accounts.access import AnyUser
-from assay.charts import CurveChart, curve_chart
+from assay import plots
 from assay.evaluation.score_table import as_tsv, shown
 from assay.formats.spreadsheet import as_csv
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
@@ -50,7 +50,7 @@ class Section(NamedTuple):
     description: str
     analysis: Analysis | None
     tables: list[ShownTable]
-    charts: list[tuple[str, str, CurveChart]]
+    plots: list[tuple[str, plots.Plot]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def _section(kind: Analysis.Kind, analysis: Analysis | None, measure: str) -> Se
         DESCRIPTIONS[kind.value],
         analysis,
         [_shown(table) for table in of_measure],
-        _charts(tables, measure),
+        _plots(tables, measure),
     )
 
 
@@ -132,26 +132,26 @@ def _text(cell: Cell) -> str:
     return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else cell
 
 
-def _charts(tables: Sequence[Table], measure: str) -> list[tuple[str, str, CurveChart]]:
-    """Name, title and lines of the charts: pools by depth, and rankings by number of topics."""
+def _plots(tables: Sequence[Table], measure: str) -> list[tuple[str, plots.Plot]]:
+    """Name of the table and its plot: pools by depth, and rankings by number of topics."""
     by_name = {table.name: table for table in tables}
-    charts = []
+    drawn = []
     depths = _rows(by_name.get("depths"), measure)
     if len(depths) > 1:
         lines = [
             ("relevant units found", [_height(row["of all relevant"]) for row in depths]),
             (f"Kendall's tau by {measure}", [_height(row["tau"]) for row in depths]),
         ]
-        title = f"Shallower pools by depth: share of the relevant units (solid), Kendall's tau by {measure} (dashed)"
-        charts.append(("depths", title, curve_chart([_short(row["depth"]) for row in depths], lines)))
+        title, labels = "Shallower pools by depth", [_short(row["depth"]) for row in depths]
+        drawn.append(("depths", plots.lines("depths", title, labels, lines, across="Depth", up="Share, tau")))
     topics = _rows(by_name.get("topics"), measure)
     if len(topics) > 1:
-        lines = [(name, [_height(row[name]) for row in topics]) for name in ("tau", "low", "high")]
-        title = (
-            f"Fewer topics: Kendall's tau with the ranking by all topics, by {measure}; mean and 95 % range"
-        )
-        charts.append(("topics", title, curve_chart([str(row["topics"]) for row in topics], lines)))
-    return charts
+        names = {"tau": "mean", "low": "2.5 % of the draws", "high": "97.5 % of the draws"}
+        lines = [(words, [_height(row[name]) for row in topics]) for name, words in names.items()]
+        title = f"Fewer topics: Kendall's tau with the ranking by all topics, by {measure}"
+        labels = [str(row["topics"]) for row in topics]
+        drawn.append(("topics", plots.lines("topics", title, labels, lines, across="Topics", up="Tau")))
+    return drawn
 
 
 def _short(depth: Cell) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
-from assay.charts import BarChart, CurveChart, DifferenceChart, curve_chart, difference_chart, topic_chart
+from assay import plots
 from assay.evaluation.score_table import ALL, HEADER, one_word, shown, tsv_lines
 from assay.formats.spreadsheet import csv_lines
 from assay.statistics.rank_correlation import overlap_of_runs
@@ -25,7 +25,6 @@ from scoring.leaderboards.selectors import leaderboards_for, name_order, places_
 from scoring.models import Evaluation, Leaderboard, Score
 
 EXTREMES = 5  # topics listed on which a run is farthest from the median
-MIN_CHART_TOP = 0.05  # so that a chart of small values is not all height
 RUNS_AT_ONCE = 20  # whose values by topic are in memory
 
 ByTopic = dict[str, dict[int, float]]  # topic -> evaluation -> value
@@ -117,8 +116,8 @@ class Curves:
     judged_only: bool
     precision: list[tuple[str, str]]
     by_recall: list[tuple[str, str]]
-    precision_chart: CurveChart
-    recall_chart: CurveChart
+    precision_plot: plots.Plot
+    recall_plot: plots.Plot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +128,8 @@ class EvaluationPage(LeaderboardPage):
     run: Run
     rows: list[TopicRow]
     means: list[str]
-    chart: BarChart
+    plot: plots.Plot
+    mean: str
     extremes: list[tuple[str, list[Extreme]]]
     n_runs: int
     curves: Curves | None
@@ -160,7 +160,15 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
         run=evaluation.run,
         rows=rows,
         means=[shown(means[name]) for name in board.measures],
-        chart=topic_chart(bars, means[charted], summaries),
+        plot=plots.bars(
+            f"{board.track.slug}-{evaluation.run_id}-topics",
+            f"{charted} of {evaluation.run.tag} by topic",
+            bars,
+            up=charted,
+            mean=means[charted],
+            others=summaries,
+        ),
+        mean=shown(means[charted]),
         extremes=_extremes(gaps),
         n_runs=board.evaluations.count(),
         curves=_curves(evaluation),
@@ -197,14 +205,28 @@ def _curves(evaluation: Evaluation) -> Curves | None:
     if not stored:
         return None
     cutoffs, recalls = [str(k) for k in stored["cutoffs"]], [f"{recall:.1f}" for recall in stored["recalls"]]
-    top = max([MIN_CHART_TOP, *stored["precision"]])
+    tag, slug = evaluation.run.tag, evaluation.leaderboard.track.slug
     return Curves(
         level=stored["level"],
         judged_only=stored["judged_only"],
         precision=list(zip(cutoffs, map(shown, stored["precision"]), strict=True)),
         by_recall=list(zip(recalls, map(shown, stored["by_recall"]), strict=True)),
-        precision_chart=curve_chart(cutoffs, [("precision", stored["precision"])], top=top),
-        recall_chart=curve_chart(recalls, [("precision", stored["by_recall"])]),
+        precision_plot=plots.lines(
+            f"{slug}-{evaluation.run_id}-cutoffs",
+            f"Precision at cutoffs of {tag}",
+            cutoffs,
+            [("precision", stored["precision"])],
+            across="Rank",
+            up="Precision",
+        ),
+        recall_plot=plots.lines(
+            f"{slug}-{evaluation.run_id}-recall",
+            f"Interpolated precision by recall of {tag}",
+            recalls,
+            [("precision", stored["by_recall"])],
+            across="Recall",
+            up="Precision",
+        ),
     )
 
 
@@ -244,7 +266,7 @@ class RunComparisonPage(LeaderboardPage):
     n_better: int
     n_worse: int
     n_equal: int
-    chart: DifferenceChart
+    plot: plots.Plot
     tests: PairTests | None
 
 
@@ -277,7 +299,12 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
         n_better=sum(gap > 0 for _, gap in differences),
         n_worse=sum(gap < 0 for _, gap in differences),
         n_equal=sum(gap == 0 for _, gap in differences),
-        chart=difference_chart(sorted(differences, key=lambda item: -item[1])),
+        plot=plots.bars(
+            f"{board.track.slug}-{first.run_id}-{second.run_id}-difference",
+            f"{shared['charted']}: {first.run.tag} minus {second.run.tag}, by topic",
+            sorted(differences, key=lambda item: -item[1]),
+            up=f"Difference in {shared['charted']}",
+        ),
         tests=_tests(pairs, board.seed, _tukey(first, second, shared["charted"])) if topics else None,
     )
 

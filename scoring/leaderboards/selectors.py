@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.access import AnyUser, is_organizer
 from accounts.models import User
+from assay import plots
 from assay.evaluation.score_table import ALL, shown
 from assay.protocols.measures import parse_measure
 from pooling.models import Run, Team
@@ -19,6 +20,7 @@ from tracks.tracks.selectors import tracks_for
 
 FILTERS = {"all": "all runs", "best": "best of each team", "primary": "primary runs"}
 WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
+MAX_CURVES = 8  # of runs in one plot
 MAX_COMPARABLE = 100  # leaderboards in the list of those to compare with
 
 
@@ -100,6 +102,8 @@ class RankingPage(LeaderboardPage):
     statistics: MeasureStatistics | None
     others: list[Leaderboard]
     mismatched: list[BoardRow]  # runs without a judged document
+    plot: plots.Plot | None
+    curves_plot: plots.Plot | None
 
 
 def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
@@ -113,9 +117,10 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
     shared = shared_fields(user, board, key)
     tier_column = board.measures.index(shared["charted"])
     show = show if show in FILTERS else "all"
+    shown_rows = _filtered(rows, show, tier_column)
     return RankingPage(
         **shared,
-        rows=_filtered(rows, show, tier_column),
+        rows=shown_rows,
         n_runs=len(rows),
         n_own=sum(row.is_own for row in rows),
         n_disqualified_since=sum(row.run.status == Run.Status.DISQUALIFIED for row in rows),
@@ -127,7 +132,44 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         statistics=statistics.get(shared["charted"]),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
+        plot=_means_plot(board, shown_rows, shared["charted"]),
+        curves_plot=_curves_plot(board, shown_rows),
     )
+
+
+def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots.Plot | None:
+    """The means of some runs with their intervals, in the order of the table; None without runs."""
+    column = board.measures.index(measure)
+    points = [
+        plots.Interval(
+            f"{row.run.team.name}: {row.run.tag}",
+            row.cells[column].value,
+            _number(row.cells[column].low),
+            _number(row.cells[column].high),
+            row.is_own,
+        )
+        for row in rows
+    ]
+    name, title = (
+        f"{board.track.slug}-leaderboard",
+        f"{board.track.name}: {measure}, with 95 % confidence intervals",
+    )
+    return plots.intervals(name, title, points, across=measure) if points else None
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
+    """Interpolated precision by recall of the first runs that the user may open; None if there are none."""
+    curves = [row for row in rows if row.may_open and row.evaluation.curves][:MAX_CURVES]
+    if not curves:
+        return None
+    recalls = [f"{recall:.1f}" for recall in curves[0].evaluation.curves["recalls"]]
+    lines = [(f"{row.run.team.name}: {row.run.tag}", row.evaluation.curves["by_recall"]) for row in curves]
+    name, title = f"{board.track.slug}-recall", f"{board.track.name}: interpolated precision by recall"
+    return plots.lines(name, title, recalls, lines, across="Recall", up="Precision")
 
 
 def comparable(user: AnyUser, board: Leaderboard) -> list[Leaderboard]:

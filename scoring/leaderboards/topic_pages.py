@@ -9,6 +9,7 @@ from django.http import Http404
 from numpy.typing import NDArray
 
 from accounts.access import AnyUser, is_organizer
+from assay import plots
 from assay.evaluation.score_table import shown
 from pooling.models import Contribution
 from scoring.evaluations.selectors import topic_values
@@ -44,6 +45,7 @@ class TopicsPage(LeaderboardPage):
     sort: str
     columns: list[tuple[str, str, str]]
     n_runs: int
+    plot: plots.Plot
 
 
 def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str = "") -> TopicsPage:
@@ -66,7 +68,14 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
         sort=sort,
         columns=[_column(name, sort) for name in SORTS],
         n_runs=board.evaluations.count(),
+        plot=_plot(board, rows, shared["charted"]),
     )
+
+
+def _plot(board: Leaderboard, rows: list[TopicSpread], measure: str) -> plots.Plot:
+    spreads = [plots.Spread(row.topic, row.lowest, row.median, row.mean, row.best) for row in rows]
+    title = f"{board.track.name}: {measure} of all runs by topic"
+    return plots.spreads(f"{board.track.slug}-topics", title, spreads, up=measure)
 
 
 def _spread(topic: str, values: NDArray[np.float64], n_judged: int, n_relevant: int) -> TopicSpread:

@@ -97,3 +97,24 @@ def test_the_leaderboard_is_sorted_by_keyboard(
 
     assert runs.all_inner_texts() == ["poor baseline", "good"]
     assert browser_page.locator("[aria-sort=ascending]").inner_text().startswith("nDCG'")
+
+
+def test_plots_are_drawn_and_saved_without_inline_styles(
+    scored: Scene, live_server: LiveServer, browser_page: Page
+) -> None:
+    complaints: list[str] = []
+    browser_page.on("console", lambda message: complaints.append(message.text))
+    board = scored.leaderboard(release="public")
+    browser_page.goto(live_server.url + board.get_absolute_url())
+    means, curves = browser_page.locator("figure.plot").all()
+
+    assert means.locator("svg text").filter(has_text="Ours: good").count() == 1
+    assert curves.locator("svg text").filter(has_text="Recall").count() == 1
+    for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
+        with browser_page.expect_download() as download:
+            means.get_by_role("button", name=kind.upper()).click()
+        assert download.value.suggested_filename == f"arq-leaderboard.{kind}"
+        assert download.value.path().read_bytes().startswith(start)
+    means.locator(".plot-area").hover()
+    assert means.locator("svg text").filter(has_text="95 % interval").count() == 1
+    assert complaints == []

@@ -3,7 +3,6 @@ import hashlib
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from assay.charts import topic_chart
 from pooling.models import Team
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import selectors as leaderboard_selectors
@@ -143,12 +142,3 @@ def test_the_file_of_an_imported_version_is_that_of_its_sha256(scored: Scene) ->
     qrels = scored.qrels()
 
     assert hashlib.sha256(qrels_selectors.qrels_tsv(qrels)).hexdigest() == qrels.sha256
-
-
-def test_a_chart_has_a_bar_for_each_topic_and_a_line_at_the_mean() -> None:
-    chart = topic_chart([("A.1", 1.0), ("A.2", 0.0), ("A.3", 0.25)], 0.5)
-
-    assert [bar.height for bar in chart.bars] == [140.0, 0.0, 35.0]
-    assert {round(bar.y + bar.height, 2) for bar in chart.bars} == {chart.grid[0].y}
-    assert chart.mean.y == chart.grid[1].y
-    assert chart.bars[2].title == "A.3: 0.2500"

@@ -1,0 +1,147 @@
+"""The data of the plots on the pages. `static/web/plots.js` draws them with ECharts; a table has the same values.
+
+A plot is a kind with its data, not a drawing: sizes, colors and hover texts are the business of the script.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["bars", "groups", "intervals", "lines", "spreads"]
+DIGITS = 4  # as in the tables
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot for the component `plot`.
+
+    Attributes
+    ----------
+    name : names its files; letters, digits and hyphens.
+    title : what it shows, for screen readers and files.
+    across, up : what the horizontal and the vertical axis show.
+    labels : of the horizontal axis, at equal distances; for intervals, of the rows.
+    series : the values, in the order of the labels.
+    digits : decimals of the values that are shown; 0 for counts.
+    """
+
+    kind: Kind
+    name: str
+    title: str
+    across: str
+    up: str
+    labels: list[str]
+    series: list[dict[str, Any]]
+    digits: int = DIGITS
+
+    @property
+    def script_id(self) -> str:
+        """The id of the element that has the data."""
+        return f"plot-{self.name}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Plain values for the script."""
+        return asdict(self)
+
+
+class Interval(NamedTuple):
+    """A mean with the ends of its confidence interval, where there is one."""
+
+    label: str
+    value: float
+    low: float | None
+    high: float | None
+    is_own: bool = False
+
+
+class Spread(NamedTuple):
+    """The values of all runs on a topic."""
+
+    label: str
+    lowest: float
+    median: float
+    mean: float
+    best: float
+
+
+def bars(
+    name: str,
+    title: str,
+    values: Sequence[tuple[str, float]],
+    *,
+    up: str,
+    across: str = "Topic",
+    mean: float | None = None,
+    others: Sequence[tuple[float, float]] = (),
+    digits: int = DIGITS,
+) -> Plot:
+    """One bar for each (label, value).
+
+    Parameters
+    ----------
+    mean : drawn as a line across all bars.
+    others : (median, best) of all runs, in the order of the values.
+    """
+    series: list[dict[str, Any]] = [{"name": "value", "values": _rounded([value for _, value in values])}]
+    if others:
+        series.append({"name": "median", "values": _rounded([median for median, _ in others])})
+        series.append({"name": "best", "values": _rounded([best for _, best in others])})
+    if mean is not None:
+        series.append({"name": "mean", "values": _rounded([mean])})
+    return Plot("bars", name, title, across, up, [label for label, _ in values], series, digits)
+
+
+def groups(
+    name: str,
+    title: str,
+    labels: Sequence[str],
+    values: Sequence[tuple[str, Sequence[float | None]]],
+    *,
+    across: str,
+    up: str,
+) -> Plot:
+    """Several bars for each label, one for each (name, values); there is none for None."""
+    series = [{"name": each, "values": _rounded(of_label)} for each, of_label in values]
+    return Plot("groups", name, title, across, up, list(labels), series)
+
+
+def lines(
+    name: str,
+    title: str,
+    labels: Sequence[str],
+    curves: Sequence[tuple[str, Sequence[float | None]]],
+    *,
+    across: str,
+    up: str,
+) -> Plot:
+    """One line for each (name, values), over the same labels; None interrupts it."""
+    series = [{"name": curve, "values": _rounded(values)} for curve, values in curves]
+    return Plot("lines", name, title, across, up, list(labels), series)
+
+
+def intervals(name: str, title: str, rows: Sequence[Interval], *, across: str) -> Plot:
+    """One row for each mean, first row on top."""
+    series = [
+        {
+            "name": "mean",
+            "values": _rounded([row.value for row in rows]),
+            "own": [row.is_own for row in rows],
+        },
+        {"name": "low", "values": _rounded([row.low for row in rows])},
+        {"name": "high", "values": _rounded([row.high for row in rows])},
+    ]
+    return Plot("intervals", name, title, across, "Run", [row.label for row in rows], series)
+
+
+def spreads(name: str, title: str, rows: Sequence[Spread], *, up: str) -> Plot:
+    """For each topic a line from the lowest to the best value, with the median and the mean."""
+    series = [
+        {"name": part, "values": _rounded([getattr(row, part) for row in rows])}
+        for part in ("lowest", "median", "mean", "best")
+    ]
+    return Plot("spreads", name, title, "Topic", up, [row.label for row in rows], series)
+
+
+def _rounded(values: Sequence[float | None]) -> list[float | None]:
+    return [None if value is None else round(value, DIGITS) for value in values]

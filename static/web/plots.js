@@ -1,0 +1,298 @@
+// Draws the plots of a page with ECharts, from the data that assay/plots.py made. Without this script, the tables have
+// the same values.
+(() => {
+  const CROWDED = 40; // labels from which they are turned and plots can be zoomed
+  const ROW = 22; // pixels of a row of intervals
+
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const theme = () => ({
+    text: color("--bs-body-color"),
+    muted: color("--bs-secondary-color"),
+    line: color("--bs-border-color"),
+    page: color("--bs-body-bg"),
+    main: color("--plot-main"),
+    accent: color("--plot-accent"),
+    series: [1, 2, 3, 4, 5, 6, 7, 8].map((n) => color(`--plot-${n}`)),
+    font: color("--bs-body-font-family"),
+  });
+
+  const format = (plot) => (value) =>
+    value === null || value === undefined ? "–" : value.toFixed(plot.digits);
+
+  const values = (plot, name) => plot.series.find((series) => series.name === name)?.values;
+
+  // What all kinds have in common.
+  const frame = (plot, look) => {
+    const text = { color: look.text, fontFamily: look.font };
+    const axis = {
+      nameTextStyle: text,
+      axisLabel: { ...text, hideOverlap: true },
+      axisLine: { show: true, lineStyle: { color: look.muted } },
+      splitLine: { lineStyle: { color: look.line } },
+      nameLocation: "middle",
+    };
+    const isCrowded = plot.labels.length > CROWDED;
+    return {
+      animation: false,
+      textStyle: text,
+      color: look.series,
+      grid: { left: 62, right: 16, top: 16, bottom: isCrowded ? 96 : 52 },
+      tooltip: {
+        trigger: "axis",
+        renderMode: "richText",
+        confine: true,
+        backgroundColor: look.page,
+        borderColor: look.muted,
+        textStyle: { ...text, fontSize: 13 },
+      },
+      xAxis: {
+        ...axis,
+        type: "category",
+        data: plot.labels,
+        name: plot.across,
+        nameGap: isCrowded ? 50 : 30,
+        axisLabel: {
+          ...axis.axisLabel,
+          rotate: isCrowded ? 90 : 0,
+          interval: isCrowded ? "auto" : undefined,
+        },
+      },
+      yAxis: { ...axis, type: "value", name: plot.up, nameGap: 44 },
+      dataZoom: isCrowded ? [{ type: "slider", bottom: 8, height: 16, brushSelect: false }] : [],
+    };
+  };
+
+  const rows = (title, pairs) => [title, ...pairs.map(([name, value]) => `${name}: ${value}`)].join("\n");
+
+  const bars = (plot, look) => {
+    const shown = format(plot);
+    const [own, median, best] = ["value", "median", "best"].map((name) => values(plot, name));
+    const mean = values(plot, "mean")?.[0];
+    const option = frame(plot, look);
+    const line = {
+      silent: true,
+      symbol: "none",
+      lineStyle: { color: look.text, type: "dashed" },
+      label: { show: false },
+    };
+    option.tooltip.formatter = ([{ dataIndex: n }]) =>
+      rows(plot.labels[n], [
+        [plot.up, shown(own[n])],
+        ...(median ? [["median of all runs", shown(median[n])]] : []),
+        ...(best ? [["best run", shown(best[n])]] : []),
+      ]);
+    option.series = [
+      {
+        type: "bar",
+        barMaxWidth: 40,
+        data: own.map((value) => ({ value, itemStyle: { color: value < 0 ? look.accent : look.main } })),
+        markLine: mean === undefined ? undefined : { ...line, data: [{ yAxis: mean }] },
+      },
+    ];
+    if (median) {
+      // a dash with an edge in the color of the page, so that it is seen on a bar and on the page
+      const edge = { color: look.text, borderColor: look.page, borderWidth: 1 };
+      option.series.push({
+        type: "scatter",
+        data: median,
+        symbol: "rect",
+        symbolSize: [12, 5],
+        itemStyle: edge,
+      });
+      option.series.push({
+        type: "scatter",
+        data: best,
+        symbolSize: 7,
+        itemStyle: { ...edge, color: look.accent },
+      });
+    }
+    return option;
+  };
+
+  const lines = (plot, look) => {
+    const shown = format(plot);
+    const option = frame(plot, look);
+    const many = plot.series.length > 1;
+    option.legend = many
+      ? { type: "scroll", top: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.text } }
+      : undefined;
+    option.grid.top = many ? 40 : 16;
+    option.xAxis.boundaryGap = false;
+    option.yAxis.scale = plot.series.some((series) => series.values.some((value) => value < 0));
+    option.tooltip.formatter = (points) =>
+      rows(
+        `${plot.across} ${points[0].axisValueLabel}`,
+        points.map((point) => [point.seriesName, shown(point.value)]),
+      );
+    const dashes = ["solid", "dashed", "dotted"];
+    option.series = plot.series.map((series, n) => ({
+      type: "line",
+      name: series.name,
+      data: series.values,
+      symbolSize: 6,
+      lineStyle: { type: dashes[Math.floor(n / look.series.length) % dashes.length] },
+    }));
+    return option;
+  };
+
+  const groups = (plot, look) => {
+    const option = lines(plot, look);
+    option.xAxis.boundaryGap = true;
+    option.series = plot.series.map((series) => ({
+      type: "bar",
+      barMaxWidth: 40,
+      name: series.name,
+      data: series.values,
+    }));
+    return option;
+  };
+
+  const intervals = (plot, look, width) => {
+    const shown = format(plot);
+    const [mean, low, high] = ["mean", "low", "high"].map((name) => values(plot, name));
+    const own = plot.series[0].own;
+    const longest = Math.max(...plot.labels.map((text) => text.length));
+    const label = Math.min(24 + 7 * longest, 0.45 * width);
+    const option = frame(plot, look);
+    [option.xAxis, option.yAxis] = [option.yAxis, option.xAxis];
+    Object.assign(option.xAxis, { name: plot.across, nameGap: 30, scale: true });
+    Object.assign(option.yAxis, { name: "", inverse: true });
+    Object.assign(option.yAxis.axisLabel, {
+      rotate: 0,
+      interval: 0,
+      width: label - 16,
+      overflow: "truncate",
+    });
+    option.grid = { left: label, right: 16, top: 8, bottom: 52 };
+    option.dataZoom = [];
+    option.tooltip.formatter = ([{ dataIndex: n }]) =>
+      rows(plot.labels[n], [
+        [plot.across, shown(mean[n])],
+        ...(low[n] === null ? [] : [["95 % interval", `${shown(low[n])} to ${shown(high[n])}`]]),
+      ]);
+    const whisker = (_, api) => {
+      const [from, to] = [api.coord([api.value(1), api.value(0)]), api.coord([api.value(2), api.value(0)])];
+      const style = { stroke: own[api.value(0)] ? look.accent : look.muted, lineWidth: 2 };
+      const ends = [from, to].map(([x, y]) => ({
+        type: "line",
+        shape: { x1: x, y1: y - 4, x2: x, y2: y + 4 },
+        style,
+      }));
+      const shape = { x1: from[0], y1: from[1], x2: to[0], y2: to[1] };
+      return { type: "group", children: [{ type: "line", shape, style }, ...ends] };
+    };
+    const known = plot.labels.map((_, n) => n).filter((n) => low[n] !== null);
+    option.series = [
+      {
+        type: "custom",
+        renderItem: whisker,
+        encode: { x: [1, 2], y: 0 },
+        data: known.map((n) => [n, low[n], high[n]]),
+      },
+      {
+        type: "scatter",
+        symbolSize: 9,
+        data: mean.map((value, n) => ({
+          value: [value, n],
+          symbol: own[n] ? "diamond" : "circle",
+          itemStyle: { color: own[n] ? look.accent : look.main },
+        })),
+      },
+    ];
+    return option;
+  };
+
+  const spreads = (plot, look) => {
+    const shown = format(plot);
+    const [lowest, median, mean, best] = ["lowest", "median", "mean", "best"].map((name) =>
+      values(plot, name),
+    );
+    const option = frame(plot, look);
+    option.tooltip.formatter = ([{ dataIndex: n }]) =>
+      rows(plot.labels[n], [
+        ["best", shown(best[n])],
+        ["mean", shown(mean[n])],
+        ["median", shown(median[n])],
+        ["lowest", shown(lowest[n])],
+      ]);
+    const range = (_, api) => {
+      const [from, to] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(0), api.value(2)])];
+      const shape = { x1: from[0], y1: from[1], x2: to[0], y2: to[1] };
+      return { type: "line", shape, style: { stroke: look.muted, lineWidth: 2 } };
+    };
+    const data = plot.labels.map((_, n) => [n, lowest[n], best[n]]);
+    option.series = [
+      { type: "custom", renderItem: range, encode: { x: 0, y: [1, 2] }, data },
+      { type: "scatter", data: median, symbol: "rect", symbolSize: [9, 4], itemStyle: { color: look.text } },
+      { type: "scatter", data: mean, symbolSize: 7, itemStyle: { color: look.main } },
+    ];
+    return option;
+  };
+
+  const OPTIONS = { bars, groups, lines, intervals, spreads };
+
+  const heightOf = (plot) => (plot.kind === "intervals" ? 64 + ROW * plot.labels.length : 320);
+
+  const save = (blob, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href));
+  };
+
+  // A file has its title and a background, and the colors of the light page, as papers are white.
+  const drawn = (plot, renderer, width) => {
+    const root = document.documentElement;
+    const before = root.getAttribute("data-bs-theme");
+    root.setAttribute("data-bs-theme", "light");
+    const option = OPTIONS[plot.kind](plot, theme(), width);
+    root.setAttribute("data-bs-theme", before);
+    const box = { renderer, width, height: heightOf(plot) + 30 };
+    const chart = echarts.init(document.createElement("div"), null, box);
+    option.grid.top += 30;
+    if (option.legend) option.legend.top = 30;
+    option.dataZoom = [];
+    option.title = { text: plot.title, left: "center", textStyle: { fontSize: 14, fontWeight: "normal" } };
+    chart.setOption({ ...option, backgroundColor: "#ffffff" });
+    return chart;
+  };
+
+  const download = (plot, kind, width) => {
+    const chart = drawn(plot, kind === "svg" ? "svg" : "canvas", width);
+    if (kind === "svg") {
+      save(new Blob([chart.renderToSVGString()], { type: "image/svg+xml" }), `${plot.name}.svg`);
+    } else {
+      const canvas = chart.renderToCanvas({ pixelRatio: 2, backgroundColor: "#ffffff" });
+      canvas.toBlob((blob) => save(blob, `${plot.name}.png`));
+    }
+    chart.dispose();
+  };
+
+  const show = (figure) => {
+    const plot = JSON.parse(document.getElementById(figure.dataset.plot).textContent);
+    const area = figure.querySelector(".plot-area");
+    area.style.height = `${heightOf(plot)}px`;
+    const chart = echarts.init(area, null, { renderer: "svg" });
+    const draw = () => chart.setOption(OPTIONS[plot.kind](plot, theme(), area.clientWidth), true);
+    draw();
+    new ResizeObserver(() => {
+      chart.resize();
+      draw();
+    }).observe(area);
+    new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-bs-theme"] });
+    figure.querySelector(".plot-files").hidden = false;
+    for (const button of figure.querySelectorAll("[data-plot-file]")) {
+      button.addEventListener("click", () =>
+        download(plot, button.dataset.plotFile, Math.max(700, area.clientWidth)),
+      );
+    }
+  };
+
+  const showAll = (root) => {
+    for (const figure of root.querySelectorAll("figure[data-plot]")) show(figure);
+  };
+  showAll(document);
+  document.addEventListener("htmx:afterSwap", (event) => showAll(event.detail.target));
+})();
