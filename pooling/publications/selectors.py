@@ -72,7 +72,7 @@ class PublicationPage:
     outdated: list[str]
     is_organizer: bool
     may_publish: bool
-    tab: str = "publication"
+    tab: str = "runs"
 
 
 def publication_page(user: AnyUser, track: Track) -> PublicationPage:

@@ -33,7 +33,9 @@ class MovedDocument(NamedTuple):
     @property
     def signed(self) -> str:
         """How many ranks higher the second run has the document, with a sign; empty unless both have it."""
-        return "" if self.first is None or self.second is None else f"{self.first - self.second:+d}"
+        if self.first is None or self.second is None:
+            return ""
+        return f"{self.first - self.second:+d}" if self.first != self.second else "0"
 
 
 class ComparedTopic(NamedTuple):

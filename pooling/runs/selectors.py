@@ -14,7 +14,7 @@ from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
 from assay.protocols.schema import EVERY_RANK
 from pooling.models import Pool, PoolRun, Run, RunChange, Team
 from pooling.runs.units import has_formulas, has_units
-from pooling.teams.selectors import teams_of
+from pooling.teams.selectors import may_submit_for, teams_of
 from tracks.assessors.selectors import is_assessor
 from tracks.deadlines.selectors import State, is_accepting, state, states_for, why_closed
 from tracks.models import Track
@@ -169,7 +169,9 @@ def run_page(user: User, run: Run) -> RunPage:
         changes=changes,
         disqualification=disqualified[-1] if run.status == Run.Status.DISQUALIFIED and disqualified else None,
         others=list(others_of(run)),
-        may_describe=run.status != Run.Status.WITHDRAWN and (is_open or user.is_organizer),
+        may_describe=run.status != Run.Status.WITHDRAWN
+        and (is_open or user.is_organizer)
+        and may_submit_for(user, run.team),
         may_disqualify=user.is_organizer and run.is_submitted and not is_open,
     )
 

@@ -12,6 +12,12 @@ from web.counting import counted
 register = template.Library()
 
 
+@register.inclusion_tag("pooling/publications/_download.html")
+def published_archive(track: Track) -> dict[str, object]:
+    """The archive of the published runs among the downloads of a track; nothing if there is none."""
+    return {"track": track, "publication": selectors.published(track)}
+
+
 @register.simple_tag
 def published_runs(track: Track) -> SafeString | str:
     """A fact of the track, if its runs are published: how many, with a link."""

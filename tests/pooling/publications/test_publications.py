@@ -97,6 +97,8 @@ def test_archive_has_the_runs_of_agreeing_teams_with_checksums_and_a_manifest(
     page = browser().get(reverse("pooling:publication", args=[scene.track.slug])).content.decode()
     assert "Theirs" in page
     assert "Published runs</dt>" in browser().get(scene.track.get_absolute_url()).content.decode()
+    downloads = browser().get(reverse("tracks:downloads", args=[scene.track.slug])).content.decode()
+    assert publication.sha256 in downloads
 
 
 def test_same_runs_give_the_same_bytes_and_a_withdrawn_consent_leaves_with_the_next_archive(

@@ -348,11 +348,11 @@ def test_two_submissions_at_once_for_the_last_place_of_a_quota_give_one_run(fold
         finally:
             connection.close()
 
-    rivals = [threading.Thread(target=submit_another, args=[f"run-{n}", 100 + n]) for n in (2, 3)]
-    for rival in rivals:
-        rival.start()
-    for rival in rivals:
-        rival.join()
+    threads = [threading.Thread(target=submit_another, args=[f"run-{n}", 100 + n]) for n in (2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
     assert sorted(outcomes) == [
         "Ours already has 2 primary runs, and ARQ accepts no more. Withdraw one of them first.",
