@@ -24,6 +24,7 @@ import pooling.teams.api
 import scoring.leaderboards.api
 import scoring.qrels.api
 import tracks.assessors.api
+import tracks.downloads.api
 import tracks.protocols.api
 import tracks.topics.api
 import tracks.tracks.api
@@ -59,6 +60,14 @@ endpoints = [
     *scoring.leaderboards.api.urlpatterns,
     *jobs.api.urlpatterns,
     *accounts.api.urlpatterns,
+    *corpus.collections.api.urlpatterns,
+    *corpus.threads.api.urlpatterns,
+    *tracks.tracks.api.urlpatterns,
+    *tracks.topics.api.urlpatterns,
+    *tracks.downloads.api.urlpatterns,
+    *pooling.teams.api.urlpatterns,
+    *pooling.runs.api.urlpatterns,
+    *pooling.pools.api.urlpatterns,
 ]
 
 urlpatterns = [

@@ -62,6 +62,8 @@ GET thread                               10000001 0333
 GET threads                              10000001 0333
 GET topic                                00000001 0333
 GET topics                               00000001 0333
+GET downloads                            00000001 0333
+GET download                             00000001 0333
 GET track                                00000001 0333
 GET tracks                               00000001 0333
 PATCH run                                14044401 3033
@@ -193,6 +195,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "board_id": board.pk,
         "evaluation_id": board.evaluations.get().pk,
         "code": "A.1",
+        "file": f"{scene.track.slug}-topics.tsv",
         "docno": document.docno,
     }
     scene.track.collection = searched

@@ -70,11 +70,13 @@ def instant_of(text: str, zone: str) -> datetime:
 
 
 def local_text(instant: datetime | None, zone: str) -> str:
-    """An instant as `instant_of` reads it, in the form of a browser's field for local times; without final zeros."""
+    """An instant to the minute, in the form of a browser's field for local times.
+
+    It can mean another instant: a form must keep the stored one while its text is not changed.
+    """
     if instant is None:
         return ""
-    text = instant.astimezone(zone_of(zone)).replace(tzinfo=None).isoformat()
-    return text.removesuffix(":00") if instant.microsecond == 0 else text
+    return instant.astimezone(zone_of(zone)).replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 def in_words(instant: datetime, zone: str) -> str:

@@ -4,6 +4,7 @@ import hashlib
 
 from django.db import transaction
 
+from accounts.access import AnyUser
 from accounts.models import User
 from audit import services as audit
 from tracks.agreements.errors import AgreementNeeded, NoText, NothingChanged, VersionChanged
@@ -80,7 +81,7 @@ def accept(*, track: Track, user: User, revision: int) -> AgreementAcceptance:
     return accepted
 
 
-def check_accepted(*, track: Track, user: User) -> None:
+def check_accepted(*, track: Track, user: AnyUser) -> None:
     """Refuse a user who has not accepted the agreement in force.
 
     Raises

@@ -77,7 +77,7 @@ def attach_file(
         check(track, kind, name)
         file_services.claim(stored)
         row = Download(track=track, kind=kind, name=safe_name(name), description=description, created_by=by)
-        row.file, row.sha256, row.n_bytes = stored, sha256, n_bytes  # type: ignore[assignment]
+        row.file, row.sha256, row.n_bytes = stored, sha256, n_bytes
         _apply(row, release)
         row.save()
         _record("attached", row, by=by)
@@ -126,7 +126,7 @@ def replace_file(*, track: Track, name: str, stored: str, sha256: str, n_bytes: 
         row = Download(track=track, kind=Download.Kind.COLLECTION, name=name, created_by_id=by_id)
     elif row.file:
         file_services.discard([str(row.file)])
-    row.file, row.sha256, row.n_bytes, row.url = stored, sha256, n_bytes, ""  # type: ignore[assignment]
+    row.file, row.sha256, row.n_bytes, row.url = stored, sha256, n_bytes, ""
     row.save()
     return row
 

@@ -1,11 +1,7 @@
 """The page of downloads of a track, its files, and the pages with which organizers attach and release them."""
 
-from collections.abc import Iterable
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.core.files.storage import default_storage
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -13,16 +9,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from accounts.models import User
 from assay.errors import Refused
 from assay.formats.spreadsheet import csv_lines
 from tracks.agreements.selectors import has_accepted
-from tracks.downloads import jobs, selectors, services
+from tracks.downloads import jobs, selectors, sending, services
 from tracks.downloads.forms import AttachForm, ReleaseForm, form_of
-from tracks.downloads.selectors import Item
 from tracks.models import Download, Track
 from tracks.tracks.selectors import tracks_for
-from web.downloads import download, download_range, is_first_part
+from web.downloads import download
 from web.pages import context_of
 
 READ_AND_POST = require_http_methods(["GET", "HEAD", "POST"])
@@ -49,33 +43,13 @@ def download_file(request: HttpRequest, slug: str, file: str) -> HttpResponseBas
         raise Http404
     if not has_accepted(request.user, track):
         return _to_agreement(request, track)
-    if request.method == "GET" and is_first_part(request):
-        services.note_fetch(track=track, user=_known(request), item=item)
-    return download_range(
-        request, item.name, n_bytes=item.n_bytes or 0, sha256=item.sha256, read=_reader(item)
-    )
-
-
-def _reader(item: Item) -> Any:
-    content = item.content
-
-    def read(start: int, stop: int) -> Iterable[bytes]:
-        if content is not None:
-            return [content[start:stop]]
-        pieces: Iterable[bytes] = default_storage.read_range(item.stored, start, stop)  # type: ignore[attr-defined]
-        return pieces
-
-    return read
-
-
-def _known(request: HttpRequest) -> User | None:
-    return request.user if isinstance(request.user, User) else None
+    return sending.send(request, track, item, request.user)
 
 
 def _to_agreement(request: HttpRequest, track: Track) -> HttpResponse:
     """Send a visitor to the login, and others to the data agreement; both lead back to the downloads."""
     page = reverse("tracks:downloads", args=[track.slug])
-    if _known(request) is None:
+    if not request.user.is_authenticated:
         return redirect_to_login(page)
     return redirect(f"{reverse('tracks:agreement', args=[track.slug])}?next={page}")
 
