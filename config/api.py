@@ -44,6 +44,7 @@ endpoints = [
     *tracks.tracks.api.urlpatterns,
     *tracks.protocols.api.urlpatterns,
     *tracks.topics.api.urlpatterns,
+    *tracks.downloads.api.urlpatterns,
     *tracks.assessors.api.urlpatterns,
     *corpus.imports.api.urlpatterns,
     *corpus.collections.api.urlpatterns,
@@ -60,14 +61,6 @@ endpoints = [
     *scoring.leaderboards.api.urlpatterns,
     *jobs.api.urlpatterns,
     *accounts.api.urlpatterns,
-    *corpus.collections.api.urlpatterns,
-    *corpus.threads.api.urlpatterns,
-    *tracks.tracks.api.urlpatterns,
-    *tracks.topics.api.urlpatterns,
-    *tracks.downloads.api.urlpatterns,
-    *pooling.teams.api.urlpatterns,
-    *pooling.runs.api.urlpatterns,
-    *pooling.pools.api.urlpatterns,
 ]
 
 urlpatterns = [
