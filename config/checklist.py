@@ -382,7 +382,7 @@ def _results(campaign: _Campaign) -> list[Item]:
 def _qrels(campaign: _Campaign) -> Item:
     qrels, last = campaign.qrels, campaign.facts["judgments"]["last"]
     address = _address("scoring:freeze" if qrels is None else "scoring:qrels_list", campaign)
-    problems = ()
+    problems: tuple[str, ...] = ()
     if qrels is not None and qrels.source == Qrels.Source.FROZEN and last and last > qrels.created_at:
         problems = (f"Judgments came after {qrels}. Freeze the qrels again if they must count.",)
     return Item(

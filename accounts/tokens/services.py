@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from assay.errors import Refused
+from audit import services as audit
 from web.api.scopes import Scope
 
 PREFIX = "assay_"
@@ -58,6 +59,12 @@ def create(*, user: User, name: str, scopes: Collection[str], expires_at: dateti
         digest=digest_of(text),
         expires_at=expires_at,
     )
+    details = {
+        "user": user.username,
+        "scopes": token.scopes,
+        "expires": expires_at.isoformat(timespec="minutes"),
+    }
+    audit.record(action="token.created", subject=token.name, details=details)
     return NewToken(token, text)
 
 
@@ -96,9 +103,11 @@ def use(*, text: str) -> Token | None:
     return token
 
 
+@transaction.atomic
 def revoke(*, token: Token) -> None:
     """End the validity of a token. Revoking it again changes nothing."""
-    Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.record(action="token.revoked", subject=token.name, details={"user": token.user.username})
 
 
 def delete_old() -> None:

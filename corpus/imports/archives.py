@@ -56,7 +56,7 @@ def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
 
 def _is_tar(upload: "File[bytes]") -> bool:
     try:
-        return tarfile.is_tarfile(upload)  # type: ignore[arg-type]
+        return tarfile.is_tarfile(upload)
     except (OSError, EOFError):
         return False
     finally:
