@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Exists, F, Func, IntegerField, Max, OuterRef, Q
 from django.urls import reverse
 
+from archives.models import Archive
 from assay.protocols.schema import Protocol
 from assessment.models import Batch, Judgment, TopicAssignment
 from corpus.clusterings.selectors import latest_clustering
@@ -142,6 +143,7 @@ def _facts(track: Track, board: Leaderboard | None) -> dict[str, Any]:
         "analyses": Analysis.objects.filter(leaderboard=board, status=Analysis.Status.READY).count()
         if board
         else 0,
+        "archives": Archive.objects.filter(track=track, status=Archive.Status.READY).count(),
         "released": Leaderboard.objects.filter(track=track)
         .exclude(release=Leaderboard.Release.HIDDEN)
         .first(),
@@ -376,7 +378,12 @@ def _results(campaign: _Campaign) -> list[Item]:
     reports = reverse("scoring:reports", args=[board.pk]) if board else boards
     state = counted(n_analyses, "analysis,analyses") if n_analyses else "none yet"
     analyses = Item("Reliability of the numbers", state, reports, n_analyses > 0, is_optional=True)
-    return [_qrels(campaign), _leaderboard(campaign, boards), analyses, _release(campaign, boards)]
+    n_archives = campaign.facts["archives"]
+    state = counted(n_archives, "archive") if n_archives else "none yet"
+    archive = Item(
+        "Archive", state, _address("archives:archives", campaign), n_archives > 0, is_optional=True
+    )
+    return [_qrels(campaign), _leaderboard(campaign, boards), analyses, _release(campaign, boards), archive]
 
 
 def _qrels(campaign: _Campaign) -> Item:
