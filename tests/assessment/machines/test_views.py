@@ -69,6 +69,10 @@ def test_organizer_adds_a_machine_that_judges_a_pool(scene: Scene, organizer: Cl
     assert again.status_code == 422
     assert "has a machine Llama Judge 3.1 70b already" in again.content.decode()
     assert "Let it judge the pool" not in html  # it has a batch of the only pool
+    plan = organizer.get(reverse("assessment:plan", args=[batch.pk])).content.decode()
+    board = organizer.get(reverse("assessment:board", args=[scene.track.slug])).content.decode()
+    assert (machine.assessor.user.username in plan, ">bob<" in plan) == (True, False)
+    assert "<strong>0</strong> of 6 units judged" in board  # of the batch of people
 
 
 def test_machine_cannot_log_in(machine: Machine) -> None:
