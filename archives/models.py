@@ -1,5 +1,6 @@
 """Archives of tracks: those that were made here, and those that were loaded."""
 
+from django.core.validators import URLValidator
 from django.db import models
 from django.urls import reverse
 
@@ -35,7 +36,9 @@ class Archive(models.Model):
         blank=True,
         help_text="Its URL or name, such as https://creativecommons.org/licenses/by/4.0/.",
     )
-    url = models.URLField("home page", max_length=300, blank=True)
+    url = models.CharField(
+        "home page", max_length=300, blank=True, validators=[URLValidator(["http", "https"])]
+    )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
     file = models.FileField(upload_to="archives/", max_length=255, blank=True)
     size = models.BigIntegerField(default=0)
