@@ -20,8 +20,8 @@ def publish(track: Track) -> Leaderboard:
     fields = {"protocol_digest": "0" * 64, "created_by": organizer}
     counts = {"protocol": track.protocol, "n_topics": 0, "n_judged": 0}
     qrels = Qrels.objects.create(track=track, version=1, name="Final", **fields, **counts)
-    ready = {"status": Leaderboard.Status.READY, "release": Leaderboard.Release.PUBLIC, "measures": []}
-    ready |= {"released_at": timezone.now(), "released_by": organizer}
+    ready: dict[str, object] = {"status": Leaderboard.Status.READY, "release": Leaderboard.Release.PUBLIC}
+    ready |= {"measures": [], "released_at": timezone.now(), "released_by": organizer}
     return Leaderboard.objects.create(track=track, qrels=qrels, **fields, **ready)
 
 
