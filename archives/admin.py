@@ -1,7 +1,6 @@
 """Archives in the admin, to read."""
 
 from django.contrib import admin
-from django.db.models import URLField
 
 from archives.models import Archive, LoadedArchive
 from web.admin import ReadOnly
@@ -12,7 +11,6 @@ class ArchiveAdmin(ReadOnly, admin.ModelAdmin[Archive]):
     list_display = ["__str__", "track", "status", "size", "created_by", "created_at"]
     list_filter = ["status"]
     list_select_related = ["track", "created_by"]
-    formfield_overrides = {URLField: {"assume_scheme": "https"}}  # otherwise Django 5.2 warns
 
 
 @admin.register(LoadedArchive)

@@ -1,5 +1,6 @@
 """Record the consents of teams, and publish the runs of a finished track as one archive, made by a job."""
 
+import os
 from collections.abc import Sequence
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -103,7 +104,7 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     with TemporaryFile() as target, file_services.storing() as store:
         progress.update(0, None, f"packing {len(runs):,} runs")
         write_tar_gz(cast("BinaryIO", target), archive.files_of(track, runs, rows, left_out))
-        n_bytes = target.tell()
+        n_bytes = target.seek(0, os.SEEK_END)
         target.seek(0)
         publication.sha256 = sha256_of_file(cast("BinaryIO", target))
         target.seek(0)

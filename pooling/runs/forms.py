@@ -55,7 +55,8 @@ class RunForm(forms.Form):
     )
 
     def __init__(self, *args: Any, track: Track, user: User, row: str = "1", **kwargs: Any) -> None:
-        super().__init__(*args, prefix=None if row == "1" else row, **kwargs)
+        kwargs["prefix"] = None if row == "1" else row
+        super().__init__(*args, **kwargs)
         self.row = row
         if row == "1":
             teams = team_selectors.teams_of(user, track)

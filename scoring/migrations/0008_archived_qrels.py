@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scoring', '0007_teams_told'),
+        ('scoring', '0007_mailed'),
     ]
 
     operations = [

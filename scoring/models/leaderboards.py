@@ -43,7 +43,7 @@ class Leaderboard(models.Model):
     release = models.CharField(max_length=20, choices=Release, default=Release.HIDDEN)
     released_at = models.DateTimeField(null=True, blank=True)
     released_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
-    teams_told_at = models.DateTimeField(
+    mailed_at = models.DateTimeField(
         null=True,
         blank=True,
         editable=False,

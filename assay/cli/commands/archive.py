@@ -5,6 +5,7 @@ Exit status: 0 everything is right, 1 something differs, 2 the file cannot be re
 
 import argparse
 from pathlib import Path
+from typing import NoReturn
 
 from tqdm import tqdm
 
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         n_wrong = 0
         with bar:
-            for finding in verify(reader, advance=bar.update):
+            for finding in verify(reader, advance=lambda n: _advance(bar, n)):
                 n_wrong += not finding.is_right
                 state = "right" if finding.is_right else "WRONG"
                 text = f"{state}  {finding.part}: {finding.content}"
@@ -42,3 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     summary = "everything is right" if not n_wrong else f"{n_wrong} of its parts are wrong"
     tqdm.write(f"{arguments.file.name}: {reader.index.track.name}, {summary}")
     return 1 if n_wrong else 0
+
+
+def _advance(bar: "tqdm[NoReturn]", n: int) -> None:
+    bar.update(n)

@@ -133,8 +133,9 @@ def _limited(
         for run, source, is_beyond in zip(inputs, sources, beyond, strict=True)
         if is_beyond
     ]
-    for rows in (inputs, sources):
-        rows[:] = [row for row, is_beyond in zip(rows, beyond, strict=True) if not is_beyond]  # type: ignore[index]
+    kept = [place for place, is_beyond in enumerate(beyond) if not is_beyond]
+    inputs[:] = [inputs[place] for place in kept]
+    sources[:] = [sources[place] for place in kept]
     return {"runs_per_team": most, "left_out": left_out}
 
 

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name='leaderboard',
-            name='teams_told_at',
+            name='mailed_at',
             field=models.DateTimeField(blank=True, editable=False, help_text='When e-mails about the first release were requested.', null=True),
         ),
     ]
