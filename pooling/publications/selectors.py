@@ -52,7 +52,7 @@ def left_out(track: Track) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def published(track: Track) -> Publication | None:
+def publication_of(track: Track) -> Publication | None:
     """The archive that everybody may download, if there is one."""
     ready = track.publications.filter(status=Publication.Status.READY).select_related("track")
     return ready.first()
@@ -80,7 +80,7 @@ def publication_page(user: AnyUser, track: Track) -> PublicationPage:
     sees_all = is_organizer(user)
     own = set(teams_of(user, track).values_list("pk", flat=True))
     answers = consents(track)
-    current = published(track)
+    current = publication_of(track)
     latest = track.publications.select_related("job").first() if sees_all else None
     is_unfinished = latest is not None and latest.status in {
         Publication.Status.BUILDING,

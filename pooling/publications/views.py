@@ -27,7 +27,7 @@ def publication(request: HttpRequest, slug: str) -> HttpResponse:
 def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The archive of the published runs. Everyone."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    current = selectors.published(track)
+    current = selectors.publication_of(track)
     if current is None:
         raise Http404
     return download(current.file.open("rb"), f"{track.slug}-runs.tar.gz")

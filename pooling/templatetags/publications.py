@@ -15,13 +15,13 @@ register = template.Library()
 @register.inclusion_tag("pooling/publications/_download.html")
 def published_archive(track: Track) -> dict[str, object]:
     """The archive of the published runs among the downloads of a track; nothing if there is none."""
-    return {"track": track, "publication": selectors.published(track)}
+    return {"track": track, "publication": selectors.publication_of(track)}
 
 
 @register.simple_tag
 def published_runs(track: Track) -> SafeString | str:
     """A fact of the track, if its runs are published: how many, with a link."""
-    current = selectors.published(track)
+    current = selectors.publication_of(track)
     if current is None:
         return ""
     address = reverse("pooling:publication", args=[track.slug])

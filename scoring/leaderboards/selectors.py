@@ -150,10 +150,9 @@ def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots
         )
         for row in rows
     ]
-    name, title = (
-        f"{board.track.slug}-leaderboard",
-        f"{board.track.name}: {measure}, with 95 % confidence intervals",
-    )
+    has_intervals = any(point.low is not None for point in points)
+    name, title = f"{board.track.slug}-leaderboard", f"{board.track.name}: {measure}"
+    title += ", with 95 % confidence intervals" if has_intervals else ""
     return plots.intervals(name, title, points, across=measure) if points else None
 
 

@@ -11,7 +11,7 @@ from assay.cli.main import COMMANDS
 from tools.docs.outputs import ROOT, actual, blocks, commands, pages
 
 PAGES = [str(page.relative_to(ROOT)) for page in pages()]
-NO_SESSIONS = {"", "text", "toml", "json", "xml", "python"}
+NO_SESSIONS = {"", "text", "toml", "json", "xml", "python", "sh"}  # sh: requests to a site with curl
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -16,6 +16,13 @@ NO_PAGES = {
     *("jobs:retry",),
     *("archives:file", "archives:delete"),
     *(
+        "pooling:consent",
+        "pooling:move",
+        "pooling:publish_runs",
+        "pooling:withdraw_publication",
+        "pooling:published_runs",
+    ),
+    *(
         "corpus:find",
         "corpus:find_formula",
         "corpus:start_clustering",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.cache import cache
 
 from accounts.models import User
 from jobs import services as jobs
@@ -96,5 +97,6 @@ def scene(db: None, folder: Path) -> Scene:
 
 @pytest.fixture(autouse=True)
 def no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run their jobs themselves, without a worker."""
+    """The tests run their jobs themselves, without a worker. No request counts towards the limits of the next test."""
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    cache.clear()

@@ -10,10 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from tests.helpers.factories import make_organizer, make_track, make_user
-from tests.tracks.tracks.test_admin import track_form
-from tracks.models import Track
-from tracks.tracks.admin import TrackForm
+from pooling.models import Team
+from tests.helpers.factories import PASSWORD, make_organizer, make_user
 
 pytestmark = pytest.mark.django_db
 YEARS = ["99999", "10000", "9999", "0", "-1", "x"]
@@ -42,9 +40,9 @@ def test_years_outside_the_calendar_show_the_whole_list(client: Client, organize
 
 
 def test_text_instead_of_a_row_is_an_error_of_the_form(client: Client, organizer: User) -> None:
-    form = track_form(name="Arq", slug="arq", protocol="x", collection="9" * 30, **{"assessors-0-user": "x"})
+    form = {"name": "Owls", "track": "x", "members": "9" * 30}
 
-    page = client.post(address(Track, "add"), form)
+    page = client.post(address(Team, "add"), form)
 
     assert page.status_code == 200
     assert "Select a valid choice" in page.content.decode()
@@ -54,27 +52,27 @@ def test_text_instead_of_a_row_is_an_error_of_the_form(client: Client, organizer
 def test_name_that_another_request_has_just_taken_is_an_error_of_the_form(
     client: Client, organizer: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    protocol = make_track("other").protocol
-    clean = TrackForm.full_clean
+    form_class = site._registry[User].add_form  # type: ignore[attr-defined]
+    clean = form_class.full_clean
 
-    def clean_while_another_saves(form: TrackForm) -> None:
+    def clean_while_another_saves(form: Any) -> None:
         clean(form)
-        if form.is_bound and not Track.objects.filter(slug="arq").exists():
+        if form.is_bound and not User.objects.filter(username="ada").exists():
             other = Thread(target=elsewhere)
             other.start()
             other.join()
 
     def elsewhere() -> None:
-        make_track("arq")
+        make_user("ada", first_name="Ada")
         connection.close()
 
-    monkeypatch.setattr(TrackForm, "full_clean", clean_while_another_saves)
-    form = track_form(name="Mine", slug="arq", protocol=protocol.pk)
-    page = client.post(address(Track, "add"), form)
+    monkeypatch.setattr(form_class, "full_clean", clean_while_another_saves)
+    form = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
+    page = client.post(address(User, "add"), form)
 
     assert page.status_code == 200
     assert "already exists" in page.content.decode()
-    assert not Track.objects.filter(name="Mine").exists()
+    assert User.objects.get(username="ada").first_name == "Ada"
 
 
 def test_selection_of_anything_but_rows_is_refused(client: Client, organizer: User) -> None:

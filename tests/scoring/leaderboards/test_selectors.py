@@ -171,7 +171,8 @@ def test_every_file_has_the_values_of_the_page(scene: Scene, board: Leaderboard)
 def test_json_has_the_inputs_of_the_leaderboard(scene: Scene, board: Leaderboard) -> None:
     content = json.loads(file_of(scene, board, "json"))
 
-    assert content["qrels"] == {"version": 1, "sha256": board.qrels.sha256, "topics": N_TOPICS}
+    qrels = {"version": 1, "machine": None, "sha256": board.qrels.sha256, "topics": N_TOPICS}
+    assert content["qrels"] == qrels
     assert (content["seed"], content["protocol"]["sha256"]) == (board.seed, board.protocol_digest)
 
 

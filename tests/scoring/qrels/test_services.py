@@ -2,6 +2,7 @@ import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -122,7 +123,7 @@ def test_a_revision_counts_and_what_it_replaced_does_not(scene: Scene) -> None:
     batch = scene.judged(*NINE)
     judgment = batch.judgments.get(docno="10", topic=scene.topics["A.1"])
     judgment_services.submit(
-        task=judgment.task, choice="low", request_id="6a5f3c9e-8d5f-4a53-9d6e-0a57a86f1f00"
+        task=judgment.task, choice="low", request_id=UUID("6a5f3c9e-8d5f-4a53-9d6e-0a57a86f1f00")
     )
 
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
