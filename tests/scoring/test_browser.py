@@ -25,7 +25,7 @@ def log_in(page: Page, base: str, username: str) -> None:
     page.fill("[name=username]", username)
     page.fill("[name=password]", PASSWORD)
     page.click("main button")
-    page.wait_for_url(f"{base}/")
+    page.wait_for_url(lambda url: "/login/" not in url)
 
 
 def faults(page: Page) -> list[str]:
