@@ -81,11 +81,16 @@ def _loss(names: dict[tuple[str, ...], str], app: str, operation: Operation, app
 
 
 def _column(model: type[models.Model], name: str, rows: models.QuerySet[Any]) -> str:
-    """The column of a field, if a row has a value in it that is not the default."""
+    """The column of a field, if a row has a value in it that is not the default.
+
+    The default of a text that may be blank is the empty text: rows get it when the column is added.
+    """
     field = next((each for each in model._meta.get_fields() if each.name.lower() == name), None)
     if not isinstance(field, models.Field):
         return ""
     valued = rows.exclude(**{f"{field.name}__isnull": True})
     if field.has_default():
         valued = valued.exclude(**{field.name: field.get_default()})
+    elif field.blank and isinstance(field, (models.CharField, models.TextField)):
+        valued = valued.exclude(**{field.name: ""})
     return f"{model._meta.db_table}.{field.name}" if valued.exists() else ""

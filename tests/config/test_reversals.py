@@ -45,6 +45,7 @@ def test_column_with_values_other_than_its_default_is_data() -> None:
     column = ops.AddField("User", "first_name", models.CharField(default=""))
     assert losses(column) == []
     user = make_user()
+    assert losses(column) == []
     assert losses(ops.AddField("User", "is_staff", models.BooleanField(default=False))) == []
 
     User.objects.filter(pk=user.pk).update(first_name="Ada", is_staff=True)
