@@ -29,6 +29,7 @@ from tests.helpers import s3
 from tests.helpers.dumps import answer, dump, question, row
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tests.helpers.judging import make_batch
+from tests.helpers.qrels_pages import digest_in
 from tests.test_killed_workers import held
 from tracks.models import Track
 
@@ -219,7 +220,9 @@ def test_campaign_survives_the_death_of_each_process(
     assert Judgment.objects.count() == N_ANSWERS
 
     # qrels and leaderboard
-    web_b.post(olga, f"{track.get_absolute_url()}qrels/freeze/", pool=pool.pk, name="version 1")
+    freezing = f"{track.get_absolute_url()}qrels/freeze/"
+    digest = digest_in(web_a.get(olga, freezing))
+    web_b.post(olga, freezing, pool=pool.pk, name="version 1", digest=digest)
     board_page = web_a.post(olga, f"/qrels/{Qrels.objects.get().pk}/score/")
     board = Leaderboard.objects.get(pk=last_number(board_page))
     wait_until(lambda: is_done(board.job), reason="the run is scored")  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from django.urls import reverse
 from jobs import services as jobs
 from pooling.models import PoolMember
 from scoring.models import Leaderboard, Qrels
+from tests.helpers.qrels_pages import freeze_on_page
 from tests.scoring.conftest import Scene, build_scene
 from tracks.models import Assessor
 
@@ -37,9 +38,7 @@ def organizer(scene: Scene) -> Client:
 def freeze(scene: Scene) -> list[str]:
     """Freeze on the page; returns the files of the versions, by number."""
     client = organizer(scene)
-    fields = {"pool": scene.pool.pk, "name": ""}
-    response = client.post(reverse("scoring:freeze", args=[scene.track.slug]), fields)
-    assert response.status_code == 302, response.content.decode()
+    freeze_on_page(client, scene.pool)
     versions = Qrels.objects.order_by("version")
     files = [client.get(reverse("scoring:qrels_file", args=[version.pk])) for version in versions]
     return [
@@ -121,8 +120,9 @@ def test_curves_of_a_run_follow_the_relevant_grade_and_leave_unjudged_documents_
     board, _ = scored(scene, "A.1 0 10 1\nA.1 0 9 3\nA.1 0 é 2\n".encode())
 
     html = organizer(scene).get(board.evaluations.get().get_absolute_url()).content.decode()
-    chart = html[html.index("Interpolated precision by recall") : html.index("Precision at cutoffs")]
-    assert f"{precision:.4f}" in chart
+    _, _, tables = html.partition("Values of both curves")
+    by_recall, _, _ = tables.partition("Precision at cutoffs")
+    assert f">{precision:.4f}<" in by_recall
 
 
 @pytest.mark.parametrize(("average", "value"), [("judged", "0.5000"), ("common", "1.0000")])

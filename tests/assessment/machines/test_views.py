@@ -26,6 +26,7 @@ from scoring.qrels import services as qrels_services
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import accept, judge, make_batch, make_machine
+from tests.helpers.qrels_pages import freeze_on_page
 from tracks.models import Machine
 
 pytestmark = pytest.mark.django_db
@@ -146,17 +147,9 @@ def test_agreement_page_compares_each_machine_with_people(
 def test_machine_has_its_own_qrels_marked_in_every_file(
     scene: Scene, machine: Machine, organizer: Client
 ) -> None:
-    address = reverse("scoring:freeze", args=[scene.track.slug])
-
-    def freeze(whose: object) -> str:
-        page = organizer.get(address, {"machine": whose}).content.decode()
-        digest = page.partition('name="digest" value="')[2][:64]
-        form = {"pool": scene.pool.pk, "machine": whose, "digest": digest}
-        return organizer.post(address, form)["Location"]
-
-    page = organizer.get(freeze(machine.pk)).content.decode()
+    page = organizer.get(freeze_on_page(organizer, scene.pool, machine=machine.pk)).content.decode()
     judge(accept(scene.batch, scene.ada), "low")
-    freeze("")
+    freeze_on_page(organizer, scene.pool, machine="")
     own, people = scene.track.qrels.order_by("version")
 
     assert (own.n_judged, own.machine, people.n_judged, people.machine) == (6, machine, 1, None)

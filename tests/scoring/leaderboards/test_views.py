@@ -1,6 +1,5 @@
 import csv
 import hashlib
-import re
 from io import StringIO
 from urllib.parse import urlencode
 
@@ -17,6 +16,7 @@ from pooling.models import Pool
 from pooling.teams import services as team_services
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
+from tests.helpers.qrels_pages import digest_in
 from tests.scoring.conftest import QRELS, Scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.models import Track
@@ -151,12 +151,6 @@ def previewed(client: Client, **chosen: str) -> dict[str, str]:
     """What the form of the preview submits."""
     page = text_of(client, f"{reverse('scoring:freeze', args=['arq'])}?{urlencode(chosen)}")
     return {"digest": digest_in(page), "pool": str(Pool.objects.get().pk), **chosen}
-
-
-def digest_in(page: str) -> str:
-    digest = re.search(r'name="digest" value="([0-9a-f]{64})"', page)
-    assert digest is not None, page
-    return digest[1]
 
 
 def test_preview_shows_what_is_left_out_and_stores_nothing(scored: Scene) -> None:
