@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # The tags and classes of a judging page, without what is prepared for the next task and without texts.
 SHAPE = """() => [...document.querySelectorAll("main *")]
-  .filter((each) => !each.closest("#ahead, .math") && each.tagName !== "P")
+  .filter((each) => !each.closest("#ahead, .panel-ahead, .math") && each.tagName !== "P")
   .map((each) => each.tagName + "." + each.className).join(" ")"""
 
 
@@ -165,7 +165,7 @@ def test_track_is_judged_from_training_to_qrels(
     office.get_by_role("link", name="Hidden checks").click()
     office.get_by_role("link", name="bob").click()
     expect(office.get_by_role("row", name="bob")).to_contain_text("100 %")
-    expect(office.get_by_role("img", name="Share of equal grades")).to_be_visible()
+    expect(office.get_by_role("img", name="share of answers to hidden checks")).to_be_visible()
     assert_accessible(office)
     office.goto(f"{base}/tracks/walk/agreement/")
     office.get_by_role("link", name="Show disagreements").click()
