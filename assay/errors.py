@@ -12,7 +12,7 @@ class InputError(AssayError, ValueError):
 
 
 class Refused(AssayError):
-    """A request breaks a rule. `config.refusals` turns it into a page or JSON; a command into CommandError."""
+    """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError."""
 
     title = "That is not possible"
     errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs

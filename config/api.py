@@ -28,7 +28,7 @@ import tracks.downloads.api
 import tracks.protocols.api
 import tracks.topics.api
 import tracks.tracks.api
-from config import views
+from config.pages import views
 
 
 @csrf_exempt  # so that a POST without it gets the same answer

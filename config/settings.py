@@ -54,23 +54,23 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.proxies.ClientAddressMiddleware",
+    "config.middleware.proxies.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too
-    "config.malformed.NulMiddleware",
+    "config.middleware.malformed.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.acting.ActorMiddleware",
-    "config.caching.PrivateMiddleware",
-    "config.visits.VisitMiddleware",
+    "config.middleware.acting.ActorMiddleware",
+    "config.middleware.caching.PrivateMiddleware",
+    "config.middleware.visits.VisitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "config.uploads.UploadLimitMiddleware",
+    "config.middleware.uploads.UploadLimitMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.refusals.RefusalMiddleware",
+    "config.middleware.refusals.RefusalMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -87,7 +87,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.context.frame",
+                "config.pages.context.frame",
             ],
         },
     },
@@ -156,7 +156,7 @@ STORAGES = {
 
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
-FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
+FILE_UPLOAD_HANDLERS = ["config.middleware.uploads.InMemory", "config.middleware.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 # Unless a team has its own limit
 TEAM_MAX_BYTES = int(environment.number("TEAM_MAX_MB", 10240, least=1)) * 1024 * 1024

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from config import documentation, errors, views
+from config.pages import documentation, errors, views
 
 urlpatterns = [
     path("", views.home, name="home"),

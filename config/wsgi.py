@@ -4,7 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from config.malformed import only_utf8
+from config.middleware.malformed import only_utf8
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.links import tokens
-from config import documentation
+from config.pages import documentation
 from corpus.models import Formula
 from jobs import services as jobs
 from jobs.models import Job

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import User
-from config.health import health
+from config.pages.health import health
 from tests.helpers.growth import grow
 from tests.scoring.conftest import Scene
 from tests.test_access import addresses, scene

@@ -11,8 +11,8 @@ from django.utils.timezone import localtime
 
 from accounts.access import AnyUser
 from accounts.models import User
-from config.checklist import checklist
-from config.steps import steps_for
+from config.pages.checklist import checklist
+from config.pages.steps import steps_for
 from tracks.assessors.selectors import is_assessor
 from tracks.deadlines.selectors import State, next_closing, timetable
 from tracks.models import Track

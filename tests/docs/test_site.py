@@ -8,7 +8,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from assay.protocols.loader import shipped_slugs
-from config.help import HELP, page_for
+from config.pages.help import HELP, page_for
 
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {

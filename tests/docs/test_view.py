@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpResponse
 from django.test import RequestFactory
 
-from config import documentation
+from config.pages import documentation
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from config.proxies import client_address
+from config.middleware.proxies import client_address
 from server.environment import Proxies
 from tests.helpers.factories import PASSWORD, make_user
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from config.help import page_for
+from config.pages.help import page_for
 from tracks.assessors.selectors import judges_anywhere
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from assessment.batches import services as batch_services
 from assessment.models import Batch
-from config.checklist import Checklist, Item, checklist
+from config.pages.checklist import Checklist, Item, checklist
 from jobs import services as jobs
 from pooling.models import Pool
 from pooling.pools import services as pool_services

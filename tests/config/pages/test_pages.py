@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
-from config import documentation
+from config.pages import documentation
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.paths import ROOT
 
@@ -78,7 +78,7 @@ def test_server_error_is_styled_like_the_other_pages(client: Client, monkeypatch
     def fail(user: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("config.landing.tracks_for", fail)
+    monkeypatch.setattr("config.pages.landing.tracks_for", fail)
     client.raise_request_exception = False
 
     response = client.get("/")

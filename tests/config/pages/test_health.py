@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from config.health import READ_ONLY, UNREACHABLE, health
+from config.pages.health import READ_ONLY, UNREACHABLE, health
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required
 from accounts.selectors import lockouts_of
-from config.health import health
-from config.landing import landing_page, start_of
+from config.pages.health import health
+from config.pages.landing import landing_page, start_of
 from pooling.teams.selectors import former_teams, teams_with
 from tracks.tracks.selectors import tracks_for
 

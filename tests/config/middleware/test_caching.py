@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from config import documentation
+from config.pages import documentation
 from tests.helpers.factories import make_organizer, make_topic, make_track
 
 pytestmark = pytest.mark.django_db

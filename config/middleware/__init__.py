@@ -1,0 +1,1 @@
+"""What the project does with each request before and after its view."""
