@@ -17,7 +17,8 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from assay.formats.reports import Report
 from pooling.models import Run, Team
-from pooling.runs import change_services, selectors, services
+from pooling.runs import selectors, services
+from pooling.runs.changes import services as change_services
 from pooling.runs.errors import RunRefused
 from pooling.runs.forms import bytes_of
 from pooling.runs.services import Declaration

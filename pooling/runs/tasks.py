@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pooling.runs.change_services  # noqa: F401 - registers its handler
+import pooling.runs.changes.services  # noqa: F401 - registers its handler
 from accounts.letters import services as letters
 from accounts.letters.services import Mail
 from accounts.selectors import user_by_id

@@ -3,11 +3,12 @@
 from django.urls import path
 
 from pooling.runs import (
-    change_views,
     samples,  # noqa: F401 - registers the sample run
     submission_views,
     views,
 )
+from pooling.runs.changes import views as change_views
+from pooling.runs.comparisons import views as comparison_views
 
 urlpatterns = [
     path("tracks/<slug:slug>/runs/", views.runs, name="runs"),
@@ -20,6 +21,6 @@ urlpatterns = [
     path("runs/<int:run_id>/move/", change_views.move, name="move"),
     path("runs/<int:run_id>/disqualify/", change_views.disqualify, name="disqualify"),
     path("runs/<int:run_id>/reinstate/", change_views.reinstate, name="reinstate"),
-    path("runs/<int:run_id>/compare/", change_views.choose_other, name="choose_run"),
-    path("runs/<int:run_id>/compare/<int:other_id>/", change_views.compare, name="compare_runs"),
+    path("runs/<int:run_id>/compare/", comparison_views.choose_other, name="choose_run"),
+    path("runs/<int:run_id>/compare/<int:other_id>/", comparison_views.compare, name="compare_runs"),
 ]

@@ -55,11 +55,12 @@ def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpRes
 @login_required
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """A run with its report. Its team, and organizers."""
-    page = selectors.run_page(request.user, _run(request, run_id))
+    page = selectors.run_page(request.user, visible_run(request, run_id))
     return render(request, "pooling/runs/run.html", context_of(page))
 
 
-def _run(request: AuthenticatedRequest, run_id: int) -> Run:
+def visible_run(request: AuthenticatedRequest, run_id: int) -> Run:
+    """A run that the user may see, or 404."""
     return get_object_or_404(selectors.runs_for(request.user), pk=run_id)
 
 
@@ -67,7 +68,7 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
 @login_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     """The run file as it was uploaded. Its team, and organizers."""
-    run = _run(request, run_id)
+    run = visible_run(request, run_id)
     return download(run.original.open("rb"), run.file_name, is_checked=False)
 
 
@@ -76,7 +77,7 @@ def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
 @login_required
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
-    run = _run(request, run_id)
+    run = visible_run(request, run_id)
     if request.method != "POST":
         context = {"track": run.track, "run": run, "tab": "runs"}
         return render(request, "pooling/runs/withdraw.html", context)

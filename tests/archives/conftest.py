@@ -15,8 +15,8 @@ from assessment.tasks import services as task_services
 from jobs import services as jobs
 from pooling.models import Pool
 from pooling.pools import services as pool_services
-from pooling.runs import change_services
 from pooling.runs import services as run_services
+from pooling.runs.changes import services as change_services
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.judging import accept, judge, make_batch, make_machine

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import services as jobs
 from pooling.models import Pool, Run
-from pooling.runs import change_services
+from pooling.runs.changes import services as change_services
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_user
 from tests.scoring.conftest import Scene, build_scene

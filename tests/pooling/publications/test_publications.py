@@ -16,8 +16,8 @@ from jobs import services as jobs
 from pooling.models import Publication, Run
 from pooling.publications import services
 from pooling.publications.errors import PublicationRefused
-from pooling.runs import change_services
 from pooling.runs import services as run_services
+from pooling.runs.changes import services as change_services
 from tests.helpers.runs import GOOD, run_bytes
 from tests.pooling.conftest import Scene
 from tracks.tracks import services as track_services

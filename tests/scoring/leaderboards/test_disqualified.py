@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pooling.runs import change_services
+from pooling.runs.changes import services as change_services
 from scoring.models import Leaderboard
 from tests.scoring.conftest import Scene
 from tracks.tracks import services as track_services
