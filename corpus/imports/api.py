@@ -14,6 +14,7 @@ from corpus.collections.selectors import collection_named
 from corpus.imports import services
 from corpus.imports.forms import ImportForm
 from jobs.api import JobSerializer
+from jobs.models import Job
 from web.api.forms import require_valid
 from web.api.permissions import Organizer
 from web.api.schema import operation
@@ -60,8 +61,16 @@ class ImportView(ApiView):
 
         Rows that exist already are updated, not duplicated.
         """
-        job = services.import_upload_or_path(by=person_of(request), **_arguments(self.validated(request)))
-        return accepted(JobSerializer(job).data, job.pk)
+        job = services.import_upload_or_path(
+            by=person_of(request),
+            **_arguments(self.validated(request)),
+            on_stored=lambda job: self.keep_answer(_requested(job)),
+        )
+        return _requested(job)
+
+
+def _requested(job: Job) -> Response:
+    return accepted(JobSerializer(job).data, job.pk)
 
 
 def _arguments(data: dict[str, Any]) -> dict[str, Any]:

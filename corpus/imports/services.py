@@ -1,6 +1,6 @@
 """Start imports: create the collection, recognize the files, request the job (`corpus.imports.jobs`)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -71,11 +71,12 @@ def import_upload_or_path(
     path: str | None = None,
     by: User | None,
     representation: Representation | None = None,
+    on_stored: Callable[[Job], None] = lambda job: None,
 ) -> Job:
     """Import uploads, or a path in the import folder, into a collection or into a new one.
 
     Several files of a dump, or an archive of them, are one import. If it is refused, the new collection is not created,
-    and the uploaded files are deleted.
+    and the uploaded files are deleted. `on_stored` is called in the transaction that requests the job.
 
     Raises
     ------
@@ -86,9 +87,11 @@ def import_upload_or_path(
         if not uploads and not is_folder_here():
             stack.enter_context(transaction.atomic())
             target = collection or create_collection(**new)
-            return start_import_elsewhere(
+            job = start_import_elsewhere(
                 collection=target, path=path or "", by=by, representation=representation
             )
+            on_stored(job)
+            return job
         sources = sources_in_folder(path) if path and not uploads else []
         store = stack.enter_context(file_services.storing())
         for upload in uploads:
@@ -99,7 +102,9 @@ def import_upload_or_path(
                 ]
         stack.enter_context(transaction.atomic())
         target = collection or create_collection(**new)
-        return start_import(collection=target, sources=sources, by=by, representation=representation)
+        job = start_import(collection=target, sources=sources, by=by, representation=representation)
+        on_stored(job)
+        return job
 
 
 def start_import(

@@ -276,11 +276,17 @@ class RunList(ListView, SubmissionView):
         fields as parameters of the address. A file with errors is refused with 422, and nothing is stored. `errors`
         then lists each distinct error with its first line.
         """
-        run = services.submit(**self.submission(request, slug))
-        return created(RunSerializer(run).data, reverse("api:run", args=[run.pk]))
+        submission = self.submission(request, slug)
+        return _submitted(
+            services.submit(**submission, on_stored=lambda run: self.keep_answer(_submitted(run)))
+        )
 
     def accepted_parameters(self) -> tuple[str, ...]:
         return DECLARED if self.request.method == "POST" else ("cursor", "page_size")
+
+
+def _submitted(run: Run) -> Response:
+    return created(RunSerializer(run).data, reverse("api:run", args=[run.pk]))
 
 
 class RunCheck(SubmissionView):

@@ -1,6 +1,7 @@
 """Check, submit and withdraw runs. The pages, the admin and the commands all use these services."""
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -105,12 +106,20 @@ def _with_seconds(*, track: Track, checked: CheckedRun, file: BinaryIO | None) -
 
 
 def submit(
-    *, track: Track, team: Team, by: User, file: BinaryIO, file_name: str, declared: Declaration
+    *,
+    track: Track,
+    team: Team,
+    by: User,
+    file: BinaryIO,
+    file_name: str,
+    declared: Declaration,
+    on_stored: Callable[[Run], None] = lambda run: None,
 ) -> Run:
     """Store a run of a team: its original bytes and its columns. A refused run leaves no row and no file.
 
     The file is checked and stored before the track is locked, so that a large file does not block other teams. The lock
-    then covers whether the track is open, the tag is free and the file is new.
+    then covers whether the track is open, the tag is free and the file is new. `on_stored` is called in the transaction
+    that stores the run.
 
     Raises
     ------
@@ -172,6 +181,7 @@ def submit(
             submitted_by=by,
         )
         notices.accepted(run)
+        on_stored(run)
         return run
 
 

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import services as jobs
 from pooling.models import Pool, Run
+from pooling.runs import services
 from pooling.runs.changes import services as change_services
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_user
@@ -128,6 +129,26 @@ def test_lost_answer_of_a_submission_is_given_again(scene: Scene) -> None:
     assert (first.status_code, second["Idempotency-Replayed"]) == (201, "true")
     assert other.status_code == 422
     assert Run.objects.count() == 1
+
+
+def test_process_killed_after_a_submission_leaves_its_answer(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, submit = api(scene.member), services.submit
+
+    def submit_and_die(**options: Any) -> Run:
+        submit(**options)
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(services, "submit", submit_and_die)
+        with pytest.raises(SystemExit):
+            submit_raw(client, LINES, **{"Idempotency-Key": "k"})
+    again = submit_raw(client, LINES, **{"Idempotency-Key": "k"})
+
+    assert (again.status_code, again["Idempotency-Replayed"]) == (201, "true")
+    assert again.json()["id"] == Run.objects.get().pk
+    assert again["Location"] == again.json()["url"]
 
 
 def test_upload_above_the_limit_is_not_read(scene: Scene, settings: Any) -> None:

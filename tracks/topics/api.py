@@ -97,7 +97,12 @@ class TopicImport(ApiView):
         """
         track = get_object_or_404(tracks_for(user_of(request)), slug=slug)
         data = self.validated(request)
-        result = services.import_upload(track=track, upload=data["file"], holds=data["holds"])
+        result = services.import_upload(
+            track=track,
+            upload=data["file"],
+            holds=data["holds"],
+            on_stored=lambda report: self.keep_answer(Response({"result": str(report)})),
+        )
         return Response({"result": result})
 
 

@@ -1,7 +1,7 @@
 """Import topics and their labels into a track."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -52,17 +52,31 @@ class TopicReport:
         return "; ".join(parts) + "."
 
 
-def import_upload(*, track: Track, upload: "File[bytes]", holds: str) -> str:
+OnStored = Callable[[object], None]  # called in the transaction of an import with its report
+
+
+def import_upload(
+    *, track: Track, upload: "File[bytes]", holds: str, on_stored: OnStored = lambda report: None
+) -> str:
     """Import an uploaded file by `import_topics` or `import_labels`. Returns the result in a sentence."""
     if upload.size > MAX_SIZE:
         raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
     name = upload.name or "the file"
     if holds == "labels":
-        return str(import_labels(track=track, data=upload.read(), name=name))
-    return str(import_topics(track=track, data=upload.read(), name=name, replace=holds == "all topics"))
+        return str(import_labels(track=track, data=upload.read(), name=name, on_stored=on_stored))
+    replace = holds == "all topics"
+    data = upload.read()
+    return str(import_topics(track=track, data=data, name=name, replace=replace, on_stored=on_stored))
 
 
-def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False) -> TopicReport:
+def import_topics(
+    *,
+    track: Track,
+    data: bytes,
+    name: str,
+    replace: bool = False,
+    on_stored: OnStored = lambda report: None,
+) -> TopicReport:
     """Import the topics of a file. A topic whose code exists already is updated.
 
     With `replace`, topics that are missing from the file are removed. This is safe in a draft, which has no runs.
@@ -96,6 +110,7 @@ def import_topics(*, track: Track, data: bytes, name: str, replace: bool = False
         (earlier if replace else earlier.filter(name=name)).update(is_replaced=True)
         is_private = any(row.labels or row.thread for row in rows)
         _record(current, data, name, "topics", len(rows), file, is_private=is_private)
+        on_stored(report)
     return report
 
 
@@ -257,7 +272,9 @@ class LabelReport:
         return f"{self.n_topics} topic{'s' * (self.n_topics != 1)} labeled{ignored}."
 
 
-def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
+def import_labels(
+    *, track: Track, data: bytes, name: str, on_stored: OnStored = lambda report: None
+) -> LabelReport:
     """Add labels to topics. Columns that are not labels of the protocol are ignored and reported.
 
     Raises
@@ -276,7 +293,9 @@ def import_labels(*, track: Track, data: bytes, name: str) -> LabelReport:
             topics[code].labels = topics[code].labels | _normalize(row)
         Topic.objects.bulk_update(topics.values(), ["labels"])
         _record(current, data, name, "labels", len(known), file, is_private=True)
-    return LabelReport(len(known), ignored)
+        report = LabelReport(len(known), ignored)
+        on_stored(report)
+    return report
 
 
 def _known_labels(

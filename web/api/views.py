@@ -26,7 +26,7 @@ class ApiView(GenericAPIView[Any]):
 
     `permission_classes` names who may enter, `read_scopes` and `write_scopes` the scopes of which a token needs one.
     `tag` is the heading in the documentation. `parameters` are those that the address may have after `?`. A view that
-    calls a service that stores files sets `stores_files`.
+    calls a service that stores files sets `stores_files`, and lets the service call `keep_answer` in its transaction.
     """
 
     http_method_names = ["get", "post", "patch", "put", "delete", "head"]
@@ -51,6 +51,9 @@ class ApiView(GenericAPIView[Any]):
         if unknown:
             accepted = ", ".join(self.accepted_parameters()) or "none"
             raise ValidationError({unknown[0][:100]: f"Unknown parameter. Accepted: {accepted}."})
+
+    def keep_answer(self, response: Response) -> None:
+        """Keep the answer for a repeated request. Replaced for a request with an `Idempotency-Key`."""
 
     def accepted_parameters(self) -> tuple[str, ...]:
         """The parameters that the address may have after `?`."""
