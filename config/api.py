@@ -9,21 +9,26 @@ from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.views import SpectacularJSONAPIView
 
 import accounts.api
+import assessment.adjudication.api
 import assessment.agreement.api
 import assessment.batches.api
 import assessment.judgments.api
 import assessment.machines.api
+import assessment.planning.api
 import assessment.tasks.api
 import corpus.collections.api
 import corpus.imports.api
 import corpus.threads.api
 import jobs.api
+import pooling.invitations.api
+import pooling.people.api
 import pooling.pools.api
 import pooling.runs.api
 import pooling.teams.api
 import scoring.leaderboards.api
 import scoring.qrels.api
 import tracks.assessors.api
+import tracks.deadlines.api
 import tracks.downloads.api
 import tracks.protocols.api
 import tracks.topics.api
@@ -42,6 +47,7 @@ app_name = "api"
 # In the order of the page that shows them
 endpoints = [
     *tracks.tracks.api.urlpatterns,
+    *tracks.deadlines.api.urlpatterns,
     *tracks.protocols.api.urlpatterns,
     *tracks.topics.api.urlpatterns,
     *tracks.downloads.api.urlpatterns,
@@ -53,6 +59,8 @@ endpoints = [
     *pooling.runs.api.urlpatterns,
     *pooling.pools.api.urlpatterns,
     *assessment.batches.api.urlpatterns,
+    *assessment.planning.api.urlpatterns,
+    *assessment.adjudication.api.urlpatterns,
     *assessment.tasks.api.urlpatterns,
     *assessment.judgments.api.urlpatterns,
     *assessment.agreement.api.urlpatterns,
@@ -60,6 +68,8 @@ endpoints = [
     *scoring.qrels.api.urlpatterns,
     *scoring.leaderboards.api.urlpatterns,
     *jobs.api.urlpatterns,
+    *pooling.people.api.urlpatterns,
+    *pooling.invitations.api.urlpatterns,
     *accounts.api.urlpatterns,
 ]
 

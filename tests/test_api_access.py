@@ -17,6 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from jobs import services as jobs
 from jobs.models import Job
+from pooling.invitations.services import Place, Terms, invite
 from tests.helpers.api import api
 from tests.helpers.factories import make_collection, make_document, make_organizer
 from tests.helpers.judging import make_machine
@@ -124,6 +125,19 @@ GET evaluation                           44444401 0333
 POST runs                                13003301 3033
 POST teams                               13333301 3330
 POST withdraw_run                        14044401 3033
+GET people_of_track                      13333301 0333
+POST people_of_track                     13333301 3330
+POST check_people                        13333301 3330
+GET invitations                          13333301 0333
+POST invitations                         13333301 3330
+GET invitation                           13333301 0333
+POST revoke_invitation                   13333301 3330
+GET deadlines                            00000001 0333
+PUT deadlines                            13333301 3330
+GET dual_batches                         13333301 0333
+POST dual_batches                        13333301 3330
+POST training_batches                    13333301 3330
+POST adjudication_batches                13333301 3330
 """
 OF_COLLECTIONS = ("collection", "threads", "thread", "document")
 ELSEWHERE = {"docs", "schema"}  # for everyone
@@ -190,6 +204,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "job_id": job.pk,
         "batch_id": batch.pk,
         "task_id": batch.tasks.earliest("pk").pk,
+        "invitation_id": invite(place=Place(track=scene.track), terms=Terms(), by=scene.organizer).pk,
         "machine_id": make_machine(scene.track, scene.organizer).pk,
         "qrels_id": board.qrels_id,
         "board_id": board.pk,

@@ -69,6 +69,25 @@ def instant_of(text: str, zone: str) -> datetime:
     return instant
 
 
+def instant_with_offset(text: str) -> datetime | None:
+    """The instant of a text such as `2026-05-01T23:59:00Z`; None for a text without an offset.
+
+    Raises
+    ------
+    NoSuchTime
+        The year is out of range.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        return None
+    if not EARLIEST <= moment.year <= LATEST:
+        raise NoSuchTime(f"“{text}” is not accepted. Use a time from {EARLIEST} to {LATEST}.")
+    return moment.astimezone(UTC)
+
+
 def local_text(instant: datetime | None, zone: str) -> str:
     """An instant to the minute, in the form of a browser's field for local times.
 

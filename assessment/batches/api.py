@@ -21,7 +21,7 @@ from tracks.models import Topic
 from tracks.tracks.selectors import tracks_for
 from web.api.permissions import Organizer
 from web.api.schema import operation
-from web.api.serializers import Strict
+from web.api.serializers import Strict, named
 from web.api.views import ApiView, ListView, created
 
 KINDS = [Batch.Kind.MAIN, Batch.Kind.DUAL, Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION]
@@ -244,7 +244,7 @@ class Sharing(ApiView):
         batch = get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
         people = _people(batch)
         names = self.validated(request)["assessors"]
-        assignments.share(batch=batch, assessors=[_known(people, name, "assessors") for name in names])
+        assignments.share(batch=batch, assessors=[named(people, name, "assessors") for name in names])
         return Response(status=204)
 
 
@@ -259,19 +259,12 @@ def _changes(batch: Batch, rows: list[dict[str, Any]]) -> list[Change]:
     topics: dict[str, Topic] = {topic.code: topic for topic in selectors.pooled_topics(batch)}
     return [
         Change(
-            _known(topics, row["topic"], "changes"),
-            _known(people, row["assessor"], "changes"),
+            named(topics, row["topic"], "changes"),
+            named(people, row["assessor"], "changes"),
             is_withdrawn=row["is_withdrawn"],
         )
         for row in rows
     ]
-
-
-def _known(rows: dict[str, Any], name: str, field: str) -> Any:
-    if name not in rows:
-        accepted = ", ".join(sorted(rows)[:20]) or "none"
-        raise serializers.ValidationError({field: f"There is no {name} in this batch. Accepted: {accepted}."})
-    return rows[name]
 
 
 urlpatterns = [

@@ -13,6 +13,7 @@ from assessment.planning.dual import DualTopic
 from assessment.planning.selectors import (
     found_units,
     n_training_rounds,
+    topics_to_train,
     training_topics,
     unit_label,
     units_to_pick,
@@ -124,7 +125,7 @@ class TrainingForm(RoundForm):
         super().__init__(*args, **kwargs)
         self.fields["name"].initial = f"Training round {n_training_rounds(pool.track) + 1}"
         topics = cast("forms.ModelMultipleChoiceField[Topic]", self.fields["topics"])
-        topics.queryset = pool.track.topics.filter(pool_entries__pool=pool).distinct().order_by("code")
+        topics.queryset = topics_to_train(pool)
         topics.initial = [topic.pk for topic in training_topics(pool)]
         assessors = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
         assessors.queryset = assessors_of(pool.track)

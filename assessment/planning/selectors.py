@@ -26,10 +26,14 @@ def n_training_rounds(track: Track) -> int:
     return training_batches(track).count()
 
 
+def topics_to_train(pool: Pool) -> QuerySet[Topic]:
+    """The topics that have units in a pool, by code."""
+    return Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=pool).values("topic")).order_by("code")
+
+
 def training_topics(pool: Pool) -> list[Topic]:
     """The topics that a training round starts with: as many as the protocol states, by code; all if it states none."""
-    topics = Topic.objects.filter(pk__in=PoolEntry.objects.filter(pool=pool).values("topic")).order_by("code")
-    return list(topics[: judging_rules(pool.protocol).training_topics or None])
+    return list(topics_to_train(pool)[: judging_rules(pool.protocol).training_topics or None])
 
 
 def spread_entries(pool: Pool, topics: list[Topic], n: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Reads a list of people that was pasted from a spreadsheet, an e-mail or a text file.
+"""Reads a list of people that was pasted from a spreadsheet, an e-mail or a text file, or that a program sent.
 
 A line is a person. Tabs, semicolons or commas separate the columns, as in the first line. A first line with the
 names of columns may give them in any order; without it they are: name, e-mail address, role, and the team of a member
@@ -6,7 +6,7 @@ or the group of an assessor.
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parseaddr
 from types import MappingProxyType
@@ -67,28 +67,38 @@ class Row:
         return f"{self.first_name} {self.last_name}".strip()
 
 
-class Pasted(NamedTuple):
+class People(NamedTuple):
     """The lines that can be read, and the problems of the others."""
 
     rows: list[Row]
     problems: list[Problem]
 
 
-def read(text: str) -> Pasted:
-    """The people of a list. A line with a problem gives no row."""
+def read(text: str) -> People:
+    """The people of a pasted list. A line with a problem gives no row."""
     lines = _cells(text)
     header = _header(lines[0][1]) if lines else None
-    body = lines[1:] if header else lines
+    return _people(lines[1:] if header else lines, header)
+
+
+def of_program(people: Iterable[Mapping[str, str]]) -> People:
+    """The people that a program names, each by columns of `COLUMNS`. The first is in line 1."""
+    columns = list(COLUMNS)
+    lines = [[" ".join(person.get(column, "").split()) for column in columns] for person in people]
+    return _people(list(enumerate(lines, 1)), columns)
+
+
+def _people(lines: Sequence[tuple[int, list[str]]], header: Sequence[str] | None) -> People:
     rows: list[Row] = []
     problems: list[Problem] = []
-    if len(body) > MAX_LINES:
-        return Pasted([], [Problem(0, "", f"{len(body)} lines; at most {MAX_LINES} are accepted at once.")])
-    for line, cells in body:
+    if len(lines) > MAX_LINES:
+        return People([], [Problem(0, "", f"{len(lines)} lines; at most {MAX_LINES} are accepted at once.")])
+    for line, cells in lines:
         complaints = list(_complaints(line, cells, header))
         problems += complaints
         if not complaints:
             rows.append(_row(line, _values(cells, header or WITHOUT_HEADER)))
-    return Pasted(rows, problems + list(_repeated(rows)))
+    return People(rows, problems + list(_repeated(rows)))
 
 
 def _cells(text: str) -> list[tuple[int, list[str]]]:

@@ -10,8 +10,8 @@ from audit import services as audit
 from pooling.invitations import services as invitation_services
 from pooling.invitations.services import Place, Terms
 from pooling.models import Invitation
-from pooling.people.errors import PeopleRefused
-from pooling.people.pasted import IN_TEAMS
+from pooling.people.errors import BadPeople, PeopleRefused
+from pooling.people.pasted import IN_TEAMS, People
 from pooling.people.plans import Plan, Step, plan
 from pooling.teams import services as team_services
 from pooling.teams.selectors import team_named
@@ -29,28 +29,27 @@ class Sender:
     is_mailing: bool = False
 
 
-def add(*, track: Track, text: str, sender: Sender) -> Plan:
+def add(*, track: Track, people: People, sender: Sender) -> Plan:
     """Do what `plan` shows for a list, completely or not at all.
 
     Raises
     ------
-    PeopleRefused
+    BadPeople
         The list has problems, also if they came up after the preview.
     """
     try:
         with transaction.atomic():
-            return _add(lock(track.pk), text, sender)
+            return _add(lock(track.pk), people, sender)
     except IntegrityError as error:
         raise PeopleRefused(
             "Somebody else added a person of this list at the same moment. Check the list again."
         ) from error
 
 
-def _add(track: Track, text: str, sender: Sender) -> Plan:
-    steps = plan(track, text)
+def _add(track: Track, people: People, sender: Sender) -> Plan:
+    steps = plan(track, people)
     if steps.problems:
-        line, column, message = steps.problems[0]
-        raise PeopleRefused(f"Line {line}, {column}: {message}")
+        raise BadPeople(steps.problems)
     for step in steps.steps:
         if not step.is_done:
             _carry_out(track, step, sender)

@@ -14,7 +14,7 @@ from pooling.invitations import services as invitation_services
 from pooling.invitations.views import sent_or_to_copy
 from pooling.people import selectors, services
 from pooling.people.forms import ListForm, RoleInvitationForm, TeamNameForm
-from pooling.people.pasted import ROLES
+from pooling.people.pasted import ROLES, read
 from pooling.people.plans import plan
 from pooling.people.services import Sender
 from pooling.teams import services as team_services
@@ -65,14 +65,14 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             return _add(request, track, form)
         except Refused as refusal:
             form.add_error(None, refusal.message)
-    context["plan"] = plan(track, form.cleaned_data["text"])
+    context["plan"] = plan(track, read(form.cleaned_data["text"]))
     return render(request, "pooling/people/add.html", context, status=409 if form.errors else 200)
 
 
 def _add(request: AuthenticatedRequest, track: Track, form: ListForm) -> HttpResponse:
     is_mailing = form.cleaned_data["is_mailing"] and settings.SENDS_MAIL
     sender = Sender(by=request.user, site=site_of(request), is_mailing=is_mailing)
-    done = services.add(track=track, text=form.cleaned_data["text"], sender=sender)
+    done = services.add(track=track, people=read(form.cleaned_data["text"]), sender=sender)
     numbers = (
         f"{counted(len(done.steps), 'person,people')} added, {counted(done.n_new_accounts, 'new account')}"
     )

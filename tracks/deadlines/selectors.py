@@ -96,6 +96,11 @@ def why_closed(states: Iterable[State]) -> str:
     return "" if is_accepting(states) else next((each.reason for each in states), "it accepts no kind of run")
 
 
+def deadlines_of(track: Track) -> list[Deadline]:
+    """The deadlines that organizers have set, by kind; that of all kinds first."""
+    return list(track.deadlines.order_by("kind"))
+
+
 def timetable(states: Iterable[State]) -> list[tuple[str, State]]:
     """The states, each with its kinds in words: kinds with the same times share one."""
     shared: dict[State, list[str]] = {}

@@ -1,9 +1,12 @@
 """Serializers that all endpoints share."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from rest_framework import serializers
+
+MOST_NAMED = 20
+T = TypeVar("T")
 
 
 class Strict(serializers.Serializer[Any]):
@@ -22,6 +25,20 @@ class Strict(serializers.Serializer[Any]):
             message = f"Unknown field. Accepted: {', '.join(self.fields)}."
             raise serializers.ValidationError({str(unknown[0])[:100]: message}, code="unknown")
         return super().to_internal_value(data)
+
+
+def named(rows: Mapping[str, T], name: str, field: str) -> T:
+    """The row that a field of a request names.
+
+    Raises
+    ------
+    ValidationError
+        There is none; names some that are accepted.
+    """
+    if name not in rows:
+        accepted = ", ".join(sorted(rows)[:MOST_NAMED]) or "none"
+        raise serializers.ValidationError({field: f"There is no {name} here. Accepted: {accepted}."})
+    return rows[name]
 
 
 class ErrorSerializer(serializers.Serializer[Any]):

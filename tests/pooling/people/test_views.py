@@ -11,6 +11,7 @@ from assay.errors import Refused
 from pooling.invitations.selectors import link_of
 from pooling.models import Invitation, Team
 from pooling.people import services
+from pooling.people.pasted import read
 from pooling.people.services import Sender
 from pooling.teams import services as team_services
 from tests.helpers.factories import make_track, make_user
@@ -122,7 +123,7 @@ def test_line_with_a_problem_is_named_and_nothing_is_done(scene: Scene, line: st
     ids=["tabs", "semicolons", "header in another order", "addresses with names"],
 )
 def test_forms_of_a_list(scene: Scene, text: str) -> None:
-    services.add(track=scene.track, text=text, sender=Sender(by=scene.organizer))
+    services.add(track=scene.track, people=read(text), sender=Sender(by=scene.organizer))
 
     zoe, pat = User.objects.get(username="zoe"), User.objects.get(username="pat")
     assert (zoe.get_full_name(), pat.get_full_name()) == ("Zoe Ray", "Pat Lee")
@@ -134,9 +135,13 @@ def test_group_of_assessors_must_be_one_of_the_protocol(scene: Scene) -> None:
     track = make_track("ntcir", protocol="ntcir-12-wikipedia")
     group = track.protocol.parsed.judging.groups[0]
 
-    services.add(track=track, text=f"Zoe,zoe@example.org,assessor,{group}", sender=Sender(by=scene.organizer))
+    services.add(
+        track=track, people=read(f"Zoe,zoe@example.org,assessor,{group}"), sender=Sender(by=scene.organizer)
+    )
     with pytest.raises(Refused, match="“none” is not a group of assessors"):
-        services.add(track=track, text="Eve,eve@example.org,assessor,none", sender=Sender(by=scene.organizer))
+        services.add(
+            track=track, people=read("Eve,eve@example.org,assessor,none"), sender=Sender(by=scene.organizer)
+        )
 
     assert Assessor.objects.get(track=track).group == group
 
@@ -144,7 +149,7 @@ def test_group_of_assessors_must_be_one_of_the_protocol(scene: Scene) -> None:
 def test_user_names_are_free_and_short(scene: Scene) -> None:
     text = "A,ada@example.org,assessor\nB,ADA@example.com,assessor\nC,!#@example.org,assessor"
 
-    services.add(track=scene.track, text=text, sender=Sender(by=scene.organizer))
+    services.add(track=scene.track, people=read(text), sender=Sender(by=scene.organizer))
 
     names = set(User.objects.filter(assessor_of__isnull=False).values_list("username", flat=True))
     assert names >= {"ada2", "ada3", "person"}
@@ -165,7 +170,9 @@ def test_people_with_and_without_an_account_get_an_e_mail(
 
 
 def test_organizer_of_a_list_manages_every_track_and_is_asked_for_a_password(scene: Scene) -> None:
-    services.add(track=scene.track, text="Max,max@example.org,organizer", sender=Sender(by=scene.organizer))
+    services.add(
+        track=scene.track, people=read("Max,max@example.org,organizer"), sender=Sender(by=scene.organizer)
+    )
 
     user = User.objects.get(username="max")
     assert user.is_organizer
@@ -237,7 +244,7 @@ def test_page_takes_a_fixed_number_of_queries(scene: Scene, django_assert_num_qu
     for n_people in (1, 4):
         lines = [f"P,p{n_people}{n}@example.org,member,Team {n}" for n in range(n_people)]
         lines += [f"A,a{n_people}{n}@example.org,assessor" for n in range(n_people)]
-        services.add(track=scene.track, text="\n".join(lines), sender=Sender(by=scene.organizer))
+        services.add(track=scene.track, people=read("\n".join(lines)), sender=Sender(by=scene.organizer))
         team_services.create(track=scene.track, name=f"Empty {n_people}")
         with django_assert_num_queries(12):
             client.get("/tracks/arq/people/")

@@ -1,0 +1,172 @@
+"""Invitations for programs: make, read and revoke them."""
+
+from typing import Any
+
+from django.conf import settings
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from pooling.invitations import selectors, services
+from pooling.invitations.services import MAX_DAYS, MAX_USES, USUAL_DAYS, Place, Terms
+from pooling.models import Invitation
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.serializers import Strict
+from web.api.views import ApiView, ListView, created
+from web.pages import site_of
+
+ROLES = [Invitation.Role.MEMBER, Invitation.Role.ASSESSOR]
+
+
+class InvitationSerializer(serializers.ModelSerializer[Invitation]):
+    """A link to a team or a role of a track, or for the first login of an account."""
+
+    url = serializers.SerializerMethodField(help_text="The address of this invitation in the API.")
+    track = serializers.CharField(source="track.slug")
+    role = serializers.CharField(help_text="member, assessor, or account for a first login.")
+    team = serializers.IntegerField(source="team_id", allow_null=True)
+    username = serializers.CharField(source="user.username", default="", help_text="Of a first login.")
+
+    class Meta:
+        model = Invitation
+        fields = [
+            "id",
+            "url",
+            "track",
+            "role",
+            "team",
+            "may_submit",
+            "group",
+            "username",
+            "email",
+            "max_uses",
+            "n_uses",
+            "expires_at",
+        ]
+
+    def get_url(self, invitation: Invitation) -> str:
+        return reverse("api:invitation", args=[invitation.pk])
+
+
+class InvitationLinkSerializer(InvitationSerializer):
+    """An invitation with its link, which is a secret."""
+
+    link = serializers.SerializerMethodField(
+        help_text="Who opens it gets the place. Empty if the secret key of the site was replaced since."
+    )
+
+    class Meta(InvitationSerializer.Meta):
+        fields = [*InvitationSerializer.Meta.fields, "link"]
+
+    def get_link(self, invitation: Invitation) -> str:
+        return selectors.link_of(invitation, site_of(self.context["request"]._request))
+
+
+class NewInvitationSerializer(Strict):
+    """A link to a team, or to the assessors of a track."""
+
+    role = serializers.ChoiceField([(role.value, role.label) for role in ROLES])
+    team = serializers.IntegerField(required=False, min_value=1, help_text="The id of a member's team.")
+    may_submit = serializers.BooleanField(default=True, help_text="Whether a member may submit runs.")
+    group = serializers.CharField(
+        default="", allow_blank=True, help_text="Of an assessor, as the protocol names it."
+    )
+    email = serializers.EmailField(
+        default="", allow_blank=True, help_text="The link is then for one account with this address."
+    )
+    max_uses = serializers.IntegerField(default=1, min_value=1, max_value=MAX_USES)
+    days = serializers.IntegerField(default=USUAL_DAYS, min_value=1, max_value=MAX_DAYS)
+    is_mailed = serializers.BooleanField(default=False, help_text="Send the link to the address.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check what depends on the role, and whether a letter can be sent.
+
+        Raises
+        ------
+        ValidationError
+            A field is missing, or would be ignored.
+        """
+        is_member = attrs["role"] == Invitation.Role.MEMBER
+        if is_member != ("team" in attrs):
+            raise serializers.ValidationError({"team": "Members need a team; assessors have none."})
+        if is_member and attrs["group"]:
+            raise serializers.ValidationError({"group": "Only assessors have a group."})
+        if attrs["is_mailed"] and not (attrs["email"] and settings.SENDS_MAIL):
+            reason = "It needs an e-mail address." if settings.SENDS_MAIL else "This site sends no e-mail."
+            raise serializers.ValidationError({"is_mailed": reason})
+        return attrs
+
+
+class InvitationList(ListView):
+    tag = "People"
+    permission_classes = [Organizer]
+    serializer_class = NewInvitationSerializer
+    ordering = ("-pk",)
+
+    @operation("list_invitations", responses=InvitationLinkSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the invitations of a track that can be accepted now, with their links, newest first."""
+        return self.listed(selectors.invitations_of(_track(request, slug)), InvitationLinkSerializer)
+
+    @operation("create_invitation", responses={201: InvitationSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        """Make a link to a team, or to the assessors of a track. Read the link at `Location`."""
+        track, data = _track(request, slug), self.validated(request)
+        team_id, is_mailed = data.pop("team", None), data.pop("is_mailed")
+        place = Place(
+            track=track,
+            team=None if team_id is None else get_object_or_404(track.teams, pk=team_id),
+            may_submit=data.pop("may_submit"),
+            group=data.pop("group"),
+        )
+        data.pop("role")
+        invitation = services.invite(
+            place=place,
+            terms=Terms(**data),
+            by=person_of(request),
+            site=site_of(request._request),
+            is_mailed=is_mailed,
+        )
+        shown = InvitationSerializer(invitation).data
+        return created(shown, shown["url"])
+
+
+class InvitationDetail(ApiView):
+    tag = "People"
+    permission_classes = [Organizer]
+    serializer_class = InvitationLinkSerializer
+
+    @operation("get_invitation")
+    def get(self, request: Request, invitation_id: int) -> Response:
+        """Read an invitation that can be accepted now, with its link."""
+        invitation = get_object_or_404(selectors.open_invitations(), pk=invitation_id)
+        return Response(self.get_serializer(invitation).data)
+
+
+class Revocation(ApiView):
+    tag = "People"
+    permission_classes = [Organizer]
+    serializer_class = InvitationSerializer
+
+    @operation("revoke_invitation", request=None, responses={204: None})
+    def post(self, request: Request, invitation_id: int) -> Response:
+        """End the validity of a link. Who accepted it keeps their place."""
+        services.revoke(invitation=get_object_or_404(selectors.open_invitations(), pk=invitation_id))
+        return Response(status=204)
+
+
+def _track(request: Request, slug: str) -> Track:
+    return get_object_or_404(tracks_for(person_of(request)), slug=slug)
+
+
+urlpatterns = [
+    path("tracks/<slug:slug>/invitations/", InvitationList.as_view(), name="invitations"),
+    path("invitations/<int:invitation_id>/", InvitationDetail.as_view(), name="invitation"),
+    path("invitations/<int:invitation_id>/revoke/", Revocation.as_view(), name="revoke_invitation"),
+]
