@@ -29,7 +29,7 @@ class WithDuplicates(NamedTuple):
     """Qrels with near-duplicates.
 
     qrels : rows of judged documents and of their near-duplicates, with the grade of the judged document.
-    group : (rows,) number of the group of near-duplicates of each row.
+    group : (rows,) row of the document that was judged in place of each row; its own row if that is itself.
     """
 
     qrels: QrelsColumns
@@ -100,7 +100,8 @@ def with_duplicates(qrels: QrelsColumns, duplicates: Iterable[tuple[bytes, bytes
     # a topic without rows still counts in averages
     place = np.searchsorted(qrels.topics, columns.topics).astype(np.int32)
     columns = replace(columns, topics=qrels.topics, topic_index=place[columns.topic_index])
-    numbers = {head: number for number, head in enumerate(sorted(set(heads.values())))}
-    units = zip(columns.topic_index.tolist(), columns.docno.tolist(), strict=True)
-    group = [numbers[heads[codes[topic], docno]] for topic, docno in units]
+    pairs = zip(columns.topic_index.tolist(), columns.docno.tolist(), strict=True)
+    units = [(codes[topic], docno) for topic, docno in pairs]
+    rows = {unit: row for row, unit in enumerate(units)}
+    group = [rows[heads[unit]] for unit in units]
     return WithDuplicates(columns, np.array(group, dtype=np.int64))

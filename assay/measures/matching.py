@@ -16,6 +16,7 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, byte_keys
 
 Remembered = TypeVar("Remembered")
+Derived = TypeVar("Derived")
 
 EMPTY = -1
 SEVERAL = np.uint8(2)
@@ -24,6 +25,30 @@ HALF = np.uint64(32)
 # An odd multiplier with well-mixed bits (the golden ratio times 2^64) distributes the keys over the table.
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SALT = np.uint64(0xD6E8FEB86659FD93)
+
+
+class Lines:
+    """All lines of a run, judged or not, for measures that need them, and what was last computed from them.
+
+    Attributes
+    ----------
+    run : the run.
+    place : (topics of the run,) index into the topics of the qrels, or -1.
+    depth : number of ranks of each topic that count; None: all.
+    """
+
+    def __init__(self, run: Ranked, place: NDArray[np.int64], depth: int | None) -> None:
+        self.run, self.place, self.depth = run, place, depth
+        self._latest: tuple[Any, ...] = ()
+
+    def latest(
+        self, judged: "JudgedDocuments", name: Hashable, compute: Callable[["Lines"], Derived]
+    ) -> Derived:
+        """A value for these lines and qrels. Only the last one is kept: several measures ask for the same."""
+        if not self._latest or self._latest[0] is not judged or self._latest[1] != name:
+            self._latest = judged, name, compute(self)
+        derived: Derived = self._latest[2]
+        return derived
 
 
 class Hits(NamedTuple):
@@ -36,6 +61,8 @@ class Hits(NamedTuple):
     grade : (hits,) grades, not negative after `graded`.
     n_returned : (topics,) number of documents of the run for each topic of the qrels, after the depth cut.
     n_pooled_above : (hits,) number of pooled documents without a grade above each hit; None if there are none.
+    lines : all lines of the run; None if the hits do not come from a run.
+    entry : (hits,) row of the qrels; None likewise.
     """
 
     topic: NDArray[np.int64]
@@ -43,20 +70,23 @@ class Hits(NamedTuple):
     grade: NDArray[np.int64]
     n_returned: NDArray[np.int64]
     n_pooled_above: NDArray[np.int64] | None = None
+    lines: Lines | None = None
+    entry: NDArray[np.int64] | None = None
 
     def kept(self, is_kept: NDArray[np.bool_]) -> "Hits":
         """Some of the hits, with their ranks unchanged; `is_kept` is (hits,)."""
         pooled = None if self.n_pooled_above is None else self.n_pooled_above[is_kept]
-        return Hits(self.topic[is_kept], self.rank[is_kept], self.grade[is_kept], self.n_returned, pooled)
+        entry = None if self.entry is None else self.entry[is_kept]
+        topic, rank, grade = self.topic[is_kept], self.rank[is_kept], self.grade[is_kept]
+        return Hits(topic, rank, grade, self.n_returned, pooled, self.lines, entry)
 
     def graded(self) -> "Hits":
         """The hits with a grade that is not negative; the others are counted in `n_pooled_above`."""
         is_graded = self.grade >= 0
         if is_graded.all():
             return self
-        graded = self.kept(is_graded)
         above = count_above(self.topic, len(self.n_returned), ~is_graded)[is_graded]
-        return Hits(graded.topic, graded.rank, graded.grade, graded.n_returned, above)
+        return self.kept(is_graded)._replace(n_pooled_above=above)
 
     def judged_only(self) -> "Hits":
         """The same hits, ranked among themselves: unjudged documents are removed after sorting."""
@@ -73,17 +103,19 @@ class Located(NamedTuple):
     entry : (documents,) row of the qrels.
     rank : (documents,) from 1, among all documents of the run.
     n_returned : (topics,) number of documents of the run for each topic of the qrels.
+    lines : all lines of the run.
     """
 
     entry: NDArray[np.int64]
     rank: NDArray[np.int64]
     n_returned: NDArray[np.int64]
+    lines: Lines
 
     def renumbered(self, entries: NDArray[np.int64]) -> "Located":
         """The same documents in other qrels: `entries` has, for each row of these, the row there or -1."""
         entry = entries[self.entry]
         is_there = entry >= 0
-        return Located(entry[is_there], self.rank[is_there], self.n_returned)
+        return Located(entry[is_there], self.rank[is_there], self.n_returned, self.lines)
 
 
 def _is_first(group: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -111,14 +143,14 @@ def count_above(topic: NDArray[np.int64], n_topics: int, is_counted: NDArray[np.
 class JudgedDocuments:
     """Qrels prepared for the matching of runs.
 
-    `group` (rows,) numbers the groups of near-duplicates. The first document of a group that a run retrieves is a hit
-    with its grade; further ones are hits that are not relevant. A group counts as one relevant document.
+    `group` (rows,) has, for each row, the row of the document that was judged in its place, which is its own row if it
+    has no near-duplicates. The first document of a group that a run retrieves is a hit with its grade; further ones are
+    hits that are not relevant. A group counts as one relevant document.
     """
 
     def __init__(self, qrels: QrelsColumns, group: NDArray[np.int64] | None = None) -> None:
         self.group = group
         self.topics = qrels.topics
-        self.docno = qrels.docno
         self.topic = qrels.topic_index.astype(np.int64)
         self.docno = qrels.docno
         self.grade = qrels.grade.astype(np.int64)
@@ -130,6 +162,11 @@ class JudgedDocuments:
     @property
     def n_topics(self) -> int:
         return len(self.topics)
+
+    @property
+    def head(self) -> NDArray[np.int64]:
+        """(rows,) the row of the document that was judged in place of each row; its own row without near-duplicates."""
+        return np.arange(len(self.topic)) if self.group is None else self.group
 
     def remember(self, name: Hashable, compute: Callable[[], Remembered]) -> Remembered:
         """A value that depends on the qrels only: computed once for all runs, and stored under its name."""
@@ -171,7 +208,8 @@ class JudgedDocuments:
     def hits_at(self, located: Located) -> Hits:
         """Documents that are located in these qrels, with their grades."""
         entry = located.entry
-        return Hits(self.topic[entry], located.rank, self._grades(entry), located.n_returned)
+        topic, grade = self.topic[entry], self._grades(entry)
+        return Hits(topic, located.rank, grade, located.n_returned, None, located.lines, entry)
 
     def locate(self, run: Ranked, *, depth: int | None = None) -> Located:
         """Find the documents of a run, at its top `depth` ranks of each topic or at all ranks."""
@@ -186,7 +224,7 @@ class JudgedDocuments:
             n_rows = np.minimum(n_rows, depth)
         n_returned = np.zeros(self.n_topics, dtype=np.int64)
         n_returned[places[places >= 0]] = n_rows[places >= 0]
-        return Located(entry, rank, n_returned)
+        return Located(entry, rank, n_returned, Lines(run, places, depth))
 
     def entries_in(self, part: "JudgedDocuments") -> NDArray[np.int64]:
         """(rows,) the row of each document in a part of these qrels that has the same topics; -1 if it has none."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import Ranked
-from assay.measures import interpolated, kernels, sets
+from assay.measures import characters, interpolated, kernels, sets
 from assay.measures.kernels import Values
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.protocols.measures import FAMILIES, Measure, Summary
@@ -39,6 +39,12 @@ KERNELS: dict[str, Kernel] = {
     "SetAP": sets.set_average_precision,
     "GMAP": kernels.average_precision,
     "GMbpref": kernels.bpref,
+    "charP": characters.precision,
+    "charR": characters.recall,
+    "charF": characters.f_measure,
+    "charRprec": characters.r_precision,
+    "charAP": characters.average_precision,
+    "charIPrec": characters.precision_at_recall,
     "NumRet": sets.n_returned,
     "NumRel": sets.n_relevant,
 }

@@ -161,8 +161,7 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
 
 
 def _measures(protocol: Protocol) -> str:
-    note = ". They count citations, not characters." if protocol.unit == "passage" else ""
-    return ", ".join(protocol.scoring.measures) + note
+    return ", ".join(protocol.scoring.measures)
 
 
 def _interaction(protocol: Protocol) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from assay.errors import InputError
 from assay.protocols import schema
-from assay.protocols.measures import MeasureError, parse_measure
+from assay.protocols.measures import Measure, MeasureError, parse_measure
 from assay.protocols.schema import JudgingRules, Protocol
 
 DIRECTORY = Path(__file__).parent / "shipped"
@@ -258,9 +258,19 @@ def _check_measures(protocol: Protocol) -> Iterator[str]:
         yield "scoring.measures: empty; name at least one measure"
     for n, name in enumerate(protocol.scoring.measures, 1):
         try:
-            parse_measure(name)
+            measure = parse_measure(name)
         except MeasureError as error:
             yield f"scoring.measures[{n}]: {error}"
+        else:
+            yield from _check_counted(protocol, measure, f"scoring.measures[{n}]")
+
+
+def _check_counted(protocol: Protocol, measure: Measure, place: str) -> Iterator[str]:
+    """Complaints about a measure in characters that the protocol cannot compute."""
+    if measure.in_characters and protocol.unit != "passage":
+        yield f"{place}: {measure} counts characters of citations; it needs unit = 'passage'"
+    elif measure.in_characters and protocol.scoring.judged_only:
+        yield f"{place}: {measure} counts every citation, judged or not; remove scoring.judged_only"
 
 
 def _check_grades(judging: JudgingRules) -> Iterator[str]:

@@ -52,6 +52,7 @@ class Family(NamedTuple):
     parameters: Mapping[str, Parameter] = MappingProxyType({})
     level: int = 1  # the default grade from which a document is relevant; 0: the grades themselves count
     summary: Summary = "mean"
+    in_characters: bool = False  # counts characters of citations, and not documents
 
 
 _P = Parameter(0.8, 0.0, 0.999999)
@@ -106,6 +107,28 @@ FAMILIES: dict[str, Family] = {
         summary="geometric mean",
     ),
     "GMbpref": Family(True, "never", True, "binary preference, geometric mean", summary="geometric mean"),
+    "charP": Family(
+        True, "required", False, "precision at rank {k}, in characters of citations", in_characters=True
+    ),
+    "charR": Family(True, "required", False, "recall at rank {k}, in characters", in_characters=True),
+    "charF": Family(
+        True, "required", False, "F measure at rank {k}, in characters, equal weights", in_characters=True
+    ),
+    "charRprec": Family(
+        True,
+        "never",
+        False,
+        "precision at rank R, the number of relevant citations, in characters",
+        in_characters=True,
+    ),
+    "charAP": Family(True, "optional", False, "average precision in characters", in_characters=True),
+    "charIPrec": Family(
+        True,
+        "share",
+        False,
+        "interpolated precision at recall {recall}, in characters",
+        in_characters=True,
+    ),
     "NumRet": Family(True, "never", True, "documents returned", level=0, summary="sum"),
     "NumRel": Family(True, "never", False, "relevant documents in the qrels", summary="sum"),
 }
@@ -168,6 +191,11 @@ class Measure(NamedTuple):
         for name, value in self.parameters:
             title += f", {name} {_written(value)}" if name in family.parameters else ""
         return title + (", unjudged documents removed" if self.judged_only else "")
+
+    @property
+    def in_characters(self) -> bool:
+        """Whether it counts characters of citations."""
+        return FAMILIES[self.family].in_characters
 
     def number(self, name: str) -> float | None:
         """The value of a parameter that is a number; None if it comes from the qrels."""

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
+from assay.evaluation.curves import (
+    CUTOFFS,
+    RECALLS,
+    precision_at,
+    precision_of_characters,
+    recall_precision,
+    recall_precision_of_characters,
+)
 from assay.measures.kernels import judged_share
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.scores import RunScores
@@ -44,22 +51,34 @@ def judged_shares(hits: Hits, judged: JudgedDocuments, average: Average) -> Judg
 
 
 def mean_curves(
-    hits: Hits, judged: JudgedDocuments, *, level: int, judged_only: bool, average: Average
+    hits: Hits,
+    judged: JudgedDocuments,
+    *,
+    level: int,
+    judged_only: bool,
+    average: Average,
+    in_characters: bool = False,
 ) -> dict[str, Any]:
     """Precision at cutoffs and at levels of recall, averaged over topics as the measures are, as plain values.
 
     Parameters
     ----------
     level : grade from which a document is relevant.
-    judged_only : whether unjudged documents are removed first.
+    judged_only : whether unjudged documents are removed first; not in characters, which have no unjudged documents.
+    in_characters : whether to count characters of citations.
     """
     is_averaged = hits.n_returned > 0 if average == "common" else np.ones(judged.n_topics, np.bool_)
-    hits = hits.judged_only() if judged_only else hits
-    precision = precision_at(hits, level=level)[is_averaged]
-    by_recall = recall_precision(hits, judged, level=level)[is_averaged]
+    if in_characters:
+        precision = precision_of_characters(hits, judged, level=level)[is_averaged]
+        by_recall = recall_precision_of_characters(hits, judged, level=level)[is_averaged]
+    else:
+        hits = hits.judged_only() if judged_only else hits
+        precision = precision_at(hits, level=level)[is_averaged]
+        by_recall = recall_precision(hits, judged, level=level)[is_averaged]
     return {
         "level": level,
         "judged_only": judged_only,
+        "in_characters": in_characters,
         "cutoffs": list(CUTOFFS),
         "precision": _means(precision),
         "recalls": list(RECALLS),

@@ -114,6 +114,7 @@ class Curves:
 
     level: int
     judged_only: bool
+    in_characters: bool
     precision: list[tuple[str, str]]
     by_recall: list[tuple[str, str]]
     precision_plot: plots.Plot
@@ -209,6 +210,7 @@ def _curves(evaluation: Evaluation) -> Curves | None:
     return Curves(
         level=stored["level"],
         judged_only=stored["judged_only"],
+        in_characters=stored.get("in_characters", False),  # curves of 0.1.0 do not have it
         precision=list(zip(cutoffs, map(shown, stored["precision"]), strict=True)),
         by_recall=list(zip(recalls, map(shown, stored["by_recall"]), strict=True)),
         precision_plot=plots.lines(

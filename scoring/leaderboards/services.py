@@ -154,12 +154,18 @@ def _score_runs(
     progress: jobs.Progress,
 ) -> Iterator[_ScoredRun]:
     runs, rules = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed.scoring
+    in_characters = any(measure.in_characters for measure in measures)
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
         ranking = ranking_of(run, track)
         hits = judged.hits(ranking)
         curves = mean_curves(
-            hits, judged, level=rules.relevant_from, judged_only=rules.judged_only, average=average
+            hits,
+            judged,
+            level=rules.relevant_from,
+            judged_only=rules.judged_only,
+            average=average,
+            in_characters=in_characters,
         )
         yield _ScoredRun(
             run, score_run(ranking, judged, measures), judged_shares(hits, judged, average), curves

@@ -13,6 +13,8 @@ from assay.digests import sha256_of
 from assay.evaluation.score_table import ALL
 from assay.formats.qrels.reader import GradeScale, QrelsColumns, format_qrels
 from assay.formats.runs.rules import ABSENT
+from assay.measures.characters import NotACitation, spans_of
+from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
 from audit import services as audit
 from pooling.models import Pool
@@ -100,6 +102,7 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
         first = next(filter(None, map(grades.complaint, columns.grade.tolist())))
         raise QrelsRefused(f"{first[0].upper()}{first[1:]}.")
     columns = grades.without_codes(columns)
+    _refuse_what_cannot_be_scored(protocol, columns)
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     unknown = [code for code in columns.topics.tolist() if code not in codes]
     if len(unknown) == len(columns.topics):
@@ -116,6 +119,15 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
         "unknown_documents": _unknown_documents(track, protocol, columns),
     }
     return _store(qrels, columns)
+
+
+def _refuse_what_cannot_be_scored(protocol: Protocol, columns: QrelsColumns) -> None:
+    """Refuse documents that are not citations if a measure counts their characters."""
+    if any(measure.in_characters for measure in parse_measures(protocol.scoring.measures)):
+        try:
+            spans_of(columns.docno)
+        except NotACitation as error:
+            raise QrelsRefused(f"{error}.") from None
 
 
 @transaction.atomic

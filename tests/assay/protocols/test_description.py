@@ -57,7 +57,7 @@ WORDS = {
     (
         "bolt-ir-p3",
         "Measures",
-    ): "P@100, R@100, Rprec, AP@1000, P@5, P@10, P@20. They count citations, not characters.",
+    ): "charP@100, charR@100, charF@100, charRprec, charAP@1000, charP@5, charP@10, charP@20",
     ("bolt-ir-p3", "Interaction"): (
         "This version of Assay does not run the interaction: there is no session and no clock. It only accepts the "
         "runs that follow. The protocol has 120 seconds per topic, followed by post-interaction runs."

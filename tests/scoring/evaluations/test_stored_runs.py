@@ -3,6 +3,7 @@
 from io import BytesIO
 
 import pytest
+from django.test import Client
 
 from assay.formats.qrels.reader import parse_qrels
 from corpus.models import Collection, Formula
@@ -15,6 +16,7 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.leaderboards.errors import LeaderboardRefused
 from scoring.models import Leaderboard, Qrels, Score
 from scoring.qrels import services as qrels_services
+from scoring.qrels.errors import QrelsRefused
 from tests.helpers.factories import (
     make_answer,
     make_collection,
@@ -23,6 +25,7 @@ from tests.helpers.factories import (
     make_topic,
     make_track,
 )
+from tests.helpers.form_runs import bolt_run
 from tracks.models import Topic
 
 pytestmark = pytest.mark.django_db
@@ -121,7 +124,7 @@ def tied(topic: Topic, name: str, judged: str, *others: str) -> Pool:
 
 
 def bolt_qrels(topic: Topic) -> Qrels:
-    columns = parse_qrels(b"1 0 t:p:0:5 2\n1 0 other 0\n")
+    columns = parse_qrels(b"1 0 t:p:0:5 2\n1 0 o:p:0:9 0\n")
     return qrels_services.import_file(track=topic.track, columns=columns, file_name="q", by=make_organizer())
 
 
@@ -135,6 +138,40 @@ def test_near_duplicates_that_a_pool_tied_are_known_to_scoring() -> None:
     assert judged.grade.tolist() == [0, 2, 2]
     assert judged.group is not None
     assert judged.group[1] == judged.group[2] != judged.group[0]
+
+
+def test_citations_are_scored_in_characters_on_the_leaderboard_and_the_page_of_the_run(
+    client: Client,
+) -> None:
+    """Topic T1: 0 to 19 of p0 is relevant, and a near-duplicate of it ranks second. So 20 of 60 characters are."""
+    topic = make_topic(make_track("bolt", protocol="bolt-ir-p3", collection=None), "T1")
+    make_topic(topic.track, "T2")
+    team = team_services.create(track=topic.track, name="Owls", members=[])
+    submitted(team, bolt_run(), kind="evaluation")
+    tied(topic, "P", "bolt-eng-DF-1:0:p0:0:20", "bolt-eng-DF-1:1:p1:10:20")
+    text = b"T1 0 bolt-eng-DF-1:0:p0:0:20 2\nT1 0 bolt-eng-DF-1:2:p2:30:30 1\n"
+
+    board = board_of(frozen(team, text))
+
+    values = dict(Score.objects.filter(topic="T1").values_list("measure", "value"))
+    assert values["charP@100"] == pytest.approx(
+        (20 + 10) / 60
+    )  # 20 to 39 of p2 is cited, 30 to 59 is relevant
+    assert values["charRprec"] == pytest.approx(20 / 40)
+    assert values["charR@100"] == pytest.approx(30 / 50)
+    assert values["charAP@1000"] == pytest.approx((20 + 10 * 30 / 60) / 50)
+    client.force_login(make_organizer())
+    page = client.get(board.evaluations.get().get_absolute_url()).content.decode()
+    assert "relevant from grade 1; in characters of the citations" in page
+
+
+def test_qrels_of_other_documents_cannot_be_scored_in_characters() -> None:
+    topic = make_topic(make_track("bolt", protocol="bolt-ir-p3", collection=None), "1")
+
+    with pytest.raises(QrelsRefused, match="other is not a citation; measures in characters"):
+        qrels_services.import_file(
+            track=topic.track, columns=parse_qrels(b"1 0 other 0\n"), file_name="q", by=make_organizer()
+        )
 
 
 def test_frozen_qrels_know_what_their_own_pools_tie_and_no_other() -> None:
