@@ -7,9 +7,10 @@ their word bigrams (see `assay.passages`), and are searched one topic at a time.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Literal, NamedTuple
 
+from django.core.paginator import Page, Paginator
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.urls import reverse
@@ -23,7 +24,9 @@ from corpus.threads.selectors import addresses
 from tracks.models import Topic, Track
 
 Kind = Literal["same formula", "same text", "near-duplicates"]
-MOST = 200  # groups on the page; the file has all
+GROUPS_ON_PAGE = 20
+SHOWN_OF_GRADE = 5  # documents of a group that the page shows for each grade; the file has all
+GROUPS_AT_ONCE = 50  # whose judgments are read together for the file
 OVERLAP = 0.9  # of near-duplicates, unless the protocol has its own
 
 _JUDGED = """
@@ -33,32 +36,45 @@ WITH judged AS (
     JOIN assessment_batch batch ON batch.id = judgment.batch_id AND batch.kind IN ('main', 'dual')
     JOIN pooling_pool pool ON pool.id = batch.pool_id AND pool.protocol_id = %(protocol)s
     WHERE judgment.track_id = %(track)s AND judgment.is_current AND judgment.grade IS NOT NULL
+        AND (%(topics)s IS NULL OR judgment.topic_id = ANY (%(topics)s))
     GROUP BY judgment.topic_id, judgment.docno
-)
-"""
-_DOCUMENTS = """
-FROM judged
-JOIN tracks_topic topic ON topic.id = judged.topic_id
-JOIN corpus_document document ON document.collection_id = %(collection)s AND document.docno = judged.docno
-"""
+)"""
+_DOCUMENT = """
+    JOIN corpus_document document ON document.collection_id = %(collection)s AND document.docno = judged.docno"""
+_BY_TEXT = f"""{_JUDGED}, keyed AS MATERIALIZED (
+    SELECT judged.*, md5(document.title || ' ' || document.body) AS key
+    FROM judged{_DOCUMENT}
+)"""
+_BY_FORMULA = f"""{_JUDGED}, keyed AS MATERIALIZED (
+    SELECT judged.*, formula.visual AS key
+    FROM judged
+    JOIN corpus_formula formula
+        ON formula.collection_id = %(collection)s AND formula.code = judged.docno AND formula.visual <> ''
+)"""
 _DIFFERENT = """
-HAVING min(judged.grade) <> max(judged.grade)
-ORDER BY topic.code, min(judged.docno)
-LIMIT %(most)s
+SELECT keyed.topic_id, topic.code, keyed.key
+FROM keyed JOIN tracks_topic topic ON topic.id = keyed.topic_id
+GROUP BY keyed.topic_id, topic.code, keyed.key
+HAVING min(keyed.grade) <> max(keyed.grade)
+ORDER BY topic.code, min(keyed.docno)
 """
-_GROUP = "SELECT topic.id, topic.code, array_agg(judged.docno ORDER BY judged.docno)"
-_SAME_FORMULA = f"""{_JUDGED} {_GROUP}
-FROM judged
-JOIN tracks_topic topic ON topic.id = judged.topic_id
-JOIN corpus_formula formula
-    ON formula.collection_id = %(collection)s AND formula.code = judged.docno AND formula.visual <> ''
-GROUP BY topic.id, topic.code, formula.visual {_DIFFERENT}"""
-_SAME_TEXT = f"""{_JUDGED} {_GROUP} {_DOCUMENTS}
-GROUP BY topic.id, topic.code, md5(document.title || ' ' || document.body) {_DIFFERENT}"""
+_MEMBERS = """
+SELECT topic_id, key, docno, n FROM (
+    SELECT keyed.*,
+        count(*) OVER (PARTITION BY topic_id, key) AS n,
+        row_number() OVER (PARTITION BY topic_id, key, grade ORDER BY docno) AS place
+    FROM keyed
+    WHERE (topic_id, key) IN (SELECT * FROM unnest(%(topics)s::bigint[], %(keys)s::text[]))
+) numbered
+WHERE %(most)s IS NULL OR place <= %(most)s
+ORDER BY docno
+"""
 _TEXTS = f"""{_JUDGED}
-SELECT topic.id, topic.code, judged.docno, judged.grade, document.title || ' ' || document.body {_DOCUMENTS}
-WHERE %(topic)s IS NULL OR topic.code = %(topic)s
-ORDER BY topic.code, judged.docno"""
+SELECT topic.id, topic.code, judged.docno, judged.grade, document.title || ' ' || document.body
+FROM judged
+    JOIN tracks_topic topic ON topic.id = judged.topic_id{_DOCUMENT}
+ORDER BY topic.code, judged.docno
+"""
 
 
 class Vote(NamedTuple):
@@ -73,17 +89,32 @@ class Vote(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Documents of a topic that are the same or near-duplicates, with their judgments, by docno."""
+    """Documents of a topic that are the same or near-duplicates, with their judgments, by docno.
+
+    `n_more` documents are not among them.
+    """
 
     kind: Kind
     topic: str
     votes: list[Vote]
+    n_more: int = 0
+
+
+class _Key(NamedTuple):
+    """What the documents of a group have in common."""
+
+    topic_id: int
+    topic: str
+    key: str
 
 
 class _Group(NamedTuple):
+    """Some of the `n` documents of a group."""
+
     topic_id: int
     topic: str
     docnos: list[str]
+    n: int
 
 
 class _Text(NamedTuple):
@@ -96,34 +127,40 @@ class _Text(NamedTuple):
 
 @dataclass(frozen=True)
 class DifferencesPage:
-    """The differences of a track; near-duplicates of one topic. `is_cut`: the file has more."""
+    """One page of the differences of a track; of near-duplicates, those of one topic."""
 
     track: Track
-    is_of_formulas: bool
-    same: list[Difference]
-    is_cut: bool
+    kind: Kind
+    rows: Page[_Key] | Page[_Group]
+    groups: list[Difference]
     topics: list[str]
     topic: str
     overlap_percent: int
-    near: list[Difference]
     tab: str = "judging"
 
 
-def differences_page(track: Track, code: str) -> DifferencesPage:
-    """Everything that is the same, and the near-duplicates of the topic with a code, or of the first."""
-    same = same_judged_differently(track, most=MOST + 1)
-    is_of_formulas = has_formulas(track)
-    codes = [] if is_of_formulas else list(judged_topics(track).values_list("code", flat=True))
-    topic = code if code in codes else next(iter(codes), "")
+def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> DifferencesPage:
+    """A page of everything that is the same, or of the near-duplicates of the topic with a code, or of the first."""
+    kind: Kind = "near-duplicates" if is_near and not has_formulas(track) else _same_kind(track)
+    codes: list[str] = []
+    topic: Topic | None = None
+    if kind == "near-duplicates":
+        judged = {each.code: each for each in judged_topics(track)}
+        codes, topic = list(judged), judged.get(code) or next(iter(judged.values()), None)
+        near = list(_near_groups(track, [topic.pk] if topic else [], most=SHOWN_OF_GRADE))
+        rows: Page[_Key] | Page[_Group] = Paginator(near, GROUPS_ON_PAGE).get_page(number)
+        groups = list(rows)
+    else:
+        rows = Paginator(_keys(track), GROUPS_ON_PAGE).get_page(number)
+        groups = _members(track, list(rows), most=SHOWN_OF_GRADE)
     return DifferencesPage(
         track=track,
-        is_of_formulas=is_of_formulas,
-        same=same[:MOST],
-        is_cut=len(same) > MOST,
+        kind=kind,
+        rows=rows,
+        groups=_with_votes(track, kind, groups, is_linked=True),
         topics=codes,
-        topic=topic,
+        topic=topic.code if topic else "",
         overlap_percent=round(100 * overlap_of(track)),
-        near=near_judged_differently(track, topic) if topic else [],
     )
 
 
@@ -143,48 +180,90 @@ def judged_topics(track: Track) -> QuerySet[Topic]:
 
 
 def all_differences(track: Track) -> Iterator[Difference]:
-    """Everything for the file, in a fixed number of queries."""
-    yield from same_judged_differently(track, most=None)
+    """Everything for the file. The judgments of a few groups are in memory at a time."""
+    keys = iter(_keys(track))
+    while some := list(islice(keys, GROUPS_AT_ONCE)):
+        yield from _with_votes(track, _same_kind(track), _members(track, some, most=None), is_linked=False)
     if not has_formulas(track):
-        yield from near_judged_differently(track, None)
+        near = _near_groups(track, None, most=None)
+        while groups := list(islice(near, GROUPS_AT_ONCE)):
+            yield from _with_votes(track, "near-duplicates", groups, is_linked=False)
 
 
-def same_judged_differently(track: Track, *, most: int | None) -> list[Difference]:
-    """Formulas with one visual id, or documents with one text, and different grades."""
-    is_of_formulas = has_formulas(track)
+def _same_kind(track: Track) -> Kind:
+    return "same formula" if has_formulas(track) else "same text"
+
+
+def _keyed(track: Track) -> str:
+    return _BY_FORMULA if has_formulas(track) else _BY_TEXT
+
+
+def _keys(track: Track) -> list[_Key]:
+    """The formulas with one visual id, or documents with one text, that have different grades."""
     with connection.cursor() as cursor:
-        cursor.execute(_SAME_FORMULA if is_of_formulas else _SAME_TEXT, _parameters(track) | {"most": most})
-        groups = [_Group(*row) for row in cursor.fetchall()]
-    return _with_votes(track, "same formula" if is_of_formulas else "same text", groups)
+        cursor.execute(_keyed(track) + _DIFFERENT, _parameters(track, None))
+        return [_Key(*row) for row in cursor.fetchall()]
 
 
-def near_judged_differently(track: Track, code: str | None) -> list[Difference]:
-    """Near-duplicates with different grades, without those whose texts are the same: of a topic, or of all topics."""
+def _members(track: Track, keys: Sequence[_Key], *, most: int | None) -> list[_Group]:
+    """The documents of each group, by docno: at most so many of each grade."""
+    parameters = _parameters(track, [key.topic_id for key in keys])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _keyed(track) + _MEMBERS, parameters | {"keys": [key.key for key in keys], "most": most}
+        )
+        members: dict[tuple[int, str], tuple[list[str], int]] = {}
+        for topic_id, key, docno, n in cursor.fetchall():
+            members.setdefault((topic_id, key), ([], n))[0].append(docno)
+    # A judgment may have changed since the keys were read.
+    return [
+        _Group(key.topic_id, key.topic, *members[key.topic_id, key.key])
+        for key in keys
+        if (key.topic_id, key.key) in members
+    ]
+
+
+def _near_groups(track: Track, topics: Sequence[int] | None, *, most: int | None) -> Iterator[_Group]:
+    """Near-duplicates with different grades, without those whose texts are the same: of some topics, or of all."""
     overlap = overlap_of(track)
     with connection.chunked_cursor() as cursor:
-        cursor.execute(_TEXTS, _parameters(track) | {"topic": code})
-        texts = (_Text(*row) for row in cursor)
-        groups = [
-            group
-            for _, of_topic in groupby(texts, key=lambda text: text.topic_id)
-            for group in _near_groups(list(of_topic), overlap)
-        ]
-    return _with_votes(track, "near-duplicates", groups)
+        cursor.execute(_TEXTS, _parameters(track, topics))
+        for _, of_topic in groupby((_Text(*row) for row in cursor), key=lambda text: text.topic_id):
+            for texts in _near(list(of_topic), overlap):
+                docnos = _first_of_each_grade(texts, most)
+                yield _Group(texts[0].topic_id, texts[0].topic, docnos, len(texts))
 
 
-def _near_groups(texts: Sequence[_Text], overlap: float) -> Iterator[_Group]:
-    """The near-duplicates among the texts of a topic."""
+def _near(texts: Sequence[_Text], overlap: float) -> Iterator[list[_Text]]:
+    """The near-duplicates among the texts of a topic. Texts that occur several times are compared once."""
+    distinct = list(dict.fromkeys(text.html for text in texts))
+    leader_of = dict(
+        zip(distinct, leaders([sanitize.plain(html) for html in distinct], overlap), strict=True)
+    )
     groups: dict[int, list[_Text]] = {}
-    plain = [sanitize.plain(text.html) for text in texts]
-    for text, leader in zip(texts, leaders(plain, overlap), strict=True):
-        groups.setdefault(leader, []).append(text)
+    for text in texts:
+        groups.setdefault(leader_of[text.html], []).append(text)
     for group in groups.values():
         if len({text.grade for text in group}) > 1 and len({text.html for text in group}) > 1:
-            yield _Group(group[0].topic_id, group[0].topic, [text.docno for text in group])
+            yield group
 
 
-def _parameters(track: Track) -> dict[str, int | str | None]:
-    return {"protocol": track.protocol_id, "track": track.pk, "collection": track.collection_id}
+def _first_of_each_grade(texts: Sequence[_Text], most: int | None) -> list[str]:
+    """The docnos of some texts, in their order: at most so many of each grade."""
+    by_grade: dict[int, list[str]] = {}
+    for text in texts:
+        by_grade.setdefault(text.grade, []).append(text.docno)
+    shown = {docno for docnos in by_grade.values() for docno in docnos[:most]}
+    return [text.docno for text in texts if text.docno in shown]
+
+
+def _parameters(track: Track, topics: Sequence[int] | None) -> dict[str, object]:
+    return {
+        "protocol": track.protocol_id,
+        "track": track.pk,
+        "collection": track.collection_id,
+        "topics": None if topics is None else list(topics),
+    }
 
 
 def _judgments(track: Track) -> QuerySet[Judgment]:
@@ -192,39 +271,37 @@ def _judgments(track: Track) -> QuerySet[Judgment]:
     return current.filter(batch__pool__protocol=track.protocol_id)
 
 
-def _with_votes(track: Track, kind: Kind, groups: Iterable[_Group]) -> list[Difference]:
-    """The judgments of the documents of each group."""
-    groups = list(groups)
+def _with_votes(
+    track: Track, kind: Kind, groups: Sequence[_Group], *, is_linked: bool
+) -> list[Difference]:
+    """The judgments of the documents of each group, with links to the documents or without."""
     docnos = {docno for group in groups for docno in group.docnos}
-    wanted = Q(docno__in=docnos, topic__in={group.topic_id for group in groups})
+    pages = _pages(track, kind, docnos) if is_linked else {}
     rules = judging_rules(track.protocol)
-    known = addresses(track.collection, docnos) if track.collection and kind != "same formula" else {}
+    wanted = Q(docno__in=docnos, topic__in={group.topic_id for group in groups})
+    fields = ("topic", "docno", "assessor__username", "choice", "grade", "comment")
     votes: dict[tuple[int, str], list[Vote]] = {}
-    judgments = _judgments(track).filter(wanted).select_related("assessor").order_by("pk")
-    for judgment in judgments:
-        address = (
-            _formula_address(track, judgment.docno)
-            if kind == "same formula"
-            else known.get(judgment.docno, "")
-        )
-        vote = Vote(
-            judgment.docno,
-            address,
-            judgment.assessor.username,
-            label_of(rules, judgment.choice),
-            judgment.grade,
-            judgment.comment,
-        )
-        votes.setdefault((judgment.topic_id, judgment.docno), []).append(vote)
+    for topic_id, docno, assessor, choice, grade, comment in (
+        _judgments(track).filter(wanted).order_by("pk").values_list(*fields)
+    ):
+        vote = Vote(docno, pages.get(docno, ""), assessor, label_of(rules, choice), grade, comment)
+        votes.setdefault((topic_id, docno), []).append(vote)
     return [
         Difference(
             kind,
             group.topic,
             [vote for docno in group.docnos for vote in votes.get((group.topic_id, docno), [])],
+            group.n - len(group.docnos),
         )
         for group in groups
     ]
 
 
-def _formula_address(track: Track, code: str) -> str:
-    return reverse("corpus:formula", args=[track.collection.slug, code]) if track.collection else ""
+def _pages(track: Track, kind: Kind, docnos: Iterable[str]) -> dict[str, str]:
+    """The addresses of formulas, or of the documents that the collection has."""
+    if track.collection is None:
+        return {}
+    if kind == "same formula":
+        slug = track.collection.slug
+        return {docno: reverse("corpus:formula", args=[slug, docno]) for docno in docnos}
+    return addresses(track.collection, docnos)

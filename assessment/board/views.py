@@ -61,7 +61,12 @@ def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpRe
 def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Documents that are the same, or nearly, and were judged differently. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    page = same.differences_page(track, request.GET.get("topic", ""))
+    page = same.differences_page(
+        track,
+        is_near=request.GET.get("show") == "near",
+        code=request.GET.get("topic", ""),
+        number=request.GET.get("page", ""),
+    )
     return render(request, "assessment/board/differences.html", context_of(page))
 
 

@@ -34,6 +34,7 @@ MAX_HELPERS = 15
 PARTS_PER_HELPER = 5  # with fewer parts, a helper starts too late to help
 WAIT_SECONDS = 0.5
 STORED_AT_ONCE = 5_000  # disagreements
+DELETED_AT_ONCE = 20  # parts
 
 
 class ClusteringRefused(Refused):
@@ -52,17 +53,39 @@ def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str
         This is an old job that was retried, and there is a newer clustering.
     """
     clustering = Clustering.objects.get(job_id=progress.job_id)
-    if clustering.is_complete:
-        counts: dict[str, Any] = clustering.counts
-        return counts
-    if Clustering.objects.filter(collection_id=collection_id, pk__gt=clustering.pk).exists():
+    if not clustering.is_complete:
+        _cluster(progress, clustering)
+    _delete_parts(progress, clustering)
+    counts: dict[str, Any] = clustering.counts
+    return counts
+
+
+def _cluster(progress: jobs.Progress, clustering: Clustering) -> None:
+    """Do everything but the deletion of the parts."""
+    of_collection = Clustering.objects.filter(collection_id=clustering.collection_id)
+    if of_collection.filter(pk__gt=clustering.pk).exists():
         raise ClusteringRefused("There is a newer clustering of these formulas. Start another one instead.")
     _plan(progress, clustering)
     _make_keys(progress, clustering)
     while _unfinished(clustering).exists():
         time.sleep(WAIT_SECONDS)  # helpers work on the last parts
         _make_keys(progress, clustering)
-    return _assign_ids(progress, clustering)
+    _assign_ids(progress, clustering)
+
+
+def _delete_parts(progress: jobs.Progress, clustering: Clustering) -> None:
+    """Delete the parts of this clustering and of failed ones before it.
+
+    A transaction deletes a few: all keys of a large collection take two minutes, longer than a job may be silent.
+    """
+    parts = ClusteringPart.objects.filter(
+        clustering__collection=clustering.collection_id, clustering__pk__lte=clustering.pk
+    )
+    ids = list(parts.order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(ids), DELETED_AT_ONCE):
+        progress.update(start, len(ids), "parts; deleting what was computed")
+        with progress.storing():
+            ClusteringPart.objects.filter(pk__in=ids[start : start + DELETED_AT_ONCE]).delete()
 
 
 @jobs.handler(HELP)
@@ -153,9 +176,7 @@ def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> dict[str, An
                 part.is_stored = True
                 part.save(update_fields=["is_stored"])
         progress.update(i + 1, len(parts), "parts; storing visual ids")
-    return _finish(
-        progress, clustering, keys, visuals, sum((Counter(part.counts) for part in parts), Counter())
-    )
+    _finish(progress, clustering, keys, visuals, sum((Counter(part.counts) for part in parts), Counter()))
 
 
 def _stored_keys(parts: Sequence[ClusteringPart]) -> Iterator[Keys]:
@@ -187,8 +208,8 @@ def store_ids(collection_id: int, keys: Keys, visuals: Ids) -> None:
 
 def _finish(
     progress: jobs.Progress, clustering: Clustering, keys: Keys, visuals: Ids, counts: Counter[str]
-) -> dict[str, Any]:
-    """Store the report, and delete the parts."""
+) -> None:
+    """Store the report; the clustering is then complete."""
     progress.update(0, None, "comparing the ids of the index with our strings")
     summary = report(keys)
     _store_disagreements(progress, clustering, keys, summary)
@@ -204,13 +225,11 @@ def _finish(
     }
     of_collection = formula_counts(clustering.collection)
     with progress.storing():
-        clustering.parts.all().delete()
         clustering.is_complete, clustering.counts = True, result
         clustering.save(update_fields=["is_complete", "counts"])
         collection = Collection.objects.select_for_update().get(pk=clustering.collection_id)
         collection.counts |= of_collection
         collection.save(update_fields=["counts"])
-    return result
 
 
 def _store_disagreements(

@@ -15,7 +15,7 @@ from corpus.clusterings.keys import keys_of
 from corpus.clusterings.selectors import latest_clustering, unfinished_clustering
 from corpus.formulas.selectors import formulas_of
 from corpus.imports.selectors import unfinished_import
-from corpus.models import Clustering, ClusteringPart, Collection, Formula
+from corpus.models import Clustering, Collection, Formula
 from jobs import services as jobs
 from jobs.models import Job
 
@@ -36,7 +36,6 @@ def start_clustering(*, collection: Collection, is_anew: bool, by: User | None) 
             raise ClusteringRefused(f"The formulas of {current} are being clustered already.")
         if not current.formulas.exists():
             raise ClusteringRefused(f"{current} has no formulas. Import a formula index first.")
-        ClusteringPart.objects.filter(clustering__collection=current).delete()  # of a failed clustering
         job = jobs.request(
             kind=KIND,
             title=f"Cluster the formulas of {current}"[:200],

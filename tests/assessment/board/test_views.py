@@ -7,10 +7,13 @@ from io import StringIO
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from assessment.board import differences
 from assessment.board.pace import pace_of
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment, Task
@@ -203,18 +206,55 @@ def test_same_and_nearly_same_texts_with_different_grades_are_found(scene: Scene
     for choice in ("high", "low", "low", "high", "high", "high"):
         judge(accept(scene.batch, scene.ada), choice)
 
-    html = page(organizer, "differences", scene.track)
+    same = page(organizer, "differences", scene.track)
+    near = page(organizer, "differences", scene.track, show="near")
+    other = text_of(page(organizer, "differences", scene.track, show="near", topic="A.2"))
 
-    same, near = html.split("<h2>Near-duplicates</h2>")
     docnos = [entry.docno for entry in entries]
     assert [docno in same for docno in docnos] == [True, True, False]
     assert all(docno in near for docno in docnos)
-    assert "No two judged documents of topic A.2" in text_of(
-        page(organizer, "differences", scene.track, topic="A.2")
-    )
+    assert "Documents of topic A.2 that share at least 90 %" in other
+    assert "None." in other
     lines = organizer.get(reverse("assessment:differences_csv", args=[scene.track.slug])).getvalue().decode()
     kinds = [row["kind"] for row in csv.DictReader(StringIO(lines))]
     assert kinds == ["same text"] * 2 + ["near-duplicates"] * 3
+
+
+@pytest.mark.parametrize("show", ["same", "near"])
+def test_groups_are_divided_into_pages_and_long_ones_are_cut(
+    scene: Scene,
+    organizer: Client,
+    show: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def count(n_groups: int) -> int:
+        """Three documents of each topic are the same, or nearly; two have one grade."""
+        monkeypatch.setattr(differences, "GROUPS_ON_PAGE", n_groups)
+        with CaptureQueriesContext(connection) as queries:
+            page(organizer, "differences", scene.track, show=show)
+        return len(queries)
+
+    words = " ".join(f"word{n}" for n in range(40))
+    for entry in PoolEntry.objects.all():
+        text = f"{words} {entry.docno}" if show == "near" else words
+        Document.objects.filter(pk=entry.document_id).update(body=f"<p>{text}</p>")
+    for choice in ("high", "low", "low", "high", "low", "low"):
+        judge(accept(scene.batch, scene.ada), choice)
+    monkeypatch.setattr(differences, "SHOWN_OF_GRADE", 1)
+    assert count(2) == count(1)
+
+    first, second = (
+        page(organizer, "differences", scene.track, show=show, topic=topic, page=number)
+        for topic, number in (("A.1", 1), ("A.2", 2))
+    )
+
+    for html in (first, second):
+        assert html.count("by ada") == 2
+        assert "and 1 more; the file has all" in html
+    assert [re.findall(r"/topics/(A\.\d)/", html) for html in (first, second)] == [["A.1"], ["A.2"]]
+    assert ("1–1 of 2" in first) == (show == "same")
+    lines = organizer.get(reverse("assessment:differences_csv", args=[scene.track.slug])).getvalue().decode()
+    assert [row["topic"] for row in csv.DictReader(StringIO(lines))] == 3 * ["A.1"] + 3 * ["A.2"]
 
 
 def test_formulas_that_look_alike_with_different_grades_are_found(scene: Scene, organizer: Client) -> None:

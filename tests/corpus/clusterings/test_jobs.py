@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError
+from django.db.models import Model, QuerySet
 
 from corpus.clusterings import jobs as clustering_jobs
 from corpus.clusterings.jobs import HELP, ClusteringRefused
@@ -290,6 +291,36 @@ def test_clustering_that_lost_its_worker_at_the_end_stores_each_disagreement_onc
         ("1", "1", 3),
         ("2", "2", 3),
     ]
+
+
+def test_parts_are_deleted_a_few_at_a_time_and_a_lost_worker_leaves_the_rest_to_the_next(
+    collection: Collection, small_parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_formulas(collection, MIXED)
+    failed = start_clustering(collection=collection, is_anew=False, by=None)
+    clustering_jobs._plan(_running(failed), Clustering.objects.get())
+    Job.objects.filter(pk=failed.pk).update(state=Job.State.FAILED)
+    job = start_clustering(collection=collection, is_anew=False, by=None)
+    left: list[int] = []
+    delete_rows = QuerySet.delete
+
+    def delete(rows: QuerySet[Model]) -> tuple[int, dict[str, int]]:
+        if rows.model is ClusteringPart:
+            left.append(ClusteringPart.objects.count())
+            if len(left) == 2:
+                raise OperationalError
+        return delete_rows(rows)
+
+    monkeypatch.setattr(clustering_jobs, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(QuerySet, "delete", delete)
+    with pytest.raises(OperationalError):
+        jobs.run(job.pk)
+    Job.objects.filter(pk=job.pk).update(heartbeat_at=datetime(2000, 1, 1, tzinfo=UTC))
+    assert done(job).state == Job.State.DONE
+
+    assert left == [6, 4, 4, 2], "three parts of each clustering, two in a transaction"
+    assert not ClusteringPart.objects.exists()
+    assert job.result["formulas"] == 6
 
 
 def test_second_clustering_at_the_same_time_is_refused(collection: Collection) -> None:
