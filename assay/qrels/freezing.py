@@ -52,6 +52,7 @@ class Member(NamedTuple):
     is_shown: bool
 
 
+DocumentVote = tuple[Unit, Vote]  # a document, which can be a member of a unit, and a judgment of it
 NO_MEMBERS: Mapping[Unit, Member] = MappingProxyType({})
 
 
@@ -93,7 +94,7 @@ class _Tally:
 
 def freeze(
     units: Iterable[Unit],
-    votes: Iterable[tuple[Unit, Vote]],
+    votes: Iterable[DocumentVote],
     *,
     rules: QrelsRules,
     judges: int,
@@ -114,29 +115,28 @@ def freeze(
     Undecided
         For some units, judgments of equal precedence have different choices.
     """
-    counted: defaultdict[Unit, dict[str, list[Vote]]] = defaultdict(lambda: defaultdict(list))
+    counted: defaultdict[Unit, list[DocumentVote]] = defaultdict(list)
     left_out: Counter[str] = Counter()
-    for unit, vote in votes:
-        if vote.kind in ALWAYS or vote.kind in also:
-            judged_unit = members[unit].unit if unit in members else unit
-            counted[judged_unit][unit.docno].append(vote)
+    kinds = {*ALWAYS, *also}
+    for document_vote in votes:
+        document, vote = document_vote
+        if vote.kind in kinds:
+            counted[members[document].unit if document in members else document].append(document_vote)
         else:
             left_out[vote.kind] += 1
-    shown: Counter[Unit] = Counter(member.unit for member in members.values() if member.is_shown)
+    shown = Counter(member.unit for member in members.values() if member.is_shown)
     tally = _Tally()
-    for unit in sorted(units, key=lambda unit: (unit.topic, unit.docno)):
-        by_member = counted.get(unit, {})
-        _decide(unit, by_member, rules, judges, tally)
-        if 0 < len(by_member) < shown[unit]:
+    for unit in sorted(units):
+        of_unit = counted.get(unit, ())
+        _decide(unit, of_unit, rules, judges, tally)
+        if unit in shown and 0 < len({document for document, _ in of_unit}) < shown[unit]:
             tally.partly.append(unit)
     if tally.conflicts:
         raise Undecided(tally.conflicts)
     return _without_poor_topics(tally, rules, dict(left_out))
 
 
-def freeze_group(
-    units: Iterable[Unit], votes: Iterable[tuple[Unit, Vote]], assessors: Collection[str]
-) -> Frozen:
+def freeze_group(units: Iterable[Unit], votes: Iterable[DocumentVote], assessors: Collection[str]) -> Frozen:
     """Freeze the judgments of some assessors only. No topic is dropped for having too few relevant units.
 
     Raises
@@ -155,17 +155,27 @@ def known_items(units: Iterable[Unit], grade: int) -> Frozen:
 
 
 def _decide(
-    unit: Unit, by_member: Mapping[str, list[Vote]], rules: QrelsRules, judges: int, tally: _Tally
+    unit: Unit, of_unit: Sequence[DocumentVote], rules: QrelsRules, judges: int, tally: _Tally
 ) -> None:
+    votes = [vote for _, vote in of_unit]
     if rules.aggregate == "sum":
-        votes = [vote for of_member in by_member.values() for vote in of_member]
-        counted = _each_judge(unit, votes, judges, tally)
-    else:
-        counted = [
-            vote
-            for docno, votes in by_member.items()
-            for vote in _counted(Unit(unit.topic, docno), votes, rules, tally)
-        ]
+        votes = _each_judge(unit, votes, judges, tally)
+    elif len(votes) > 1:
+        votes = _of_each_document(of_unit, rules, tally)
+    _grade(unit, votes, rules, tally)
+
+
+def _of_each_document(of_unit: Iterable[DocumentVote], rules: QrelsRules, tally: _Tally) -> list[Vote]:
+    by_document: defaultdict[Unit, list[Vote]] = defaultdict(list)
+    for document, vote in of_unit:
+        by_document[document].append(vote)
+    return [
+        vote for document, votes in by_document.items() for vote in _counted(document, votes, rules, tally)
+    ]
+
+
+def _grade(unit: Unit, counted: list[Vote], rules: QrelsRules, tally: _Tally) -> None:
+    """The grade of a unit by the votes that count."""
     if not counted:
         tally.unjudged.append(unit)
         return

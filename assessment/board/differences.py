@@ -8,7 +8,7 @@ their word bigrams (see `assay.passages`), and are searched one topic at a time.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db import connection
@@ -39,13 +39,12 @@ WITH judged AS (
         AND (%(topics)s IS NULL OR judgment.topic_id = ANY (%(topics)s))
     GROUP BY judgment.topic_id, judgment.docno
 )"""
-_DOCUMENT = """
-    JOIN corpus_document document ON document.collection_id = %(collection)s AND document.docno = judged.docno"""
-_BY_TEXT = f"""{_JUDGED}, keyed AS MATERIALIZED (
+_KEYED_BY_TEXT = """, keyed AS MATERIALIZED (
     SELECT judged.*, md5(document.title || ' ' || document.body) AS key
-    FROM judged{_DOCUMENT}
+    FROM judged
+    JOIN corpus_document document ON document.collection_id = %(collection)s AND document.docno = judged.docno
 )"""
-_BY_FORMULA = f"""{_JUDGED}, keyed AS MATERIALIZED (
+_KEYED_BY_FORMULA = """, keyed AS MATERIALIZED (
     SELECT judged.*, formula.visual AS key
     FROM judged
     JOIN corpus_formula formula
@@ -69,10 +68,11 @@ SELECT topic_id, key, docno, n FROM (
 WHERE %(most)s IS NULL OR place <= %(most)s
 ORDER BY docno
 """
-_TEXTS = f"""{_JUDGED}
+_TEXTS = """
 SELECT topic.id, topic.code, judged.docno, judged.grade, document.title || ' ' || document.body
 FROM judged
-    JOIN tracks_topic topic ON topic.id = judged.topic_id{_DOCUMENT}
+JOIN tracks_topic topic ON topic.id = judged.topic_id
+JOIN corpus_document document ON document.collection_id = %(collection)s AND document.docno = judged.docno
 ORDER BY topic.code, judged.docno
 """
 
@@ -195,7 +195,7 @@ def _same_kind(track: Track) -> Kind:
 
 
 def _keyed(track: Track) -> str:
-    return _BY_FORMULA if has_formulas(track) else _BY_TEXT
+    return _JUDGED + (_KEYED_BY_FORMULA if has_formulas(track) else _KEYED_BY_TEXT)
 
 
 def _keys(track: Track) -> list[_Key]:
@@ -227,7 +227,7 @@ def _near_groups(track: Track, topics: Sequence[int] | None, *, most: int | None
     """Near-duplicates with different grades, without those whose texts are the same: of some topics, or of all."""
     overlap = overlap_of(track)
     with connection.chunked_cursor() as cursor:
-        cursor.execute(_TEXTS, _parameters(track, topics))
+        cursor.execute(_JUDGED + _TEXTS, _parameters(track, topics))
         for _, of_topic in groupby((_Text(*row) for row in cursor), key=lambda text: text.topic_id):
             for texts in _near(list(of_topic), overlap):
                 docnos = _first_of_each_grade(texts, most)
@@ -257,7 +257,7 @@ def _first_of_each_grade(texts: Sequence[_Text], most: int | None) -> list[str]:
     return [text.docno for text in texts if text.docno in shown]
 
 
-def _parameters(track: Track, topics: Sequence[int] | None) -> dict[str, object]:
+def _parameters(track: Track, topics: Sequence[int] | None) -> dict[str, Any]:
     return {
         "protocol": track.protocol_id,
         "track": track.pk,
@@ -271,9 +271,7 @@ def _judgments(track: Track) -> QuerySet[Judgment]:
     return current.filter(batch__pool__protocol=track.protocol_id)
 
 
-def _with_votes(
-    track: Track, kind: Kind, groups: Sequence[_Group], *, is_linked: bool
-) -> list[Difference]:
+def _with_votes(track: Track, kind: Kind, groups: Sequence[_Group], *, is_linked: bool) -> list[Difference]:
     """The judgments of the documents of each group, with links to the documents or without."""
     docnos = {docno for group in groups for docno in group.docnos}
     pages = _pages(track, kind, docnos) if is_linked else {}

@@ -158,7 +158,7 @@ def _is_led(clustering: Clustering) -> bool:
     return Job.objects.filter(pk=clustering.job_id, state__in=Job.UNFINISHED).exists()
 
 
-def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> dict[str, Any]:
+def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:
     """Assign visual ids, store them part by part, and report.
 
     With each part, as many formulas as it has are stored, in the order of their ids: usually neighbors in the table.

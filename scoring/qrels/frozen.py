@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -118,7 +118,7 @@ def _frozen(
 
 def _units(pool: Pool) -> list[Unit]:
     entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
-    return [Unit(topic, docno) for topic, docno in entries.iterator(chunk_size=CHUNK)]
+    return list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
 
 
 def _members(pool: Pool) -> dict[Unit, Member]:
@@ -144,7 +144,8 @@ def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
     )
     fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
     rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
-    return [(Unit(topic, docno), Vote(*vote)) for topic, docno, *vote in rows]
+    vote = cache(Vote)  # most judgments are like another, except for the document
+    return [(Unit(*row[:2]), vote(*row[2:])) for row in rows]
 
 
 def _votes_of(machine: Machine, pool: Pool) -> list[tuple[Unit, Vote]]:
