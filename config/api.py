@@ -9,9 +9,11 @@ from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.views import SpectacularJSONAPIView
 
 import accounts.api
+import archives.api
 import assessment.adjudication.api
 import assessment.agreement.api
 import assessment.batches.api
+import assessment.imports.api
 import assessment.judgments.api
 import assessment.machines.api
 import assessment.planning.api
@@ -20,16 +22,20 @@ import corpus.collections.api
 import corpus.imports.api
 import corpus.threads.api
 import jobs.api
+import pooling.clones.api
 import pooling.invitations.api
 import pooling.people.api
 import pooling.pools.api
+import pooling.publications.api
 import pooling.runs.api
 import pooling.teams.api
 import scoring.leaderboards.api
 import scoring.qrels.api
+import tracks.agreements.api
 import tracks.assessors.api
 import tracks.deadlines.api
 import tracks.downloads.api
+import tracks.guidelines.api
 import tracks.protocols.api
 import tracks.topics.api
 import tracks.tracks.api
@@ -47,7 +53,10 @@ app_name = "api"
 # In the order of the page that shows them
 endpoints = [
     *tracks.tracks.api.urlpatterns,
+    *pooling.clones.api.urlpatterns,
     *tracks.deadlines.api.urlpatterns,
+    *tracks.agreements.api.urlpatterns,
+    *tracks.guidelines.api.urlpatterns,
     *tracks.protocols.api.urlpatterns,
     *tracks.topics.api.urlpatterns,
     *tracks.downloads.api.urlpatterns,
@@ -57,16 +66,19 @@ endpoints = [
     *corpus.threads.api.urlpatterns,
     *pooling.teams.api.urlpatterns,
     *pooling.runs.api.urlpatterns,
+    *pooling.publications.api.urlpatterns,
     *pooling.pools.api.urlpatterns,
     *assessment.batches.api.urlpatterns,
     *assessment.planning.api.urlpatterns,
     *assessment.adjudication.api.urlpatterns,
     *assessment.tasks.api.urlpatterns,
     *assessment.judgments.api.urlpatterns,
+    *assessment.imports.api.urlpatterns,
     *assessment.agreement.api.urlpatterns,
     *assessment.machines.api.urlpatterns,
     *scoring.qrels.api.urlpatterns,
     *scoring.leaderboards.api.urlpatterns,
+    *archives.api.urlpatterns,
     *jobs.api.urlpatterns,
     *pooling.people.api.urlpatterns,
     *pooling.invitations.api.urlpatterns,

@@ -19,8 +19,9 @@ from jobs import services as jobs
 from jobs.models import Job
 from pooling.invitations.services import Place, Terms, invite
 from tests.helpers.api import api
+from tests.helpers.archives import make_archive, make_loaded_archive
 from tests.helpers.factories import make_collection, make_document, make_organizer
-from tests.helpers.judging import make_machine
+from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
 from web.api.scopes import Scope
 
@@ -138,6 +139,33 @@ GET dual_batches                         13333301 0333
 POST dual_batches                        13333301 3330
 POST training_batches                    13333301 3330
 POST adjudication_batches                13333301 3330
+GET data_agreement                       00000001 0333
+POST publish_data_agreement              13333301 3330
+POST withdraw_data_agreement             13333301 3330
+POST accept_data_agreement               10000001 3030
+GET guidelines                           14440001 0333
+GET guidelines_draft                     13333301 0333
+PUT guidelines_draft                     13333301 3330
+POST publish_guidelines                  13333301 3330
+POST clone_track                         13333301 3330
+GET archives                             13333301 0333
+POST archives                            13333301 3330
+GET archive                              13333301 0333
+DELETE archive                           13333301 3330
+GET archive_file                         13333301 0333
+POST load_archive                        13333301 3330
+GET loaded_archive                       13333301 0333
+GET published_runs                       00000001 0333
+GET published_runs_file                  44444441 4333
+POST publish_runs                        13333301 3330
+POST withdraw_published_runs             13333301 3330
+POST record_consent                      14044401 3030
+GET judgment_imports                     13333301 0333
+POST judgment_imports                    13333301 3330
+GET judgment_import                      13333301 0333
+PATCH judgment_import                    13333301 3330
+DELETE judgment_import                   13333301 3330
+POST run_judgment_import                 13333301 3330
 """
 OF_COLLECTIONS = ("collection", "threads", "thread", "document")
 ELSEWHERE = {"docs", "schema"}  # for everyone
@@ -205,6 +233,9 @@ def addresses(scene: Scene) -> dict[str, str]:
         "batch_id": batch.pk,
         "task_id": batch.tasks.earliest("pk").pk,
         "invitation_id": invite(place=Place(track=scene.track), terms=Terms(), by=scene.organizer).pk,
+        "archive_id": make_archive(scene.track, scene.organizer).pk,
+        "loaded_id": make_loaded_archive(scene.organizer).pk,
+        "import_id": make_import(scene.track, scene.organizer).pk,
         "machine_id": make_machine(scene.track, scene.organizer).pk,
         "qrels_id": board.qrels_id,
         "board_id": board.pk,

@@ -3,6 +3,9 @@
 from itertools import count
 from uuid import uuid4
 
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
 from accounts.models import User
 from assessment.assignments import services as assignment_services
 from assessment.batches import services as batch_services
@@ -70,7 +73,8 @@ def make_import(track: Track, by: User) -> JudgmentImport:
         "rows": 1, "new": 0, "equal": 0, "n_complaints": 1, "by_kind": [["unknown assessor", 1]], "batches": [],
         "complaints": [[2, "the track has no assessor zoe"]], "assessors": [["zoe", "", 1]], "answers": [],
     }  # fmt: skip
-    fields = {"name": f"judgments-{number}.csv", "file": f"judgments/{number}", "size": 1, "sha256": "0" * 64}
+    name = default_storage.save(f"judgments/{number}", ContentFile(b"topic,docno,assessor,grade\n"))
+    fields = {"name": f"judgments-{number}.csv", "file": name, "size": 27, "sha256": "0" * 64}
     return JudgmentImport.objects.create(
         track=track, batch="Imported", report=report, created_by=by, **fields
     )

@@ -145,3 +145,64 @@ def test_organizer_adds_a_protocol() -> None:
 
     assert (added.status_code, read["text"]) == (201, text)
     assert wrong.status_code == 422
+
+
+def test_data_agreement_is_published_accepted_and_withdrawn() -> None:
+    make_track("arq")
+    organizer, member = api(make_organizer()), api(make_user(), "read", "runs")
+
+    published = call(
+        organizer, "POST", "publish_data_agreement", "arq", data={"text": "*Keep* it.", "revision": 0}
+    ).json()
+    stale = call(member, "POST", "accept_data_agreement", "arq", data={"revision": 0})
+    accepted = call(member, "POST", "accept_data_agreement", "arq", data={"revision": 1}).json()
+    withdrawn = call(organizer, "POST", "withdraw_data_agreement", "arq", data={"revision": 1}).json()
+
+    assert (published["number"], published["accepted_at"]) == (1, None)
+    assert "<em>Keep</em> it." in published["html"]
+    assert (stale.status_code, stale.json()["code"]) == (409, "version-changed")
+    assert accepted["accepted_at"] is not None
+    assert accepted["sha256"] == published["sha256"]
+    assert withdrawn["number"] == 0
+
+
+def test_guidelines_are_drafted_and_published_for_the_assessors() -> None:
+    track = make_track("arq")
+    organizer, assessor = api(make_organizer()), api(make_assessor(track))
+    address = "/api/v1/tracks/arq/guidelines/draft/"
+    before = organizer.get(address)
+    wrong = "::: example A.9 1 high\nNo.\n:::"
+
+    saved = call(organizer, "PUT", "guidelines_draft", "arq", data={"text": "Judge well.", "revision": 0})
+    overtaken = call(
+        organizer,
+        "PUT",
+        "guidelines_draft",
+        "arq",
+        data={"text": "Judge.", "revision": 1},
+        headers={"If-Match": before["ETag"]},
+    )
+    refused = call(organizer, "POST", "publish_guidelines", "arq", data={"text": wrong, "revision": 1})
+    published = call(
+        organizer, "POST", "publish_guidelines", "arq", data={"text": "Judge well.", "revision": 1}
+    )
+    read = call(assessor, "GET", "guidelines", "arq").json()["results"]
+
+    assert (saved.json(), overtaken.status_code) == ({"text": "Judge well.", "revision": 1}, 412)
+    assert (refused.status_code, refused.json()["code"]) == (409, "bad-examples")
+    assert read == [published.json()]
+    assert (read[0]["number"], read[0]["text"]) == (1, "Judge well.")
+
+
+def test_track_is_cloned_with_its_assessors() -> None:
+    make_assessor(make_track("arq"), "ada")
+    client = api(make_organizer())
+    names = {"name": "ARQ 2", "slug": "arq-2", "assessors": True}
+
+    made = call(client, "POST", "clone_track", "arq", data=names)
+    again = call(client, "POST", "clone_track", "arq", data=names)
+
+    assert (made.status_code, made["Location"]) == (201, "/api/v1/tracks/arq-2/")
+    assert made.json()["status"] == "draft"
+    assert Track.objects.get(slug="arq-2").assessors.get().user.username == "ada"
+    assert again.json()["errors"][0]["field"] == "slug"

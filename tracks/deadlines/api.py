@@ -117,7 +117,7 @@ def _instant(text: str | None, field: str, zone: str) -> datetime | None:
     Raises
     ------
     ValidationError
-        It is no time, or the clocks of the zone skip it.
+        It cannot be read, or the clocks of the zone skip it.
     """
     if text is None:
         return None

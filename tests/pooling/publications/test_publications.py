@@ -18,6 +18,7 @@ from pooling.publications import services
 from pooling.publications.errors import PublicationRefused
 from pooling.runs import services as run_services
 from pooling.runs.changes import services as change_services
+from tests.helpers.api import api, call
 from tests.helpers.runs import GOOD, run_bytes
 from tests.pooling.conftest import Scene
 from tracks.tracks import services as track_services
@@ -154,3 +155,24 @@ def test_open_track_publishes_nothing(scene: Scene) -> None:
 
     with pytest.raises(PublicationRefused, match="not closed"):
         services.request(track=scene.track, by=scene.organizer)
+
+
+def test_program_records_the_consent_and_publishes_the_runs(scene: Scene) -> None:
+    slug, organizer, member = scene.track.slug, api(scene.organizer), api(scene.member, "read", "runs")
+    submit(scene, scene.ours, "bm25", GOOD)
+    track_services.close(track=scene.track)
+    early = call(organizer, "POST", "publish_runs", slug)
+
+    consent = call(member, "POST", "record_consent", scene.ours.pk, data={"is_given": True})
+    publishing = call(organizer, "POST", "publish_runs", slug)
+    jobs.run(int(publishing["Location"].split("/")[-2]))
+    shown = call(api(None), "GET", "published_runs", slug).json()
+    answers = call(member, "GET", "published_runs", slug).json()["consents"]
+    data = b"".join(api(None).get(shown["publication"]["file"]))
+    withdrawn = call(organizer, "POST", "withdraw_published_runs", slug)
+
+    assert (early.status_code, consent.json()["is_given"], publishing.status_code) == (409, True, 202)
+    assert hashlib.sha256(data).hexdigest() == shown["publication"]["sha256"]
+    assert (shown["consents"], answers[0]["is_given"]) == ([], True)
+    assert withdrawn.status_code == 204
+    assert call(api(None), "GET", "published_runs", slug).json()["publication"] is None

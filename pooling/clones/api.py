@@ -1,0 +1,47 @@
+"""Clones of tracks for programs."""
+
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of
+from pooling.clones import services
+from pooling.clones.forms import CloneForm
+from tracks.tracks.api import TrackDetailSerializer
+from tracks.tracks.selectors import track_page, tracks_for
+from web.api.forms import require_valid
+from web.api.permissions import Organizer
+from web.api.schema import operation
+from web.api.serializers import Strict
+from web.api.views import ApiView, created
+
+
+class CloneSerializer(Strict):
+    """The names of the new track, and who comes along."""
+
+    name = serializers.CharField(max_length=200)
+    slug = serializers.SlugField(max_length=100, help_text="For the address, such as arqmath-2021.")
+    assessors = serializers.BooleanField(default=False, help_text="With its assessors and their groups.")
+    teams = serializers.BooleanField(default=False, help_text="With its teams and their members.")
+
+
+class Clone(ApiView):
+    tag = "Tracks"
+    permission_classes = [Organizer]
+    serializer_class = CloneSerializer
+
+    @operation("clone_track", responses={201: TrackDetailSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        """Create a draft with the protocol, the settings and the guidelines of another track."""
+        user, data = person_of(request), self.validated(request)
+        track = get_object_or_404(tracks_for(user), slug=slug)
+        require_valid(CloneForm(data))
+        people = services.People(data["assessors"], data["teams"])
+        new = services.clone(track=track, name=data["name"], slug=data["slug"], people=people, by=user)
+        shown = TrackDetailSerializer(track_page(user, new)).data
+        return created(shown, reverse("api:track", args=[new.slug]))
+
+
+urlpatterns = [path("tracks/<slug:slug>/clone/", Clone.as_view(), name="clone_track")]

@@ -1,0 +1,161 @@
+"""Published runs of tracks for programs, and the consents of the teams."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of, user_of
+from pooling.models import Consent, Publication
+from pooling.publications import selectors, services
+from pooling.publications.selectors import TeamConsent
+from pooling.teams.selectors import teams_for
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.api.conditional import etag_of, unless_known
+from web.api.permissions import Everyone, Organizer
+from web.api.schema import FILE, operation
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import ApiView, FileView, accepted
+from web.downloads import download
+
+
+class PublicationSerializer(serializers.ModelSerializer[Publication]):
+    """The runs of a finished track in one archive."""
+
+    status = serializers.CharField(help_text="building, ready or failed.")
+    runs = serializers.ListField(child=serializers.DictField(), help_text="With the metadata of each.")
+    left_out = serializers.DictField(help_text="Teams without consent, and disqualified runs.")
+    file = serializers.SerializerMethodField(help_text="The address of the archive in the API.")
+    job = serializers.SerializerMethodField(help_text="The address of the job that makes it.")
+
+    class Meta:
+        model = Publication
+        fields = ["status", "runs", "left_out", "n_bytes", "sha256", "file", "job", "created_at"]
+
+    def get_file(self, publication: Publication) -> str | None:
+        is_ready = publication.status == Publication.Status.READY
+        return reverse("api:published_runs_file", args=[publication.track.slug]) if is_ready else None
+
+    def get_job(self, publication: Publication) -> str | None:
+        return reverse("api:job", args=[publication.job_id]) if publication.job_id else None
+
+
+class ConsentSerializer(serializers.Serializer[TeamConsent]):
+    """The latest answer of a team with runs."""
+
+    team = serializers.IntegerField(source="team.pk")
+    name = serializers.CharField(source="team.name")
+    n_runs = serializers.IntegerField()
+    is_given = serializers.SerializerMethodField(help_text="Null: it never answered.")
+
+    def get_is_given(self, answer: TeamConsent) -> bool | None:
+        return answer.consent.is_given if answer.consent else None
+
+
+class PublishedRunsSerializer(serializers.Serializer[Any]):
+    """The published archive, and the consents of the teams for which you may submit."""
+
+    publication = PublicationSerializer(allow_null=True)
+    unfinished = PublicationSerializer(
+        allow_null=True, help_text="An archive that is being made or failed; for organizers."
+    )
+    consents = ConsentSerializer(many=True)
+
+
+class NewConsentSerializer(Strict):
+    is_given = serializers.BooleanField(help_text="Whether the team agrees to the publication of its runs.")
+
+
+class RecordedConsentSerializer(serializers.ModelSerializer[Consent]):
+    class Meta:
+        model = Consent
+        fields = ["team", "is_given", "at"]
+
+
+class PublishedRuns(ApiView):
+    tag = "Runs"
+    permission_classes = [Everyone]
+    serializer_class = PublishedRunsSerializer
+
+    @operation("get_published_runs")
+    def get(self, request: Request, slug: str) -> Response:
+        """Read what is published of the runs of a track, and which teams agree."""
+        page = selectors.publication_page(user_of(request), _track(request, slug))
+        return Response(PublishedRunsSerializer(page).data)
+
+
+class PublishedRunsFile(FileView):
+    tag = "Runs"
+    permission_classes = [Everyone]
+    serializer_class = PublicationSerializer
+
+    @operation("get_published_runs_file", responses=FILE)
+    def get(self, request: Request, slug: str) -> HttpResponseBase:
+        """Download the archive of the published runs."""
+        track = _track(request, slug)
+        current = selectors.publication_of(track)
+        if current is None:
+            raise Http404
+        name, etag = f"{track.slug}-runs.tar.gz", etag_of(current.sha256.encode())
+        return unless_known(request, etag, lambda: download(current.file.open("rb"), name))
+
+
+class RunPublication(ApiView):
+    tag = "Runs"
+    permission_classes = [Organizer]
+    serializer_class = PublicationSerializer
+
+    @operation("publish_runs", request=None, responses={202: PublicationSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        """Publish the runs of a closed track, of the teams that agree, as one archive."""
+        publication = services.request(track=_track(request, slug), by=person_of(request))
+        return accepted(PublicationSerializer(publication).data, publication.job_id)
+
+
+class PublicationWithdrawal(ApiView):
+    tag = "Runs"
+    permission_classes = [Organizer]
+    serializer_class = PublicationSerializer
+
+    @operation("withdraw_published_runs", request=None, responses={204: None})
+    def post(self, request: Request, slug: str) -> Response:
+        """Withdraw the published archive. Its record stays, its file is deleted."""
+        services.withdraw(track=_track(request, slug), by=person_of(request))
+        return Response(status=204)
+
+
+class ConsentOfTeam(ApiView):
+    tag = "Teams"
+    write_scopes = (Scope.RUNS, Scope.MANAGE)
+    serializer_class = NewConsentSerializer
+
+    @operation("record_consent", responses=RecordedConsentSerializer)
+    def post(self, request: Request, team_id: int) -> Response:
+        """Record whether a team agrees to the publication of its runs. Members who may submit, and organizers."""
+        user = person_of(request)
+        team = get_object_or_404(teams_for(user), pk=team_id)
+        consent = services.record_consent(team=team, by=user, **self.validated(request))
+        return Response(RecordedConsentSerializer(consent).data)
+
+
+def _track(request: Request, slug: str) -> Track:
+    return get_object_or_404(tracks_for(user_of(request)), slug=slug)
+
+
+urlpatterns = [
+    path("tracks/<slug:slug>/published-runs/", PublishedRuns.as_view(), name="published_runs"),
+    path("tracks/<slug:slug>/published-runs/file/", PublishedRunsFile.as_view(), name="published_runs_file"),
+    path("tracks/<slug:slug>/published-runs/publish/", RunPublication.as_view(), name="publish_runs"),
+    path(
+        "tracks/<slug:slug>/published-runs/withdraw/",
+        PublicationWithdrawal.as_view(),
+        name="withdraw_published_runs",
+    ),
+    path("teams/<int:team_id>/consent/", ConsentOfTeam.as_view(), name="record_consent"),
+]

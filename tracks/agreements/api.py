@@ -1,0 +1,131 @@
+"""Data agreements for programs."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import person_of, user_of
+from tracks.agreements import selectors, services
+from tracks.agreements.selectors import AgreementPage
+from tracks.guidelines.forms import MOST_CHARACTERS
+from tracks.models import Track
+from tracks.tracks.selectors import tracks_for
+from web.api.permissions import Everyone, Organizer
+from web.api.schema import operation
+from web.api.scopes import Scope
+from web.api.serializers import Strict
+from web.api.views import ApiView
+
+REVISION = "The number of the version in force that you have read; 0 if there is none."
+
+
+class DataAgreementSerializer(serializers.Serializer[AgreementPage]):
+    """The version in force of the data agreement of a track."""
+
+    number = serializers.IntegerField(
+        source="version.number", default=0, help_text="0: the track has no agreement."
+    )
+    text = serializers.CharField(source="version.text", default="", help_text="Markdown.")
+    html = serializers.CharField(help_text="The text, sanitized.")
+    sha256 = serializers.CharField(source="version.sha256", default="", help_text="Of the text.")
+    published_at = serializers.DateTimeField(source="version.published_at", default=None, allow_null=True)
+    accepted_at = serializers.DateTimeField(
+        source="acceptance.accepted_at",
+        default=None,
+        allow_null=True,
+        help_text="When you accepted this version.",
+    )
+
+
+class RevisionSerializer(Strict):
+    """The version that you have read."""
+
+    revision = serializers.IntegerField(min_value=0, help_text=REVISION)
+
+
+class NewAgreementSerializer(RevisionSerializer):
+    """The text of the next version."""
+
+    text = serializers.CharField(max_length=MOST_CHARACTERS, trim_whitespace=False, help_text="Markdown.")
+
+
+class Agreement(ApiView):
+    tag = "Tracks"
+    permission_classes = [Everyone]
+    serializer_class = DataAgreementSerializer
+
+    @operation("get_data_agreement")
+    def get(self, request: Request, slug: str) -> Response:
+        """Read the data agreement of a track, and whether you have accepted it."""
+        return _shown(request, _track(request, slug))
+
+
+class AgreementPublication(ApiView):
+    tag = "Tracks"
+    permission_classes = [Organizer]
+    serializer_class = NewAgreementSerializer
+
+    @operation("publish_data_agreement", responses=DataAgreementSerializer)
+    def post(self, request: Request, slug: str) -> Response:
+        """Bring a text into force. Everyone has to accept it, also who accepted an earlier version."""
+        track = _track(request, slug)
+        services.publish(track=track, by=person_of(request), **self.validated(request))
+        return _shown(request, _track(request, slug))
+
+
+class AgreementWithdrawal(ApiView):
+    tag = "Tracks"
+    permission_classes = [Organizer]
+    serializer_class = RevisionSerializer
+
+    @operation("withdraw_data_agreement", responses=DataAgreementSerializer)
+    def post(self, request: Request, slug: str) -> Response:
+        """Ask nobody to accept an agreement any more. Versions and acceptances are kept."""
+        services.withdraw(track=_track(request, slug), **self.validated(request))
+        return _shown(request, _track(request, slug))
+
+
+class AgreementAcceptance(ApiView):
+    tag = "Tracks"
+    write_scopes = (Scope.RUNS, Scope.MANAGE)
+    serializer_class = RevisionSerializer
+
+    @operation("accept_data_agreement", responses=DataAgreementSerializer)
+    def post(self, request: Request, slug: str) -> Response:
+        """Accept the data agreement for yourself. Read it first. Repeated, it changes nothing."""
+        track = _track(request, slug)
+        services.accept(track=track, user=person_of(request), **self.validated(request))
+        return _shown(request, track)
+
+
+def _track(request: Request, slug: str) -> Track:
+    return get_object_or_404(tracks_for(user_of(request)).select_related("agreement"), slug=slug)
+
+
+def _shown(request: Request, track: Track) -> Response:
+    page: Any = selectors.agreement_page(track, user_of(request), track.agreement)
+    return Response(DataAgreementSerializer(page).data)
+
+
+urlpatterns = [
+    path("tracks/<slug:slug>/data-agreement/", Agreement.as_view(), name="data_agreement"),
+    path(
+        "tracks/<slug:slug>/data-agreement/publish/",
+        AgreementPublication.as_view(),
+        name="publish_data_agreement",
+    ),
+    path(
+        "tracks/<slug:slug>/data-agreement/withdraw/",
+        AgreementWithdrawal.as_view(),
+        name="withdraw_data_agreement",
+    ),
+    path(
+        "tracks/<slug:slug>/data-agreement/accept/",
+        AgreementAcceptance.as_view(),
+        name="accept_data_agreement",
+    ),
+]
