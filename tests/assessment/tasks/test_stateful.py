@@ -153,15 +153,19 @@ class JudgingRoom(RuleBasedStateMachine):
         return desk_batch(self._batch(), task.assessor)
 
     def _take(self, person: User) -> Task | None:
+        of_person = Task.objects.filter(batch=self.batch, assessor=person, status=Task.Status.ACCEPTED)
+        opened = set(of_person.values_list("pk", flat=True))
         task = task_services.accept_next(batch=self.batch, assessor=person)
         if task is None:
             return None
         if task.is_check:
             self._check_is_due(task)
         else:
-            of_unit = Task.objects.filter(batch=self.batch, entry=task.entry_id, seat=task.seat)
-            assert not of_unit.filter(status=Task.Status.SUBMITTED).exists(), "the unit has its judge"
             self.topic_in_turn = task.entry.topic
+            of_unit = Task.objects.filter(batch=self.batch, entry=task.entry_id, seat=task.seat)
+            has_judge = of_unit.filter(status=Task.Status.SUBMITTED).exists()
+            # The judgment on an open page replaces what an earlier holder of the topic still sent.
+            assert task.pk in opened or not has_judge, "the unit has its judge"
         self.pages[task.pk] = task
         return task
 
