@@ -13,6 +13,8 @@ NAMES = (
     "questions",
     "answers",
     "documents",
+    "threads",
+    "posts",
     "comments",
     "links",
     "users",
@@ -21,6 +23,7 @@ NAMES = (
     "formulas",
     "images",
 )
+OF_FORUMS = frozenset({Document.Kind.THREAD, Document.Kind.POST})  # counted only if there are any
 
 
 def counts_of(collection: Collection) -> dict[str, int]:
@@ -29,7 +32,7 @@ def counts_of(collection: Collection) -> dict[str, int]:
     kinds = Counter(dict(documents.values_list("kind").annotate(n=Count("pk"))))
     n_images = Image.objects.filter(collection=collection).count()
     return {
-        **{f"{kind}s": kinds[kind] for kind in Document.Kind.values},
+        **{f"{kind}s": kinds[kind] for kind in Document.Kind.values if kind not in OF_FORUMS or kinds[kind]},
         "comments": Comment.objects.filter(document__collection=collection).count(),
         "links": DocumentLink.objects.filter(source__collection=collection).count(),
         "users": Author.objects.filter(collection=collection).count(),

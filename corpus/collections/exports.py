@@ -13,6 +13,7 @@ from assay.html.sanitize import clean_comment
 from corpus.models import Collection, Comment, Document
 
 BATCH = 2_000
+HEADS = frozenset({Document.Kind.QUESTION, Document.Kind.THREAD})
 _MARKDOWN = re.compile(r"[*_`\[\\]|://")
 
 
@@ -26,19 +27,20 @@ def documents(collection: Collection) -> Iterator[dict[str, Any]]:
 
 
 def _document(document: Document) -> dict[str, Any]:
-    is_question = document.kind == Document.Kind.QUESTION
+    is_head = document.kind in HEADS
     return {
         "docno": document.docno,
         "kind": document.kind,
-        "thread": "" if is_question else document.thread,
+        "thread": "" if is_head else document.thread,
         "title": document.title,
-        "body": document.body,
+        "body": "" if document.source else document.body,
         "tags": document.tags,
         "score": document.score,
         "accepted": document.accepted,
         "author": document.author_name,
         "published": _moment(document.published_at),
         "language": document.language,
+        "source": document.source,
     }
 
 

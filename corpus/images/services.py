@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.core.files.base import ContentFile
 
 from assay.errors import BadFile
-from assay.formats.formulas.chunks import FIRST_LINES
+from assay.formats.documents.batch import FIRST_LINES
 from assay.html.images import file_name
 from corpus.images.encoding import BadImage, SafeImage, safe_image
 from corpus.images.files import ImageFile, opened

@@ -35,8 +35,9 @@ class ImportForm(forms.Form):
     upload = FilesField(
         required=False,
         label="Files",
-        help_text="Select all files of a dump at once: Posts.xml and others, documents as lines of JSON, formula "
-        "indexes, images. Each may be compressed with gz, xz or zip. Or one zip or tar archive of such files.",
+        help_text="Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, documents as lines "
+        "of JSON, formula indexes, images. Each may be compressed with gz, xz or zip. Or one zip or tar archive of "
+        "such files.",
         widget=FilesInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(

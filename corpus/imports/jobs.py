@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, cast
 from django.db import connection
 
 from assay.errors import BadFile
-from assay.formats.documents.batch import Packed
+from assay.formats.documents.batch import FIRST_LINES, Packed
 from assay.formats.documents.dump import Chunk, Reader
-from assay.formats.formulas.chunks import FIRST_LINES
 from assay.formats.formulas.indexes import Index, Representation
 from corpus.collections.counts import counts_of, in_words
 from corpus.formulas import indexing
@@ -192,7 +191,7 @@ def _finish(progress: jobs.Progress, collection_id: int) -> dict[str, Any]:
         collection.counts = counts = counted.counts
         if has_votes:
             collection.votes_counted_by = progress.job_id
-        is_filled = counts.get("formulas") or any(counts[f"{kind}s"] for kind in Document.Kind.values)
+        is_filled = counts.get("formulas") or any(counts.get(f"{kind}s") for kind in Document.Kind.values)
         collection.status = Collection.Status.READY if is_filled else Collection.Status.EMPTY
         collection.save(update_fields=["counts", "status", "votes_counted_by"])
         discard_uploads(file.location for file in files)

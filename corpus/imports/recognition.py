@@ -8,7 +8,7 @@ from django.conf import settings
 
 from assay.errors import BadFile
 from assay.formats.documents.dump import Reader
-from assay.formats.documents.sources import DUMPS
+from assay.formats.documents.sources import DUMPS, FORUM
 from assay.formats.formulas.indexes import FORMS, Index, Representation
 from corpus.images import files as images
 from corpus.imports.files import FOLDER, ImportRefused, open_file, open_raw, path_of
@@ -16,6 +16,7 @@ from corpus.imports.selectors import import_dir, offered_path
 
 ORDER = (
     "jsonl",
+    FORUM,
     *DUMPS,
     *FORMS,
     images.FORM,
@@ -102,7 +103,8 @@ def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
             refusals.append(refusal.message)
     if not files:
         accepted = (
-            "Import the files of a dump (Posts.xml and others), lines of JSON, formula indexes, or images."
+            "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, lines of JSON, formula "
+            "indexes, or images."
         )
         raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
     return sorted(files, key=lambda file: ORDER.index(file.form))

@@ -7,7 +7,7 @@ from corpus.models.collections import Collection
 
 
 class Document(models.Model):
-    """A post or another text. `thread` is the docno of the question of its thread.
+    """A post or another text. `thread` is the docno of the question of its thread, or of the thread of a forum.
 
     `title` and `body` are HTML that was sanitized on import (`assay.html.sanitize`). `docno` and `thread` are compared
     by bytes.
@@ -17,6 +17,8 @@ class Document(models.Model):
         QUESTION = "question", "question"
         ANSWER = "answer", "answer"
         DOCUMENT = "document", "document"
+        THREAD = "thread", "thread"  # of a forum: its headline, under its own docno
+        POST = "post", "post"  # of a forum
 
     id = models.BigAutoField(primary_key=True)
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="documents")
@@ -38,6 +40,12 @@ class Document(models.Model):
         blank=True,
         db_default="",
         help_text="A code such as eng or arz; empty if it is not known.",
+    )
+
+    source = models.TextField(
+        blank=True,
+        db_default="",
+        help_text="Of a post of a forum: what its file contains between its tags, of which citations count characters.",
     )
 
     class Meta:

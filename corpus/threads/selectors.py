@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from assay.html import images, links
+from assay.html.forum import is_right_to_left
 from assay.html.highlight import mark
 from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
@@ -56,6 +57,11 @@ class Post(NamedTuple):
     published_at: datetime | None
     comments: list[RenderedComment]
     folded: list[RenderedComment]
+    language: str = ""
+
+    @property
+    def is_right_to_left(self) -> bool:
+        return is_right_to_left(self.language)
 
     @property
     def all_comments(self) -> list[RenderedComment]:
@@ -73,13 +79,20 @@ class Neighbor(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread. `question` is None if only answers to it are in the collection."""
+    """A thread. `question` is None if only answers to it are in the collection.
+
+    The question of a thread of a forum is its headline, without text, and the answers are its posts.
+    """
 
     docno: str
     question: Post | None
     answers: list[Post]
     duplicates: list[Neighbor]
     related: list[Neighbor]
+
+    @property
+    def is_forum(self) -> bool:
+        return any(post.kind == Document.Kind.POST for post in self.answers)
 
     @property
     def heading(self) -> SafeString:
@@ -138,6 +151,12 @@ def thread_of(collection: Collection, docno: str) -> str | None:
     return collection.documents.filter(docno=docno).values_list("thread", flat=True).first()
 
 
+def sources(collection_id: int, docnos: Iterable[str]) -> dict[str, str]:
+    """The source of some posts of a forum by docno, for those that the collection has. One query."""
+    posts = Document.objects.filter(collection=collection_id, docno__in=set(docnos), kind=Document.Kind.POST)
+    return dict(posts.values_list("docno", "source"))
+
+
 def comment_with(document: Document, formula: str) -> str:
     """The text of the comment on a document that contains a formula; empty if there is none. One query."""
     comments = Comment.objects.filter(document=document, text__contains=f'data-formula-id="{formula}"')
@@ -147,10 +166,11 @@ def comment_with(document: Document, formula: str) -> str:
 def thread(collection: Collection, docno: str, *, formula: str = "") -> Thread | None:
     """A thread with its answers by score, and one formula marked; None if the collection has no post of it.
 
-    At most six queries.
+    The posts of a forum are in the order of its file. At most six queries.
     """
-    order = F("score").desc(nulls_last=True), "published_at", "docno"
-    documents = list(collection.documents.filter(thread=docno).order_by(*order))
+    in_file = Case(When(kind=Document.Kind.POST, then=F("pk")))
+    order = in_file, F("score").desc(nulls_last=True), "published_at", "docno"
+    documents = list(collection.documents.filter(thread=docno).order_by(*order).defer("source"))
     if not documents:
         return None
     comments = _comments(documents)
@@ -215,6 +235,7 @@ def _post(
         published_at=document.published_at,
         comments=comments[:MAX_OPEN_COMMENTS],
         folded=comments[MAX_OPEN_COMMENTS:],
+        language=document.language,
     )
 
 
@@ -273,8 +294,8 @@ class ThreadList(NamedTuple):
 
 
 def heads(collection: Collection) -> QuerySet[Document]:
-    """The questions of a collection, and the documents that stand alone, without their texts."""
-    kinds = [Document.Kind.QUESTION, Document.Kind.DOCUMENT]
+    """The questions and threads of a collection, and the documents that stand alone, without their texts."""
+    kinds = [Document.Kind.QUESTION, Document.Kind.DOCUMENT, Document.Kind.THREAD]
     fields = ("collection", "docno", "thread", "title", "score", "tags", "kind")
     return collection.documents.filter(kind__in=kinds).only(*fields)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 MAX_TEXT = 1_000_000  # characters of one body: ten times the longest that Stack Exchange accepts
+FIRST_LINES = 3  # of the rows skipped for the same reason, so many are named
 MAX_NAME = 200  # characters of a docno or another name in a database index
 AGAIN = "the same id again in the file; the later row counts"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,12}")
@@ -40,6 +41,9 @@ class Batch:
     tallies: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+    skipped_lines: dict[str, list[int]] = field(
+        default_factory=dict
+    )  # by reason; 0 is the first line of the chunk
 
     def add(self, table: str, key: str, values: Iterable[str | None], *, kind: str = "") -> None:
         """Add a row, and count it under its kind if it has one."""
@@ -50,6 +54,13 @@ class Batch:
             self.counts[kind] += 1
         lines[key] = _line(values)
 
+    def skip(self, reason: str, line: int) -> None:
+        """Count a row that is left out, and note its line."""
+        self.skipped[reason] += 1
+        lines = self.skipped_lines.setdefault(reason, [])
+        if len(lines) < FIRST_LINES:
+            lines.append(line)
+
     def tally(self, table: str, key: tuple[str, ...]) -> None:
         """Count one of many equal rows: they become one line that ends with their number."""
         self.tallies.setdefault(table, Counter())[key] += 1
@@ -59,7 +70,7 @@ class Batch:
         tables = {table: "".join(lines.values()).encode() for table, lines in self.lines.items()}
         for table, tally in self.tallies.items():
             tables[table] = "".join(_line((*key, str(n))) for key, n in tally.items()).encode()
-        return Packed(tables, dict(self.counts), dict(self.skipped))
+        return Packed(tables, dict(self.counts), dict(self.skipped), self.skipped_lines)
 
 
 @dataclass(frozen=True)

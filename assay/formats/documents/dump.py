@@ -1,4 +1,4 @@
-"""Cuts a file into chunks of complete rows or lines, so that several processes can parse them.
+"""Cuts a file into chunks of complete rows, lines or threads, so that several processes can parse them.
 
 In a dump file all content is in attributes of `<row ... />`, where XML allows no `<`, so every `<row` begins a row. A
 chunk ends before a `<row`. Anything else (a comment, a CDATA section) is refused, because it might contain `<row`. Rows
@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from assay.digests import RunningSha256
 from assay.errors import BadFile
 from assay.formats.documents.batch import Malformed
-from assay.formats.documents.sources import HEAD, Form, form_of
+from assay.formats.documents.sources import FORUM, HEAD, THREAD, Form, form_of
 from assay.formats.formulas import indexes
 
 CHUNK = 1_500_000  # bytes
@@ -103,6 +103,8 @@ def _piece(data: bytes) -> Piece:
 def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]]":
     if form.name in indexes.FORMS:
         return _index_pieces
+    if form.name == FORUM:
+        return _thread_pieces
     return _line_pieces if form.name == "jsonl" else _row_pieces
 
 
@@ -143,7 +145,13 @@ def _index_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
     return _pieces_cut(blocks, indexes.cut)
 
 
-def _pieces_cut(blocks: Iterator[bytes], last_cut: Callable[[bytes], int]) -> Iterator[Piece]:
+def _thread_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
+    return _pieces_cut(blocks, lambda buffer: max(0, buffer.rfind(THREAD)), THREAD)
+
+
+def _pieces_cut(
+    blocks: Iterator[bytes], last_cut: Callable[[bytes], int], end: bytes = b"\n"
+) -> Iterator[Piece]:
     buffer = b""
     for block in blocks:
         buffer += block
@@ -152,7 +160,7 @@ def _pieces_cut(blocks: Iterator[bytes], last_cut: Callable[[bytes], int]) -> It
             yield _piece(buffer[:cut])
             buffer = buffer[cut:]
         elif len(buffer) > MAX_ROW:
-            dropped, buffer = _drop(buffer, blocks, b"\n")
+            dropped, buffer = _drop(buffer, blocks, end)
             yield dropped
     if buffer:
         yield _piece(buffer)

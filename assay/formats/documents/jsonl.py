@@ -3,9 +3,10 @@
 The keys of a document. Only `docno` is required; unknown keys are ignored.
 
     docno      its id in runs and qrels: no white space, at most 200 characters
-    kind       "document" (the default), "question" or "answer"
-    thread     docno of the question of its thread; required for an answer, its own docno for others
+    kind       "document" (the default), "question" or "answer"; of a forum "thread" or "post"
+    thread     docno of the question, or thread, of its thread; required for an answer or post, else its own docno
     title      plain text; LaTeX between dollars, or in <span class="math-container">
+    source     of a post of a forum: its XML, from which its body is made
     body       HTML; or `text`: plain text, in which empty lines separate paragraphs
     tags       list of strings
     score      whole number
@@ -31,9 +32,10 @@ from assay.formats.documents.batch import (
     limited,
     moment,
 )
+from assay.html.forum import to_html
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title
 
-KINDS = ("question", "answer", "document")
+KINDS = ("question", "answer", "document", "thread", "post")
 _DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")
 _LANGUAGE = re.compile(r"(?=.{1,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
@@ -132,16 +134,18 @@ def language_of(value: object) -> str:
 
 
 def _body(row: dict[str, Any]) -> str:
+    if row.get("source"):
+        return to_html(text_of(row["source"], "source"))
     if row.get("body") is not None:
         return clean_body(text_of(row["body"], "body"))
     return clean_text(text_of(row.get("text"), "text"))
 
 
 def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
-    if kind == "question":
+    if kind in {"question", "thread"}:
         return docno
-    if kind == "answer" and not row.get("thread"):
-        raise Unusable("an answer without a thread")
+    if kind in {"answer", "post"} and not row.get("thread"):
+        raise Unusable(f"{'an answer' if kind == 'answer' else 'a post'} without a thread")
     return docno_of(row["thread"], "thread") if row.get("thread") else docno
 
 
@@ -162,6 +166,7 @@ def _document(row: dict[str, Any], batch: Batch) -> None:
         text_of(row.get("author"), "author"),
         moment(text_of(row.get("published"), "published"), "published"),
         language_of(row.get("language")),
+        text_of(row.get("source"), "source"),
     )
     comments = [_comment(item, docno) for item in _list(row.get("comments"), "comments")]
     batch.add("document", docno, values, kind=f"{kind}s")

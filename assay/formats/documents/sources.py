@@ -11,6 +11,8 @@ from assay.formats.formulas import indexes
 
 BOM = b"\xef\xbb\xbf"
 DUMPS = ("posts", "users", "tags", "comments", "postlinks", "votes")  # in the order of import
+FORUM = "doc"  # the form of a file of threads, each in an element of this name
+THREAD = b"<doc"  # the beginning of a thread; text and attributes cannot contain it
 HEAD = 65_536
 
 _SPACE = b" \t\r\n"
@@ -18,13 +20,15 @@ _SPACE = b" \t\r\n"
 _PROLOG = re.compile(
     rb"\s*+(?:<\?xml\b([^>]*)\?>)?+\s*+(?:<!--.*?-->\s*+)*+<([A-Za-z][\w.-]*+)[^<>]*?(/?)>", re.DOTALL
 )
+_DOCTYPE = re.compile(rb"\s*+(?:<\?xml\b[^>]*\?>)?+\s*+(?:<!--.*?-->\s*+)*+<!(?:DOCTYPE|ENTITY)\b", re.DOTALL)
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""")
 
 
 class Form(NamedTuple):
     """The form of a file's content.
 
-    `start` is the byte after the root tag or header line; `is_empty` means that the root element has no content.
+    `start` is the byte after the root tag or header line, or of the first thread of a forum; `is_empty` means that the
+    root element has no content.
     """
 
     name: str
@@ -39,7 +43,7 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def form_of(head: bytes, name: str) -> Form:
-    """The form of a file, detected from its first 64 kB: a dump's root element, `topics`, `jsonl` or a formula index.
+    """The form of a file, detected from its first 64 kB: its root element in lower case, `jsonl` or a formula index.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def form_of(head: bytes, name: str) -> Form:
     index = _index_of(text, name)
     if index is not None:
         return Form(index[0].form, offset + index[1])
-    if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
+    if _DOCTYPE.match(text):
         raise BadFile(f"{name} has a DOCTYPE. Remove it: entities are never expanded.")
     prolog = _PROLOG.match(text)
     if prolog is None:
@@ -68,6 +72,8 @@ def form_of(head: bytes, name: str) -> Form:
         raise BadFile(
             f"{name} declares the encoding {encoding[1].decode(errors='replace')}; files must be in UTF-8."
         )
+    if prolog[2] == FORUM.encode():
+        return Form(FORUM, offset + prolog.start(2) - 1)
     return Form(prolog[2].decode().lower(), offset + prolog.end(), bool(prolog[3]))
 
 

@@ -165,6 +165,7 @@ def _post(row: Row, batch: Batch) -> None:
         row.get("OwnerDisplayName", ""),
         moment(row.get("CreationDate"), "CreationDate"),
         "",
+        "",
     )
     batch.add("document", docno, values, kind="questions" if is_question else "answers")
 

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, repeat
 
-from assay.formats.documents.batch import AGAIN, MAX_NAME, MAX_TEXT, Packed
+from assay.formats.documents.batch import AGAIN, FIRST_LINES, MAX_NAME, MAX_TEXT, Packed
 from assay.formats.formulas.indexes import ROW, Index
 from assay.formulas.places import PLACE_ALIASES, PLACES
 
 COLUMNS = "code, post, thread, comment, place, visual, is_visual_given, old_visual, issue, latex"
-FIRST_LINES = 3  # of the rows skipped for the same reason, so many are named
 
 NO_NAME = f"an id, post or thread that is empty, has white space or is longer than {MAX_NAME} characters"
 NO_VISUAL = f"a visual id or comment that has white space or is longer than {MAX_NAME} characters"

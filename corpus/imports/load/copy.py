@@ -50,11 +50,12 @@ STAGING = {
     "document": Staging(
         columns='docno text COLLATE "C", kind text, thread text COLLATE "C", title text, body text, tags text[], '
         "score integer, accepted text, author_code text, author_name text, published_at timestamptz, "
-        "language text",
+        "language text, source text",
         insert=_upsert(
             "corpus_document",
             "collection_id, docno",
-            "kind, thread, title, body, tags, score, accepted, author_code, author_name, published_at, language",
+            "kind, thread, title, body, tags, score, accepted, author_code, author_name, published_at, language, "
+            "source",
             "SELECT %(collection)s, stage_document.* FROM stage_document",
         ),
     ),
@@ -109,8 +110,8 @@ STAGING = {
         counted_as="links",
         orphans="""
             SELECT count(*) FROM stage_link
-            LEFT JOIN corpus_document s ON s.collection_id = %(collection)s AND s.docno = source
-            LEFT JOIN corpus_document t ON t.collection_id = %(collection)s AND t.docno = target
+            LEFT JOIN corpus_document s ON s.collection_id = %(collection)s AND s.docno = stage_link.source
+            LEFT JOIN corpus_document t ON t.collection_id = %(collection)s AND t.docno = stage_link.target
             WHERE s.id IS NULL OR t.id IS NULL
         """,
         reason="a link from or to a post that is not in the collection",

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import psycopg2.errors
 
-from assay.formats.documents.batch import AGAIN, Packed
+from assay.formats.documents.batch import AGAIN, FIRST_LINES, Packed
 from assay.formats.documents.dump import Chunk
-from assay.formats.formulas.chunks import COLUMNS, FIRST_LINES
+from assay.formats.formulas.chunks import COLUMNS
 from assay.formats.formulas.indexes import Index
 from corpus.imports.load.copy import Cursor
 

@@ -16,7 +16,9 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import OperationalError, connection
 
+from assay import samples
 from assay.errors import BadFile
+from corpus.collections.exports import documents
 from corpus.collections.selectors import collections_for
 from corpus.imports import files as import_files
 from corpus.imports import recognition
@@ -34,7 +36,7 @@ from corpus.models import (
     Tag,
     VoteCount,
 )
-from corpus.threads.selectors import thread
+from corpus.threads.selectors import sources, thread
 from files import services as file_services
 from files.models import UnclaimedFile
 from jobs import services as jobs
@@ -571,3 +573,20 @@ def test_next_worker_completes_the_import_of_a_killed_worker(
         for collection in (killed, uninterrupted)
     ]
     assert files[0] == files[1]
+
+
+def test_forum_is_imported_and_exported_with_the_source_of_its_posts(tmp_path: Path) -> None:
+    collection = empty()
+
+    job = imported(collection, samples.path("bolt-threads.xml"))
+
+    assert job.state == Job.State.DONE, job.error
+    assert (collection.counts["threads"], collection.counts["posts"]) == (3, 8)
+    assert sources(collection.pk, ["bolt-eng-DF-1-101:p4", "bolt-eng-DF-1-101"]) == {
+        "bolt-eng-DF-1-101:p4": "\nThe cranes stop at six. Is anybody else late for the ferry?\n"
+    }
+    before = state_of(collection)
+    rows = "\n".join(json.dumps(row) for row in documents(collection))
+    again = empty("again")
+    assert imported(again, write(tmp_path, "posts.jsonl", rows)).state == Job.State.DONE
+    assert state_of(again) == before

@@ -274,3 +274,21 @@ def test_links_of_a_topic_lead_only_into_collections_that_the_user_may_read(
 
     assert links["assessor"] == ["/collections/posts/threads/1/", "/collections/later/threads/2/"]
     assert links["stranger"] == ["/collections/posts/threads/1/"]
+
+
+def test_thread_of_a_forum_shows_its_posts_in_order_and_arabic_from_right_to_left(
+    organizer: Client, posts: Collection
+) -> None:
+    make_document(posts, "t:1", kind=Document.Kind.THREAD, title="Owls", body="")
+    for number in (2, 10, 9):
+        make_document(
+            posts, f"t:1:p{number}", kind=Document.Kind.POST, thread="t:1", language="arz", body="<p>x</p>"
+        )
+
+    html = _page(organizer, posts, "t:1")
+
+    assert re.findall(r'<article class="[^"]*" id="post-([^"]+)"', html) == ["t:1:p2", "t:1:p10", "t:1:p9"]
+    assert len(re.findall(r'<div class="post-body" dir="rtl"\s+lang="arz">', html)) == 3
+    assert "3 posts" in _text(html)
+    assert "score" not in _text(html).partition("Owls")[2]
+    assert "Owls" in organizer.get(posts.get_absolute_url()).content.decode()

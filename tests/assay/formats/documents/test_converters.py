@@ -23,7 +23,7 @@ DOCUMENT = [
     "author_code",
     "author_name",
 ]
-DOCUMENT += ["published", "language"]
+DOCUMENT += ["published", "language", "source"]
 
 
 def rows_of(batch: Batch, table: str) -> list[list[str]]:
@@ -268,8 +268,8 @@ def test_json_document_of_plain_text_is_escaped() -> None:
         ({"docno": "a b"}, "docno contains white space or is longer than 200 characters"),
         ({"docno": "a" * 201}, "docno contains white space or is longer than 200 characters"),
         ({"docno": True}, "docno is not a string"),
-        ({"docno": "1", "kind": "post"}, "kind is not one of question, answer, document"),
-        ({"docno": "1", "kind": ["question"]}, "kind is not one of question, answer, document"),
+        ({"docno": "1", "kind": "memo"}, "kind is not one of question, answer, document, thread, post"),
+        ({"docno": "1", "kind": ["question"]}, "kind is not one of question, answer, document, thread, post"),
         ({"docno": "1", "kind": "answer"}, "an answer without a thread"),
         ({"docno": "1", "title": 5}, "title is not a string"),
         (

@@ -1,0 +1,238 @@
+"""Reads discussion forums in BOLT's XML, and converts their threads to lines for COPY.
+
+A file consists of threads, one after the other, without an element around them:
+
+    <doc id="bolt-eng-DF-170-18">
+    <headline>What to see?</headline>
+    <post author="Ann" datetime="2010-05-29T17:14:00" id="p1">text with <quote orig_author>, <img/>, <a href></post>
+    ...
+    </doc>
+
+A thread becomes a document with the headline as its title, under the id of the thread. Each post becomes a document
+`thread:post` that keeps its source, because citations count the characters of the source (`assay.html.forum`). The
+language is the attribute `lang` or `language` of the thread, or else a word of its id: eng, arz, cmn, ara or zho.
+
+A thread that is not well-formed XML stops the import. Comments, CDATA sections and declarations are refused, because
+what looks like a tag in them is none. A post with an unusable attribute is skipped.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from lxml import etree
+
+from assay.formats.compression import UnpackedFile
+from assay.formats.documents.batch import MAX_NAME, Batch, Malformed, Unusable, limited, moment
+from assay.formats.documents.dump import Broken, Reader
+from assay.html.forum import to_html
+
+_BEGIN = re.compile(rb"<doc[\s>]")
+_END = b"</doc>"
+_BETWEEN = re.compile(rb"\s*(?:<\?xml\b[^<>]*\?>\s*)?")
+# XML allows `>` in the value of an attribute, but no `<`.
+_POST = re.compile(r"""<post(?=[\s/>])(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
+_POST_END = re.compile(r"</post\s*>")
+_LANGUAGE_ATTRIBUTES = ("lang", "language", "{http://www.w3.org/XML/1998/namespace}lang")
+_LANGUAGE = re.compile(r"(?<![A-Za-z])(eng|arz|cmn|ara|zho)(?![A-Za-z])", re.IGNORECASE)
+_CODE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*")
+_NAME = re.compile(rf"\S{{1,{MAX_NAME}}}")
+_PLACE = re.compile(r",? line \d+(?:, column \d+.*)?")  # counted from the beginning of the thread
+_NO_MARKUP = "comments, CDATA sections, declarations and instructions are not accepted in a thread"
+
+
+class Post(NamedTuple):
+    """A post. `line` is the number of the line of its tag in the data, from 0."""
+
+    thread: str
+    id: str
+    source: str
+    author: str
+    published: str
+    line: int
+
+    @property
+    def docno(self) -> str:
+        return f"{self.thread}:{self.id}"
+
+
+class Thread(NamedTuple):
+    """A thread with its posts in the order of the file. `others` are the names of elements that are left out."""
+
+    id: str
+    headline: str
+    language: str
+    posts: list[Post]
+    line: int
+    others: list[str]
+
+
+def convert(data: bytes) -> Batch:
+    """Convert some complete threads to lines for the staging tables.
+
+    Raises
+    ------
+    Malformed
+        A thread is not well-formed XML in UTF-8, or contains what a thread cannot contain.
+    """
+    batch = Batch()
+    for thread in threads(data):
+        for name in thread.others:
+            batch.skip(f"<{name[:40]}>, which is neither headline nor post", thread.line)
+        try:
+            _thread(thread, batch)
+        except Unusable as reason:
+            batch.skip(f"a thread: {reason}", thread.line)
+            continue
+        for post in thread.posts:
+            try:
+                _post(post, thread.language, batch)
+            except Unusable as reason:
+                batch.skip(f"a post: {reason}", post.line)
+    return batch
+
+
+def sources(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Docno and source of each post of some files, which may be compressed.
+
+    Raises
+    ------
+    BadFile
+        A file is not a forum, or a thread is not well-formed; the message names the line.
+    """
+    for path in paths:
+        with path.open("rb") as file:
+            for chunk in Reader(UnpackedFile(file, path.name), path.name):
+                try:
+                    yield from (
+                        (post.docno, post.source) for thread in threads(chunk.data) for post in thread.posts
+                    )
+                except Malformed as fault:
+                    at = chunk.line + fault.n_lines, chunk.start + fault.offset
+                    raise Broken(path.name, *at, fault.message) from None
+
+
+def threads(data: bytes) -> Iterator[Thread]:
+    """The threads of some data, which begins with a thread."""
+    begins = [match.start() for match in _BEGIN.finditer(data)]
+    if begins[:1] != [0] and data.strip():
+        raise Malformed.at(data, 0, "expected a thread, <doc id=...>")
+    for start, end in zip(begins, [*begins[1:], len(data)], strict=True):
+        yield _parsed(data, start, end)
+
+
+def _parsed(data: bytes, start: int, end: int) -> Thread:
+    close = data.rfind(_END, start, end)
+    if close < 0:
+        raise Malformed.at(data, start, "the thread has no end, </doc>")
+    close += len(_END)
+    if not _BETWEEN.fullmatch(data, close, end):
+        raise Malformed.at(data, close, "only white space is accepted between </doc> and the next <doc>")
+    for mark in (b"<!", b"<?"):
+        if (at := data.find(mark, start, close)) >= 0:
+            raise Malformed.at(data, at, _NO_MARKUP)
+    content = data[start:close]
+    text = _text(data, start, content)
+    return _thread_of(_tree(data, start, content), text, data.count(b"\n", 0, start))
+
+
+def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as fault:
+        line = (fault.lineno or 1) - 1
+        offset = start + sum(len(row) for row in content.splitlines(keepends=True)[:line])
+        message = f"not well-formed XML: {_PLACE.sub('', fault.msg)}"
+        raise Malformed(message, offset=offset, n_lines=data.count(b"\n", 0, start) + line) from None
+    nested = next((post for post in root.iter("post") if post.getparent() is not root), None)
+    if nested is not None:
+        raise Malformed.at(data, start, "a post is inside another element; posts are directly in <doc>")
+    return root
+
+
+def _text(data: bytes, start: int, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as fault:
+        raise Malformed.at(data, start + fault.start, "not UTF-8") from None
+
+
+def _thread_of(root: "etree._Element", text: str, line: int) -> Thread:
+    thread = root.get("id", "")
+    posts, others = [], []
+    raw = _sources(text)
+    for element in root.iterchildren():
+        if element.tag == "post":
+            source, at = next(raw)
+            author, published = element.get("author", ""), element.get("datetime", "")
+            n_lines = line + text.count("\n", 0, at)
+            posts.append(Post(thread, element.get("id", ""), source, author, published, n_lines))
+        elif element.tag != "headline":
+            others.append(str(element.tag))
+    return Thread(thread, _headline(root), _language(root, thread), posts, line, others)
+
+
+def _headline(root: "etree._Element") -> str:
+    headline = root.find("headline")
+    return "" if headline is None else " ".join("".join(map(str, headline.itertext())).split())
+
+
+def _sources(text: str) -> Iterator[tuple[str, int]]:
+    """The source of each post of a thread, and where its tag begins."""
+    for tag in _POST.finditer(text):
+        if tag[0].endswith("/>"):
+            yield "", tag.start()
+        else:
+            end = _POST_END.search(text, tag.end())
+            yield text[tag.end() : end.start() if end else len(text)], tag.start()
+
+
+def _language(root: "etree._Element", thread: str) -> str:
+    given = next((root.get(name, "") for name in _LANGUAGE_ATTRIBUTES if root.get(name)), "")
+    if given and len(given) <= 20 and _CODE.fullmatch(given):
+        return given
+    word = _LANGUAGE.search(thread)
+    return word[1].lower() if word else ""
+
+
+def _thread(thread: Thread, batch: Batch) -> None:
+    docno = _name(thread.id)
+    title = escape(limited(thread.headline, "the headline"), quote=False)
+    values = (docno, "thread", docno, title, "", "{}", None, "", "", "", None, thread.language, "")
+    batch.add("document", docno, values, kind="threads")
+
+
+def _post(post: Post, language: str, batch: Batch) -> None:
+    if ":" in _name(post.id):
+        raise Unusable("its id contains a colon, which separates the parts of a citation")
+    docno = limited(post.docno, "its id with that of its thread", MAX_NAME)
+    body = to_html(limited(post.source, "its text"))
+    author = limited(post.author, "its author", MAX_NAME)
+    published = moment(post.published, "its datetime")
+    values = (
+        docno,
+        "post",
+        post.thread,
+        "",
+        body,
+        "{}",
+        None,
+        "",
+        "",
+        author,
+        published,
+        language,
+        post.source,
+    )
+    batch.add("document", docno, values, kind="posts")
+
+
+def _name(value: str) -> str:
+    if not value:
+        raise Unusable("its id is missing")
+    if not _NAME.fullmatch(value):
+        raise Unusable(f"its id contains white space or is longer than {MAX_NAME} characters")
+    return value

@@ -1,0 +1,85 @@
+"""The source of a post as text and HTML, and the place of a span in both."""
+
+import pytest
+
+from assay.html.forum import Span, is_right_to_left, passage, to_html
+from assay.html.sanitize import clean_body
+
+SOURCE = (
+    '\n<quote orig_author="A &lt;b&gt;">\nHam &amp; eggs.\n</quote>\nI like '
+    '<a href="http://a.example/x?y=1&amp;z=2">ham &amp; eggs</a> <img src="http://b.example/egg.png"/> too.'
+    "\n\nSecond <b>paragraph</b>.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("Ham &amp; eggs", "Ham & eggs"),
+        ("eggs.\n</quote>\nI like", "eggs. I like"),
+        ('like <a href="http://a.example/x?y=1&amp;z=2">ham', "like ham"),
+        ('<img src="http://b.example/egg.png"/>', ""),
+        ("too.\n\nSecond", "too. Second"),
+        ("p; eggs</a", "& eggs"),
+    ],
+)
+def test_passage_counts_the_characters_of_the_source(part: str, text: str) -> None:
+    span = Span(SOURCE.index(part), len(part))
+
+    assert passage(SOURCE, span) == text
+
+
+@pytest.mark.parametrize("span", [Span(-1, 2), Span(0, 0), Span(3, len(SOURCE) - 2)])
+def test_span_outside_the_post_is_refused(span: Span) -> None:
+    with pytest.raises(ValueError, match="not inside a post of"):
+        passage(SOURCE, span)
+
+
+def test_astral_character_counts_as_one() -> None:
+    assert passage("a\U0001f989b owl", Span(1, 2)) == "\U0001f989b"
+
+
+def test_quotes_links_images_and_paragraphs_become_html_that_is_clean() -> None:
+    html = to_html(SOURCE)
+
+    assert html == (
+        "<blockquote><p><small>A &lt;b&gt;:</small></p><p>Ham &amp; eggs.</p></blockquote>"
+        '<p>I like <a data-host="a.example">ham &amp; eggs</a> <span class="image-placeholder" '
+        'data-image="b.example/egg.png">[Image (at b.example)]</span> too.</p><p>Second paragraph.</p>'
+    )
+    assert clean_body(html) == html
+
+
+@pytest.mark.parametrize(
+    ("part", "marked"),
+    [
+        ("I like", "<p><mark>I like</mark> <a"),
+        ("ike <a", "I l<mark>ike</mark> <a"),
+        ("&amp; eggs</a> <img", "&amp; eggs</mark></a> <mark><span"),
+        ("oo.\n\nSec", "t<mark>oo.</mark></p><p><mark>Sec</mark>ond"),
+        ("eggs.\n</quote>\nI", "<mark>eggs.</mark></p></blockquote><p><mark>I</mark> like"),
+    ],
+)
+def test_span_is_marked_in_the_html(part: str, marked: str) -> None:
+    html = to_html(SOURCE, Span(SOURCE.index(part), len(part)))
+
+    assert marked in html
+    assert html.replace("<mark>", "").replace("</mark>", "") == to_html(SOURCE)
+
+
+def test_any_string_becomes_balanced_html_without_markup_of_its_own() -> None:
+    html = to_html('</quote><quote x="<script>"><script>alert(1)</script><a href=x>&nbsp;<', Span(0, 90))
+
+    assert "<script" not in html
+    assert html.count("<blockquote>") == html.count("</blockquote>")
+    assert html.count("<mark>") == html.count("</mark>")
+
+
+def test_arabic_is_written_from_right_to_left() -> None:
+    assert [is_right_to_left(code) for code in ("arz", "ar-EG", "cmn", "eng", "")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
