@@ -40,6 +40,12 @@ class User(AbstractUser):
         help_text="An e-mail when a run of a team of the user is accepted or rejected, or a leaderboard is released.",
     )
 
+    is_mailed_about_requests = models.BooleanField(
+        "e-mails about requests to join",
+        default=True,
+        help_text="An e-mail to an organizer when somebody asks to join a track.",
+    )
+
     link_sent_at = models.DateTimeField(
         null=True, editable=False, help_text="The latest e-mail with a login link."
     )

@@ -18,6 +18,12 @@ def organizer_named(username: str) -> User | None:
     return user if user is not None and user.is_organizer else None
 
 
+def organizers_to_mail() -> QuerySet[User]:
+    """The organizers who want e-mails about requests to join, and have an address."""
+    wanting = User.objects.filter(is_staff=True, is_active=True, is_mailed_about_requests=True)
+    return wanting.exclude(email="").order_by("pk")
+
+
 def people() -> QuerySet[User]:
     """Everyone who has an account. Machines are not people."""
     return User.objects.filter(is_machine=False)

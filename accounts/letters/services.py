@@ -67,6 +67,15 @@ def post(*, kind: str, data: Mapping[str, Any], site: str) -> Letter | None:
     return letter
 
 
+def post_gathered(*, kind: str, data: Mapping[str, Any], site: str, wait: timedelta) -> None:
+    """Send a letter after a wait, unless the same one waits already: its writer will find what came meanwhile."""
+    if not settings.SENDS_MAIL:
+        return
+    waiting = Letter.objects.filter(kind=kind, data=dict(data), due_at__isnull=False)
+    if not waiting.select_for_update(skip_locked=True).exists():  # one that is being sent does not wait
+        Letter.objects.create(kind=kind, data=dict(data), site=site, due_at=timezone.now() + wait)
+
+
 def _launch() -> None:
     try:
         current_app.send_task("accounts.tasks.send_letters", retry=False)

@@ -38,7 +38,9 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
             accepts_next="accepts_next" in request.POST,
         )
         account_services.set_mails(
-            user=request.user, is_mailed_about_runs="is_mailed_about_runs" in request.POST
+            user=request.user,
+            is_mailed_about_runs="is_mailed_about_runs" in request.POST,
+            is_mailed_about_requests="is_mailed_about_requests" in request.POST,
         )
         messages.success(request, "Settings saved.")
         return redirect("account")

@@ -1,4 +1,4 @@
-"""The letters of invitations and of answers to requests, which workers write."""
+"""The letters of invitations, of requests to join and of the answers to them, which workers write."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,10 +7,12 @@ from django.urls import reverse
 
 from accounts.letters import services as letters
 from accounts.letters.services import Mail
-from accounts.selectors import user_by_id
+from accounts.selectors import organizers_to_mail, user_by_id
 from pooling.invitations.selectors import link_of, open_invitations
 from pooling.models import JoinRequest
+from pooling.requests.selectors import open_requests
 from tracks.models import Track
+from web.counting import counted
 
 
 @letters.writer("pooling.invitation")
@@ -35,6 +37,18 @@ def request_decided(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     yield Mail(
         asked.email, f"Your request to join {asked.track}", "pooling/requests/mail_decided.txt", context
     )
+
+
+@letters.writer("pooling.requests")
+def requests(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """Tell the organizers which requests wait; nothing if all are decided."""
+    track = Track.objects.get(pk=data["track"])
+    waiting = list(open_requests(track))
+    link = f"{site}{reverse('pooling:people', args=[track.slug])}"
+    context = {"track": track, "requests": waiting, "link": link}
+    for user in organizers_to_mail() if waiting else ():
+        subject = f"{counted(len(waiting), 'open request')} to join {track}"
+        yield Mail(user.email, subject, "pooling/requests/mail_open.txt", context | {"user": user})
 
 
 @letters.writer("pooling.added")

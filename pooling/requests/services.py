@@ -1,6 +1,7 @@
 """Ask to join a track, and decide on it."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import transaction
 from django.utils import timezone
@@ -19,6 +20,7 @@ from tracks.models import Track
 from tracks.tracks.services import lock
 
 MAX_OPEN = 500  # requests to a track
+GATHERED = timedelta(minutes=10)  # in which further requests go into the same e-mail to the organizers
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Asked:
 
 
 @transaction.atomic
-def ask(*, track: Track, asked: Asked, user: User | None) -> None:
-    """Store a request. An open one of the same person or address stays as it is.
+def ask(*, track: Track, asked: Asked, user: User | None, site: str = "") -> None:
+    """Store a request, and tell the organizers. An open one of the same person or address stays as it is.
 
     Raises
     ------
@@ -63,6 +65,7 @@ def ask(*, track: Track, asked: Asked, user: User | None) -> None:
         team_name=asked.team_name,
         message=asked.message,
     )
+    letters.post_gathered(kind="pooling.requests", data={"track": current.pk}, site=site, wait=GATHERED)
 
 
 @transaction.atomic

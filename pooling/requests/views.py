@@ -26,7 +26,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
     form = RequestForm(request.POST if request.method == "POST" else None, user=user)
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:
-        services.ask(track=track, asked=form.asked, user=user)
+        services.ask(track=track, asked=form.asked, user=user, site=site_of(request))
     page = context_of(selectors.request_page(track, request.user)) | {"form": form, "is_sent": is_sent}
     return render(request, "pooling/requests/ask.html", page)
 

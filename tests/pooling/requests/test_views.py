@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
-from accounts.models import User
+from accounts.letters import services as letters
+from accounts.models import Letter, User
 from pooling.models import JoinRequest, Team
-from tests.helpers.factories import make_user
+from tests.helpers.factories import make_organizer, make_user
 from tests.helpers.letters import deliver_at_once, latest_link
 from tests.pooling.conftest import Scene
 from tests.pooling.invitations.test_views import PERSON
@@ -55,6 +57,29 @@ def test_accepted_visitor_gets_a_link_registers_and_is_in_the_new_team(
     assert team.memberships.get().user.username == "eve"
     assert team.memberships.get().is_contact, "the first member manages the team"
     assert (asked.state, asked.decided_by) == ("accepted", scene.organizer)
+
+
+def test_organizers_get_one_e_mail_about_the_requests_of_some_minutes_unless_they_switch_it_off(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_at_once(settings, monkeypatch)
+    User.objects.filter(pk=scene.organizer.pk).update(email="olga@example.org")
+    quiet = make_organizer("quentin", email="quentin@example.org")
+    as_user(quiet).post("/account/", {})
+    ask()
+    ask(email="ed@example.org", name="Ed Fox")
+    at_once = len(mail.outbox)
+
+    Letter.objects.update(due_at=timezone.now())
+    letters.send_due()
+    ask(email="flo@example.org")
+
+    assert at_once == 0
+    assert [message.to for message in mail.outbox] == [["olga@example.org"]]
+    assert mail.outbox[0].subject == "Assay: 2 open requests to join ARQ"
+    assert "Eve Ray <eve@example.org>, team Owls" in mail.outbox[0].body
+    assert "http://testserver/tracks/arq/people/" in mail.outbox[0].body
+    assert Letter.objects.filter(due_at__isnull=False).count() == 1
 
 
 def test_accepted_user_is_in_the_team_at_once(scene: Scene) -> None:
