@@ -65,6 +65,7 @@ class Report:
     sha256: str
     form: str = ""
     tag: str = ""
+    kind: str = ""  # the kind of run that the file itself declares, in the forms that do
     n_lines: int = 0  # with a ranked document
     n_topics: int = 0
     topic_lines: Mapping[str, int] = field(default_factory=dict)
@@ -198,7 +199,12 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     """Print a report, by default on standard output."""
     verdict = "accepted" if report.is_acceptable else "refused"
     counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
-    form_and_tag = "".join(f"{word}, " for word in (report.form, report.tag and f"tag {report.tag}") if word)
+    words = (
+        report.form,
+        report.tag and f"tag {report.tag}",
+        report.kind and f"{report.kind} run",
+    )
+    form_and_tag = "".join(f"{word}, " for word in words if word)
     lines = [
         f"{path}: {verdict}, {counts} ({form_and_tag}{report.n_lines:,} lines, {report.n_topics} topics)"
     ]

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import BinaryIO
 
 from django.core.files import File
@@ -37,10 +38,14 @@ from tracks.deadlines import selectors as deadlines
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
+MAX_ENDING = 50  # bytes of a kind and a number at the end of a tag
+
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a team declares about a run. If the tag is empty, the file's tag is used; `pooled_as` is for baselines.
+    """What a team declares about a run. `pooled_as` is for baselines.
+
+    If the tag is empty, the file's tag is used; if it has none, the run is named after its team and kind.
 
     `seconds` is the file of seconds for each topic, if the protocol limits them.
     """
@@ -54,8 +59,8 @@ class Declaration:
     seconds: BinaryIO | None = None
 
 
-def check(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
-    """Check a run file as `submit` does, and store nothing."""
+def check(*, track: Track, file: BinaryIO, file_name: str, kind: str = "") -> CheckedRun:
+    """Check a run file as `submit` does, and store nothing. `kind` is the declared kind, if it is known."""
     protocol = track.protocol.parsed
     topics = list(track.topics.values_list("code", flat=True))
     return check_run(
@@ -65,6 +70,7 @@ def check(*, track: Track, file: BinaryIO, file_name: str) -> CheckedRun:
         units=unit_lookup(track, protocol),
         formulas=formula_lookup(track, protocol),
         name=file_name[-255:],
+        kind=kind,
     )
 
 
@@ -79,12 +85,13 @@ def check_submission(
         As in `submit`.
     """
     _check_allowed(track=track, team=team, by=by, declared=declared)
-    checked = check(track=track, file=file, file_name=file_name)
+    checked = check(track=track, file=file, file_name=file_name, kind=declared.kind)
     if checked.columns is None:
         raise RunRefused(checked)
     checked = _with_seconds(track=track, checked=checked, file=declared.seconds)
-    _check_tag(declared.tag or checked.report.tag)
-    _check_new(track=track, team=team, tag=declared.tag or checked.report.tag, sha256=checked.report.sha256)
+    tag = declared.tag or checked.report.tag or _free_tag(track, team, declared.kind)
+    _check_tag(tag)
+    _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
     _check_number(track=track, team=team, kind=declared.kind)
     _check_disk(team=team, n_bytes=file.seek(0, os.SEEK_END))
     return checked
@@ -144,7 +151,6 @@ def submit(
         notices.rejected(team, report=refusal.checked.report, by=by)
         raise
     assert checked.columns is not None
-    tag = declared.tag or checked.report.tag
     with ExitStack() as stack:
         store = stack.enter_context(file_services.storing())
         packed = columns.save(checked.columns)
@@ -155,6 +161,7 @@ def submit(
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
         state = _check_allowed(track=track, team=team, by=by, declared=declared)
+        tag = declared.tag or checked.report.tag or _free_tag(track, team, declared.kind)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
         _check_number(track=track, team=team, kind=declared.kind)
         _check_disk(team=team, n_bytes=n_bytes)
@@ -204,6 +211,17 @@ def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration)
     if declared.pooled_as and not is_baseline:
         raise SubmissionRefused("Only a baseline can be pooled as another kind.")
     return state
+
+
+def _free_tag(track: Track, team: Team, kind: str) -> str:
+    """The tag of a run that names none: its team and kind, with a number if the team has several."""
+    kept = Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN)
+    taken = set(kept.values_list("tag", flat=True))
+    name = "-".join(team.name.split())
+    while len(name.encode()) > MAX_NAME - MAX_ENDING:
+        name = name[:-1]
+    numbered = (f"{name}-{kind}-{n}" for n in count(2))
+    return next(tag for tag in chain([f"{name}-{kind}"], numbered) if tag not in taken)
 
 
 def _check_tag(tag: str) -> None:

@@ -1,4 +1,4 @@
-// The submission page: reads the tag from each chosen file, adds rows for several files, shows the progress of an upload.
+// The submission page: reads the tag or the kind of run from each chosen file, adds rows for several files, shows the progress of an upload.
 "use strict";
 
 const form = document.getElementById("run-form");
@@ -11,11 +11,22 @@ let last = Math.max(...Array.from(rows.children, (row) => Number(row.dataset.row
 
 const fileOf = (row) => row.querySelector('input[type="file"][name$="file"]');
 
-async function readTag(row) {
+async function readStart(row) {
   const chosen = fileOf(row).files[0];
-  const tag = row.querySelector('input[name$="tag"]');
-  if (!chosen || (tag.value && tag.value !== tag.dataset.fromFile)) return;
+  if (!chosen) return;
   const start = (await chosen.slice(0, 4096).text()).replace(/^\ufeff/, "");
+  takeKind(row, kindOfXml(start));
+  takeTag(row, start);
+}
+
+function takeKind(row, kind) {
+  const select = row.querySelector('select[name$="kind"]');
+  if (Array.from(select.options, (option) => option.value).includes(kind)) select.value = kind;
+}
+
+function takeTag(row, start) {
+  const tag = row.querySelector('input[name$="tag"]');
+  if (tag.value && tag.value !== tag.dataset.fromFile) return;
   tag.value = (start.trimStart().startsWith("<") ? tagOfXml(start) : tagOfLines(start)).slice(0, 100);
   tag.dataset.fromFile = tag.value;
 }
@@ -44,7 +55,7 @@ function spread(row) {
   for (const file of others.slice(0, room)) {
     const more = addRow();
     give(more, file);
-    readTag(more);
+    readStart(more);
   }
 }
 
@@ -60,7 +71,7 @@ function prepare(row) {
   file.multiple = true;
   file.addEventListener("change", () => {
     spread(row);
-    readTag(row);
+    readStart(row);
   });
   if (remove) {
     remove.hidden = false;
@@ -94,8 +105,14 @@ function forgetAccepted() {
 
 function tagOfXml(start) {
   const match = start.match(
-    /<(?:\w+:)?(?:run\s(?:[^<>]*\s)?runtag|bolt-ir-submission\s(?:[^<>]*\s)?run)\s*=\s*(["'])([^"'&]*)\1/,
+    /<(?:\w+:)?run\s(?:[^<>]*\s)?runtag\s*=\s*(["'])([^"'&]*)\1/,
   );
+  return match ? match[2].trim() : "";
+}
+
+// The kind of run that a file of BOLT declares.
+function kindOfXml(start) {
+  const match = start.match(/<(?:\w+:)?bolt-ir-submission\s(?:[^<>]*\s)?run\s*=\s*(["'])([^"'&]*)\1/);
   return match ? match[2].trim() : "";
 }
 

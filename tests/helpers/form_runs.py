@@ -73,7 +73,7 @@ def bolt_run(old: str = "", new: str = "") -> bytes:
     """The good run, one element per line; the first occurrence of `old` is replaced by `new`."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        '<bolt-ir-submission team="Owls" date="2014-05-01" eval="P3" subtask="main" run="owls-1" contact="o@owls.org">',
+        '<bolt-ir-submission team="Owls" date="2014-05-01" eval="P3" subtask="main" run="evaluation" contact="o@owls.org">',
     ]
     for topic in BOLT_TOPICS:
         lines.append(f'<response number="{topic}">')
@@ -212,7 +212,7 @@ BOLT_CASES = {
         "element", 3, lambda: bolt_run('<response number="T1">', '<cite/><response number="T1">')
     ),
     "another element": Case("element", 4, lambda: bolt_run("The owls", "<b>The</b> owls")),
-    "blank in the tag": Case("blank-in-name", 2, lambda: bolt_run('run="owls-1"', 'run="owls 1"')),
+    "a tag as the condition": Case("condition", 2, lambda: bolt_run('run="evaluation"', 'run="owls-1"')),
     "blank in a thread": Case("blank-in-name", 4, lambda: bolt_run("bolt-eng-DF-1:0", "bolt eng")),
     "a citation too many": Case(
         "too-many-ranks",

@@ -3,7 +3,7 @@
     bolt-ir-submission[team, date, eval, subtask, run, contact]
       > response[number] > cite[score, thread, post, offset, length], with the English passage as its text
 
-The id of a citation is `thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain
+`run` is the condition, which is the kind of run; the form has no tag. The id of a citation is `thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain
 colons, so the id of a citation is read from its end. White space in a passage is reduced to single spaces, and stripped
 at its ends.
 """
@@ -15,7 +15,7 @@ from assay.formats.compression import Limits
 from assay.formats.reports import Tally
 from assay.formats.runs.elements import Elements
 from assay.formats.runs.rules import Expected
-from assay.formats.runs.words import MAX_NAME, quoted, score_of
+from assay.formats.runs.words import quoted, score_of
 
 NEEDED = ("team", "date", "eval", "subtask", "run", "contact")
 ACCEPTED = "bolt-ir-submission > response > cite, the passage as text."
@@ -30,7 +30,6 @@ class BoltElements(Elements):
 
     def __init__(self, expected: Expected, limits: Limits, tally: Tally) -> None:
         super().__init__(expected, limits, tally)
-        self._tag: str | None = None
         self._topic: str | None = None
         self._cite: Mapping[str, str] | None = None
         self._number = 0
@@ -44,13 +43,27 @@ class BoltElements(Elements):
                 self.misplaced(name, parent, number, ACCEPTED)
         elif name == "bolt-ir-submission":
             values = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
-            self._tag = self.name(values["run"], "tag", MAX_NAME, number)
+            self._take_condition(values["run"], number)
         elif name == "response":
             self._topic = self.topic(attributes, name, "number", number)
         else:
             self.count_ranked()
             self._cite, self._number, self._text, self._n_text = attributes, number, [], 0
             self.wants_text = True
+
+    def _take_condition(self, condition: str | None, number: int) -> None:
+        """Read the kind of run, which must be a kind of the protocol and the one that the submitter declared."""
+        kinds, declared = self.expected.rules.kinds, self.expected.kind
+        if condition is None:
+            return
+        if condition not in kinds:
+            message = f"run {quoted(condition.encode())} is not a condition of the protocol"
+            self.tally.error("condition", message, f"One of {', '.join(kinds)}.", number)
+        elif declared and condition != declared:
+            message = f"the file is a run of the kind {condition}, but {declared} was declared"
+            self.tally.error("condition", message, f'<bolt-ir-submission run="{declared}" …>.', number)
+        else:
+            self.kind = condition
 
     def _check_forbidden(self, name: str, attributes: Mapping[str, str], number: int) -> bool:
         """Report fields that a submission must not contain; whether the element itself is one."""
@@ -80,8 +93,7 @@ class BoltElements(Elements):
         if self._topic is None or docno is None:
             return
         self.add(self._topic, docno, 0, score, self._number, passage)
-        if self._tag is not None:
-            self.count_tag(self._tag, self._number)
+        self.count_tag("", self._number)
 
     def _id_of(self, cite: Mapping[str, str]) -> str | None:
         parts = [self.attribute(cite, "cite", key, self._number) for key in ("thread", "post")]

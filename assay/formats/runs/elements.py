@@ -28,6 +28,7 @@ class Elements(ABC):
         self.expected = expected
         self.tally = tally
         self.tags: dict[bytes, tuple[int, int]] = {}
+        self.kind = ""  # of run, if the form declares it
         self._most = min(expected.max_lines, MAX_ROWS)
         self._n_ranked = 0
         self._codes: dict[str, int] = {}

@@ -19,7 +19,7 @@ EXAMPLES = {
 </results>""",
     "bolt-xml": """<bolt-ir-submission team="Owls"
   date="2026-11-20" eval="P3" subtask="main"
-  run="Owls-main" contact="owls@example.org">
+  run="evaluation" contact="owls@example.org">
  <response number="T1">
   <cite score="0.9531" thread="harbor-17"
     post="p4" offset="120" length="38">

@@ -108,6 +108,6 @@ class NtcirElements(Elements):
         if self.tags.keys() == {b""}:
             self.tally.warning(
                 "no-tag",
-                "The file does not name the run; give its tag when you submit it.",
+                "The file does not name the run; give its tag when you submit it, or it gets one.",
                 '<run runtag="…"> around the results.',
             )

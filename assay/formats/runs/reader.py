@@ -73,6 +73,7 @@ def check_run(
     units: UnitLookup | None = None,
     formulas: FormulaLookup | None = None,
     limits: Limits | None = None,
+    kind: str = "",
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
@@ -82,6 +83,7 @@ def check_run(
     topics : the codes that a run may name; None if they are unknown.
     units : a function from distinct docnos to their state in the collection; None if no collection is loaded.
     formulas : for runs of formulas, a function from distinct ids to the known formulas; None if no index is loaded.
+    kind : the kind of run that was declared, which a file that declares a kind must have; empty: not known.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def check_run(
         The source cannot be read.
     """
     limits = limits or Limits()
-    expected = _expected(protocol, topics, units, limits)
+    expected = _expected(protocol, topics, units, limits)._replace(kind=kind)
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(file, expected, limits, [FORMS[form] for form in protocol.runs.formats], formulas)
         columns = check.columns()
@@ -233,6 +235,7 @@ class _Check:
             sha256=sha256_of_file(self.file),
             form=self.reader.form.name if self.reader and self.reader.form else "",
             tag=next(iter(tags)).decode() if tags else "",
+            kind=self.reader.kind if self.reader else "",
             n_lines=len(self.rows.score),
             n_topics=len(self.rows.topics),
             topic_lines=dict(sorted(zip(self.rows.topics, counts, strict=True))),

@@ -73,6 +73,7 @@ class Expected(NamedTuple):
     units: UnitLookup | None
     max_lines: int  # that are read
     near: NearDuplicates | None = None
+    kind: str = ""  # the kind that the submitter declared; empty: not known
 
     @property
     def noun(self) -> tuple[str, str]:

@@ -37,7 +37,10 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
     scores = _scores(protocol, len(units))
     if isinstance(form, LineForm):
         return "tsv", _lines(form, topics, units, scores)
-    root = _bolt(topics, units, scores) if form.name == "bolt-xml" else _ntcir(topics, units, scores)
+    if form.name == "bolt-xml":
+        root = _bolt(protocol.runs.kinds[0], topics, units, scores)
+    else:
+        root = _ntcir(topics, units, scores)
     return "xml", etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
 
 
@@ -67,10 +70,12 @@ def _ntcir(topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
     return root
 
 
-def _bolt(topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]) -> "etree._Element":
+def _bolt(
+    kind: str, topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
+) -> "etree._Element":
     described = {"team": "Sample", "date": "2026-01-01", "eval": "P3", "subtask": "main"}
     contact = "you@example.org"
-    root = etree.Element("bolt-ir-submission", described | {"run": TAG, "contact": contact})
+    root = etree.Element("bolt-ir-submission", described | {"run": kind, "contact": contact})
     for topic in topics:
         response = etree.SubElement(root, "response", number=topic)
         for unit, score in zip(units, scores, strict=True):

@@ -188,6 +188,7 @@ class LineReader:
     ) -> None:
         self.form: LineForm | None = None
         self.tags: dict[bytes, tuple[int, int]] = {}
+        self.kind = ""  # lines declare none
         self._forms = forms
         self._expected = expected
         self._limits = limits

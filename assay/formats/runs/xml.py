@@ -49,6 +49,11 @@ class XmlReader:
     def tags(self) -> dict[bytes, tuple[int, int]]:
         return self._elements.tags if self._elements else {}
 
+    @property
+    def kind(self) -> str:
+        """The kind of run that the file declares; empty if its form declares none."""
+        return self._elements.kind if self._elements else ""
+
     def read(self, blocks: Iterator[bytes]) -> bool:
         """Read the file; False if it is broken or exceeds a limit.
 

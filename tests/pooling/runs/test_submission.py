@@ -78,7 +78,7 @@ def test_citations_are_submitted_through_the_page(bolt: Desk) -> None:
 
     run = Run.objects.get()
     assert answer.status_code == 302
-    assert (run.tag, run.n_lines, run.kind) == ("owls-1", 6, "evaluation")
+    assert (run.tag, run.n_lines, run.kind) == ("Owls-evaluation", 6, "evaluation")
     stored = columns.load(Path(run.columns.path))
     assert stored.passage is not None
     assert stored.passage[0].decode() == "The owls of the harbor sing at 0 o'clock."
@@ -104,11 +104,10 @@ def test_results_without_a_tag_take_the_tag_of_the_form(ntcir: Desk) -> None:
     text = ntcir_run().decode()
     result = text[text.index("<result ") : text.index("</result>") + len("</result>")].encode()
 
-    without, with_tag = ntcir.send(result), ntcir.send(result, tag="owls-2")
+    ntcir.send(result, tag="owls-2")
+    ntcir.send(result.replace(b"0.9", b"0.95"))
 
-    assert "use one word of at most" in without.content.decode()
-    assert with_tag.status_code == 302
-    assert Run.objects.get().tag == "owls-2"
+    assert set(Run.objects.values_list("tag", flat=True)) == {"owls-2", "Owls-primary"}
 
 
 def test_a_file_with_nested_entities_gets_a_report(ntcir: Desk) -> None:
@@ -165,7 +164,7 @@ def baseline(bolt: Desk, tag: str, by: User) -> Run:
         track=bolt.track,
         team=bolt.team,
         by=by,
-        file=io.BytesIO(bolt_run('run="owls-1"', f'run="{tag}"')),
+        file=io.BytesIO(bolt_run('run="evaluation"', 'run="baseline"').replace(b"Owls", tag.encode())),
         file_name="run.xml",
         declared=run_services.Declaration(kind="baseline"),
     )
@@ -252,3 +251,18 @@ def test_command_accepts_a_file_of_seconds(bolt: Desk, tmp_path: Path) -> None:
     call_command("submit_run", *arguments, "--seconds", str(seconds))
 
     assert Run.objects.get().report["seconds"] == {"T1": 5.0, "T2": 9.0}
+
+
+def test_each_team_submits_the_condition_that_its_file_names(bolt: Desk) -> None:
+    """Before, `run` was the tag: the second team's was “taken”."""
+    eve = make_user("eve")
+    team_services.create(track=bolt.track, name="Night Hawks", members=[eve])
+    hawks = Desk(bolt.track, Team.objects.get(name="Night Hawks"), eve, Client())
+    hawks.client.force_login(eve)
+
+    bolt.send(bolt_run(), kind="evaluation")
+    hawks.send(bolt_run(), kind="evaluation")
+    answer = hawks.send(bolt_run('score="0.9"', 'score="0.91"'), kind="phase2")
+
+    assert set(Run.objects.values_list("tag", flat=True)) == {"Owls-evaluation", "Night-Hawks-evaluation"}
+    assert "the file is a run of the kind evaluation, but phase2 was declared" in answer.content.decode()

@@ -40,23 +40,26 @@ def member_of(slug: str, protocol: str, topics: list[str]) -> User:
 def test_citations_are_submitted_after_a_report(
     enter: Callable[..., Page], tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    (tmp_path / "bad.xml").write_bytes(bolt_run('score="0.9"', 'score="9"'))
+    (tmp_path / "bad.xml").write_bytes(
+        bolt_run('score="0.9"', 'score="9"').replace(b"evaluation", b"baseline")
+    )
     (tmp_path / "good.xml").write_bytes(bolt_run())
     page = enter(member_of("forum", "bolt-ir-p3", BOLT_TOPICS), **options)
     page.goto("/tracks/forum/runs/submit/")
     check_page(page)
 
     page.set_input_files("#id_file", tmp_path / "bad.xml")
-    expect(page.locator("#id_tag")).to_have_value("owls-1")
+    expect(page.locator("#id_kind")).to_have_value("baseline")
     page.click("text=Check only")
     expect(page.locator("#submission")).to_contain_text("the score is outside the protocol's range")
     expect(page.locator("#submission")).to_contain_text('<cite score="9"')
     check_page(page)
     page.set_input_files("#id_file", tmp_path / "good.xml")
     page.click("button:has-text('Submit')")
-    expect(page.locator("h1")).to_have_text("owls-1")
+    expect(page.locator("h1")).to_have_text("Owls-evaluation")
 
-    assert Run.objects.get().tag == "owls-1"
+    run = Run.objects.get()
+    assert (run.tag, run.kind) == ("Owls-evaluation", "evaluation")
     check_page(page)
 
 

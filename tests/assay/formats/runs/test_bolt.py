@@ -13,7 +13,7 @@ def test_citations_become_rows_with_their_passages() -> None:
     checked = check(bolt_run(), BOLT)
 
     run = accepted(checked)
-    assert (checked.report.form, checked.report.tag) == ("bolt-xml", "owls-1")
+    assert (checked.report.form, checked.report.tag, checked.report.kind) == ("bolt-xml", "", "evaluation")
     assert run.docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
     assert run.passage is not None
     assert run.passage[0].decode() == "The owls of the harbor sing at 0 o'clock."
@@ -102,3 +102,11 @@ def test_near_duplicates_below_the_pooled_depth_are_ignored() -> None:
     data = bolt_run("</response>", cites + late.format(998) + late.format(999) + "</response>")
 
     assert warnings(check(data, BOLT)) == ["ties"]
+
+
+def test_the_condition_must_be_the_kind_that_was_declared() -> None:
+    checked = check(bolt_run(), BOLT, kind="baseline")
+
+    (error,) = checked.report.errors
+    assert str(error) == "line 2: the file is a run of the kind evaluation, but baseline was declared"
+    assert warnings(check(bolt_run(), BOLT, kind="evaluation")) == []

@@ -88,5 +88,5 @@ def test_command_checks_the_seconds_with_the_run(tmp_path: Path, capsys: pytest.
 
     printed = capsys.readouterr().out
     assert status == 1
-    assert "run.xml: accepted, 0 errors, 0 warnings (bolt-xml, tag owls-1, 6 lines, 2 topics)" in printed
+    assert "run.xml: accepted, 0 errors, 0 warnings (bolt-xml, evaluation run, 6 lines, 2 topics)" in printed
     assert "line 2: topic “T2” took 700 seconds" in printed
