@@ -5,6 +5,7 @@ contains a bare angle bracket. So no HTML parser is needed, and the output is as
 """
 
 import re
+from html import escape
 
 CLASS = "is-marked"
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>")
@@ -15,7 +16,7 @@ _BLOCKS = _INNER | {"dl", "ol", "table", "tbody", "tfoot", "thead", "tr", "ul"}
 
 
 def _opening(formula_id: str) -> str:
-    return f'<span class="math-container" data-formula-id="{formula_id}"'
+    return f'<span class="math-container" data-formula-id="{escape(formula_id)}"'
 
 
 def mark(html: str, formula_id: str) -> str:

@@ -36,7 +36,7 @@ _ANNOTATION_END = re.compile(r"</annotation", re.IGNORECASE)
 _BLOCK_MATHML = re.compile(r"""^[^>]*\bdisplay\s*=\s*["']?block""", re.IGNORECASE)
 _ENDLESS = re.compile(r"&#[0-9]{20,}+")  # no character has such a number, and int() refuses long ones
 _LINE_COMMENT = re.compile(r"(?<!\\)%\s")
-_ID = re.compile(r"""\b(?:data-formula-)?id\s*=\s*(?:"([\w.: -]*)"|'([\w.: -]*)'|([\w.:-]+))""", re.ASCII)
+_ID = re.compile(r"""\b(?:data-formula-)?id\s*=\s*(?:"([^"]*)"|'([^']*)'|([\w.:-]+))""", re.ASCII)
 _DISPLAY = re.compile(r'\bdata-display="(inline|block)"')
 _INNER_TAG = re.compile(r"</?(?:span|em|strong|i|b|a|p|sub|sup|code|div|u)\b[^<>]*>", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -56,7 +56,7 @@ class Formula(NamedTuple):
 
     def html(self) -> str:
         """The element of the formula on a page."""
-        number = f' data-formula-id="{self.id}"' if self.id else ""
+        number = f' data-formula-id="{escape(self.id)}"' if self.id else ""
         latex = escape(self.latex, quote=False)
         return (
             f'<span class="math-container"{number} data-display="{self.display or "inline"}">{latex}</span>'
@@ -107,7 +107,7 @@ def _mathml(source: str, attributes: str) -> Formula | None:
 
 def _id(attributes: str) -> str:
     match = _ID.search(attributes)
-    return (match[1] or match[2] or match[3] or "").strip() if match else ""
+    return " ".join(unescaped(match[1] or match[2] or match[3] or "").split()) if match else ""
 
 
 def _undelimited(latex: str, number: str) -> Formula | None:

@@ -2,6 +2,7 @@
 
     clean_body(html)      the body of a post, a topic or any HTML document
     clean_comment(text)   a comment: the Markdown of Stack Exchange comments, or HTML
+    clean_marked_body(html)  the body of a document whose formulas are all marked
     clean_title(text)     a title: text in which only formulas are marked up
     clean_text(text)      a document of plain text; empty lines separate paragraphs
     plain(html)           cleaned HTML as plain text on one line: for <title>, search and lists
@@ -129,6 +130,12 @@ def clean_body(html: str) -> str:
     return _Scan(_clean(html), formulas).run()
 
 
+def clean_marked_body(html: str) -> str:
+    """The body of a document in which only marked formulas are formulas: a dollar is a dollar."""
+    html, formulas = latex.cut(_fit(html))
+    return _Scan(_clean(html), formulas, has_delimiters=False).run()
+
+
 def clean_title(text: str) -> str:
     """A title: text, not HTML, except for formulas. A page shows `<b>` in it as text."""
     text, formulas = latex.cut(_fit(text.replace(_DOLLAR, "\\$")))
@@ -213,10 +220,13 @@ class _Scan:
         html: str,
         formulas: list[latex.Formula],
         write: Callable[[latex.Formula], str] = latex.Formula.html,
+        *,
+        has_delimiters: bool = True,
     ) -> None:
         self.html = html
         self.formulas = formulas
         self.write = write
+        self.has_delimiters = has_delimiters
         self.is_page = write is latex.Formula.html
         self.verbatim_until = 0
         self.no_end_before: dict[str, int] = {}
@@ -260,12 +270,15 @@ class _Scan:
         return "block" if before.endswith("<p>") and _ALONE.match(self.html, match.end()) else "inline"
 
     def escaped(self, match: re.Match[str]) -> tuple[str, int]:
-        return (match[0] if match.start() < self.verbatim_until else _DOLLAR), match.end()
+        is_literal = match.start() < self.verbatim_until or not self.has_delimiters
+        return (match[0] if is_literal else _DOLLAR), match.end()
 
     def delimited(self, match: re.Match[str]) -> tuple[str, int]:
         delimiter, start = match[0], match.end()
         nothing = delimiter, start
-        if start <= self.verbatim_until or start < self.no_end_before.get(delimiter, 0):
+        if not self.has_delimiters or start <= self.verbatim_until:
+            return nothing
+        if start < self.no_end_before.get(delimiter, 0):
             return nothing
         if delimiter == "$" and self.is_page and (content := latex.plain_inline(self.html, start)):
             return f'<span class="math-container" data-display="inline">{content}</span>', start + len(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,7 +193,9 @@ def _excerpt(collection: Collection, formula: Formula) -> SafeString:
     if formula.place == Formula.Place.TITLE:
         excerpt = around(document.title, formula.code)
     elif formula.place == Formula.Place.COMMENT:
-        comment = Comment.objects.filter(document=document, text__contains=f'"{formula.code}"').first()
+        comment = Comment.objects.filter(
+            document=document, text__contains=f'"{escape(formula.code)}"'
+        ).first()
         excerpt = mark(comment.text, formula.code) if comment else ""
     else:
         excerpt = around(document.body, formula.code)

@@ -11,7 +11,9 @@ from django.core.files import File
 
 from assay.errors import BadFile
 from assay.formats.compression import Limits
+from assay.formats.documents.articles import is_article
 from assay.formats.zip_files import check_directory
+from corpus.articles.files import is_archive_of_articles
 from corpus.images.files import ZIP_DIRECTORY, is_image
 
 MAX_FILES = 1_000
@@ -28,7 +30,8 @@ class _Member(NamedTuple):
 def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
     """The files in an archive of several files, one after the other; of any other upload, the upload itself.
 
-    An archive with images is also a file of its own, because an import reads its images in one go.
+    An archive with images is also a file of its own, because an import reads its images in one go. An archive of
+    articles, of which there may be millions, is not unpacked: it is the upload itself.
 
     Raises
     ------
@@ -36,6 +39,9 @@ def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
         The archive is damaged, has too many files, or its files are too large for its size.
     """
     try:
+        if not is_article(upload.name or "") and is_archive_of_articles(upload):  # type: ignore[arg-type]
+            yield iter([upload])
+            return
         if zipfile.is_zipfile(upload):
             check_directory(upload, ZIP_DIRECTORY)  # type: ignore[arg-type]
             with zipfile.ZipFile(upload) as archive:
@@ -64,7 +70,7 @@ def _is_tar(upload: "File[bytes]") -> bool:
 
 
 def _files(upload: "File[bytes]", members: Sequence[_Member], opened: Any) -> Iterator["File[bytes]"]:
-    wanted = [each for each in members if _is_wanted(each.name) and not is_image(each.name)]
+    wanted = [each for each in members if _is_wanted(each.name)]
     has_images = any(is_image(each.name) for each in members)
     if len(wanted) + has_images <= 1:  # reading the upload itself gives its one file, or its images
         upload.seek(0)
@@ -87,7 +93,8 @@ def _file(content: IO[bytes], member: _Member) -> "File[bytes]":
 
 def _is_wanted(name: str) -> bool:
     path = PurePosixPath(name)
-    return not path.name.startswith(".") and "__MACOSX" not in path.parts
+    is_hidden = path.name.startswith(".") or "__MACOSX" in path.parts
+    return not is_hidden and not is_image(name) and not is_article(name)
 
 
 def _check(upload: "File[bytes]", members: Sequence[_Member]) -> None:

@@ -84,4 +84,5 @@ def discard_uploads(locations: Iterable[str]) -> None:
 
 
 def _uploads(locations: Iterable[str]) -> list[str]:
-    return [location.removeprefix(UPLOAD) for location in locations if location.startswith(UPLOAD)]
+    names = [location.removeprefix(UPLOAD) for location in locations if location.startswith(UPLOAD)]
+    return list(dict.fromkeys(names))  # an archive of images and articles is imported twice

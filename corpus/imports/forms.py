@@ -9,7 +9,9 @@ from corpus.imports import selectors
 from corpus.models import Collection
 from web.forms import FilesField, FilesInput, style_fields
 
-ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.gz,.xz,.zip,.tar,.tgz,.bz2,.png,.jpg,.jpeg,.gif,.webp"
+ACCEPTED = (
+    ".xml,.jsonl,.json,.tsv,.csv,.txt,.html,.xhtml,.gz,.xz,.zip,.tar,.tgz,.bz2,.png,.jpg,.jpeg,.gif,.webp"
+)
 
 
 class ImportForm(forms.Form):
@@ -35,9 +37,9 @@ class ImportForm(forms.Form):
     upload = FilesField(
         required=False,
         label="Files",
-        help_text="Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, documents as lines "
-        "of JSON, formula indexes, images. Each may be compressed with gz, xz or zip. Or one zip or tar archive of "
-        "such files.",
+        help_text="Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, articles in XHTML, "
+        "documents as lines of JSON, formula indexes, images. Each may be compressed with gz, xz or zip. Or one zip or "
+        "tar archive of such files.",
         widget=FilesInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(

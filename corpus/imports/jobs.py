@@ -16,6 +16,8 @@ from assay.errors import BadFile
 from assay.formats.documents.batch import FIRST_LINES, Packed
 from assay.formats.documents.dump import Chunk, Reader
 from assay.formats.formulas.indexes import Index, Representation
+from corpus.articles import files as articles
+from corpus.articles.services import import_articles
 from corpus.collections.counts import counts_of, in_words
 from corpus.formulas import indexing
 from corpus.formulas.selectors import formula_counts, stored_counts
@@ -65,6 +67,8 @@ def import_files(
         if not file.is_complete:
             if file.format == images.FORM:
                 import_images(progress=progress, file=file, done=done, total=total)
+            elif file.format == articles.FORM:
+                import_articles(progress=progress, file=file, done=done, total=total, last_ids=last_ids or {})
             else:
                 _import_file(progress, file, done, total, last_ids or {})
         done += file.size
@@ -97,8 +101,12 @@ def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int)
     """
     if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
         raise ImportRefused("There is a newer import into this collection. Start another one instead.")
-    if any(Index.of(file.format) for file in files):
+    if any(map(_has_formulas, files)):
         indexing.drop_if_empty()
+
+
+def _has_formulas(file: Import) -> bool:
+    return Index.of(file.format) is not None or file.format == articles.FORM
 
 
 class Stored(NamedTuple):
@@ -219,10 +227,9 @@ def _count(
     collection = Collection.objects.get(pk=collection_id)
     if has_votes:
         collection.votes_counted_by = progress.job_id
-    indexes = [Index.of(file.format) for file in files]
-    formulas = _formulas_of(collection, is_changed=any(indexes))
+    formulas = _formulas_of(collection, is_changed=any(map(_has_formulas, files)))
     n_orphans = 0
-    if not all(indexes):
+    if not all(Index.of(file.format) for file in files):
         n_orphans = copy.orphaned_answers(cast("copy.Cursor", connection.cursor()), collection_id)
     return Counted(counts_of(collection) | formulas, n_orphans)
 

@@ -7,9 +7,11 @@ from typing import NamedTuple
 from django.conf import settings
 
 from assay.errors import BadFile
+from assay.formats.documents.articles import is_article
 from assay.formats.documents.dump import Reader
 from assay.formats.documents.sources import DUMPS, FORUM
 from assay.formats.formulas.indexes import FORMS, Index, Representation
+from corpus.articles import files as articles
 from corpus.images import files as images
 from corpus.imports.files import FOLDER, ImportRefused, open_file, open_raw, path_of
 from corpus.imports.selectors import import_dir, offered_path
@@ -18,13 +20,17 @@ ORDER = (
     "jsonl",
     FORUM,
     *DUMPS,
+    articles.FORM,
     *FORMS,
     images.FORM,
 )  # in which files are imported: comments, links and votes need posts
 
 
 class Source(NamedTuple):
-    """A file to import, or a folder of images. `location` is a path, or `upload:` with a name in Django's storage."""
+    """A file to import, or a folder of images or articles.
+
+    `location` is a path, or `upload:` with a name in Django's storage.
+    """
 
     location: str
     name: str
@@ -39,7 +45,7 @@ class Recognized(NamedTuple):
 def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Source]:
     """The files at some paths; a folder means the files in it. Links that lead out of `within` are left out.
 
-    A folder with images, also in its subfolders, is one more source.
+    A folder with images or articles, also in its subfolders, is one more source.
 
     Raises
     ------
@@ -50,9 +56,9 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
     for path in paths:
         if path.is_dir():
             existing += [
-                file for file in sorted(path.iterdir()) if file.is_file() and not images.is_image(file.name)
+                file for file in sorted(path.iterdir()) if file.is_file() and not _is_one_of_many(file)
             ]
-            existing += [path] if images.has_images(path) else []
+            existing += [path] if images.has_images(path) or articles.has_articles(path) else []
         elif path.is_file():
             existing.append(path)
         else:
@@ -62,6 +68,11 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
         return [Source(str(file), name) for file, name in files]
     inside = [(file.relative_to(within), name) for file, name in files if file.is_relative_to(within)]
     return [Source(f"{FOLDER}{file.as_posix()}", name) for file, name in inside]
+
+
+def _is_one_of_many(file: Path) -> bool:
+    """Whether a file of a folder is imported with others, as the folder."""
+    return images.is_image(file.name) or is_article(file.name)
 
 
 def sources_in_folder(name: str) -> list[Source]:
@@ -98,36 +109,56 @@ def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
     files, refusals = [], []
     for source in sources:
         try:
-            files.append(_recognize(source))
+            files += _recognize(source)
         except BadFile as refusal:
             refusals.append(refusal.message)
     if not files:
         accepted = (
-            "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, lines of JSON, formula "
-            "indexes, or images."
+            "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, articles in XHTML, lines of "
+            "JSON, formula indexes, or images."
         )
         raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
     return sorted(files, key=lambda file: ORDER.index(file.form))
 
 
-def _recognize(source: Source) -> Recognized:
+def _recognize(source: Source) -> list[Recognized]:
+    """What a source contains: one form, or images and articles."""
+    forms = []
     if _has_images(source):
         with images.opened(source.location, source.name) as files:
-            return Recognized(source, images.FORM, sum(file.size for file in files))
+            forms.append(Recognized(source, images.FORM, sum(file.size for file in files)))
+    if _has_articles(source):
+        with articles.opened(source.location, source.name) as opened:
+            forms.append(Recognized(source, articles.FORM, opened.size))
+    if forms:
+        return forms
     with open_file(source.location, source.name) as (content, file):
         form = Reader(content, source.name).form
         if form.name not in ORDER:
             raise BadFile(f"{source.name} contains <{form.name}>, which cannot be imported.")
-        return Recognized(source, form.name, file.seek(0, 2))
+        return [Recognized(source, form.name, file.seek(0, 2))]
 
 
 def _has_images(source: Source) -> bool:
     """Whether a source is a folder of images, an archive of images, or an image."""
     path = path_of(source.location)
-    if images.is_image(source.name) or (path is not None and path.is_dir()):
+    if path is not None and path.is_dir():
+        return images.has_images(path)
+    if images.is_image(source.name):
         return True
     with open_raw(source.location, source.name) as file:
         return images.is_archive_of_images(file)
+
+
+def _has_articles(source: Source) -> bool:
+    """Whether a source is a folder of articles, an archive of articles, or an article."""
+    path = path_of(source.location)
+    if path is not None and path.is_dir():
+        return articles.has_articles(path)
+    if is_article(source.name):
+        return True
+    with open_raw(source.location, source.name) as file:
+        return articles.is_archive_of_articles(file)
 
 
 def _with_options(file: Recognized, representation: Representation | None, version: int) -> Recognized:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from assay.formats.documents.articles import is_article
 from corpus.collections.counts import in_words
 from corpus.images.files import is_image
 from corpus.imports.files import KIND
@@ -120,7 +121,10 @@ def offered_paths() -> list[str]:
     paths = (
         path
         for path in sorted(root.rglob("*"))
-        if not path.name.startswith(".") and not is_image(path.name) and _is_within(path, root)
+        if not path.name.startswith(".")
+        and not is_image(path.name)
+        and not is_article(path.name)
+        and _is_within(path, root)
     )
     return [path.relative_to(root).as_posix() for path, _ in zip(paths, range(MAX_OFFERED), strict=False)]
 

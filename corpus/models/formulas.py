@@ -20,6 +20,7 @@ class Formula(models.Model):
         QUESTION = 1, "question"
         ANSWER = 2, "answer"
         COMMENT = 3, "comment"
+        DOCUMENT = 4, "document"
 
     id = models.BigAutoField(primary_key=True)
     # No foreign key in the database: checking it for each of 28 million rows would take a third of an import.

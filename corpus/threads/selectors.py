@@ -7,6 +7,7 @@ decides who may read a collection.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from html import escape
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -159,7 +160,9 @@ def sources(collection_id: int, docnos: Iterable[str]) -> dict[str, str]:
 
 def comment_with(document: Document, formula: str) -> str:
     """The text of the comment on a document that contains a formula; empty if there is none. One query."""
-    comments = Comment.objects.filter(document=document, text__contains=f'data-formula-id="{formula}"')
+    comments = Comment.objects.filter(
+        document=document, text__contains=f'data-formula-id="{escape(formula)}"'
+    )
     return comments.order_by("id").values_list("text", flat=True).first() or ""
 
 

@@ -22,8 +22,9 @@ from jobs.services import move_here
 class Command(BaseCommand):
     help = (
         "Import files into a collection, which is created if it does not exist: the files of a Stack Exchange dump "
-        "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON, formula indexes (TSV in "
-        "LaTeX, SLT or OPT), or images. A folder means all files in it, and the images of its subfolders. "
+        "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON, articles in XHTML, "
+        "formula indexes (TSV in LaTeX, SLT or OPT), or images. A folder means all files in it, and the articles and "
+        "images of its subfolders. Archives of articles may be zip or tar. "
         "Files may be compressed with gz, xz or zip. Repeat the command to continue an interrupted import."
     )
 

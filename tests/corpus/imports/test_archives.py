@@ -1,7 +1,6 @@
 """A whole dump in one upload: several files, or an archive of them."""
 
 import io
-import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from django.urls import reverse
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
 from jobs.models import Job
+from tests.helpers.articles import tarred, zipped
 from tests.helpers.dumps import answer, dump, question, row
 from tests.helpers.factories import make_organizer
 
@@ -25,24 +25,6 @@ FILES = {
     "math/Posts.xml": dump("posts", question(1), answer(2, 1)),
     "math/readme.txt": "%PDF",
 }
-
-
-def zipped(files: Mapping[str, str]) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return target.getvalue()
-
-
-def tarred(files: Mapping[str, str]) -> bytes:
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode="w:gz") as archive:
-        for name, text in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(text.encode())
-            archive.addfile(info, io.BytesIO(text.encode()))
-    return target.getvalue()
 
 
 def upload(client: Client, **files: bytes) -> str:

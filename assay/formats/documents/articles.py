@@ -1,0 +1,219 @@
+r"""Converts articles and paragraphs in XHTML with MathML, one per file, as NTCIR's MathIR tasks have them.
+
+The name of the file without its suffix is the docno. Formulas are the `math` elements. The id of a formula is
+
+    the id of its `math` element, if that contains a colon or #: `Abel_equation:3`, as in the articles of Wikipedia;
+    `DOCNO#ID` with any other id: `0710.3032_1_22#p1.m2`, as NTCIR's results name formulas of arXiv;
+    `DOCNO:NUMBER` without an id, where NUMBER counts the `math` elements of the file from 0.
+
+The LaTeX is the annotation of the MathML, its `alttext`, or else written from the presentation. Presentation MathML is
+kept for clustering; Content MathML is not. Dollars in the text of an article are no delimiters of formulas.
+"""
+
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from assay.formats.documents.batch import MAX_NAME, Batch, Packed, Unusable, limited
+from assay.formats.documents.jsonl import docno_of
+from assay.formulas.from_mathml import latex_of
+from assay.formulas.mathml import MATHML, isolated
+from assay.formulas.places import PLACES
+from assay.html.latex import unescaped
+from assay.html.sanitize import clean_marked_body, clean_title, plain
+
+SUFFIXES = frozenset({".html", ".htm", ".xhtml", ".xhtml5", ".xht"})
+MAX_FILE = 20_000_000  # bytes
+MAX_HTML = 5_000_000  # characters of an article without its MathML
+TOO_LONG = f"longer than {MAX_FILE:,} bytes"
+NOT_UTF8 = "not UTF-8"
+NO_FORMULA = "a formula that has neither LaTeX nor MathML that can be read"
+NOT_CLOSED = "a <math> that is not closed"
+SAME_FORMULA = "a formula with the id of an earlier one of its article"
+
+_PLACE = str(PLACES.index("document"))
+_QUOTED = r"""(?:[^<>"']|"[^"]*"|'[^']*')*+"""
+_MATH = re.compile(
+    rf"<(?:\w+:)?math(?=[\s>])(?P<attributes>{_QUOTED})>(?P<content>(?:[^<]++|<(?!/?(?:\w+:)?math[\s>]))*+)(?P<end></(?:\w+:)?math\s*>)?",
+    re.IGNORECASE,
+)
+_EMPTY_TAG = re.compile(r"<(?!(?:br|hr|img|col|wbr)\b)([a-zA-Z][\w.:-]*+)((?:[^<>/]|/(?!>))*+)/>")
+_TITLE = re.compile(r"<title\b[^<>]*>([^<]*+)</title", re.IGNORECASE)
+_BODY = re.compile(r"<body\b[^<>]*+>", re.IGNORECASE)
+_BODY_END = re.compile(r"</body\s*>", re.IGNORECASE)
+_ID = re.compile(r"""(?<![\w:])(?:xml:)?id\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ALTTEXT = re.compile(r"""(?<![\w:])alttext\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_BLOCK = re.compile(r"""(?<![\w:])(?:display\s*=\s*["']block|mode\s*=\s*["']display)""", re.IGNORECASE)
+_TEX = re.compile(
+    r"""<annotation\b(?=[^<>]*application/x-tex)[^<>]*+>([^<]*+)</annotation\s*>""", re.IGNORECASE
+)
+_PRESENTATION = re.compile(r"""<annotation-xml\b(?=[^<>]*MathML-Presentation)[^<>]*+>""", re.IGNORECASE)
+_CONTENT = re.compile(r"""<annotation-xml\b(?=[^<>]*MathML-Content)[^<>]*+>""", re.IGNORECASE)
+_ANNOTATION_END = re.compile(r"</annotation-xml\s*>", re.IGNORECASE)
+_COMMENT = re.compile(r"%\s*\n\s*")
+
+
+class ArticleFile(NamedTuple):
+    """A file with its path in its folder or archive. `problem` says why there is no content."""
+
+    name: str
+    content: bytes = b""
+    problem: str = ""
+
+
+class Converted(NamedTuple):
+    """Lines for COPY; and what was skipped, by reason: the file of each, with the line of a formula."""
+
+    packed: Packed
+    skipped: dict[str, list[str]]
+
+
+class _Formula(NamedTuple):
+    code: str
+    latex: str
+    markup: str
+    display: str
+
+    @property
+    def html(self) -> str:
+        """The formula as posts contain it, for the sanitizer."""
+        return (
+            f'<span class="math-container" id="{escape(self.code)}" data-display="{self.display}">'
+            f"{escape(self.latex, quote=False)}</span>"
+        )
+
+
+def is_article(name: str) -> bool:
+    """Whether a file is imported as an article, by its name."""
+    path = PurePosixPath(name)
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and "__MACOSX" not in path.parts
+
+
+def convert(files: Sequence[ArticleFile]) -> Converted:
+    """The articles, sanitized, and their formulas, as lines for the staging tables."""
+    batch, skipped = Batch(), dict[str, list[str]]()
+    for file in files:
+        try:
+            _article(file, batch, skipped)
+        except UnicodeDecodeError as error:
+            line = file.content.count(b"\n", 0, error.start) + 1
+            skipped.setdefault(NOT_UTF8, []).append(f"{file.name}, line {line:,}")
+        except Unusable as fault:
+            skipped.setdefault(str(fault), []).append(file.name)
+    for reason, names in skipped.items():
+        batch.skipped[reason] += len(names)
+    return Converted(batch.pack(), skipped)
+
+
+def _article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) -> None:
+    if file.problem:
+        raise Unusable(file.problem)
+    docno = docno_of(PurePosixPath(file.name).stem, "the name of the file")
+    text = _text_of(file)
+    formulas: dict[str, _Formula] = {}
+    body = _body_of(_marked(text, docno, file.name, formulas, skipped))
+    body = limited(clean_marked_body(limited(body, "the HTML of the article", MAX_HTML)), "the article")
+    if not plain(body):
+        raise Unusable("no text")
+    title = _TITLE.search(text)
+    heading = clean_title(limited(" ".join(unescaped(title[1]).split()), "the title") if title else "")
+    values = (docno, "document", docno, heading, body, "{}", None, "", "", "", None, "", "")
+    batch.add("document", docno, values, kind="documents")
+    for formula in formulas.values():
+        fields = (formula.code, docno, docno, "", _PLACE, "", "f", "", "", formula.latex)
+        batch.add("formula", formula.code, fields, kind="formulas")
+        batch.add("formula_mathml", formula.code, (formula.code, formula.markup))
+
+
+def _text_of(file: ArticleFile) -> str:
+    text = file.content.decode("utf-8-sig")
+    if "\x00" in text:
+        raise Unusable("NUL characters")
+    return text.replace("\r\n", "\n")
+
+
+def _marked(
+    text: str, docno: str, name: str, formulas: dict[str, _Formula], skipped: dict[str, list[str]]
+) -> str:
+    """The text with each formula marked as posts mark it. `formulas` gets them; unusable ones are left out."""
+    pieces, position = [], 0
+    for number, match in enumerate(_MATH.finditer(text)):
+        pieces.append(text[position : match.start()])
+        position = match.end() if match["end"] else match.start("content")
+        formula = _formula(match, docno, number)
+        problem = _problem(match, formula, formulas)
+        if problem:
+            line = text.count("\n", 0, match.start()) + 1
+            skipped.setdefault(problem, []).append(f"{name}, line {line:,}")
+        else:
+            formulas[formula.code] = formula
+            pieces.append(formula.html)
+    return "".join([*pieces, text[position:]])
+
+
+def _problem(match: re.Match[str], formula: _Formula, earlier: dict[str, _Formula]) -> str:
+    if not match["end"]:
+        return NOT_CLOSED
+    if not formula.latex:
+        return NO_FORMULA
+    if formula.code in earlier:
+        return SAME_FORMULA
+    has_space = any(letter.isspace() for letter in formula.code)
+    if has_space or len(formula.code) > MAX_NAME:
+        return f"a formula whose id contains white space or is longer than {MAX_NAME} characters"
+    return ""
+
+
+def _formula(match: re.Match[str], docno: str, number: int) -> _Formula:
+    attributes, markup = match["attributes"], match[0]
+    return _Formula(
+        code=_code(attributes, docno, number),
+        latex=_latex(attributes, markup),
+        markup=presentation_of(markup),
+        display="block" if _BLOCK.search(attributes) else "inline",
+    )
+
+
+def _code(attributes: str, docno: str, number: int) -> str:
+    match = _ID.search(attributes)
+    own = unescaped(match[1] or match[2] or "").strip() if match else ""
+    if ":" in own or "#" in own:
+        return own
+    return f"{docno}#{own}" if own else f"{docno}:{number}"
+
+
+def _latex(attributes: str, markup: str) -> str:
+    plain_markup = isolated(markup) or ""
+    tex = _TEX.search(plain_markup)
+    alternative = _ALTTEXT.search(attributes)
+    if tex and tex[1].strip():
+        latex = unescaped(tex[1])
+    elif alternative and (alternative[1] or alternative[2]):
+        latex = unescaped(alternative[1] or alternative[2])
+    else:
+        return latex_of(plain_markup)
+    return " ".join(_COMMENT.sub("", latex).replace("\\qvar@construct", "\\qvar").split())
+
+
+def presentation_of(markup: str) -> str:
+    """The Presentation MathML of a formula, without namespace prefixes, Content MathML and LaTeX."""
+    text = isolated(markup) or markup
+    start = _PRESENTATION.search(text)
+    end = start and _ANNOTATION_END.search(text, start.end())
+    if start and end:
+        return f'<math xmlns="{MATHML}">{text[start.end() : end.start()].strip()}</math>'
+    start = _CONTENT.search(text)
+    end = start and _ANNOTATION_END.search(text, start.end())
+    if start and end:
+        text = text[: start.start()] + text[end.end() :]
+    return _TEX.sub("", text)
+
+
+def _body_of(text: str) -> str:
+    """The content of the body, as HTML: in HTML, an empty element such as `<div/>` would not be closed."""
+    start = _BODY.search(text)
+    end = _BODY_END.search(text, start.end()) if start else None
+    body = text[start.end() if start else 0 : end.start() if end else len(text)]
+    return _EMPTY_TAG.sub(r"<\1\2></\1>", body)
