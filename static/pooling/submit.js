@@ -104,9 +104,7 @@ function forgetAccepted() {
 }
 
 function tagOfXml(start) {
-  const match = start.match(
-    /<(?:\w+:)?run\s(?:[^<>]*\s)?runtag\s*=\s*(["'])([^"'&]*)\1/,
-  );
+  const match = start.match(/<(?:\w+:)?run\s(?:[^<>]*\s)?runtag\s*=\s*(["'])([^"'&]*)\1/);
   return match ? match[2].trim() : "";
 }
 

@@ -3,9 +3,9 @@
     bolt-ir-submission[team, date, eval, subtask, run, contact]
       > response[number] > cite[score, thread, post, offset, length], with the English passage as its text
 
-`run` is the condition, which is the kind of run; the form has no tag. The id of a citation is `thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain
-colons, so the id of a citation is read from its end. White space in a passage is reduced to single spaces, and stripped
-at its ends.
+`run` is the condition, which is the kind of run; the form has no tag. The id of a citation is
+`thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain colons, so the id of a
+citation is read from its end. White space in a passage is reduced to single spaces, and stripped at its ends.
 """
 
 import re

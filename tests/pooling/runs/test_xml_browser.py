@@ -41,7 +41,7 @@ def test_citations_are_submitted_after_a_report(
     enter: Callable[..., Page], tmp_path: Path, options: dict[str, Any]
 ) -> None:
     (tmp_path / "bad.xml").write_bytes(
-        bolt_run('score="0.9"', 'score="9"').replace(b"evaluation", b"baseline")
+        bolt_run('score="0.9"', 'score="9"').replace(b"evaluation", b"phase2")
     )
     (tmp_path / "good.xml").write_bytes(bolt_run())
     page = enter(member_of("forum", "bolt-ir-p3", BOLT_TOPICS), **options)
@@ -49,7 +49,7 @@ def test_citations_are_submitted_after_a_report(
     check_page(page)
 
     page.set_input_files("#id_file", tmp_path / "bad.xml")
-    expect(page.locator("#id_kind")).to_have_value("baseline")
+    expect(page.locator("#id_kind")).to_have_value("phase2")
     page.click("text=Check only")
     expect(page.locator("#submission")).to_contain_text("the score is outside the protocol's range")
     expect(page.locator("#submission")).to_contain_text('<cite score="9"')
