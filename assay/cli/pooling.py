@@ -20,6 +20,7 @@ from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import PLACES, Formulas
 from assay.pools.strategies import PoolInput
+from assay.pools.team_limit import beyond_limit
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
 
@@ -117,3 +118,8 @@ def checked_inputs(
     if rejected:
         raise RunsRefused
     return inputs, reports
+
+
+def beyond_team_limit(inputs: Sequence[PoolInput], depths: Sequence[int], most: int | None) -> list[bool]:
+    """(runs,) whether each run of a manifest comes after the first `most` of its team; see `beyond_limit`."""
+    return beyond_limit([run.team for run in inputs], [run.kind for run in inputs], depths, most=most)

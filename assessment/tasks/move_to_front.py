@@ -10,6 +10,7 @@ from assay.pools.move_to_front import TopicLists, Verdict, next_unit
 from assessment.judgments.rules import relevant_from
 from assessment.models import Batch, Judgment
 from pooling.models import Contribution, Pool, PoolEntry, PoolMember
+from pooling.pools.recounts import disqualified_ids
 
 
 class _Topic(NamedTuple):
@@ -21,8 +22,11 @@ class _Topic(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _topic(pool_id: int, topic_id: int) -> _Topic:
-    """Each process reads a topic once: the pool is ready, so it never changes."""
+def _topic(pool_id: int, topic_id: int, without: frozenset[int]) -> _Topic:
+    """Each process reads a topic once: the pool is ready, so it never changes.
+
+    What the runs `without` contributed does not count. The other runs keep their precedence.
+    """
     pool = Pool.objects.get(pk=pool_id)
     runs = {run["run"]: i for i, run in enumerate(pool.statistics["runs"])}
     entries = PoolEntry.objects.filter(pool=pool_id, topic=topic_id).order_by("position")
@@ -35,6 +39,7 @@ def _topic(pool_id: int, topic_id: int) -> _Topic:
     for pk, docno in members.values_list("entry", "docno"):
         units[docno].append(number[pk])
     contributed = Contribution.objects.filter(entry__pool=pool_id, entry__topic=topic_id)
+    contributed = contributed.exclude(run__in=without)
     contributions = [
         (number[pk], runs[run], rank) for pk, run, rank in contributed.values_list("entry", "run", "rank")
     ]
@@ -44,8 +49,11 @@ def _topic(pool_id: int, topic_id: int) -> _Topic:
 
 
 def next_entries(batch: Batch, topic_id: int, seat: int, *, is_open: set[int], n: int) -> list[int]:
-    """At most n open entries that a seat judges next, if no judgment comes between. Two queries, once in memory."""
-    topic = _topic(batch.pool_id, topic_id)
+    """At most n open entries that a seat judges next, if no judgment comes between. Three queries, once in memory.
+
+    Units that only disqualified runs contributed come last.
+    """
+    topic = _topic(batch.pool_id, topic_id, disqualified_ids(batch.pool_id))
     opened = np.array([pk in is_open for pk in topic.entries], dtype=np.bool_)
     verdicts = _verdicts(batch, topic_id, seat, topic)
     entries: list[int] = []

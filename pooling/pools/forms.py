@@ -15,6 +15,14 @@ from tracks.models import Track
 from web.forms import style_fields
 
 
+class RunsPerTeamField(forms.IntegerField):
+    """The limit of runs per team."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        label = "At most this many runs per team"
+        super().__init__(required=False, label=label, min_value=1, max_value=1000, **kwargs)
+
+
 class PoolForm(forms.Form):
     """The request for a pool: its name, seed, order of judging, and the depth for each kind of run."""
 
@@ -27,12 +35,8 @@ class PoolForm(forms.Form):
     order = forms.ChoiceField(
         choices=Pool.Order.choices, label="Order of judging", help_text="It is recorded with every judgment."
     )
-    max_runs_per_team = forms.IntegerField(
-        min_value=1,
-        max_value=1000,
-        required=False,
-        label="At most this many runs per team",
-        help_text="The first runs in the order that the team chose. Empty: all. Baselines do not count.",
+    max_runs_per_team = RunsPerTeamField(
+        help_text="The first runs in the order that the team chose. Empty: all. Baselines do not count."
     )
     tops_up = forms.ModelChoiceField(
         queryset=Pool.objects.none(),
@@ -75,7 +79,7 @@ class PoolForm(forms.Form):
 
 
 class PreviewForm(forms.Form):
-    """The time per judgment, the available hours, and the depth to show."""
+    """The time per judgment, the available hours, the depth to show, and which runs count."""
 
     rate = forms.FloatField(
         label="Seconds per judgment",
@@ -91,6 +95,7 @@ class PreviewForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
     depth = forms.IntegerField(label="Depth to show", required=False, min_value=1, max_value=MAX_DEPTH)
+    max_runs_per_team = RunsPerTeamField()
     tops_up = forms.ModelChoiceField(
         queryset=Pool.objects.none(),
         required=False,
@@ -121,4 +126,5 @@ class PreviewForm(forms.Form):
             "hours": data["budget"],
             "depth": data["depth"],
             "tops_up": data.get("tops_up"),
+            "most": data["max_runs_per_team"],
         }

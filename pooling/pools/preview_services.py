@@ -19,13 +19,13 @@ from tracks.tracks import services as track_services
 
 
 @transaction.atomic
-def request(*, track: Track, tops_up: Pool | None, by: User) -> Job:
-    """Queue the job that previews a pool of the runs submitted so far.
+def request(*, track: Track, tops_up: Pool | None, most: int | None = None, by: User) -> Job:
+    """Queue the job that previews a pool of the runs submitted so far, of at most `most` runs per team.
 
     A job that already previews these runs, or has done so, is returned instead.
     """
     track = track_services.lock(track.pk)
-    job = previews.job_of(track, tops_up)
+    job = previews.job_of(track, tops_up, most)
     if job is not None and job.state != Job.State.FAILED:
         return job
     return jobs.request(
@@ -34,7 +34,8 @@ def request(*, track: Track, tops_up: Pool | None, by: User) -> Job:
         arguments={
             "track_id": track.pk,
             "tops_up_id": tops_up.pk if tops_up else None,
-            "key": previews.key_of(track, tops_up),
+            "most": most,
+            "key": previews.key_of(track, tops_up, most),
         },
         by=by,
         subject=track,
@@ -42,8 +43,12 @@ def request(*, track: Track, tops_up: Pool | None, by: User) -> Job:
 
 
 @jobs.handler(previews.KIND)
-def compute(progress: jobs.Progress, *, track_id: int, tops_up_id: int | None, key: str) -> dict[str, Any]:
+def compute(
+    progress: jobs.Progress, *, track_id: int, tops_up_id: int | None, key: str, most: int | None = None
+) -> dict[str, Any]:
     """Compute a preview. Safe to repeat: it writes nothing but the result of the job.
+
+    Jobs of an earlier version have no `most`.
 
     Raises
     ------
@@ -54,11 +59,11 @@ def compute(progress: jobs.Progress, *, track_id: int, tops_up_id: int | None, k
     """
     track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
     tops_up = None if tops_up_id is None else Pool.objects.get(pk=tops_up_id)
-    if previews.key_of(track, tops_up) != key:
+    if previews.key_of(track, tops_up, most) != key:
         raise PoolRefused("The runs or formulas changed after the preview was requested. Compute it again.")
     total = runs_to_pool(track).count() + 2
     report = lambda n, step: progress.update(n, total, step)  # noqa: E731
-    return packed(previews.preview(track, tops_up=tops_up, report=report))
+    return packed(previews.preview(track, tops_up=tops_up, most=most, report=report))
 
 
 def packed(preview: Preview) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from jobs.models import Job
 from pooling.models import Pool, Run
 from pooling.pools import inputs
 from pooling.pools.errors import PoolRefused
-from pooling.pools.selectors import runs_to_pool
+from pooling.pools.selectors import left_out, pooled_depths, runs_to_pool
 from tracks.models import Track
 
 KIND = "pooling.preview"  # of the jobs that compute previews
@@ -46,8 +46,10 @@ class Row(NamedTuple):
     note: str
 
 
-def preview(track: Track, *, tops_up: Pool | None = None, report: inputs.Report = silent) -> Preview:
-    """The sizes of a pool at every depth. It reads every submitted run, so it is for jobs.
+def preview(
+    track: Track, *, tops_up: Pool | None = None, most: int | None = None, report: inputs.Report = silent
+) -> Preview:
+    """The sizes of a pool at every depth, from at most `most` runs per team. It reads every run, so it is for jobs.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def preview(track: Track, *, tops_up: Pool | None = None, report: inputs.Report 
         There are no runs to pool, the pool cannot be built, or (`IdsMissing`) formulas have no visual ids yet.
     """
     protocol = track.protocol.parsed
-    runs = _runs(track)
+    runs = _runs(track, most)
     try:
         check_strategies(protocol)
         read = inputs.read(track, protocol, runs, tops_up=tops_up, report=report, makes_ids=False)
@@ -65,11 +67,13 @@ def preview(track: Track, *, tops_up: Pool | None = None, report: inputs.Report 
         raise PoolRefused(f"{error}.") from error
 
 
-def _runs(track: Track) -> list[Run]:
-    return sorted(runs_to_pool(track), key=lambda run: (run.team.name, run.tag, run.pk))
+def _runs(track: Track, most: int | None) -> list[Run]:
+    depths = pooled_depths(track, track.protocol.parsed.pool)
+    kept = depths.keys() - set(left_out(depths, most))
+    return sorted(kept, key=lambda run: (run.team.name, run.tag, run.pk))
 
 
-def key_of(track: Track, tops_up: Pool | None) -> str:
+def key_of(track: Track, tops_up: Pool | None, most: int | None) -> str:
     """A digest of everything that a preview depends on: runs, protocol, formulas and the pool to top up."""
     collection = track.collection_id
     makes_ids = Q(kind="pooling.make_ids", arguments__track_id=track.pk)
@@ -80,16 +84,16 @@ def key_of(track: Track, tops_up: Pool | None) -> str:
     parts = [
         track.pk,
         track.protocol.digest,
-        [(run.pk, run.sha256, run.kind, run.tag, run.pooled_as) for run in _runs(track)],
+        [(run.pk, run.sha256, run.kind, run.tag, run.pooled_as) for run in _runs(track, most)],
         tops_up.pk if tops_up else None,
         str(changed) if collection else None,
     ]
     return sha256_of(json.dumps(parts).encode())
 
 
-def job_of(track: Track, tops_up: Pool | None) -> Job | None:
+def job_of(track: Track, tops_up: Pool | None, most: int | None) -> Job | None:
     """The newest job that previews the pool that would be built now; its result is read with `unpacked`."""
-    return Job.objects.filter(kind=KIND, arguments__key=key_of(track, tops_up)).order_by("-pk").first()
+    return Job.objects.filter(kind=KIND, arguments__key=key_of(track, tops_up, most)).order_by("-pk").first()
 
 
 def unpacked(stored: Mapping[str, Any]) -> Preview:
@@ -139,7 +143,7 @@ def preview_page(track: Track, *, query: str, arguments: Mapping[str, Any] | Non
     page = PreviewPage(track=track, n_runs=runs_to_pool(track).count(), query=query)
     if arguments is None or not page.n_runs:
         return page
-    job = job_of(track, arguments["tops_up"])
+    job = job_of(track, arguments["tops_up"], arguments["most"])
     page = replace(page, job=job, tops_up=arguments["tops_up"])
     if job is None:
         return page
@@ -165,6 +169,7 @@ def preview_tables(
     hours: float | None,
     depth: int | None,
     tops_up: Pool | None,
+    most: int | None,
 ) -> PreviewTables:
     """The tables at the given depth; without one, at the depth of the budget or of the protocol."""
     last = len(sizes.sizes)
@@ -175,7 +180,7 @@ def preview_tables(
         notes[usual] = "the protocol, within the budget"
     chosen = min(max(1, depth or budget or usual or last), last)
     rows = [
-        _row(track, sizes, k, seconds, notes.get(k, ""), tops_up)
+        _row(sizes, k, seconds, notes.get(k, ""), _address(track, sizes.depth_by_kind(k), tops_up, most))
         for k in sorted({*ROWS, *notes, chosen, last})
         if 1 <= k <= last
     ]
@@ -190,20 +195,26 @@ def preview_tables(
     )
 
 
-def _row(track: Track, preview: Preview, depth: int, seconds: float, note: str, tops_up: Pool | None) -> Row:
+def _address(track: Track, depths: Mapping[str, int], tops_up: Pool | None, most: int | None) -> str:
+    """The form of a new pool, filled in."""
+    others = {"tops_up": tops_up.pk if tops_up else None, "max_runs_per_team": most}
+    query = {f"depth_{kind}": k for kind, k in depths.items()}
+    query |= {name: value for name, value in others.items() if value is not None}
+    return f"{reverse('pooling:new_pool', args=[track.slug])}?{urlencode(query)}"
+
+
+def _row(preview: Preview, depth: int, seconds: float, note: str, address: str) -> Row:
     sizes = preview.sizes[depth - 1]
     n = int(sizes.sum())
-    kinds = preview.depth_by_kind(depth)
-    query = {f"depth_{kind}": k for kind, k in kinds.items()} | ({"tops_up": tops_up.pk} if tops_up else {})
     return Row(
         depth=depth,
-        kinds=kinds,
+        kinds=preview.depth_by_kind(depth),
         n=n,
         least=int(sizes.min()) if len(sizes) else 0,
         most=int(sizes.max()) if len(sizes) else 0,
         mean=n / len(sizes) if len(sizes) else 0.0,
         hours=float(preview.hours(seconds)[depth - 1]),
-        address=f"{reverse('pooling:new_pool', args=[track.slug])}?{urlencode(query)}",
+        address=address,
         note=note,
     )
 

@@ -25,6 +25,12 @@ def disqualified_runs(pool: Pool) -> list[dict[str, Any]]:
     ]
 
 
+def disqualified_ids(pool_id: int) -> frozenset[int]:
+    """The runs of a pool that are disqualified now."""
+    runs = Run.objects.filter(pool_runs__pool=pool_id, status=Run.Status.DISQUALIFIED)
+    return frozenset(runs.values_list("pk", flat=True))
+
+
 def recount_of(pool: Pool) -> dict[str, Any]:
     """What `Pool.recount` must be now: the disqualified runs and the statistics without them; empty without any."""
     without = [run["id"] for run in disqualified_runs(pool)]

@@ -1,12 +1,14 @@
 """Pools, and what their pages show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import F, Func, IntegerField, QuerySet
 
 from assay.charts import SizeChart, size_chart
+from assay.pools.team_limit import beyond_limit
+from assay.protocols.schema import PoolRules
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
 from tracks.models import Track
@@ -55,6 +57,19 @@ def runs_to_pool(track: Track) -> QuerySet[Run]:
     """The runs from which a pool would be built now."""
     submitted = track.runs.filter(status=Run.Status.SUBMITTED)
     return submitted.select_related("team").defer("report")
+
+
+def pooled_depths(track: Track, rules: PoolRules) -> dict[Run, int]:
+    """The runs from which a pool would be built now, each with its depth, in the order that each team chose."""
+    runs = runs_to_pool(track).order_by("team_id", "priority", "pk")
+    return {run: rules.depth_of(run.kind, run.tag, run.pooled_as) for run in runs}
+
+
+def left_out(depths: Mapping[Run, int], most: int | None) -> list[Run]:
+    """The runs beyond the limit per team. `depths` are those of `pooled_depths`."""
+    teams, kinds = [str(run.team_id) for run in depths], [run.kind for run in depths]
+    beyond = beyond_limit(teams, kinds, list(depths.values()), most=most)
+    return [run for run, is_beyond in zip(depths, beyond, strict=True) if is_beyond]
 
 
 def current_statistics(pool: Pool) -> Statistics:

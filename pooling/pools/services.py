@@ -16,15 +16,14 @@ from assay.pools.order import MAX_SEED, ORDERS
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
 from assay.pools.strategies import build_pool as build_units
-from assay.pools.team_limit import beyond_limit
 from assay.protocols.schema import JudgingOrder, Protocol
 from audit import services as audit
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
-from pooling.models import Pool, PoolRun, Run
-from pooling.pools import inputs, recounts, rows
+from pooling.models import Pool, PoolRun
+from pooling.pools import inputs, recounts, rows, selectors
 from pooling.pools.errors import PoolRefused
 from pooling.pools.selectors import runs_to_pool
 from pooling.runs.units import document_ids, has_units
@@ -73,9 +72,8 @@ def request(
         raise PoolRefused(f"{error}.") from error
     if max_runs_per_team is not None and max_runs_per_team < 1:
         raise PoolRefused(f"The limit of runs per team must be at least 1, got {max_runs_per_team}.")
-    runs = runs_to_pool(track).order_by("team_id", "priority", "pk")
-    depths = {run: rules.depth_of(run.kind, run.tag, run.pooled_as) for run in runs}
-    left_out = _left_out(depths, max_runs_per_team)
+    depths = selectors.pooled_depths(track, rules)
+    left_out = selectors.left_out(depths, max_runs_per_team)
     if not any(depths.values()):
         raise PoolRefused(f"{track} has no runs to pool at a depth above 0.")
     pool = Pool.objects.create(
@@ -103,16 +101,9 @@ def request(
         kind="pooling.build_pool", title=title, arguments={"pool_id": pool.pk}, by=by, subject=track
     )
     pool.save(update_fields=["job"])
-    details = {"seed": seed, "depth": dict(rules.depth), "order": order, "runs": len(runs)}
+    details = {"seed": seed, "depth": dict(rules.depth), "order": order, "runs": len(depths)}
     audit.record(action="pool.requested", subject=pool, track=track, details=details, by=by)
     return pool
-
-
-def _left_out(depths: Mapping[Run, int], most: int | None) -> list[Run]:
-    """The runs beyond the limit per team. `depths` are in the order of each team."""
-    teams, kinds = [str(run.team_id) for run in depths], [run.kind for run in depths]
-    beyond = beyond_limit(teams, kinds, list(depths.values()), most=most)
-    return [run for run, is_beyond in zip(depths, beyond, strict=True) if is_beyond]
 
 
 def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) -> None:

@@ -64,7 +64,8 @@ def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = get_object_or_404(tracks_for(request.user), slug=slug)
     form = PreviewForm(request.POST, track=track, seconds=previews.seconds_per_judgment(track))
     if form.is_valid():
-        preview_services.request(track=track, tops_up=form.cleaned_data.get("tops_up"), by=request.user)
+        tops_up, most = form.arguments["tops_up"], form.arguments["most"]
+        preview_services.request(track=track, tops_up=tops_up, most=most, by=request.user)
     return redirect(f"{reverse('pooling:preview', args=[track.slug])}?{form.query}")
 
 

@@ -15,6 +15,7 @@ from assay.cli.options import add_depth, add_order, add_output, add_runs_per_tea
 from assay.cli.pooling import (
     RunsRefused,
     add_pooling_options,
+    beyond_team_limit,
     checked_inputs,
     formula_lookup,
     read_formulas,
@@ -33,7 +34,6 @@ from assay.pools.files import (
 )
 from assay.pools.order import ORDERS
 from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, depths_of, with_depth
-from assay.pools.team_limit import beyond_limit
 
 EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7 --output pool.tsv"
 
@@ -127,7 +127,7 @@ def _limited(
     most = arguments.runs_per_team
     if most is None:
         return {}
-    beyond = beyond_limit([run.team for run in inputs], [run.kind for run in inputs], depths, most=most)
+    beyond = beyond_team_limit(inputs, depths, most)
     left_out = [
         {**source, "team": run.team, "tag": run.tag}
         for run, source, is_beyond in zip(inputs, sources, beyond, strict=True)

@@ -6,9 +6,11 @@ Exit status: 0 success, 1 a run has errors, 2 a file or an option cannot be used
 import argparse
 from pathlib import Path
 
+from assay.cli.options import add_runs_per_team
 from assay.cli.pooling import (
     RunsRefused,
     add_pooling_options,
+    beyond_team_limit,
     checked_inputs,
     formula_lookup,
     read_formulas,
@@ -17,7 +19,7 @@ from assay.cli.pooling import (
 from assay.formats.manifest import read_manifest
 from assay.pools.files import read_docnos
 from assay.pools.preview import MAX_DEPTH, Preview, preview_pool, usual_seconds
-from assay.pools.strategies import check_strategies
+from assay.pools.strategies import check_strategies, depths_of
 from assay.protocols.schema import Protocol
 
 EXAMPLE = "assay preview --protocol arqmath-2020-task1 --runs manifest.csv --budget-hours 0.6"
@@ -26,6 +28,7 @@ NUMBERS_OF_UNITS = ("units", "mean", "least", "most", "hours")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pooling_options(parser)
+    add_runs_per_team(parser, "in the order of the manifest")
     parser.add_argument("--deepest", type=_depth, metavar="K", help="last depth to show (default: 100)")
     parser.add_argument(
         "--rate",
@@ -75,6 +78,8 @@ def _show(arguments: argparse.Namespace) -> None:
     lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
     runs = read_manifest(arguments.runs, protocol)
     inputs, _ = checked_inputs(runs, protocol, topics, lookup, is_quiet=arguments.quiet)
+    beyond = beyond_team_limit(inputs, depths_of(inputs, protocol.pool), arguments.runs_per_team)
+    inputs = [run for run, is_beyond in zip(inputs, beyond, strict=True) if not is_beyond]
     preview = preview_pool(
         inputs,
         protocol=protocol,

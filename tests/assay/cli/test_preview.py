@@ -47,6 +47,26 @@ def test_preview_prints_a_line_for_each_depth(trec: Path, capsys: pytest.Capture
     assert lines[4].endswith("3 units, 0.3 hours.")
 
 
+def test_preview_counts_the_first_runs_of_each_team_like_the_pool(
+    trec: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_the_late_run(trec)
+    manifest = trec / "m.csv"
+    rows = manifest.read_text().splitlines()
+    first = trec / "first.csv"
+    teams = [line.split(",") for line in rows]
+    column = teams[0].index("team")
+    same = [teams[0], *([*row[:column], "One", *row[column + 1 :]] for row in teams[1:])]
+    manifest.write_text("\n".join(map(",".join, same)))
+    first.write_text("\n".join(map(",".join, same[:2])))
+
+    assert preview(trec, "--runs-per-team", "1", "--deepest", "3") == 0
+    limited = capsys.readouterr().out
+    assert main(["preview", *TREC, "--runs", str(first), "--deepest", "3"]) == 0
+
+    assert limited == capsys.readouterr().out
+
+
 def test_preview_marks_the_depth_of_the_protocol(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     preview(folder, "--formulas", str(folder / "index.tsv"), "--deepest", "30", protocol=TASK_2)
 

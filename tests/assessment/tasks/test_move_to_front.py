@@ -8,7 +8,7 @@ from accounts.models import User
 from assessment.assignments import services as assignment_services
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks import services as task_services
-from pooling.models import Contribution, Pool, Run, Team
+from pooling.models import Contribution, Pool, PoolRun, Run, Team
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import accept, judge, make_batch, make_pool
@@ -38,6 +38,7 @@ def moving_pool(scene: Scene, *, n: int = 4) -> tuple[Pool, list[str], list[str]
     for i, entry in enumerate(pool.entries.order_by("position")):
         Contribution.objects.create(entry=entry, run=runs[i % 2], rank=1 + i // 2)
         brought[i % 2].append(entry.docno)
+    PoolRun.objects.bulk_create(PoolRun(pool=pool, run=run, sha256=run.sha256, depth=n) for run in runs)
     pool.order = Pool.Order.MOVE_TO_FRONT
     pool.statistics = {"runs": [{"run": run.pk} for run in runs]}
     pool.save()
@@ -90,6 +91,19 @@ def test_runs_take_turns_if_nothing_is_relevant(scene: Scene) -> None:
 
     pairs = [set(order[i : i + 2]) for i in range(0, 8, 2)]
     assert pairs == [set(pair) for pair in zip(good, bad, strict=True)]
+
+
+def test_units_of_a_disqualified_run_come_last(scene: Scene) -> None:
+    pool, good, bad = moving_pool(scene)
+    batch = make_batch(pool, {scene.bob: [scene.first]})
+    started = [accept(batch, scene.bob)]
+    judge(started[0], "high")
+    Run.objects.filter(tag="good").update(status=Run.Status.DISQUALIFIED)
+
+    order = judge_as(batch, scene.bob, relevant=good)
+
+    first = started[0].entry.docno
+    assert order == [docno for docno in [*bad, *good] if docno != first]
 
 
 def test_judgments_of_another_pool_count_too(scene: Scene) -> None:

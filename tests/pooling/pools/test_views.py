@@ -91,6 +91,23 @@ def test_preview_equals_the_built_pool(scene: Scene, depth: int) -> None:
     assert [topic["n"] for topic in pool.statistics["topics"]] == preview.sizes[depth - 1].tolist()
 
 
+def test_preview_with_a_limit_of_runs_per_team_equals_the_pool_with_it(
+    scene: Scene, organizer: Client
+) -> None:
+    submit_run(scene, "a", n=8)
+    submit_run(scene, "b", n=8, first=104, kind="alternate")
+    slug = scene.track.slug
+
+    text = preview_page(organizer, slug, depth="4", max_runs_per_team="1")
+
+    assert "max_runs_per_team=1" in text
+    pool = build(scene, depth={"primary": 4, "alternate": 2}, max_runs_per_team=1)
+    job = Job.objects.filter(kind=previews.KIND).latest("pk")
+    assert previews.unpacked(job.result).totals[3] == pool.statistics["n"]
+    assert [run["tag"] for run in pool.left_out] == ["b"]
+    assert previews.preview(scene.track).totals[3] > pool.statistics["n"]
+
+
 def test_preview_of_formulas_equals_the_built_pool(formulas: FormulaScene) -> None:
     preview = previews.preview(formulas.track)
     pool = pool_services.request(
