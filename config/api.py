@@ -30,6 +30,7 @@ import pooling.publications.api
 import pooling.runs.api
 import pooling.teams.api
 import scoring.leaderboards.api
+import scoring.papers.api
 import scoring.qrels.api
 import tracks.agreements.api
 import tracks.assessors.api
@@ -78,6 +79,7 @@ endpoints = [
     *assessment.machines.api.urlpatterns,
     *scoring.qrels.api.urlpatterns,
     *scoring.leaderboards.api.urlpatterns,
+    *scoring.papers.api.urlpatterns,
     *archives.api.urlpatterns,
     *jobs.api.urlpatterns,
     *pooling.people.api.urlpatterns,

@@ -9,4 +9,5 @@ urlpatterns = [
     path("", include("scoring.leaderboards.urls")),
     path("", include("scoring.analyses.urls")),
     path("", include("scoring.evaluations.urls")),
+    path("", include("scoring.papers.urls")),
 ]

@@ -217,6 +217,8 @@ scoring:release                         L33333R
 scoring:report_table                    L333330
 scoring:reports                         L333330
 scoring:score                           5555555
+scoring:table_file                      L333330
+scoring:tables                          L333330
 scoring:topic                           4444440
 scoring:topics                          4444440
 scoring:topics_file                     4444440

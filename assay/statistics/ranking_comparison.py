@@ -107,7 +107,7 @@ def compare_by_label(
     Mansouri et al., Effects of Context, Complexity, and Clustering on Evaluation for Math Formula Retrieval, table 6.
     """
     value_of = [labels.get(code, "") for code in topics]
-    values = sorted({value for value in value_of if value}, key=_step_or_name)
+    values = sorted({value for value in value_of if value}, key=step_or_name)
     columns = [(ALL, np.ones(len(topics), dtype=np.bool_))]
     columns += [(value, np.array([of_topic == value for of_topic in value_of])) for value in values]
     is_unlabeled = np.array([not value for value in value_of], dtype=np.bool_)
@@ -119,7 +119,7 @@ def compare_by_label(
     )
 
 
-def _step_or_name(value: str) -> tuple[int, str]:
-    """Sorting key of a label's value."""
+def step_or_name(value: str) -> tuple[int, str]:
+    """Sorts the values of a label: steps such as low and high in their order, others after them by name."""
     step = value.casefold()
     return (STEPS.index(step) if step in STEPS else len(STEPS), value)

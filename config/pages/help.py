@@ -136,6 +136,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "scoring:topics": "explanation/numbers.html",
         "scoring:topic": "explanation/numbers.html",
         "scoring:reports": "explanation/numbers.html#whether-the-qrels-can-be-reused",
+        "scoring:tables": "howto/paper-tables.html",
         "scoring:evaluation": "reference/measures.html",
         "scoring:choose_run": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",
         "scoring:compare_runs": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",

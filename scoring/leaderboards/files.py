@@ -10,23 +10,9 @@ from typing import Any
 from accounts.access import AnyUser
 from assay.evaluation.score_table import as_tsv, one_word
 from assay.formats.spreadsheet import as_csv
+from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, as_latex
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page
 from scoring.models import Leaderboard
-
-LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{character: f"\\{character}" for character in "&%$#_{}"},
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        # after the end of a row, LaTeX would read these as arguments
-        **{character: f"{{{character}}}" for character in "[]*"},
-    }
-)
 
 
 def leaderboard_file(user: AnyUser, board: Leaderboard, kind: str) -> str:
@@ -113,38 +99,24 @@ def _number(text: str) -> float | None:
 
 
 def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
-    """A table for the package booktabs. P: primary run, in parentheses a baseline pooled as one; M: manual run."""
     caption = (
         f"{board.track.name}: qrels {board.qrels}, {board.qrels.n_topics} topics. "
         "P: primary run, in parentheses a baseline pooled as one; M: manual run. The best values are bold."
     )
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        "\\begin{table}",
-        f"\\caption{{{_tex(caption)}}}",
-        "\\centering",
-        f"\\begin{{tabular}}{{llcc{'r' * len(board.measures)}}}",
-        "\\toprule",
-        " & ".join(["Team", "Run", "P", "M", *map(_tex_measure, board.measures)]) + r" \\",
-        "\\midrule",
-        *(_latex_row(row) for row in rows),
-        "\\bottomrule",
-        "\\end{tabular}",
-        "\\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    words = (Column("Team"), Column("Run"), Column("P", is_mark=True), Column("M", is_mark=True))
+    measures = (Column(measure, is_number=True, is_measure=True) for measure in board.measures)
+    group = Group("", tuple(map(_paper_row, rows)))
+    return as_latex(PaperTable("leaderboard", "Leaderboard", caption, (*words, *measures), (group,)))
 
 
-def _latex_row(row: BoardRow) -> str:
-    primary = {"primary": r"$\checkmark$", "(primary)": r"($\checkmark$)"}.get(row.pooled_as, "")
-    manual = r"$\checkmark$" if row.run.is_manual else ""
-    values = [rf"\textbf{{{cell.text}}}" if cell.is_best else cell.text for cell in row.cells]
-    return " & ".join([_tex(row.run.team.name), _tex(row.run.tag), primary, manual, *values]) + r" \\"
-
-
-def _tex(text: str) -> str:
-    return one_word(text).translate(LATEX)
-
-
-def _tex_measure(name: str) -> str:
-    return _tex(name).replace("'", r"$^\prime$")
+def _paper_row(row: BoardRow) -> Row:
+    run = row.run
+    primary = {"primary": CHECK, "(primary)": f"({CHECK})"}.get(row.pooled_as, "")
+    cells = (Value(cell.text, cell.is_best) for cell in row.cells)
+    return (
+        Value(run.team.name),
+        Value(run.tag),
+        Value(primary),
+        Value(CHECK if run.is_manual else ""),
+        *cells,
+    )

@@ -1,4 +1,4 @@
-"""Print the tables of a lab overview: units per topic, rankings by topic label and by other qrels, curves."""
+"""Report on a test collection: units per topic, rankings by topic label and by other qrels, curves."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from assay.formats.runs.columns import Ranked
 from assay.formats.topics.reader import read_labels, read_topics
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
+from assay.papers.facts import are_words
 from assay.protocols.measures import Measure
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
 from assay.tables import Cell, Table
 
-MOST_VALUES = 12  # a label with more values does not group topics
 QRELS, INSTANCES = "qrels", "instances"  # names of --qrels and --instances in the output
 
 EXAMPLE = "assay report --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv"
@@ -109,11 +109,7 @@ def _labels(arguments: argparse.Namespace, inputs: Inputs) -> dict[str, dict[str
     chosen = arguments.label or classes
     if chosen:
         return {name: values[name] for name in chosen}
-    return {name: by_topic for name, by_topic in values.items() if _are_words(set(by_topic.values()) - {""})}
-
-
-def _are_words(values: set[str]) -> bool:
-    return 1 < len(values) <= MOST_VALUES and not all(value.replace(".", "").isdecimal() for value in values)
+    return {name: by_topic for name, by_topic in values.items() if are_words(set(by_topic.values()) - {""})}
 
 
 def _read_labels(path: Path) -> Mapping[str, Mapping[str, str]]:

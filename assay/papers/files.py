@@ -1,0 +1,243 @@
+"""Tracks from files, for the commands that print tables of papers. A TOML file names the files of each track.
+
+    [[track]]
+    name = "ARQMath 2020"
+    protocol = "arqmath-2020-task1"
+    runs = "2020/runs.csv"              # a manifest, as `assay pool` reads it
+    topics = "2020/topics.xml"
+    labels = "2020/labels.csv"
+    qrels = "2020/qrels.tsv"
+
+Only the name and the protocol are required. Paths are relative to the folder of the TOML file.
+"""
+
+import csv
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from io import StringIO
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.evaluation.units import prepare, read_units
+from assay.formats.manifest import ManifestRun, read_manifest
+from assay.formats.qrels.reader import QrelsColumns, read_qrels
+from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.runs.reader import read_run
+from assay.formats.topics.reader import read_labels, read_topics
+from assay.formulas.columns import Formulas
+from assay.measures.matching import JudgedDocuments
+from assay.measures.scores import RunScores, score_run
+from assay.papers.facts import BASELINE, RunFacts, TopicFacts, TrackFacts
+from assay.protocols.loader import load_protocol
+from assay.protocols.measures import parse_measures
+from assay.protocols.schema import Protocol
+from assay.statistics.qrels_summary import units_by_topic
+
+TEAM_COLUMNS = ["team", "organization"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackFiles:
+    """One `[[track]]` of a file; the fields are its keys. Paths are as in the file until it is read."""
+
+    name: str
+    protocol: str  # a slug, or the path of a TOML file
+    runs: str = ""  # a manifest
+    topics: str = ""
+    labels: str = ""
+    teams: str = ""  # a CSV with the columns team and organization
+    qrels: str = ""
+    instances: str = ""  # qrels of formula instances
+    formulas: tuple[str, ...] = ()  # formula indexes and id maps
+    groups: Mapping[str, str] = field(default_factory=dict)  # qrels of each group of assessors
+    documents: int | None = None  # of the collection
+    formulas_in_collection: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRuns:
+    """The runs of a track, and their scores by the qrels: for the tables that need more than means."""
+
+    files: TrackFiles
+    facts: TrackFacts
+    qrels: QrelsColumns | None
+    rows: list[RunColumns]
+    formulas: Formulas | None
+    scores: list[RunScores]
+
+    @property
+    def runs(self) -> list[Ranked]:
+        return [_ranking(run, self.formulas) for run in self.rows]
+
+
+def read_tracks(path: Path, measures: list[str]) -> list[ScoredRuns]:
+    """The tracks of a TOML file, with the scores of their runs.
+
+    Parameters
+    ----------
+    measures : in the notation of protocols; if empty, those of each protocol.
+
+    Raises
+    ------
+    InputError
+        The file, or a file that it names, cannot be used.
+    """
+    return [_read(files, measures) for files in read_names(path)]
+
+
+def read_names(path: Path) -> list[TrackFiles]:
+    """What a TOML file names; paths are relative to the working directory."""
+    try:
+        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1}); TOML files are UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    tables = data.pop("track", [])
+    if data or not isinstance(tables, list) or not tables:
+        got = ", ".join(data) or "no track"
+        raise InputError(f"{path}: expected one [[track]] for each track; got {got}")
+    tracks = [_named(table, path, n) for n, table in enumerate(tables, 1)]
+    names = [track.name for track in tracks]
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InputError(f"{path}: two tracks have the name {min(repeated)!r}; give each a name of its own")
+    return tracks
+
+
+def _named(table: object, path: Path, n: int) -> TrackFiles:
+    place = f"{path}: track {n}"
+    if not isinstance(table, dict):
+        raise InputError(f"{place}: expected keys with values, got {table!r}")
+    known = {each.name for each in fields(TrackFiles)}
+    unknown = sorted(table.keys() - known)
+    if unknown:
+        raise InputError(f"{place}: unknown key {unknown[0]!r}; use {', '.join(sorted(known))}")
+    for key in ("name", "protocol"):
+        if not table.get(key):
+            raise InputError(f"{place}: {key} is missing")
+    values = {key: _checked(value, key, place) for key, value in table.items()}
+    folder = path.parent
+    for key in ("runs", "topics", "labels", "teams", "qrels", "instances"):
+        if values.get(key):
+            values[key] = str(folder / values[key])
+    values["formulas"] = tuple(str(folder / name) for name in values.get("formulas", ()))
+    values["groups"] = {group: str(folder / name) for group, name in values.get("groups", {}).items()}
+    if str(values["protocol"]).endswith(".toml"):
+        values["protocol"] = str(folder / values["protocol"])
+    return TrackFiles(**values)
+
+
+def _checked(value: Any, key: str, place: str) -> Any:
+    """A value of the type of its key; one path may stand for a list of them."""
+    if key == "formulas":
+        value = [value] if isinstance(value, str) else value
+        is_right = isinstance(value, list) and all(isinstance(name, str) for name in value)
+        wanted = "a path, or a list of paths"
+    elif key == "groups":
+        is_right = isinstance(value, dict) and all(isinstance(name, str) for name in value.values())
+        wanted = "a table of group = path"
+    else:
+        is_number = get_type_hints(TrackFiles)[key] is not str
+        is_right = type(value) is (int if is_number else str) and not (is_number and value < 0)
+        wanted = "a whole number from 0" if is_number else "text"
+    if not is_right:
+        raise InputError(f"{place}: {key}: expected {wanted}, got {value!r}")
+    return value
+
+
+def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
+    protocol = load_protocol(files.protocol)
+    manifest = read_manifest(Path(files.runs), protocol) if files.runs else []
+    qrels = read_qrels(files.qrels, protocol) if files.qrels else None
+    names = tuple(str(measure) for measure in parse_measures(measures or protocol.scoring.measures))
+    rows = [read_run(str(run.file), protocol) for run in manifest] if qrels is not None else []
+    paths = [Path(name) for name in files.formulas]
+    formulas = read_units(protocol, None, paths) if rows else None
+    scores = _scored(rows, qrels, formulas, names)
+    means = _means(scores, protocol, names) if scores else [{} for _ in manifest]
+    facts = TrackFacts(
+        name=files.name,
+        protocol=protocol,
+        runs=tuple(_run(run, protocol, of_run) for run, of_run in zip(manifest, means, strict=True)),
+        measures=names if scores else (),
+        n_topics=len(qrels.topics) if qrels is not None else 0,
+        topics=_topics(files, qrels, protocol),
+        organizations=_organizations(Path(files.teams)) if files.teams else {},
+    )
+    return ScoredRuns(files, facts, qrels, rows, formulas, scores)
+
+
+def _ranking(run: RunColumns, formulas: Formulas | None) -> Ranked:
+    return run if formulas is None else prepare(run, formulas).ranking
+
+
+def _scored(
+    rows: list[RunColumns], qrels: QrelsColumns | None, formulas: Formulas | None, names: tuple[str, ...]
+) -> list[RunScores]:
+    if qrels is None:
+        return []
+    judged, measures = JudgedDocuments(qrels), parse_measures(names)
+    return [score_run(_ranking(run, formulas), judged, measures) for run in rows]
+
+
+def _means(scores: list[RunScores], protocol: Protocol, names: tuple[str, ...]) -> list[dict[str, float]]:
+    return [dict(zip(names, run.means(protocol.scoring.average).tolist(), strict=True)) for run in scores]
+
+
+def _run(run: ManifestRun, protocol: Protocol, means: Mapping[str, float]) -> RunFacts:
+    rules = protocol.pool
+    pooled_as = run.pooled_as or rules.baselines.get(run.tag, rules.baseline_as)
+    pooled_as = pooled_as if run.kind == BASELINE and BASELINE not in rules.depth else ""
+    is_scored = run.kind in protocol.runs.scored_kinds
+    return RunFacts(run.team, run.tag, run.kind, pooled_as, run.made, run.uses, means if is_scored else {})
+
+
+def _topics(files: TrackFiles, qrels: QrelsColumns | None, protocol: Protocol) -> dict[str, TopicFacts]:
+    """The topics of the files with their labels, and the counts of the qrels."""
+    labels: dict[str, dict[str, str]] = {}
+    if files.topics:
+        path = Path(files.topics)
+        labels |= {topic.code: dict(topic.labels) for topic in read_topics(path.read_bytes(), path.name)}
+    counts = _counts(qrels, protocol.scoring.relevant_from) if qrels is not None else {}
+    labels |= {code: {} for code in counts if code not in labels}
+    if files.labels:
+        path = Path(files.labels)
+        is_open = not labels  # neither topics nor qrels say which topics there are
+        for code, of_topic in read_labels(path.read_bytes(), path.name).items():
+            if is_open or code in labels:
+                labels.setdefault(code, {}).update(of_topic)
+    return {code: TopicFacts(labels[code], *counts.get(code, (None, None))) for code in sorted(labels)}
+
+
+def _counts(qrels: QrelsColumns, level: int) -> dict[str, tuple[int, int]]:
+    counts = units_by_topic(qrels, level=level)
+    codes: list[str] = np.asarray(qrels.topics).tolist()
+    return dict(zip(codes, zip(counts.judged.tolist(), counts.relevant.tolist(), strict=True), strict=True))
+
+
+def _organizations(path: Path) -> dict[str, str]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
+    reader = csv.DictReader(StringIO(text, newline=""), strict=True)
+    try:
+        header = [column.strip() for column in reader.fieldnames or []]
+        if header != TEAM_COLUMNS:
+            got = ", ".join(header) or "nothing"
+            raise InputError(f"{path}: line 1: expected the columns team and organization; got {got}")
+        return {row[header[0]]: row[header[1]] or "" for row in _rows(reader, path)}
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num + 1}: {error}") from None
+
+
+def _rows(reader: "csv.DictReader[str]", path: Path) -> Iterator[dict[str, str]]:
+    for row in reader:
+        if None in row or None in row.values():
+            raise InputError(f"{path}: line {reader.line_num}: expected 2 columns")
+        yield cast(dict[str, str], row)

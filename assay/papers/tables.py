@@ -1,0 +1,212 @@
+"""Tables ready to print, as LaTeX for the package booktabs, as CSV, and as text.
+
+A column may have a heading that it shares with its neighbors, such as the name of a track above its measures. Rows may
+be in groups, each under a title, such as the runs of a team.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from assay.evaluation.score_table import as_tsv, one_word
+from assay.formats.latex import escape, measure_name
+from assay.formats.spreadsheet import as_csv
+
+PACKAGES = "% needs \\usepackage{amssymb, booktabs}"
+OTHER_SCRIPTS = (
+    "% has letters beyond Latin, Greek and Cyrillic: use XeLaTeX or LuaLaTeX, and a font that has them"
+)
+LAST_OF_LATIN = "\u052f"  # and of Greek and Cyrillic
+CHECK = "✓"
+
+
+class Column(NamedTuple):
+    """A column. Neighbors with the same `over` share that heading above theirs."""
+
+    label: str
+    over: str = ""
+    is_number: bool = False
+    is_measure: bool = False
+    is_mark: bool = False
+
+    @property
+    def alignment(self) -> str:
+        """As LaTeX names it: right, centered or left."""
+        return "r" if self.is_number else "c" if self.is_mark else "l"
+
+
+class Value(NamedTuple):
+    """A cell as it is printed."""
+
+    text: str
+    is_best: bool = False
+
+
+Row = tuple[Value, ...]
+
+
+class Group(NamedTuple):
+    """Rows under a title; the title is empty if the table has no groups."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+class Over(NamedTuple):
+    """A heading above one or more columns; `first` and `last` count from 1."""
+
+    label: str
+    first: int
+    last: int
+
+    @property
+    def width(self) -> int:
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A table ready to print.
+
+    Attributes
+    ----------
+    name : names its files and its place on a page.
+    title : the heading on a page.
+    caption : what the table has, and what its marks mean; in whole sentences.
+    columns : the first one is of words, and names the rows.
+    first_group : what the titles of the groups are; the heading of their column in CSV.
+    """
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    groups: tuple[Group, ...]
+    first_group: str = "group"
+
+    @property
+    def n_rows(self) -> int:
+        return sum(len(group.rows) for group in self.groups)
+
+    @property
+    def over(self) -> list[Over]:
+        """The upper headings from left to right, also the empty ones; none if no column has one."""
+        if not any(column.over for column in self.columns):
+            return []
+        headings, place = [], 1
+        for label, neighbors in groupby(self.columns, key=lambda column: column.over):
+            width = len(list(neighbors))
+            headings.append(Over(label, place, place + width - 1))
+            place += width
+        return headings
+
+    @property
+    def shown_groups(self) -> list[tuple[str, list[list[tuple[Value, Column]]]]]:
+        """The title of each group, and its rows with the column of each cell."""
+        return [
+            (group.title, [list(zip(row, self.columns, strict=True)) for row in group.rows])
+            for group in self.groups
+        ]
+
+    @property
+    def has_groups(self) -> bool:
+        return any(group.title for group in self.groups)
+
+
+def number(value: float | None, digits: int = 4) -> Value:
+    """A number as a cell, empty for None; a whole number has no decimals."""
+    if value is None:
+        return Value("")
+    return Value(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}")
+
+
+def words(*texts: str) -> Row:
+    """Cells of words."""
+    return tuple(map(Value, texts))
+
+
+def as_latex(table: PaperTable) -> str:
+    """A table environment. Its label is `tab:` and the name of the table."""
+    body = [
+        line for n, group in enumerate(table.groups) for line in _latex_group(table, group, is_first=not n)
+    ]
+    lines = [
+        "\\begin{table}",
+        f"\\caption{{{escape(table.caption)}}}",
+        f"\\label{{tab:{table.name}}}",
+        "\\centering",
+        f"\\begin{{tabular}}{{{''.join(column.alignment for column in table.columns)}}}",
+        "\\toprule",
+        *_latex_over(table.over),
+        " & ".join(_heading(column) for column in table.columns) + r" \\",
+        "\\midrule",
+        *body,
+        "\\bottomrule",
+        "\\end{tabular}",
+        "\\end{table}",
+    ]
+    text = "\n".join(lines)
+    notes = [PACKAGES] if max(text) <= LAST_OF_LATIN else [PACKAGES, OTHER_SCRIPTS]
+    return "\n".join([*notes, text]) + "\n"
+
+
+def _heading(column: Column) -> str:
+    return measure_name(column.label) if column.is_measure else escape(column.label)
+
+
+def _latex_over(headings: Sequence[Over]) -> Iterator[str]:
+    if not headings:
+        return
+    cells = [rf"\multicolumn{{{each.width}}}{{c}}{{{escape(each.label)}}}" for each in headings]
+    yield " & ".join(cells) + r" \\"
+    yield " ".join(rf"\cmidrule(lr){{{each.first}-{each.last}}}" for each in headings if each.label)
+
+
+def _latex_group(table: PaperTable, group: Group, *, is_first: bool) -> Iterator[str]:
+    indent = ""
+    if group.title:
+        if not is_first:
+            yield r"\addlinespace"
+        yield rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\textbf{{{escape(group.title)}}}}} \\"
+        indent = r"\quad "
+    for row in group.rows:
+        yield indent + " & ".join(_latex_cell(cell) for cell in row) + r" \\"
+
+
+def _latex_cell(cell: Value) -> str:
+    return rf"\textbf{{{escape(cell.text)}}}" if cell.is_best else escape(cell.text)
+
+
+def header_of(table: PaperTable) -> list[str]:
+    """One heading for each column of a file; a shared heading comes before that of the column."""
+    header = [f"{column.over}: {column.label}" if column.over else column.label for column in table.columns]
+    return [table.first_group, *header] if table.has_groups else header
+
+
+def rows_of(table: PaperTable) -> list[list[str]]:
+    """The cells of a file. Numbers have no separators."""
+    return [
+        ([one_word(group.title)] if table.has_groups else []) + _plain(table, row)
+        for group in table.groups
+        for row in group.rows
+    ]
+
+
+def _plain(table: PaperTable, row: Row) -> list[str]:
+    return [
+        cell.text.replace(",", "") if column.is_number else one_word(cell.text)
+        for column, cell in zip(table.columns, row, strict=True)
+    ]
+
+
+def as_file(table: PaperTable, kind: str) -> str:
+    """The table as `tex`, `csv`, `tsv` or `json`."""
+    if kind == "tex":
+        return as_latex(table)
+    header, rows = header_of(table), rows_of(table)
+    if kind == "json":
+        objects = [dict(zip(header, row, strict=True)) for row in rows]
+        return json.dumps(objects, ensure_ascii=False, indent=1) + "\n"
+    return as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)

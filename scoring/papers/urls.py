@@ -1,0 +1,10 @@
+"""Addresses of the tables of papers."""
+
+from django.urls import path
+
+from scoring.papers import views
+
+urlpatterns = [
+    path("tracks/<slug:slug>/tables/", views.tables, name="tables"),
+    path("tracks/<slug:slug>/tables/<slug:name>.<board:kind>", views.table_file, name="table_file"),
+]

@@ -1,0 +1,102 @@
+"""The commands that print tables of papers, on small files, and on the real runs and qrels of 2020."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import main
+from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED
+from tests.helpers.score_files import ask
+
+
+def tracks_file(folder: Path, *lines: str, more: str = "") -> str:
+    path = folder / "tracks.toml"
+    own = ['name = "Ours & theirs"', 'protocol = "arqmath-2020-task1"', *lines]
+    path.write_text("\n".join(["[[track]]", *own, more]))
+    return str(path)
+
+
+FILES = ('runs = "runs.csv"', 'qrels = "qrels.txt"', 'labels = "labels.csv"', 'teams = "teams.csv"')
+
+
+@pytest.fixture
+def tracks(folder: Path) -> str:
+    (folder / "labels.csv").write_text("topic,category\nA.1,proof\nA.10,concept\nA.2,proof\nA.99,proof\n")
+    (folder / "teams.csv").write_text("team,organization\nOurs,Universität\n")
+    return tracks_file(folder, *FILES)
+
+
+def test_tables_of_an_overview_come_from_files(tracks: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = ask(capsys, "tables", "--measure", "RR", tracks)
+
+    assert list(tables) == ["runs", "participants", "topics", "results"]
+    assert tables["participants"][0] == {"Team": "Ours", "Organization": "Universität", "Ours & theirs": "2"}
+    assert [row["Category"] for row in tables["topics"]] == ["All topics", "Concept", "Proof"]
+    assert [(row["team"], row["Run"], row["RR"]) for row in tables["results"]] == [
+        ("Ours", "good", "0.8333"), ("Ours", "short", "0.6667"), ("Theirs", "poor", "0.6111")
+    ]  # fmt: skip
+
+
+def test_tables_are_stored_as_latex_and_csv(
+    tracks: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tables", "--output", str(folder / "out"), "--digits", "3", tracks]) == 0
+
+    assert capsys.readouterr().out == ""
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
+        "participants.csv", "participants.tex", "results.csv", "results.tex", "runs.csv", "runs.tex", "topics.csv",
+        "topics.tex",
+    ]  # fmt: skip
+    assert r"Ours \& theirs, 3 topics" in (folder / "out" / "results.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (['color = "red"'], "track 1: unknown key 'color'; use"),
+        (['name = ""'], "not TOML: Cannot overwrite a value"),
+        (["documents = -1"], "track 1: documents: expected a whole number from 0, got -1"),
+        (["runs = 3"], "track 1: runs: expected text, got 3"),
+        (["formulas = [1]"], "track 1: formulas: expected a path, or a list of paths, got [1]"),
+        (['[track.groups]\ngraduate = ["a"]'], "track 1: groups: expected a table of group = path"),
+        (['[other]\na = "b"'], "expected one [[track]] for each track; got other"),
+        (['[[track]]\nname = "a"'], "track 2: protocol is missing"),
+        (['[[track]]\nname = "Ours & theirs"\nprotocol = "trec-adhoc"'], "two tracks have the name 'Ours & theirs'"),
+        (['teams = "qrels.txt"'], "qrels.txt: line 1: expected the columns team and organization"),
+        (['runs = "none.csv"'], "none.csv: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_files_that_cannot_be_used_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], lines: list[str], message: str
+) -> None:
+    assert main(["tables", tracks_file(folder, *lines)]) == 2
+
+    assert message in capsys.readouterr().err
+
+
+def test_real_runs_have_their_known_values(
+    data: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = data / "arqmath"
+    rows = [f"{real / 'runs' / name},team {n},run-{n},primary" for n, name in enumerate(KNOWN)]
+    (folder / "runs.csv").write_text("\n".join(["file,team,tag,kind", *rows]) + "\n")
+    lines = (
+        'runs = "runs.csv"',
+        f"qrels = '{real / 'qrels' / 'qrels.arqmath-2020-task1.txt'}'",
+        f"topics = '{real / 'topics' / 'topics.arqmath-2020-task1-origin.xml'}'",
+        f"labels = '{real / 'task1_2020_topic_info.json'}'",
+    )
+
+    tables = ask(capsys, "tables", tracks_file(folder, *lines))
+
+    for n, name in enumerate(KNOWN):
+        if name != "prim_Approach0.tsv":  # it has 76 of the 77 topics
+            (row,) = [row for row in tables["results"] if row["Run"] == f"run-{n}"]
+            values = KNOWN_OVER_ALL_JUDGED.get(name, KNOWN[name])
+            assert tuple(row[measure] for measure in ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'")) == values
+    counted = {(row["label"], row["Category"]): row["Assessed"] for row in tables["topics"]}
+    assert (counted["", "All topics"], counted["TopicType", "Proof"], counted["Dependence", "Text"]) == (
+        "77",
+        "41",
+        "13",
+    )

@@ -1,0 +1,81 @@
+"""The tables of overview papers, through the page, its files and the API."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pooling.teams import services as team_services
+from scoring.papers import selectors
+from tests.helpers.api import api
+from tests.helpers.factories import make_track
+from tests.scoring.conftest import Scene
+
+
+@pytest.fixture
+def page(scored: Scene, client: Client) -> str:
+    """The address of the page, for an organizer who is logged in."""
+    evil = team_services.create(track=scored.track, name=r"\input{x} <b>", organization="数学 & Co")
+    scored.submit(evil, "e_1", "9 10")
+    for topic, label in zip(scored.topics.values(), ("proof", "proof", "concept"), strict=True):
+        topic.labels = {"category": label}
+        topic.save()
+    scored.leaderboard()
+    client.force_login(scored.organizer)
+    return reverse("scoring:tables", args=[scored.track.slug])
+
+
+def test_organizer_prints_the_tables_of_a_track(page: str, client: Client) -> None:
+    html = client.get(page).content.decode()
+    latex = client.get(f"{page}results.tex", {"measure": "nDCG'", "digits": "3"})
+    csv = client.get(f"{page}participants.csv").content.decode()
+
+    for text in ("Submitted runs", "Participants", "Topics by category", "Results", "\\input{x} &lt;b&gt;"):
+        assert text in html
+    assert latex["Content-Disposition"] == 'attachment; filename="arq-results.tex"'
+    assert (
+        r"\multicolumn{5}{l}{\textbf{\textbackslash{}input\{x\} \textless{}b\textgreater{}}} \\"
+        in latex.content.decode()
+    )
+    assert r"\quad poor & Both & ($\checkmark$) &  & " in latex.content.decode()
+    assert "\\input{x} <b>,数学 & Co,1" in csv
+    assert client.get(f"{page}nothing.tex").status_code == 404
+
+
+def test_another_track_is_put_next_to_it(page: str, client: Client) -> None:
+    make_track("older", name="Older", collection=None)
+
+    html = client.get(page, {"beside": "older"}).content.decode()
+    wrong = client.get(page, {"beside": "none", "digits": "9"}).content.decode()
+
+    assert "Older (0 topics)" not in html, "it has no measures yet"
+    assert "ARQ (3 topics)" in html
+    assert "Select a valid choice. none is not one of the available choices." in wrong
+
+
+def test_a_program_reads_the_tables(page: str, scored: Scene) -> None:
+    client = api(scored.organizer)
+    address = reverse("api:paper_tables", args=[scored.track.slug])
+
+    tables = client.get(address, {"digits": "2"}).json()
+    refused = client.get(address, {"measure": "nonsense"})
+
+    results = next(table for table in tables if table["name"] == "results")
+    assert results["header"][:3] == ["team", "Run", "Data"]
+    assert results["rows"][0][:2] == ["Baselines", "poor"]
+    assert r"\toprule" in results["tex"]
+    assert results["csv"].startswith("team,Run,Data")
+    assert refused.status_code == 400
+    assert refused.json()["errors"]
+
+
+def test_queries_do_not_grow_with_runs_and_topics(
+    page: str, scored: Scene, django_assert_num_queries: object
+) -> None:
+    board = selectors.board_of(scored.organizer, scored.track)
+
+    with django_assert_num_queries(6):  # type: ignore[operator]
+        selectors.facts_of(scored.track, board)
+    for n in range(5):
+        scored.submit(scored.ours, f"more-{n}", "10 9")
+    with django_assert_num_queries(6):  # type: ignore[operator]
+        selectors.facts_of(scored.track, board)
