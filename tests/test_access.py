@@ -382,6 +382,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug file": [*track, f"{scene.track.slug}-topics.tsv"],
         "slug key": [*track, "topics"],
         "slug name": [*track, "pairs"],
+        "slug name kind": [*track, "runs", "tex"],
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "machine_id token_id": [1, 1],
         "import_id": [make_import(scene.track, scene.organizer).pk],

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.options import add_format, positive
+from assay.cli.options import add_format, add_measures, positive
 from assay.errors import InputError
 from assay.papers.tables import PaperTable, as_file
 
@@ -21,13 +21,7 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
         help="TOML file with a [[track]] for each track: name, protocol, and paths of runs (a manifest), topics, "
         "labels, teams, qrels, instances, formulas and groups",
     )
-    parser.add_argument(
-        "--measure",
-        action="append",
-        default=[],
-        metavar="M",
-        help="measure; repeat it for more (default: those of the protocol)",
-    )
+    add_measures(parser)
     parser.add_argument(
         "--digits", type=positive, default=4, metavar="N", help="decimals of the values (default: 4)"
     )

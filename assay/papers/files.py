@@ -133,7 +133,7 @@ def _named(table: object, path: Path, n: int) -> TrackFiles:
 
 
 def _checked(value: Any, key: str, place: str) -> Any:
-    """A value of the type of its key; one path may stand for a list of them."""
+    """A value of the type of its key; a single path is a list too."""
     if key == "formulas":
         value = [value] if isinstance(value, str) else value
         is_right = isinstance(value, list) and all(isinstance(name, str) for name in value)
@@ -141,10 +141,10 @@ def _checked(value: Any, key: str, place: str) -> Any:
     elif key == "groups":
         is_right = isinstance(value, dict) and all(isinstance(name, str) for name in value.values())
         wanted = "a table of group = path"
+    elif get_type_hints(TrackFiles)[key] is str:
+        is_right, wanted = isinstance(value, str), "text"
     else:
-        is_number = get_type_hints(TrackFiles)[key] is not str
-        is_right = type(value) is (int if is_number else str) and not (is_number and value < 0)
-        wanted = "a whole number from 0" if is_number else "text"
+        is_right, wanted = type(value) is int and value >= 0, "a whole number from 0"
     if not is_right:
         raise InputError(f"{place}: {key}: expected {wanted}, got {value!r}")
     return value

@@ -22,7 +22,7 @@ ARQMATH = frozenset({PRIMARY, "alternate", BASELINE})  # kinds for which a mark 
 def overview_tables(
     tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4
 ) -> list[PaperTable]:
-    """All tables of an overview.
+    """All tables of an overview; there are no results until runs are scored.
 
     Parameters
     ----------
@@ -31,7 +31,9 @@ def overview_tables(
     digits : decimals of the results.
     """
     tables = [runs_table(tracks), participants_table(tracks), topics_table(tracks)]
-    return [*tables, results_table(tracks, measures=measures, digits=digits)]
+    if any(run.means for track in tracks for run in track.runs):
+        tables.append(results_table(tracks, measures=measures, digits=digits))
+    return tables
 
 
 def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:

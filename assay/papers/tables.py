@@ -32,6 +32,11 @@ class Column(NamedTuple):
     is_mark: bool = False
 
     @property
+    def style(self) -> str:
+        """The class of its cells on a page."""
+        return "num" if self.is_number else "mark" if self.is_mark else ""
+
+    @property
     def alignment(self) -> str:
         """As LaTeX names it: right, centered or left."""
         return "r" if self.is_number else "c" if self.is_mark else "l"

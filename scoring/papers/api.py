@@ -1,5 +1,7 @@
 """The tables of overview papers for programs."""
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema_field
@@ -16,7 +18,7 @@ from web.api.schema import operation
 from web.api.views import ApiView
 
 PARAMETERS = {
-    "beside": "Slug of a track whose columns are left of those of this track; repeat it for more.",
+    "other": "Slug of a track whose columns are left of those of this track; repeat it for more.",
     "measure": "A measure to print; repeat it for more. All, but the shares of judged documents, if it is missing.",
     "digits": "Decimals of the values: 4, 3 or 2.",
 }
@@ -70,8 +72,10 @@ class Tables(ApiView):
         track = get_object_or_404(tracks_for(user), slug=slug)
         page = pages.tables_page(user, track, request.query_params)
         if page.form.errors:
-            raise serializers.ValidationError(page.form.errors)
-        return Response(PaperTableSerializer(page.tables, many=True).data)
+            errors: Any = page.form.errors
+            raise serializers.ValidationError(errors)
+        rows: Any = page.tables
+        return Response(PaperTableSerializer(rows, many=True).data)
 
 
 urlpatterns = [path("tracks/<slug:slug>/tables/", Tables.as_view(), name="paper_tables")]

@@ -14,7 +14,7 @@ DIGITS = ["4", "3", "2"]
 class TablesForm(forms.Form):
     """The tracks next to a track, the measures and the decimals of its tables."""
 
-    beside = forms.MultipleChoiceField(
+    other = forms.MultipleChoiceField(
         required=False, label="Other tracks, left of this one", widget=forms.CheckboxSelectMultiple
     )
     measure = forms.MultipleChoiceField(required=False, label="Measures", widget=forms.CheckboxSelectMultiple)
@@ -22,7 +22,7 @@ class TablesForm(forms.Form):
 
     def __init__(self, data: Mapping[str, Any], *, others: Sequence[Track], measures: Sequence[str]) -> None:
         super().__init__(data)
-        self._choices("beside", [(track.slug, track.name) for track in others])
+        self._choices("other", [(track.slug, track.name) for track in others])
         self._choices("measure", [(measure, measure) for measure in measures])
         style_fields(self)
 

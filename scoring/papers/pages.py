@@ -41,7 +41,7 @@ def tables_page(user: User, track: Track, asked: QueryDict) -> TablesPage:
     form = TablesForm(asked, others=others, measures=own.measures if own else [])
     form.is_valid()
     chosen: Mapping[str, Any] = form.cleaned_data
-    shown = [other for other in others if other.slug in chosen.get("beside", [])]
+    shown = [other for other in others if other.slug in chosen.get("other", [])]
     boards = [*(selectors.board_of(user, other) for other in shown), own]
     facts = [selectors.facts_of(each, board) for each, board in zip([*shown, track], boards, strict=True)]
     tables = overview_tables(

@@ -44,8 +44,8 @@ def test_organizer_prints_the_tables_of_a_track(page: str, client: Client) -> No
 def test_another_track_is_put_next_to_it(page: str, client: Client) -> None:
     make_track("older", name="Older", collection=None)
 
-    html = client.get(page, {"beside": "older"}).content.decode()
-    wrong = client.get(page, {"beside": "none", "digits": "9"}).content.decode()
+    html = client.get(page, {"other": "older"}).content.decode()
+    wrong = client.get(page, {"other": "none", "digits": "9"}).content.decode()
 
     assert "Older (0 topics)" not in html, "it has no measures yet"
     assert "ARQ (3 topics)" in html
