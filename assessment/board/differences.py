@@ -148,11 +148,12 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
         judged = {each.code: each for each in judged_topics(track)}
         codes, topic = list(judged), judged.get(code) or next(iter(judged.values()), None)
         near = list(_near_groups(track, [topic.pk] if topic else [], most=SHOWN_OF_GRADE))
-        rows: Page[_Key] | Page[_Group] = Paginator(near, GROUPS_ON_PAGE).get_page(number)
-        groups = list(rows)
+        of_near: Page[_Group] = Paginator(near, GROUPS_ON_PAGE).get_page(number)
+        rows: Page[_Key] | Page[_Group] = of_near
+        groups = list(of_near)
     else:
-        rows = Paginator(_keys(track), GROUPS_ON_PAGE).get_page(number)
-        groups = _members(track, list(rows), most=SHOWN_OF_GRADE)
+        of_same: Page[_Key] = Paginator(_keys(track), GROUPS_ON_PAGE).get_page(number)
+        rows, groups = of_same, _members(track, list(of_same), most=SHOWN_OF_GRADE)
     return DifferencesPage(
         track=track,
         kind=kind,

@@ -1,13 +1,14 @@
 """Keys of a protocol that concern qrels and scoring change what the pages and their files contain.
 
-Other keys have their tests where their pages have: `topic_classes` in `analyses/test_views.py`, `measures` in
-`leaderboards/test_views.py`, and `collapse_instances` in `evaluations/test_stored_runs.py`.
+`assay/protocols/test_effects.py` names the test of each key; those of other keys are where their pages have tests.
 """
 
 import csv
+from html import unescape
 from io import StringIO
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -16,6 +17,7 @@ from pooling.models import PoolMember
 from scoring.models import Leaderboard, Qrels
 from tests.helpers.qrels_pages import freeze_on_page
 from tests.scoring.conftest import Scene, build_scene
+from tests.scoring.evaluations.test_stored_runs import FORMULA_RUN, board_of, formula_team, frozen, submitted
 from tracks.models import Assessor
 
 pytestmark = pytest.mark.django_db
@@ -147,3 +149,70 @@ def test_repeated_near_duplicate_is_a_false_alarm(duplicates: str, value: str) -
     board, [row] = scored(scene, b"A.1 0 10 3\nA.1 0 9 3\n")
 
     assert row[board.measures[1]] == value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "columns"),
+    [
+        ("[scoring]", "[scoring]", ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'"]),
+        ('"AP(rel=2)\'", ', "", ["nDCG'", "P(rel=2)@10'"]),
+    ],
+)
+def test_columns_of_the_leaderboard_are_the_measures(old: str, new: str, columns: list[str]) -> None:
+    scene = build_scene()
+    change(scene, old, new)
+    scene.submit(scene.ours, "run", "10 9")
+
+    _, [row] = scored(scene, b"A.1 0 10 3\n")
+
+    assert [name for name in row if name in {"nDCG'", "AP(rel=2)'", "P(rel=2)@10'"}] == columns
+
+
+@pytest.mark.parametrize(("rule", "tags"), [("", {"a", "b"}), ('scored_kinds = ["primary"]', {"a"})])
+def test_leaderboard_has_the_runs_of_the_kinds_that_are_scored(rule: str, tags: set[str]) -> None:
+    scene = build_scene()
+    change(scene, "[pool]", f"{rule}\n[pool]")
+    scene.submit(scene.ours, "a", "10 9")
+    scene.submit(scene.ours, "b", "9 10", kind="alternate")
+
+    _, rows = scored(scene, b"A.1 0 10 3\n")
+
+    assert {row["run"] for row in rows} == tags
+
+
+@pytest.mark.parametrize(("codes", "grades_shown"), [(True, {"3", "-1"}), (False, set())])
+def test_code_of_a_non_answer_is_imported_as_not_judged_and_is_an_error_without_the_key(
+    codes: bool, grades_shown: set[str]
+) -> None:
+    scene = build_scene()
+    if not codes:
+        change(scene, "qrels_code = 5", "")
+        change(scene, "qrels_code = 6", "")
+    file = SimpleUploadedFile("qrels.txt", b"A.1 0 10 3\nA.1 0 9 5\nA.1 0 e 6\n")
+
+    page = organizer(scene).post(reverse("scoring:import_qrels", args=[scene.track.slug]), {"file": file})
+
+    assert ("grade 5 is not in arqmath-2020-task1" in unescape(page.content.decode())) == (not codes)
+    files = [
+        organizer(scene).get(reverse("scoring:qrels_file", args=[version.pk])).content.decode()
+        for version in Qrels.objects.all()
+    ]
+    assert {row[2] for text in files for row in grades(text)} == grades_shown
+
+
+@pytest.mark.parametrize(("collapsed", "average_precision"), [("true", "0.5000"), ("false", "0.0000")])
+def test_instances_of_a_formula_are_scored_as_one_unit(collapsed: str, average_precision: str) -> None:
+    """The qrels name visual ids. The second formula of the run, after two instances of the first, is relevant."""
+    team = formula_team("arqmath-2021-task2")
+    stored = team.track.protocol
+    stored.text = stored.text.replace("collapse_instances = true", f"collapse_instances = {collapsed}")
+    stored.save(update_fields=["text"])
+    submitted(team, FORMULA_RUN)
+    board = board_of(frozen(team, b"B.1 0 v1 0\nB.1 0 v2 3\n"))
+    client = Client()
+    client.force_login(board.created_by)
+
+    file = client.get(reverse("scoring:leaderboard_file", args=[board.pk, "csv"]))
+
+    [row] = csv.DictReader(StringIO(file.content.decode()))
+    assert row["AP(rel=2)'"] == average_precision

@@ -1,11 +1,10 @@
 """Keys of a protocol that concern judging change what the pages do.
 
-Other keys have their tests where their pages have: `layout`, grades and shortcuts in `tasks/test_views.py` and
-`tasks/test_browser.py`, `in_context` in `tasks/test_members.py`, `follow_up` in `judgments/test_follow_ups.py`,
-`groups` in `planning/test_grid.py`, `dual_topics`, `dual_share` and `training_topics` in `planning/test_views.py`, and
-`order` in `tasks/test_move_to_front.py`.
+`assay/protocols/test_effects.py` names the test of each key; those of other keys are where their pages have tests.
 """
 
+import csv
+from io import StringIO
 from uuid import uuid4
 
 import pytest
@@ -33,6 +32,63 @@ def change(scene: Scene, old: str, new: str) -> None:
     assert old in stored.text
     stored.text = stored.text.replace(old, new)
     stored.save(update_fields=["text"])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "old", "new", "before", "after"),
+    [
+        ("arqmath-2020-task1", 'key = "high"', 'key = "top"', 'value="high"', 'value="top"'),
+        ("arqmath-2020-task1", 'label = "High"', 'label = "Top"', "<span>High</span>", "<span>Top</span>"),
+        ("arqmath-2020-task1", "Sufficient to answer", "Fit to answer", "Sufficient to", "Fit to answer"),
+        ("arqmath-2020-task1", 'shortcut = "3"', 'shortcut = "q"', 'data-key="3"', 'data-key="q"'),
+        ("arqmath-2020-task1", 'key = "do-not-know"', 'key = "no"', 'value="do-not-know"', 'value="no"'),
+        ("arqmath-2020-task1", 'label = "Do not know"', 'label = "No idea"', ">Do not know<", ">No idea<"),
+        ("arqmath-2020-task1", "You cannot tell", "Nobody can tell", "You cannot tell", "Nobody can tell"),
+        ("arqmath-2020-task1", 'shortcut = "u"', 'shortcut = "q"', 'data-key="u"', 'data-key="q"'),
+        ("bolt-ir-p3", 'key = "trans"', 'key = "words"', "follow-up-trans", "follow-up-words"),
+        ("bolt-ir-p3", "Did you consult", "Did you read", "Did you consult", "Did you read"),
+        ("bolt-ir-p3", '"Problematic"', '"Doubtful"', "Problematic", "Doubtful"),
+    ],
+    ids=[
+        *(f"grade.{key}" for key in ("key", "label", "definition", "shortcut")),
+        *(f"non_answer.{key}" for key in ("key", "label", "definition", "shortcut")),
+        *(f"follow_up.{key}" for key in ("key", "label", "choices")),
+    ],
+)
+def test_choices_and_questions_of_the_page_are_those_of_the_protocol(
+    protocol: str, old: str, new: str, before: str, after: str
+) -> None:
+    scene = build_scene(protocol)
+    address, ada = accept(scene.batch, scene.ada).get_absolute_url(), client_of(scene.ada)
+    first = ada.get(address).content.decode()
+
+    change(scene, old, new)
+
+    second = ada.get(address).content.decode()
+    assert [before in html for html in (first, second)] == [True, False]
+    assert [after in html for html in (first, second)] == [False, True]
+
+
+@pytest.mark.parametrize(("after", "status"), [('after = ["yes", "maybe"]', 422), ('after = ["maybe"]', 302)])
+def test_questions_are_asked_after_the_grades_that_they_name(after: str, status: int) -> None:
+    scene = build_scene("bolt-ir-p3")
+    change(scene, 'after = ["yes", "maybe"]', after)
+    form = {"choice": "yes", "comment": "", "request_id": str(uuid4()), "shown": "0"}
+
+    answer = client_of(scene.ada).post(accept(scene.batch, scene.ada).get_absolute_url(), form)
+
+    assert answer.status_code == status
+
+
+def test_value_of_a_grade_is_the_grade_of_the_judgment(scene: Scene) -> None:
+    change(scene, "value = 3", "value = 7")
+    form = {"choice": "high", "comment": "", "request_id": str(uuid4()), "shown": "0"}
+
+    client_of(scene.ada).post(accept(scene.batch, scene.ada).get_absolute_url(), form)
+
+    file = client_of(make_organizer()).get(reverse("assessment:judgments_csv", args=[scene.batch.pk]))
+    [row] = csv.DictReader(StringIO(b"".join(file).decode("utf-8-sig")))
+    assert (row["choice"], row["grade"]) == ("high", "7")
 
 
 @pytest.mark.parametrize(("value", "status"), [("true", 422), ("false", 302)])

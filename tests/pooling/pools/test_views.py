@@ -136,6 +136,19 @@ def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) 
     assert 'name="depth_primary" value="10"' in text
 
 
+@pytest.mark.parametrize(
+    ("value", "words"), [("false", "The protocol states"), ("true", "The usual depth is")]
+)
+def test_form_says_whether_the_protocol_fixes_the_depth(
+    scene: Scene, organizer: Client, value: str, words: str
+) -> None:
+    stored = scene.track.protocol
+    stored.text = stored.text.replace("depth_is_default = true", f"depth_is_default = {value}")
+    stored.save(update_fields=["text"])
+
+    assert words in page(organizer, "new_pool", scene.track.slug)
+
+
 def test_preview_is_computed_by_a_job_until_the_runs_change(scene: Scene, organizer: Client) -> None:
     submit_run(scene, "a")
     before = page(organizer, "preview", scene.track.slug)

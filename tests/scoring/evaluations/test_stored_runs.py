@@ -34,14 +34,14 @@ FORMULA_RUN = b"B.1\tf1\t11\t1\t9\tr\nB.1\tf2\t11\t2\t8\tr\nB.1\tf3\t11\t3\t7\tr
 VISUAL = {"f1": "v1", "f2": "v1", "f3": "v2", "f4": ""}
 
 
-def formula_team() -> Team:
+def formula_team(protocol: str = "arqmath-2020-task2") -> Team:
     collection = make_collection(status=Collection.Status.READY)
     make_answer(make_document(collection, "10"), "11")
     for code, visual in VISUAL.items():
         Formula.objects.create(
             collection=collection, code=code, post="11", thread="10", place=2, visual=visual
         )
-    track = make_track("formulas", protocol="arqmath-2020-task2", collection=collection)
+    track = make_track("formulas", protocol=protocol, collection=collection)
     make_topic(track, "B.1")
     return team_services.create(track=track, name="Ours", members=[])
 

@@ -133,6 +133,7 @@ def test_thread_of_a_topic_is_linked_for_those_who_may_read_it(client: Client) -
         (b'{"A.1": {"category": []}}', "labels is not an object of strings"),
         (b'{"A.1": {"category": "%s"}}' % (b"1" * 5000), "a label is longer than 200 characters"),
         (b"topic,category\nA.1,%s\n" % (b"1" * 5000), "is not allowed"),
+        (b"topic,category\nA.1,history\n", "category 'history' is not allowed; use "),
     ],
 )
 def test_unreadable_labels_are_refused_with_the_reason(

@@ -1,0 +1,197 @@
+"""Keys of a protocol that concern runs and pools change what `assay check` and `assay pool` do.
+
+Each test gives a command two protocol files that differ in one key.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import main
+from assay.protocols.loader import shipped_text
+from tests.helpers.form_runs import bolt_run
+from tests.helpers.pool_files import lines_of, pool, trec_run, write_formula_files
+
+TREC = "".join(f"1 Q0 d{n} {n} {9 - n} ours\n" for n in range(1, 4)).encode()
+FORMULA_RUN = "B.1\t1\t11\t1\t9\tc\nB.1\t2\t12\t2\t8\tc\nB.1\t6\t31\t3\t7\tc\nB.1\t3\t21\t8\t6\tc\n"
+
+
+def with_change(folder: Path, slug: str, old: str, new: str) -> str:
+    """The path of a copy of a shipped protocol with one change."""
+    text = shipped_text(slug)
+    assert text.count(old) == 1, f"{slug} has {old!r} {text.count(old)} times"
+    path = folder / "changed.toml"
+    path.write_text(text.replace(old, new))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("slug", "old", "new", "run", "message"),
+    [
+        ("ntcir-10-math", "max_ranks = 100", "max_ranks = 2", TREC, "At most 2 formulas per topic"),
+        ("trec-adhoc", 'formats = ["trec-6"]', 'formats = ["arqmath-5"]', TREC, "columns"),
+        ("bolt-ir-p3", "min_score = 0", "min_score = 0.75", bolt_run(), "0.7"),
+        ("bolt-ir-p3", "max_score = 1", "max_score = 0.85", bolt_run(), "0.9"),
+        (
+            "bolt-ir-p3",
+            "max_passage_characters = 250",
+            "max_passage_characters = 20",
+            bolt_run(),
+            "20 characters",
+        ),
+        (
+            "bolt-ir-p3",
+            'forbidden_fields = ["rel", "chksrc", "trans", "dialect"]',
+            'forbidden_fields = ["score"]',
+            bolt_run(),
+            "score",
+        ),
+    ],
+    ids=["max_ranks", "formats", "min_score", "max_score", "max_passage_characters", "forbidden_fields"],
+)
+def test_run_is_refused_by_the_key_and_accepted_without_it(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    slug: str,
+    old: str,
+    new: str,
+    run: bytes,
+    message: str,
+) -> None:
+    (tmp_path / "run").write_bytes(run)
+    changed = with_change(tmp_path, slug, old, new)
+
+    accepted = main(["check", "--protocol", slug, str(tmp_path / "run")])
+    capsys.readouterr()
+    refused = main(["check", "--protocol", changed, str(tmp_path / "run")])
+
+    assert (accepted, refused) == (0, 1)
+    assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("seconds", "status"), [("600", 0), ("10", 1)])
+def test_seconds_of_a_topic_are_limited(tmp_path: Path, seconds: str, status: int) -> None:
+    (tmp_path / "run").write_bytes(bolt_run())
+    (tmp_path / "seconds.tsv").write_text("T1\t30\nT2\t30\n")
+    protocol = with_change(
+        tmp_path, "bolt-ir-p3", "max_seconds_per_topic = 600", f"max_seconds_per_topic = {seconds}"
+    )
+    options = ["--seconds", str(tmp_path / "seconds.tsv"), str(tmp_path / "run")]
+
+    assert main(["check", "--protocol", protocol, *options]) == status
+
+
+def pooled(folder: Path, slug: str, old: str, new: str, *options: str) -> list[str]:
+    """The lines of the pool of the runs in the manifest; empty if the command refuses them."""
+    (folder / "pool.tsv").unlink(missing_ok=True)
+    changed = ["--protocol", with_change(folder, slug, old, new)]
+    status = pool(folder, "--quiet", *options, protocol=changed)
+    return lines_of(folder / "pool.tsv") if status == 0 else []
+
+
+@pytest.fixture
+def trec(tmp_path: Path) -> Path:
+    """Two runs of six documents for a topic, with two in common; the second is an alternate run."""
+    trec_run(tmp_path / "early.txt", "early", {"1": [f"d{n}" for n in range(6)]})
+    trec_run(tmp_path / "late.txt", "late", {"1": ["e0", "d5", "d4", "e1", "e2", "e3"]})
+    (tmp_path / "m.csv").write_text(
+        "file,team,tag,kind\nearly.txt,one,early,primary\nlate.txt,two,late,alternate\n"
+    )
+    return tmp_path
+
+
+DEPTH = "depth = { primary = 100, alternate = 100, baseline = 100 }"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "n"),
+    [
+        (DEPTH, "depth = { primary = 2, alternate = 1, baseline = 1 }", 3),
+        (f'strategy = "top-k"\n{DEPTH}', 'strategy = "round-robin-until"\ntarget = 4', 4),
+        (f'strategy = "top-k"\n{DEPTH}', 'strategy = "round-robin-until"\ntarget = 6', 6),
+        ('kinds = ["primary", "alternate", "baseline"]', 'kinds = ["primary", "baseline"]', 0),
+        ('unit = "document"', 'unit = "document"', 10),
+        ('unit = "document"', 'unit = "visually-distinct-formula"', 0),
+    ],
+    ids=["depth", "strategy", "target", "kinds", "unit of documents", "unit of formulas without their index"],
+)
+def test_pool_has_the_units_that_the_key_asks_for(trec: Path, old: str, new: str, n: int) -> None:
+    assert len(pooled(trec, "trec-adhoc", old, new)) == n
+
+
+def test_order_of_the_protocol_is_that_of_judging(trec: Path) -> None:
+    by_votes = pooled(trec, "trec-adhoc", 'order = "random"', 'order = "by-run-votes"')
+    at_random = pooled(trec, "trec-adhoc", 'order = "random"', 'order = "random"')
+
+    assert {line.split()[1] for line in by_votes[:2]} == {"d4", "d5"}
+    assert sorted(by_votes) != by_votes
+    assert [line.split()[1] for line in by_votes] != [line.split()[1] for line in at_random]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "n"),
+    [
+        ('baseline_as = "primary"', 'baseline_as = "primary"', 6),
+        ('baseline_as = "primary"', 'baseline_as = "alternate"', 2),
+        ('"TF-IDF" = "alternate"', '"late" = "alternate"', 2),
+    ],
+    ids=["baseline_as primary", "baseline_as alternate", "baselines"],
+)
+def test_baseline_is_pooled_as_the_protocol_says(trec: Path, old: str, new: str, n: int) -> None:
+    (trec / "m.csv").write_text("file,team,tag,kind\nlate.txt,two,late,baseline\n")
+    text = shipped_text("arqmath-2021-task1")
+    depth = "depth = { primary = 45, alternate = 15 }"
+    assert text.count(old) == text.count(depth) == 1
+    (trec / "changed.toml").write_text(
+        text.replace(old, new).replace(depth, "depth = { primary = 45, alternate = 2 }")
+    )
+
+    assert pool(trec, "--quiet", protocol=["--protocol", str(trec / "changed.toml")]) == 0
+
+    assert len(lines_of(trec / "pool.tsv")) == n
+
+
+@pytest.mark.parametrize(("overlap", "n"), [("0.95", 3), ("0.5", 1)])
+def test_near_duplicates_are_pooled_once(tmp_path: Path, overlap: str, n: int) -> None:
+    """The citations of a topic differ in one of nine words."""
+    (tmp_path / "run").write_bytes(bolt_run())
+    (tmp_path / "m.csv").write_text("file,team,tag,kind\nrun,Owls,owls-1,evaluation\n")
+
+    lines = pooled(
+        tmp_path,
+        "bolt-ir-p3",
+        "near_duplicate_overlap = 0.95",
+        f"near_duplicate_overlap = {overlap}",
+        "--members",
+        str(tmp_path / "members.tsv"),
+    )
+
+    assert sum(line.startswith("T1\t") for line in lines) == n
+
+
+@pytest.mark.parametrize(
+    ("new", "shown"),
+    [
+        ('strategy = "reciprocal-rank-vote"\nlimit = 5', {"3", "4", "6"}),
+        ('strategy = "reciprocal-rank-vote"\nlimit = 2', {"3", "4"}),
+        ('strategy = "reciprocal-rank-vote"\nlimit = 1', {"4"}),
+        ('strategy = "most-runs"\nlimit = 1', {"3"}),
+    ],
+)
+def test_instances_are_selected_by_strategy_and_limit(tmp_path: Path, new: str, shown: set[str]) -> None:
+    """Of the formula y^2, instance 4 is at rank 2 of one run, 3 at ranks 3 and 8 of two, and 6 at rank 3 of one."""
+    folder = write_formula_files(tmp_path)
+    (folder / "c.tsv").write_text(FORMULA_RUN)
+    with (folder / "m.csv").open("a") as manifest:
+        manifest.write("c.tsv,three,c,primary\n")
+    members = folder / "members.tsv"
+    options = ["--formulas", str(folder / "index.tsv"), "--members", str(members)]
+
+    pooled(folder, "arqmath-2021-task2", 'strategy = "reciprocal-rank-vote"\nlimit = 5', new, *options)
+
+    rows = [line.split("\t") for line in lines_of(members)]
+    assert {
+        formula
+        for topic, unit, formula, *_, place in rows
+        if (topic, unit) == ("B.1", "200") and place != "0"
+    } == shown

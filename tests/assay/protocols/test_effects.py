@@ -1,0 +1,165 @@
+"""Every key of a protocol has a test of its effect through a page or a command, and `EFFECTS` names it."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from assay.protocols.not_carried_out import NOT_CARRIED_OUT
+from tests.assay.protocols.test_not_carried_out import ROOT, keys_of
+
+CLI, PAGES = (
+    "tests/assay/cli/test_protocol_keys.py::test_",
+    "tests/assessment/judgments/test_protocol_keys.py::test_",
+)
+SCORING = "tests/scoring/test_protocol_keys.py::test_"
+PLANNING = "tests/assessment/planning/"
+CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
+
+# Key -> a test that fails if the key is ignored, and that uses a page or a command.
+EFFECTS = {
+    "slug": "tests/assay/cli/test_protocol.py::test_list_has_slug_and_title_of_every_shipped_protocol",
+    "title": "tests/assay/cli/test_protocol.py::test_list_has_slug_and_title_of_every_shipped_protocol",
+    "source": "tests/tracks/protocols/test_views.py::test_protocol_is_described_on_its_page_and_its_tracks",
+    "unit": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "topics.labels": "tests/tracks/topics/test_views.py::test_unreadable_labels_are_refused_with_the_reason",
+    "topics.participants_see": (
+        "tests/tracks/topics/test_bolt.py::test_participants_see_only_number_query_and_language"
+    ),
+    "runs.formats": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "runs.max_ranks": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "runs.kinds": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "runs.scored_kinds": f"{SCORING}leaderboard_has_the_runs_of_the_kinds_that_are_scored",
+    "runs.max_of_kind": (
+        "tests/pooling/runs/test_submission.py::test_number_of_runs_of_a_kind_is_limited_by_the_protocol"
+    ),
+    "runs.min_score": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "runs.max_score": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "runs.max_passage_characters": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "runs.max_seconds_per_topic": f"{CLI}seconds_of_a_topic_are_limited",
+    "runs.forbidden_fields": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "pool.strategy": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "pool.depth": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "pool.depth_is_default": "tests/pooling/pools/test_views.py::test_form_says_whether_the_protocol_fixes_the_depth",
+    "pool.baseline_as": f"{CLI}baseline_is_pooled_as_the_protocol_says",
+    "pool.baselines": f"{CLI}baseline_is_pooled_as_the_protocol_says",
+    "pool.target": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "pool.near_duplicate_overlap": f"{CLI}near_duplicates_are_pooled_once",
+    "pool.order": f"{CLI}order_of_the_protocol_is_that_of_judging",
+    "instances.clustering": (
+        "tests/pooling/pools/test_views.py::test_visual_ids_of_submitted_formulas_are_made_on_demand"
+    ),
+    "instances.strategy": f"{CLI}instances_are_selected_by_strategy_and_limit",
+    "instances.limit": f"{CLI}instances_are_selected_by_strategy_and_limit",
+    "judging.layout": "tests/assessment/tasks/test_views.py::test_document_layout_shows_topic_narrative_and_document",
+    "judging.grade.key": CHOICES,
+    "judging.grade.value": f"{PAGES}value_of_a_grade_is_the_grade_of_the_judgment",
+    "judging.grade.label": CHOICES,
+    "judging.grade.definition": CHOICES,
+    "judging.grade.shortcut": CHOICES,
+    "judging.non_answer.key": CHOICES,
+    "judging.non_answer.label": CHOICES,
+    "judging.non_answer.definition": CHOICES,
+    "judging.non_answer.needs_comment": f"{PAGES}needs_comment_refuses_a_non_answer_without_one",
+    "judging.non_answer.shortcut": CHOICES,
+    "judging.non_answer.qrels_code": (
+        f"{SCORING}code_of_a_non_answer_is_imported_as_not_judged_and_is_an_error_without_the_key"
+    ),
+    "judging.follow_up.key": CHOICES,
+    "judging.follow_up.label": CHOICES,
+    "judging.follow_up.choices": CHOICES,
+    "judging.follow_up.after": f"{PAGES}questions_are_asked_after_the_grades_that_they_name",
+    "judging.follow_up.languages": (
+        "tests/assessment/judgments/test_follow_ups.py::test_question_for_a_language_follows_the_document"
+    ),
+    "judging.judges": f"{PAGES}judges_is_the_number_of_assessors_of_a_unit",
+    "judging.groups": f"{PLANNING}test_grid.py::test_topics_are_shared_by_group",
+    "judging.dual_share": (
+        f"{PLANNING}test_views.py::test_share_of_the_topics_is_proposed_where_the_protocol_states_one"
+    ),
+    "judging.in_context": (
+        "tests/assessment/tasks/test_members.py::test_member_is_shown_without_its_post_if_the_protocol_says_so"
+    ),
+    "judging.training_topics": (
+        f"{PLANNING}test_views.py::test_training_starts_with_as_many_topics_as_the_protocol_states"
+    ),
+    "judging.dual_topics": f"{PLANNING}test_views.py::test_each_assessor_gets_two_topics_in_task_2_of_arqmath",
+    "qrels.aggregate": f"{SCORING}two_judges_become_one_grade_and_versions_of_their_groups",
+    "qrels.min_relevant": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
+    "qrels.relevant_from": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
+    "qrels.export_groups": f"{SCORING}two_judges_become_one_grade_and_versions_of_their_groups",
+    "scoring.measures": f"{SCORING}columns_of_the_leaderboard_are_the_measures",
+    "scoring.judged_only": (
+        f"{SCORING}curves_of_a_run_follow_the_relevant_grade_and_leave_unjudged_documents_out"
+    ),
+    "scoring.relevant_from": (
+        f"{SCORING}curves_of_a_run_follow_the_relevant_grade_and_leave_unjudged_documents_out"
+    ),
+    "scoring.average": f"{SCORING}average_is_over_the_judged_topics_or_over_those_of_the_run",
+    "scoring.collapse_instances": f"{SCORING}instances_of_a_formula_are_scored_as_one_unit",
+    "scoring.duplicates_are_false_alarms": f"{SCORING}repeated_near_duplicate_is_a_false_alarm",
+    "scoring.topic_classes": "tests/assay/cli/test_analysis.py::test_a_report_covers_the_topic_classes_of_the_protocol",
+    "agreement.binary_from": f"{PAGES}binary_from_divides_the_grades_into_two_classes",
+}
+
+
+def keys_with_values() -> list[str]:
+    """The keys of the schema that have a value, and not a table of further keys, in the order of the schema."""
+    keys = [key for key, _ in keys_of()]
+    return [
+        key
+        for key in keys
+        if key not in NOT_CARRIED_OUT and not any(other.startswith(f"{key}.") for other in keys)
+    ]
+
+
+@pytest.mark.parametrize("key", keys_with_values())
+def test_key_has_a_test_of_its_effect(key: str) -> None:
+    assert key in EFFECTS, (
+        f"The key {key} has no test of its effect. Write a test that changes the key in a protocol and sees the effect "
+        f"through a page or a command of `assay`; then add to EFFECTS in {__file__.removeprefix(f'{ROOT}/')}:\n"
+        f'    "{key}": "tests/<path>/test_<module>.py::test_<name>",\n'
+        "For a key without effect, add a sentence to assay/protocols/not_carried_out.py instead."
+    )
+    path, _, name = EFFECTS[key].partition("::")
+
+    assert name in names_of_tests(path), (
+        f"{key}: pytest collects no {EFFECTS[key]}; correct its row in EFFECTS"
+    )
+    assert uses_pages_or_commands(path), f"{key}: {path} requests no page and runs no command"
+
+
+def test_every_row_is_a_key_of_the_schema() -> None:
+    assert set(EFFECTS) == set(keys_with_values()), "take the rows of other keys out of EFFECTS"
+
+
+@cache
+def names_of_tests(path: str) -> frozenset[str]:
+    """The functions of a module that pytest collects as tests and does not skip."""
+    if not (ROOT / path).is_file() or not (ROOT / path).name.startswith("test_"):
+        return frozenset()
+    module = ast.parse((ROOT / path).read_text())
+    return frozenset(
+        node.name
+        for node in module.body
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not any(
+            "skip" in ast.unparse(mark) or "xfail" in ast.unparse(mark) for mark in node.decorator_list
+        )
+    )
+
+
+def uses_pages_or_commands(path: str) -> bool:
+    return bool({"Client", "Page", "APIClient", "main", "call_command"} & set(imports_of(path)))
+
+
+@cache
+def imports_of(path: str) -> frozenset[str]:
+    def names() -> Iterator[str]:
+        for node in ast.walk(ast.parse((ROOT / path).read_text())):
+            if isinstance(node, ast.ImportFrom):
+                yield from (alias.name for alias in node.names)
+
+    return frozenset(names())
