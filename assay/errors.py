@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 
 class AssayError(Exception):
-    """The library cannot do what was requested."""
+    """The library cannot do what was requested. `exit_status` is that of a command that ends with it."""
+
+    exit_status = 2
 
 
 class InputError(AssayError, ValueError):

@@ -120,6 +120,7 @@ POST freeze_qrels                        13333301 3330
 POST score_runs                          13333301 3330
 GET leaderboards                         00000001 0333
 GET leaderboard                          44444401 0333
+GET leaderboard_file                     44444401 0333
 GET evaluations                          44444401 0333
 POST release_leaderboard                 13333301 3330
 GET paper_tables                         13333301 0333

@@ -1,4 +1,4 @@
-"""The command `assay`: one subcommand for each task that needs only files.
+"""The command `assay`: subcommands for tasks that need only files, and for those of a participant at a site.
 
 A subcommand is a module of `assay.cli.commands` with `add_arguments`, `run` and `EXAMPLE`. Only the module of the
 subcommand that the user calls is imported: to import all of them would take longer than most commands run.
@@ -33,6 +33,13 @@ COMMANDS = {
     "slt": "print the SLT string of each formula",
     "cluster": "give formulas that look the same one visual id",
     "archive": "check the archive of a track",
+    "login": "log in to a site",
+    "topics": "list the topics of a track of a site",
+    "submit": "submit runs to a track of a site",
+    "runs": "list your runs in a track of a site",
+    "watch": "follow a job, pool, leaderboard or run of a site",
+    "results": "show the newest leaderboard of a track of a site",
+    "download": "download the files of a track of a site",
     "protocol": "list, show or check protocols",
     "completion": "print the completion script of a shell",
 }
@@ -42,8 +49,8 @@ examples:
   assay evaluate --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv
   assay COMMAND --help
 
-exit status: 0 success, 1 a run has errors, or nothing can be compared, 2 a file or an option cannot be used,
-             130 interrupted"""
+exit status: 0 success, 1 a run has errors, the site refuses, or nothing can be compared, 2 a file or an option
+             cannot be used, 3 the site needs a login or another right, 4 the site cannot be reached, 130 interrupted"""
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 
 # OpenBLAS starts its threads when NumPy is imported. That takes 50 ms, and the commands hardly use them.
@@ -86,7 +93,7 @@ def _run(words: Sequence[str]) -> int:
     except (AssayError, OSError) as error:
         action = getattr(arguments, "action", None)  # qrels and protocol have actions
         print_error(f"{parser.prog} {action}" if action else parser.prog, error)
-        return 2
+        return getattr(error, "exit_status", 2)
     return status
 
 
@@ -112,7 +119,10 @@ def _overview() -> Parser:
     """The parser of `assay` without a subcommand. It lists the subcommands itself, as a table that is not wrapped."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
-    description = "Check and pool runs, score them, and analyze test collections. No database is needed."
+    description = (
+        "Check and pool runs, score them, and analyze test collections. Take part in a track of a site. "
+        "No database is needed."
+    )
     parser = Parser("assay", usage="assay [-h] [--version] COMMAND ...", description=description)
     parser.epilog = f"commands:\n{commands}\n\n{EPILOG}"
     parser.add_argument(

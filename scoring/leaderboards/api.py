@@ -1,21 +1,26 @@
 """Leaderboards for programs: score, read and release."""
 
+from base64 import b64encode
+from hashlib import sha256
 from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
 from scoring.evaluations import selectors as evaluation_selectors
-from scoring.leaderboards import selectors, services
+from scoring.leaderboards import files, selectors, services
 from scoring.leaderboards.selectors import BoardRow, Cell
 from scoring.models import Evaluation, Leaderboard
 from scoring.qrels.selectors import qrels_for
 from tracks.tracks.selectors import tracks_for
+from web.api.files import TsvRenderer
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import operation
 from web.api.serializers import Strict
@@ -157,6 +162,24 @@ class LeaderboardDetail(ApiView):
         return Response(LeaderboardDetailSerializer(board, context={"user": user}).data)
 
 
+class LeaderboardFile(ApiView):
+    tag = "Leaderboards"
+    permission_classes = [Everyone]
+    renderer_classes = [TsvRenderer, JSONRenderer]
+
+    @operation("download_leaderboard", responses={(200, "text/tab-separated-values"): OpenApiTypes.STR})
+    def get(self, request: Request, board_id: int) -> Response:
+        """Download a leaderboard as the file of its page. `Repr-Digest` (RFC 9530) has its SHA-256."""
+        user = user_of(request)
+        board = get_object_or_404(selectors.leaderboards_for(user), pk=board_id)
+        content = files.leaderboard_file(user, board, "tsv").encode()
+        headers = {
+            "Content-Disposition": f'attachment; filename="{board.track.slug}-leaderboard-{board.pk}.tsv"',
+            "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",
+        }
+        return Response(content, headers=headers, content_type=TsvRenderer.media_type)
+
+
 class Scoring(ApiView):
     tag = "Leaderboards"
     permission_classes = [Organizer]
@@ -214,6 +237,7 @@ class EvaluationDetail(ApiView):
 urlpatterns = [
     path("tracks/<slug:slug>/leaderboards/", LeaderboardList.as_view(), name="leaderboards"),
     path("leaderboards/<int:board_id>/", LeaderboardDetail.as_view(), name="leaderboard"),
+    path("leaderboards/<int:board_id>/file/", LeaderboardFile.as_view(), name="leaderboard_file"),
     path("leaderboards/<int:board_id>/evaluations/", EvaluationList.as_view(), name="evaluations"),
     path("leaderboards/<int:board_id>/release/", Release.as_view(), name="release_leaderboard"),
     path("qrels/<int:qrels_id>/score/", Scoring.as_view(), name="score_runs"),

@@ -1,0 +1,105 @@
+"""Download what a track of a site has released to you: topics, sample run, collection, qrels, leaderboard.
+
+Name files or kinds, such as topics or qrels; without a name, everything is downloaded. A file gets its name when it is
+complete and its SHA-256 is right. Repeat the command to go on after an interruption: it downloads what is missing.
+
+Exit status: 0 success, 1 the site refuses a file, or a file of the folder has another content, 2 a name or an option is
+wrong, 3 you may not download it or are not logged in, 4 the site cannot be reached.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from assay.cli.options import add_quiet
+from assay.cli.site import add_server, add_track, client, connect, fail, print_table, progress_bar, track_of
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.client.server import Server
+
+EXAMPLE = "assay download arqmath-2020 topics qrels --to data"
+
+
+class Item(NamedTuple):
+    """A file of the site, or a link elsewhere. Not every file has a size and a digest before it is made."""
+
+    kind: str
+    name: str
+    n_bytes: int | None
+    sha256: str
+    url: str
+    is_link: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_track(parser)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="name or kind of files (default: all)")
+    add_server(parser)
+    parser.add_argument(
+        "--to", type=Path, default=Path(), metavar="DIR", help="folder of the files (default: this folder)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the files, and download none")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that have another content")
+    add_quiet(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with connect(arguments) as server:
+        track_of(server, arguments.track)
+        items = _chosen(list(_items(server, arguments.track)), arguments.names)
+        if arguments.list:
+            print_table(
+                ("kind", "name", "bytes", "sha256"),
+                (
+                    (item.kind, item.url if item.is_link else item.name, item.n_bytes, item.sha256)
+                    for item in items
+                ),
+            )
+            return 0
+        arguments.to.mkdir(parents=True, exist_ok=True)
+        for item in items:
+            _download(server, item, arguments)
+    return 0
+
+
+def _items(server: "Server", slug: str) -> Iterator[Item]:
+    """What the track offers, its qrels and its leaderboards."""
+    for each in server.get(f"tracks/{slug}/downloads/")["results"]:
+        is_link = each["url"].partition("://")[1] != ""
+        yield Item(each["kind"], each["name"], each["n_bytes"], each["sha256"], each["url"], is_link)
+    for qrels in server.rows(f"tracks/{slug}/qrels/"):
+        machine = ".machine" if qrels["machine"] else ""
+        name = f"qrels.{slug}.v{qrels['version']}{machine}.tsv"
+        yield Item("qrels", name, None, qrels["sha256"], f"{qrels['url']}file/")
+    for board in server.rows(f"tracks/{slug}/leaderboards/"):
+        if board["status"] == "ready":
+            name = f"{slug}-leaderboard-{board['id']}.tsv"
+            yield Item("leaderboard", name, None, "", f"{board['url']}file/")
+
+
+def _chosen(items: list[Item], names: list[str]) -> list[Item]:
+    known = {word for item in items for word in (item.kind, item.name)}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        accepted = ", ".join(sorted({item.kind for item in items})) or "nothing yet"
+        raise InputError(f"nothing that you may download is called {unknown[0]}; kinds: {accepted}")
+    return [item for item in items if not names or {item.kind, item.name} & set(names)]
+
+
+def _download(server: "Server", item: Item, arguments: argparse.Namespace) -> None:
+    if item.is_link:
+        print(f"{item.name}: elsewhere, at {item.url}")  # noqa: T201
+        return
+    files = client("files")
+    target = arguments.to / files.check_name(item.name)
+    sha256 = item.sha256 or files.digest_of(server, item.url)
+    if files.has_content(target, sha256):
+        print(f"{target}: is here already")  # noqa: T201
+        return
+    if target.exists() and not arguments.overwrite:
+        fail(f"{target} exists with another content; give --overwrite, or another folder with --to")
+    with progress_bar(item.name, item.n_bytes, is_quiet=arguments.quiet) as show:
+        files.fetch(server, item.url, target, sha256=sha256, progress=show)
+    print(f"{target}: {target.stat().st_size:,} bytes, sha256 {sha256}")  # noqa: T201

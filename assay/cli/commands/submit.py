@@ -1,0 +1,149 @@
+"""Submit runs to a track of a site.
+
+The site checks each file before it stores it. A file with errors is refused, with its lines, and nothing of it is
+stored; the other files are submitted. If the command is interrupted, repeat it: a file that is already there is not
+submitted again.
+
+Exit status: 0 all runs are submitted, 1 one was refused, 2 a file or an option cannot be used, 3 you may not submit or
+are not logged in, 4 the site cannot be reached.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_URL, uuid4, uuid5
+
+from assay.cli.options import add_quiet, input_path
+from assay.cli.site import (
+    add_server,
+    add_track,
+    client,
+    connect,
+    print_json,
+    print_refusal,
+    progress_bar,
+    track_of,
+)
+from assay.digests import sha256_of_file
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.client.server import Server
+
+EXAMPLE = "assay submit arqmath-2020 --kind primary --description 'BM25 over titles' runs/abacus.tsv"
+DECLARED = ("kind", "team", "tag", "uses", "description", "pooled_as")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_track(parser)
+    parser.add_argument(
+        "runs", nargs="+", type=input_path, metavar="RUN", help="run file: plain, gz, xz or zip"
+    )
+    add_server(parser)
+    add_declaration(parser)
+    parser.add_argument(
+        "--tag", default="", help="tag of the run, for a single file (default: the tag in the file)"
+    )
+    parser.add_argument(
+        "--manual", action="store_true", help="a person changed something after seeing the topics"
+    )
+    parser.add_argument("--uses", choices=("both", "text", "math"), help="what the run uses (default: both)")
+    parser.add_argument("--description", default="", metavar="TEXT", help="how the runs were made")
+    parser.add_argument(
+        "--pooled-as",
+        choices=("primary", "alternate"),
+        help="for baselines: the kind as which they are pooled",
+    )
+    parser.add_argument("--json", action="store_true", help="print the runs as the site answers, as JSON")
+    add_quiet(parser)
+
+
+def add_declaration(parser: argparse.ArgumentParser) -> None:
+    """The options that `assay check --track` has too."""
+    parser.add_argument(
+        "--kind",
+        default="",
+        help="kind of the runs, such as primary (default: the only one that the track accepts)",
+    )
+    parser.add_argument("--team", default="", help="name of the team (default: your only team of the track)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.tag and len(arguments.runs) > 1:
+        raise InputError("--tag is for a single file; the tags of several runs are in their files")
+    stored, is_refused = [], False
+    with connect(arguments) as server:
+        fields = fields_of(arguments, track_of(server, arguments.track))
+        for path in arguments.runs:
+            try:
+                run, is_old = _submit(server, arguments, path, fields)
+            except client().ServerError as error:
+                if error.exit_status != client().REFUSED:
+                    raise
+                print_refusal(path, error, is_json=arguments.json)
+                is_refused = True
+            else:
+                stored.append(run)
+                if not arguments.json:
+                    _print(path, run, is_old=is_old, where=server.url)
+    if arguments.json:
+        print_json(stored)
+    return int(is_refused)
+
+
+def fields_of(arguments: argparse.Namespace, track: Any) -> dict[str, str]:
+    """What is declared about the runs, for the form of the site.
+
+    Raises
+    ------
+    InputError
+        No kind is given, and the track accepts several or none.
+    """
+    fields = {name: getattr(arguments, name, None) or "" for name in DECLARED}
+    accepting = [kind["kind"] for kind in track["kinds"] if kind["is_accepting"]]
+    if not fields["kind"]:
+        if len(accepting) != 1:
+            raise InputError(_which_kind(track, accepting))
+        [fields["kind"]] = accepting
+    if getattr(arguments, "manual", False):
+        fields["is_manual"] = "true"
+    return {name: text for name, text in fields.items() if text}
+
+
+def _which_kind(track: Any, accepting: list[str]) -> str:
+    if accepting:
+        return f"give --kind: {track['slug']} accepts {', '.join(accepting)}"
+    reasons = {kind["reason"] for kind in track["kinds"]} or {f"it is {track['status']}"}
+    return f"{track['slug']} accepts no runs now: {'; '.join(sorted(reasons))}"
+
+
+def _submit(
+    server: "Server", arguments: argparse.Namespace, path: Path, fields: dict[str, str]
+) -> tuple[Any, bool]:
+    """The run, and whether an earlier command submitted it."""
+    address = f"tracks/{arguments.track}/runs/"
+    with path.open("rb") as file:
+        identity = [server.url, address, fields, path.name, sha256_of_file(file)]
+    key = str(uuid5(NAMESPACE_URL, json.dumps(identity, sort_keys=True)))
+    run, is_old = upload(server, address, path, fields, key=key, is_quiet=arguments.quiet)
+    if is_old and server.get(f"runs/{run['id']}/")["status"] != "submitted":  # withdrawn since
+        return upload(server, address, path, fields, key=str(uuid4()), is_quiet=arguments.quiet)
+    return run, is_old
+
+
+def upload(
+    server: "Server", address: str, path: Path, fields: dict[str, str], *, key: str, is_quiet: bool
+) -> tuple[Any, bool]:
+    """The answer to a run file, and whether it is that to an earlier request."""
+    size = path.stat().st_size
+    with path.open("rb") as file, progress_bar(path.name, size, is_quiet=is_quiet) as show:
+        sent = client("files").Sent(file, show)
+        return server.upload(address, fields, {"file": (path.name, sent)}, key=key)
+
+
+def _print(path: Path, run: Any, *, is_old: bool, where: str) -> None:
+    state = "was already submitted" if is_old else "submitted, late" if run["is_late"] else "submitted"
+    lines = f"{run['n_lines']:,} lines, {run['n_topics']} topics"
+    print(f"{path}: {state} as run {run['id']}, {run['kind']} run {run['tag']} of {run['team']} ({lines})")  # noqa: T201
+    print(f"  sha256 {run['sha256']}; {where}/runs/{run['id']}/")  # noqa: T201

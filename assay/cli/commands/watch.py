@@ -1,0 +1,112 @@
+"""Follow a job, a pool, a leaderboard or a run of a site until its end, and print each change of its state.
+
+A job ends as done or failed, a pool and a leaderboard as ready or failed. A run ends when its scores are released to
+you, or when it is withdrawn or disqualified.
+
+Exit status: 0 it ended well, 1 it failed, was withdrawn or disqualified, 2 an option is wrong, 3 you may not see it or
+are not logged in, 4 the site cannot be reached.
+"""
+
+import argparse
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assay.cli.options import positive
+from assay.cli.site import add_server, connect
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.client.server import Server
+
+EXAMPLE = "assay watch jobs/9"
+ADDRESS = re.compile(r"(?:.*/)?(jobs|pools|leaderboards|runs)/(\d{1,18})/?")
+
+
+class State(NamedTuple):
+    """What is printed, and how it ended: None if it goes on."""
+
+    text: str
+    is_good: bool | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "address",
+        metavar="ADDRESS",
+        help="jobs/9, pools/3, leaderboards/2 or runs/11, or an address that ends so",
+    )
+    add_server(parser)
+    parser.add_argument(
+        "--every", type=positive, default=2, metavar="SECONDS", help="time between two looks (default: 2)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    match = ADDRESS.fullmatch(arguments.address)
+    if match is None:
+        raise InputError(
+            f"{arguments.address} is no address to watch; use jobs/9, pools/3, leaderboards/2 or runs/11"
+        )
+    noun, number = match[1], int(match[2])
+    before = ""
+    with connect(arguments) as server:
+        while True:
+            state = STATES[noun](server, number)
+            if state.text != before:
+                print(f"{noun}/{number}: {state.text}", flush=True)  # noqa: T201
+            if state.is_good is not None:
+                return 0 if state.is_good else 1
+            before = state.text
+            time.sleep(arguments.every)
+
+
+def _job(server: "Server", number: int) -> State:
+    job = server.get(f"jobs/{number}/")
+    if job["state"] == "done":
+        result = ", ".join(f"{name} {value}" for name, value in job["result"].items())
+        return State(f"done: {job['title']}{f' ({result})' if result else ''}", is_good=True)
+    if job["state"] == "failed":
+        return State(f"failed: {job['title']}: {job['error']}", is_good=False)
+    progress = f", {job['done']:,} of {job['total']:,}" if job["total"] else ""
+    return State(f"{job['state']}: {job['title']}{progress}")
+
+
+def _built(noun: str) -> Callable[["Server", int], State]:
+    """What reads the status of something that a job makes."""
+
+    def state(server: "Server", number: int) -> State:
+        thing = server.get(f"{noun}/{number}/")
+        status: str = thing["status"]
+        return State(status, {"ready": True, "failed": False}.get(status))
+
+    return state
+
+
+def _run(server: "Server", number: int) -> State:
+    run = server.get(f"runs/{number}/")
+    if run["status"] != "submitted":
+        reason = f": {run['changes'][-1]['text']}" if run["changes"] and run["changes"][-1]["text"] else ""
+        return State(f"{run['status']}{reason}", is_good=False)
+    for board in server.rows(f"tracks/{run['track']}/leaderboards/"):
+        if board["status"] == "ready" and board["release"] != "hidden" and _is_on(server, board, number):
+            return State(
+                f"scored: leaderboards/{board['id']}, assay results {run['track']} shows it", is_good=True
+            )
+    pools = ", ".join(pool["pool"] for pool in run["pools"])
+    if pools:
+        return State(f"in the pool {pools}, not scored yet")
+    return State("submitted, can be withdrawn" if run["is_accepting_runs"] else "submitted, in no pool yet")
+
+
+def _is_on(server: "Server", board: Any, number: int) -> bool:
+    return any(row["run"] == number for row in server.get(f"leaderboards/{board['id']}/")["runs"])
+
+
+STATES: dict[str, Callable[["Server", int], State]] = {
+    "jobs": _job,
+    "pools": _built("pools"),
+    "leaderboards": _built("leaderboards"),
+    "runs": _run,
+}
