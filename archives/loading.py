@@ -21,8 +21,10 @@ from assay.archive.records import (
     RunRecord,
     TopicRecord,
 )
+from assay.formats.documents.batch import Unusable
 from assay.formats.reports import Report
 from assay.formats.runs import columns
+from assay.formats.topics.bolt import parsed_source
 from assay.html.sanitize import clean_body, clean_title
 from assay.pools.files import members_digest
 from assay.pools.statistics import statistics
@@ -110,6 +112,16 @@ def _track(contents: Contents, protocols: Mapping[str, StoredProtocol], slug: st
     )
 
 
+def _source(topic: TopicRecord) -> str:
+    """The XML of a topic of BOLT, if it is such an element."""
+    if topic.source:
+        try:
+            parsed_source(topic.source)
+        except Unusable as fault:
+            raise LoadRefused(f"The topic {topic.code} of the archive cannot be loaded: {fault}.") from None
+    return topic.source
+
+
 def _topics(track: Track, topics: Iterable[TopicRecord]) -> None:
     """Topics. Their texts are sanitized again, since anybody can have written the archive."""
     Topic.objects.bulk_create(
@@ -125,6 +137,7 @@ def _topics(track: Track, topics: Iterable[TopicRecord]) -> None:
                 formula_id=topic.formula_id,
                 latex=topic.latex,
                 thread=topic.thread,
+                source=_source(topic),
             )
             for topic in topics
         ),

@@ -44,6 +44,7 @@ class TopicRecord:
     formula_id: str = ""
     latex: str = ""
     thread: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)

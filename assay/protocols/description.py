@@ -156,6 +156,8 @@ def _qrels(qrels: QrelsRules) -> Iterator[str]:
     yield AGGREGATES[qrels.aggregate]
     if qrels.min_relevant:
         yield f"Topics with fewer than {qrels.min_relevant} units of grade {qrels.relevant_from} or more are dropped."
+    if qrels.topic_citations:
+        yield "Citations that the developers of the topics graded join the judged ones."
     if qrels.export_groups:
         yield "Each group of assessors also has qrels of its own."
 

@@ -172,6 +172,7 @@ class QrelsRules:
     aggregate: Aggregate = "single"
     min_relevant: int = 0  # a topic with fewer units from `relevant_from` on is dropped
     relevant_from: int = 1  # the grade from which a unit counts for `min_relevant`
+    topic_citations: bool = False  # True: citations that the topics' developers graded join the judged ones
     export_groups: bool = False  # True: each group of assessors also has a qrels version
 
 

@@ -54,6 +54,7 @@ class Member(NamedTuple):
 
 DocumentVote = tuple[Unit, Vote]  # a document, which can be a member of a unit, and a judgment of it
 NO_MEMBERS: Mapping[Unit, Member] = MappingProxyType({})
+NO_GRADES: Mapping[Unit, int] = MappingProxyType({})
 
 
 class Conflict(NamedTuple):
@@ -100,6 +101,7 @@ def freeze(
     judges: int,
     also: Sequence[str] = (),
     members: Mapping[Unit, Member] = NO_MEMBERS,
+    given: Mapping[Unit, int] = NO_GRADES,
 ) -> Frozen:
     """Decide the grade of every unit, and drop the topics that have too few relevant units.
 
@@ -109,6 +111,7 @@ def freeze(
     judges : number of judgments that are summed, if the rule is a sum.
     also : kinds of batches that count in addition to main and adjudication: dual, training.
     members : the unit of each document that is a member; a vote on the document is a vote on the unit.
+    given : grades that the topics' developers gave, for documents of these topics that nobody graded.
 
     Raises
     ------
@@ -133,6 +136,7 @@ def freeze(
             tally.partly.append(unit)
     if tally.conflicts:
         raise Undecided(tally.conflicts)
+    _add_given(given, tally)
     return _without_poor_topics(tally, rules, dict(left_out))
 
 
@@ -152,6 +156,21 @@ def known_items(units: Iterable[Unit], grade: int) -> Frozen:
     """Qrels of a known-item task: all units with the same grade, without judgments."""
     rows = sorted((unit.topic.encode(), unit.docno.encode(), grade) for unit in units)
     return Frozen(rows, {"known_items": len(rows)})
+
+
+def _add_given(given: Mapping[Unit, int], tally: _Tally) -> None:
+    """Add the grades of the topics' developers, for the topics that have units."""
+    judged = {unit.topic for unit in (*tally.graded, *tally.unjudged)}
+    non_answered = {Unit(each["topic"], each["docno"]) for each in tally.non_answers}
+    topics = judged | {unit.topic for unit in non_answered}
+    new = {
+        unit: grade
+        for unit, grade in given.items()
+        if unit.topic in topics and unit not in tally.graded and unit not in non_answered
+    }
+    tally.graded |= new
+    tally.unjudged = [unit for unit in tally.unjudged if unit not in new]
+    tally.decided["by the developers of the topics"] += len(new)
 
 
 def _decide(

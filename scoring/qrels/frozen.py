@@ -10,6 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
+from assay.formats.topics.bolt import citations
 from assay.protocols.schema import Protocol
 from assay.qrels.freezing import (
     Conflict,
@@ -113,6 +114,7 @@ def _frozen(
         judges=protocol.judging.judges,
         also=also,
         members=_members(pool),
+        given=_given(pool, protocol) if protocol.qrels.topic_citations else {},
     )
 
 
@@ -128,6 +130,18 @@ def _members(pool: Pool) -> dict[Unit, Member]:
     rows = members.values_list(*fields).iterator(chunk_size=CHUNK)
     return {
         Unit(topic, docno): Member(Unit(topic, unit), position > 0) for topic, docno, unit, position in rows
+    }
+
+
+def _given(pool: Pool, protocol: Protocol) -> dict[Unit, int]:
+    """The grades of citations in the topics of the pool's track, given by the developers of the topics."""
+    grades = {grade.key: grade.value for grade in protocol.judging.grades}
+    sources = pool.track.topics.exclude(source="").values_list("code", "source")
+    return {
+        Unit(code, citation.docno): grades[citation.rel]
+        for code, source in sources
+        for citation in citations(source)
+        if citation.rel in grades
     }
 
 

@@ -15,6 +15,7 @@ from web.downloads import safe_name
 DESCRIPTIONS = {
     "topics.jsonl": "Topics, one JSON object per line, with every field.",
     "topics.xml": "Topics in XML, as in ARQMath.",
+    "bolt-topics.xml": "Topics in XML, as in BOLT.",
     "topics.tsv": "Topics as plain text, with LaTeX between dollars.",
     "topic-formulas.tsv": "The formulas of the topics in LaTeX.",
 }
@@ -52,22 +53,26 @@ def topic_files(track: Track) -> Iterator[Made]:
     rows = cast("list[TopicFields]", topics)
     for ending, write in writer.FORMS.items():
         content = write(rows)
-        if content.count(b"\n") > 1 or ending != "topic-formulas.tsv":
+        is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
+        if not is_empty:
             yield Made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
     if any(topic.labels for topic in topics):
         name, about = f"{track.slug}-topic-labels.csv", "The labels of the topics."
         yield Made(Download.Kind.TOPICS, name, about, writer.labels(rows))
 
 
-def originals(track: Track) -> list[TopicImport]:
+def originals(track: Track, *, with_private: bool = False) -> list[TopicImport]:
     """The topic files as they were imported, oldest first, unless they have what participants do not see. One query.
 
-    Imports of earlier versions did not keep the file.
+    `with_private` adds these files. Imports of earlier versions did not keep the file.
     """
-    if track.protocol.parsed.topics.participants_see:
-        return []
-    stored = track.topic_imports.filter(format="topics", is_replaced=False, has_private_parts=False)
-    return list(stored.exclude(file="").order_by("pk"))
+    stored = track.topic_imports.filter(format="topics", is_replaced=False).exclude(file="").order_by("pk")
+    return [each for each in stored if with_private or not is_private(each)]
+
+
+def is_private(topic_import: TopicImport) -> bool:
+    """Whether the file has what participants do not see."""
+    return topic_import.has_private_parts or bool(topic_import.track.protocol.parsed.topics.participants_see)
 
 
 def original_name(topic_import: TopicImport) -> str:

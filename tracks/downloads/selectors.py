@@ -12,7 +12,7 @@ from accounts.access import AnyUser, is_organizer
 from assay.digests import sha256_of
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
-from tracks.downloads.contents import Made, original_name, originals, sample_runs, topic_files
+from tracks.downloads.contents import Made, is_private, original_name, originals, sample_runs, topic_files
 from tracks.downloads.rules import released_to
 from tracks.guidelines.markdown import plain_html
 from tracks.models import Download, Fetch, Track
@@ -105,8 +105,9 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
         text = rows["instructions"].text.encode()
         yield _made(Made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text))
     if Download.Kind.TOPICS in kinds:
-        for each in originals(track):
-            yield Item("topics", original_name(each), "As imported.", each.size, each.sha256, str(each.file))
+        for each in originals(track, with_private=is_organizer(user)):
+            about = "As imported; only organizers get it." if is_private(each) else "As imported."
+            yield Item("topics", original_name(each), about, each.size, each.sha256, str(each.file))
         yield from map(_made, topic_files(track))
     if Download.Kind.SAMPLE_RUN in kinds:
         yield from map(_made, sample_runs(track))

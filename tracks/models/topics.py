@@ -20,6 +20,9 @@ class Topic(models.Model):
         max_length=100, blank=True, help_text="If the topic is a formula: its id in the body of the topic."
     )
     latex = models.TextField(blank=True, help_text="If the topic is a formula: its LaTeX.")
+    source = models.TextField(
+        blank=True, db_default="", help_text="Of a topic of BOLT: its XML, of which nothing is lost."
+    )
     thread = models.TextField(
         blank=True, db_collation="C", help_text="Docno of the topic's question in the topic collection."
     )

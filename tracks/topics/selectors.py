@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
 from accounts.access import AnyUser, is_organizer
+from assay.formats.topics.bolt import citations, visible_source
 from assay.html.highlight import mark
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
-from corpus.threads.selectors import RenderedText, resolve_links, safe_html
+from corpus.threads.selectors import RenderedText, addresses, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
 from tracks.downloads.rules import released_to
 from tracks.models import Download, Topic, Track
@@ -34,6 +36,15 @@ class TopicsPage:
     has_labels: bool
 
 
+class ShownCitation(NamedTuple):
+    """A citation that the developers of a topic graded. `address` is that of its post, if the reader may read it."""
+
+    docno: str
+    grade: str
+    passage: str
+    address: str
+
+
 @dataclass(frozen=True)
 class TopicPage:
     """`thread_collection` has the thread of the topic; None if there is none that the user may read."""
@@ -42,6 +53,7 @@ class TopicPage:
     topic: Topic
     rendered: RenderedText
     thread_collection: Collection | None
+    citations: list[ShownCitation]
     previous: Topic | None
     next: Topic | None
     tab: str = "topics"
@@ -73,6 +85,8 @@ def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
         hidden.add("properties")
     rows = list(topics)
     for topic in rows:
+        if topic.source:
+            topic.source = visible_source(topic.source, hidden, listed)
         for part in hidden:
             field, empty = TOPIC_FIELDS[part]
             setattr(topic, field, empty)
@@ -107,9 +121,24 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         topic=topic,
         rendered=render_topic(topic, [collection for collection in (searched, threads) if collection]),
         thread_collection=threads if topic.thread else None,
+        citations=_citations(topic, track, searched),
         previous=track.topics.filter(code__lt=topic.code).order_by("-code").first(),
         next=track.topics.filter(code__gt=topic.code).first(),
     )
+
+
+def _citations(topic: Topic, track: Track, collection: Collection | None) -> list[ShownCitation]:
+    """The citations of a topic that a reader sees. One query, if there are any."""
+    cited = citations(topic.source)
+    labels = {grade.key: grade.label for grade in track.protocol.parsed.judging.grades}
+    posts = {citation.docno: citation.docno.rsplit(":", 2)[0] for citation in cited}
+    known = addresses(collection, posts.values()) if collection and cited else {}
+    return [
+        ShownCitation(
+            each.docno, labels.get(each.rel, each.rel), each.passage, known.get(posts[each.docno], "")
+        )
+        for each in cited
+    ]
 
 
 def render_topic(topic: Topic, collections: Sequence[Collection]) -> RenderedText:

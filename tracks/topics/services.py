@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from dataclasses import replace as changed
 from typing import NamedTuple
 
 from django.core.files import File
@@ -96,6 +97,7 @@ def import_topics(
         file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
         stack.enter_context(transaction.atomic())
         current = _draft(track)
+        rows = _without_other_properties(rows, current)
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
         report = TopicReport()
@@ -108,7 +110,7 @@ def import_topics(
         _count_threads(threads, current, report)
         earlier = current.topic_imports.filter(format="topics")
         (earlier if replace else earlier.filter(name=name)).update(is_replaced=True)
-        is_private = any(row.labels or row.thread for row in rows)
+        is_private = any(row.labels or row.thread or row.source for row in rows)
         _record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
     return report
@@ -122,6 +124,17 @@ def _draft(track: Track) -> Track:
             f"{current} is {current.get_status_display()}; only the topics of a draft can change."
         )
     return current
+
+
+def _without_other_properties(rows: Sequence[TopicRow], track: Track) -> list[TopicRow]:
+    """Topics of BOLT without properties that the protocol does not list as labels. Their source keeps them."""
+    allowed = track.protocol.parsed.topics.labels
+    return [
+        changed(row, labels={key: row.labels[key] for key in row.labels if key.lower() in allowed})
+        if row.source
+        else row
+        for row in rows
+    ]
 
 
 def _check(rows: Sequence[TopicRow], track: Track, name: str) -> None:
@@ -220,6 +233,7 @@ def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, repo
     topic.tags, topic.formula_id, topic.latex = list(row.tags), row.formula_id, row.latex
     topic.thread = thread or topic.thread
     topic.labels = topic.labels | _normalize(row.labels)
+    topic.source = row.source
     if existing is None:
         report.n_new += 1
     elif _values(topic) == before:
@@ -231,7 +245,15 @@ def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, repo
 
 
 def _values(topic: Topic) -> tuple[object, ...]:
-    texts = (topic.title, topic.body, topic.narrative, topic.formula_id, topic.latex, topic.thread)
+    texts = (
+        topic.title,
+        topic.body,
+        topic.narrative,
+        topic.formula_id,
+        topic.latex,
+        topic.thread,
+        topic.source,
+    )
     return (*texts, list(topic.tags), dict(topic.labels))
 
 

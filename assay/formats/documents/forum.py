@@ -50,7 +50,7 @@ class Post(NamedTuple):
     id: str
     source: str
     author: str
-    published: str
+    posted: str
     line: int
 
     @property
@@ -211,7 +211,7 @@ def _post(post: Post, language: str, batch: Batch) -> None:
     docno = limited(post.docno, "its id with that of its thread", MAX_NAME)
     body = to_html(limited(post.source, "its text"))
     author = limited(post.author, "its author", MAX_NAME)
-    published = moment(post.published, "its datetime")
+    published = moment(post.posted, "its datetime")
     values = (
         docno,
         "post",

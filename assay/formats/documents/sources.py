@@ -18,9 +18,13 @@ HEAD = 65_536
 _SPACE = b" \t\r\n"
 # Possessive quantifiers do not backtrack; a hostile head would otherwise keep the process busy for minutes.
 _PROLOG = re.compile(
-    rb"\s*+(?:<\?xml\b([^>]*)\?>)?+\s*+(?:<!--.*?-->\s*+)*+<([A-Za-z][\w.-]*+)[^<>]*?(/?)>", re.DOTALL
+    rb"\s*+(?:<\?xml\b([^>]*)\?>)?+\s*+(?:(?:<!--.*?-->|<!DOCTYPE\b[^<>\[]*+>)\s*+)*+"
+    rb"<([A-Za-z][\w.-]*+)[^<>]*?(/?)>",
+    re.DOTALL,
 )
-_DOCTYPE = re.compile(rb"\s*+(?:<\?xml\b[^>]*\?>)?+\s*+(?:<!--.*?-->\s*+)*+<!(?:DOCTYPE|ENTITY)\b", re.DOTALL)
+_DECLARATIONS = re.compile(
+    rb"\s*+(?:<\?xml\b[^>]*\?>)?+\s*+(?:<!--.*?-->\s*+)*+<!(?:DOCTYPE\b[^<>\[]*+[<\[]|ENTITY\b)", re.DOTALL
+)
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']*)["']""")
 
 
@@ -59,8 +63,8 @@ def form_of(head: bytes, name: str) -> Form:
     index = _index_of(text, name)
     if index is not None:
         return Form(index[0].form, offset + index[1])
-    if _DOCTYPE.match(text):
-        raise BadFile(f"{name} has a DOCTYPE. Remove it: entities are never expanded.")
+    if _DECLARATIONS.match(text):
+        raise BadFile(f"{name} has a DOCTYPE with declarations. Remove it: entities are never expanded.")
     prolog = _PROLOG.match(text)
     if prolog is None:
         begin = text[:40].decode(errors="replace")

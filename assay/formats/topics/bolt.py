@@ -1,17 +1,40 @@
-"""Reads topics of BOLT IR, as rows for `assay.formats.topics.reader`.
+"""Reads topics of BOLT IR, as rows for `assay.formats.topics.reader`, and writes them again.
 
-XML: `<bolt-ir-topics><topic number><query/><language-target lang/><description/><properties/><rules/></topic>...`. The
-query becomes the title, the language a tag, the description the body, and the rules the narrative. Properties
-(asks-about, asks-for, languages; elements or attributes) become labels. The protocol decides what participants see.
+    <bolt-ir-topics><topic number="BIR_1">
+      <query/> <language-target lang="arz"/> <description/>
+      <properties><asks-about target="event"/> <asks-for response="opinion"/> <languages eng="T" arz="F"/></properties>
+      <rules><rule/>... <cite rel="yes" thread="..." post="p1" offset="0" length="9">passage</cite>...</rules>
+    </topic>...
+
+The query becomes the title, the language a tag and a label, the description the body, and the rules the narrative.
+Properties become labels: the words in an element or its attributes; of attributes that are true or false, the names of
+the true ones. A `<cite>`, anywhere in a topic, is a citation that the developers of the topic graded.
+
+Each topic keeps its element as its *source*, so nothing in the file is lost. `visible_source` cuts what participants do
+not see from it: the parts that the protocol does not list, and always the citations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from html import escape
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
+from assay.formats.documents.batch import Unusable
+
 ROOT = "bolt-ir-topics"
+LANGUAGE = "language-target"
+PARTS = ("query", LANGUAGE, "description", "properties", "rules")
+_TRUE = frozenset({"t", "true", "y", "yes", "1"})
+_FALSE = frozenset({"f", "false", "n", "no", "0"})
+
+
+class Citation(NamedTuple):
+    """A citation that the developers of a topic graded: `rel` is the key of the grade."""
+
+    docno: str
+    rel: str
+    passage: str
 
 
 def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
@@ -20,26 +43,45 @@ def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _of_topic(topic: "etree._Element") -> dict[str, Any]:
-    target = topic.find("language-target")
+    target = topic.find(LANGUAGE)
     language = "" if target is None else (target.get("lang") or _text(target))
     return {
         "code": topic.get("number"),
         "title": _text(topic.find("query")),
         "tags": [language],
         "text": _text(topic.find("description")),
-        "narrative": _paragraphs(_text(topic.find("rules"))),
-        "labels": _labels(topic.find("properties")),
+        "narrative": _rules(topic),
+        "labels": _labels(topic.find("properties"), language),
+        "source": etree.tostring(topic, encoding="unicode", with_tail=False),
     }
 
 
-def _labels(properties: "etree._Element | None") -> dict[str, str]:
-    if properties is None:
-        return {}
-    words = {str(key): [str(value).strip()] for key, value in properties.attrib.items()}
-    for element in properties.iterchildren(tag=etree.Element):
-        words.setdefault(str(element.tag), []).append(_text(element))
+def _labels(properties: "etree._Element | None", language: str) -> dict[str, str]:
+    words: dict[str, list[str]] = {LANGUAGE: [language]}
+    if properties is not None:
+        for key, value in properties.attrib.items():
+            words[str(key)] = [str(value).strip()]
+        for element in properties.iterchildren(tag=etree.Element):
+            words.setdefault(str(element.tag), []).extend([_text(element), *_words(element)])
     labels = {key: " ".join(", ".join(filter(None, values)).split()) for key, values in words.items()}
     return {key: value for key, value in labels.items() if value}
+
+
+def _words(element: "etree._Element") -> list[str]:
+    """The values of the attributes of a property; the names of the true ones, if all are true or false."""
+    values = {str(name): str(value).strip() for name, value in element.attrib.items()}
+    if values and all(value.lower() in _TRUE | _FALSE for value in values.values()):
+        return sorted(name for name, value in values.items() if value.lower() in _TRUE)
+    return list(values.values())
+
+
+def _rules(topic: "etree._Element") -> str:
+    """The rules as HTML: text as paragraphs, then each `<rule>` as an item of a list. Citations are left out."""
+    rules = topic.find("rules")
+    items = [_text(rule) for rule in topic.iter("rule")]
+    shown = "".join(f"<li>{escape(item)}</li>" for item in items if item)
+    text = "" if rules is None else _text(rules, without=("rule", "cite"))
+    return _paragraphs(text) + (f"<ul>{shown}</ul>" if shown else "")
 
 
 def _paragraphs(text: str) -> str:
@@ -48,5 +90,82 @@ def _paragraphs(text: str) -> str:
     return "".join(f"<p>{escape(part)}</p>" for part in parts if part)
 
 
-def _text(element: "etree._Element | None") -> str:
-    return "" if element is None else "".join(map(str, element.itertext())).strip()
+def _text(element: "etree._Element | None", without: Collection[str] = ("cite",)) -> str:
+    """The text in an element, without that of some elements in it."""
+    return "" if element is None else "".join(_texts(element, without)).strip()
+
+
+def _texts(element: "etree._Element", without: Collection[str]) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str) and child.tag not in without:
+            yield from _texts(child, without)
+        yield child.tail or ""
+
+
+def parsed_source(source: str) -> "etree._Element":
+    """The element of a topic.
+
+    Raises
+    ------
+    Unusable
+        The source is not an element `<topic>`.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        topic = etree.fromstring(source, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        raise Unusable("source is not well-formed XML") from None
+    if topic.tag != "topic" or topic.getroottree().docinfo.internalDTD is not None:
+        raise Unusable("source is not an element <topic>")
+    return topic
+
+
+def citations(source: str) -> list[Citation]:
+    """The citations in the source of a topic that have a grade and a place, in their order."""
+    if "<cite" not in source:
+        return []
+    cites = parsed_source(source).iter("cite")
+    return [citation for cite in cites if (citation := _citation(cite)) is not None]
+
+
+def _citation(cite: "etree._Element") -> Citation | None:
+    place = [cite.get(name, "").strip() for name in ("thread", "post", "offset", "length")]
+    rel = cite.get("rel", "").strip().lower()
+    if not rel or not all(place) or not all(number.isdecimal() for number in place[2:]):
+        return None
+    docno = ":".join([*place[:2], *(str(int(number)) for number in place[2:])])
+    return Citation(docno, rel, " ".join("".join(map(str, cite.itertext())).split()))
+
+
+def visible_source(source: str, hidden: Collection[str], listed: Collection[str]) -> str:
+    """The source as participants see it: without citations and `hidden` parts, and only with `listed` ones, if any."""
+    topic = parsed_source(source)
+    for name in set(topic.attrib) - {"number"} if listed else ():
+        del topic.attrib[name]
+    for element in list(topic.iter("cite", etree.Comment, etree.ProcessingInstruction)):
+        _remove(element)
+    for part in list(topic):
+        name = "rules" if part.tag == "rule" else part.tag
+        if name in hidden or (listed and name not in listed):
+            _remove(part)
+    return etree.tostring(topic, encoding="unicode", with_tail=False)
+
+
+def _remove(element: "etree._Element") -> None:
+    """Remove an element, but not the text after it."""
+    parent, before = element.getparent(), element.getprevious()
+    if parent is None:
+        return
+    if before is not None:
+        before.tail = (before.tail or "") + (element.tail or "")
+    else:
+        parent.text = (parent.text or "") + (element.tail or "")
+    element.tail = None
+    parent.remove(element)
+
+
+def as_xml(sources: Iterable[str]) -> bytes:
+    """A file of topics of their sources."""
+    parts = "\n".join(sources)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<{ROOT}>\n{parts}\n</{ROOT}>\n'.encode()

@@ -5,7 +5,7 @@ and `<Latex/>`. An attribute `thread` or `post_id` names the topic's own questio
 the topics of NTCIR's MathIR tasks, and `assay.formats.topics.bolt` those of BOLT IR.
 
 Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels`
-(object), `thread`, `formula_id`, `latex`. Only `code` is required.
+(object), `thread`, `formula_id`, `latex`, and `source`, the element of a topic of BOLT. Only `code` is required.
 
 Labels: a CSV file with the topic's code in the first column and the labels in the others, under a header; or a JSON
 object of objects: `{"A.9": {"category": "proof"}}`. Upper and lower case count as equal in labels and values.
@@ -53,6 +53,7 @@ class TopicRow:
     formula_id: str = ""
     latex: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 class BadTopics(BadFile):
@@ -117,8 +118,9 @@ def _xml_rows(data: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as fault:
         raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
-    if root.getroottree().docinfo.internalDTD is not None:
-        raise BadFile(f"{name} has a DOCTYPE. Remove it: entities are never expanded.")
+    dtd = root.getroottree().docinfo.internalDTD
+    if dtd is not None and any(dtd.iterentities()):  # type: ignore[union-attr]
+        raise BadFile(f"{name} has a DOCTYPE with entities. Remove it: entities are never expanded.")
     if root.tag == bolt.ROOT:
         yield from bolt.rows_of_xml(root)
         return
@@ -178,6 +180,7 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         formula_id=_formula_id(row),
         latex=text_of(row.get("latex"), "latex").strip(),
         labels=_labels(row.get("labels") or {}),
+        source=_source(row),
     )
 
 
@@ -186,6 +189,13 @@ def _formula_id(row: Mapping[str, Any]) -> str:
     if len(formula_id) > MAX_CODE:
         raise Unusable(f"a formula id has at most {MAX_CODE} characters, got {formula_id[:40]!r}")
     return formula_id
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    source = text_of(row.get("source"), "source")
+    if source:
+        bolt.parsed_source(source)
+    return source
 
 
 def _labels(labels: object) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Writes topics in the forms that Assay reads, and their formulas and labels as tables.
 
 JSON lines have every field, and the reader gets the same topics from them. XML has the elements of ARQMath's topic
-files, without labels. The table has plain text with LaTeX between dollars. The formulas are an index of the topics'
-own formulas (`assay.formats.formulas.indexes`), the labels a label file.
+files, without labels; topics of BOLT are also written as they were imported. The table has plain text with LaTeX
+between dollars. The formulas are an index of the topics' own formulas (`assay.formats.formulas.indexes`), the labels a
+label file.
 """
 
 import csv
@@ -15,6 +16,7 @@ from typing import Protocol
 from lxml import etree
 
 from assay.formats.spreadsheet import as_csv
+from assay.formats.topics import bolt
 from assay.html.latex import decode
 from assay.html.sanitize import plain
 
@@ -34,11 +36,12 @@ class TopicFields(Protocol):
     formula_id: str
     latex: str
     labels: Mapping[str, str]
+    source: str
 
 
 def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
     """One JSON object per line. Fields that a topic does not have are left out."""
-    names = ("code", "title", "body", "narrative", "tags", "formula_id", "latex", "labels")
+    names = ("code", "title", "body", "narrative", "tags", "formula_id", "latex", "labels", "source")
     rows = ({name: getattr(topic, name) for name in names} for topic in topics)
     filled = ({name: value for name, value in row.items() if value} for row in rows)
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in filled).encode()
@@ -61,6 +64,12 @@ def as_xml(topics: Iterable[TopicFields]) -> bytes:
             if text:
                 etree.SubElement(element, name).text = text
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+
+
+def as_bolt(topics: Iterable[TopicFields]) -> bytes:
+    """The topics that were imported from BOLT's XML, in that form; empty if there are none."""
+    sources = [topic.source for topic in topics if topic.source]
+    return bolt.as_xml(sources) if sources else b""
 
 
 def as_table(topics: Iterable[TopicFields]) -> bytes:
@@ -111,6 +120,7 @@ def _tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 FORMS: Mapping[str, Callable[[list[TopicFields]], bytes]] = {
     "topics.jsonl": as_jsonl,
     "topics.xml": as_xml,
+    "bolt-topics.xml": as_bolt,
     "topics.tsv": as_table,
     "topic-formulas.tsv": formulas,
 }

@@ -140,7 +140,7 @@ FIGURES: dict[str, dict[str, Any]] = {
     "bolt-ir-p3": {
         "unit": "passage",
         "topics.participants_see": ("number", "query", "language-target"),
-        "topics.labels": {"asks-about": (), "asks-for": (), "languages": ()},
+        "topics.labels": {"asks-about": (), "asks-for": (), "languages": (), "language-target": ()},
         "runs.formats": ("bolt-xml",),
         "runs.max_ranks": 1000,
         "runs.kinds": ("evaluation", "phase2", "baseline", "post-interaction"),
@@ -178,7 +178,8 @@ FIGURES: dict[str, dict[str, Any]] = {
         "scoring.relevant_from": 1,
         "scoring.judged_only": False,
         "scoring.duplicates_are_false_alarms": True,
-        "scoring.topic_classes": ("asks-about", "asks-for", "languages"),
+        "scoring.topic_classes": ("asks-about", "asks-for", "languages", "language-target"),
+        "qrels.topic_citations": True,
         "interaction.seconds_per_topic": 120,
         "interaction.run_kind": "post-interaction",
     },

@@ -141,3 +141,14 @@ def test_known_items_are_relevant_without_judgments() -> None:
 
     assert qrels.rows == [(b"Q1", b"b", 1), (b"Q2", b"a", 1)]
     assert qrels.report == {"known_items": 2}
+
+
+def test_grades_of_the_developers_join_those_of_topics_with_units() -> None:
+    units = [Unit("1", "judged"), Unit("1", "open"), Unit("2", "open")]
+    developers = {Unit("1", "judged"): 2, Unit("1", "open"): 1, Unit("1", "new"): 2, Unit("3", "new"): 2}
+
+    qrels = freeze(units, [(units[0], vote(0))], rules=QrelsRules(), judges=1, given=developers)
+
+    assert grades(qrels) == {"judged": 0, "open": 1, "new": 2}
+    assert qrels.report["decided"] == {"by the developers of the topics": 2}
+    assert qrels.report["unjudged"]["topics"] == {"2": 1}

@@ -96,14 +96,15 @@ def test_public_labels_are_in_the_files(track: Track) -> None:
     assert labels == b"topic,difficulty\r\nA.1,hard\r\n"
 
 
-def test_imported_file_with_labels_is_not_offered(settings: Any, tmp_path: Path) -> None:
+def test_only_organizers_get_an_imported_file_with_labels(settings: Any, tmp_path: Path) -> None:
     settings.MEDIA_ROOT = tmp_path
     track = make_track("lab", status=Track.Status.DRAFT)
     data = b'{"code": "A.1", "labels": {"difficulty": "hard"}}\n'
     import_topics(track=track, data=data, name="topics.jsonl")
     Track.objects.update(status=Track.Status.OPEN)
 
-    assert fetch(browser(make_organizer()), track, "topics.jsonl").status_code == 404
+    assert fetch(browser(make_organizer()), track, "topics.jsonl").status_code == 200
+    assert fetch(browser(make_user("pat")), track, "topics.jsonl").status_code == 404
     assert b"hard" not in fetch(browser(), track, "lab-topics.jsonl").getvalue()
 
 

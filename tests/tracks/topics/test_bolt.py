@@ -4,46 +4,52 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay import samples
 from assay.errors import BadFile
+from assay.formats.topics.bolt import Citation, citations
 from assay.formats.topics.reader import BadTopics, read_topics
+from assay.formats.topics.writer import as_bolt, as_jsonl
 from tests.helpers.factories import make_assessor, make_organizer, make_track, make_user
 from tracks.models import Track
 from tracks.topics.services import import_topics
 
-TOPICS = b"""<?xml version="1.0" encoding="UTF-8"?>
-<bolt-ir-topics>
- <topic number="BIR-1">
-  <query>What do harbor people say about owls?</query>
-  <language-target lang="arz"/>
-  <description>Opinions on owls &amp; their song.</description>
-  <properties><asks-about>animal</asks-about><asks-for>opinion</asks-for><languages>arz</languages>
-   <languages>eng</languages></properties>
-  <rules>Songs count.
-
-Pictures &lt;of owls&gt; do not.</rules>
- </topic>
- <topic number="BIR-2"><query>Who feeds them?</query><properties asks-about="person"/></topic>
-</bolt-ir-topics>
-"""
+TOPICS = samples.path("bolt-topics.xml").read_bytes()
+DOCTYPE = b'<!DOCTYPE bolt-ir-topics SYSTEM "bolt-ir-topics.dtd">'
 
 
-def test_topics_are_read_with_all_their_parts() -> None:
+@pytest.mark.parametrize("doctype", [b"", DOCTYPE], ids=["none", "without declarations"])
+def test_topics_are_read_with_all_their_parts(doctype: bytes) -> None:
+    first, second = read_topics(
+        TOPICS.replace(b"<bolt-ir-topics>", doctype + b"<bolt-ir-topics>"), "topics.xml"
+    )
+
+    assert (first.code, first.title) == ("BIR_1", "What do people at the harbor think of the owl?")
+    assert (first.tags, second.tags) == (("none",), ("arz",))
+    assert first.body.startswith("<p>Opinions of any kind")
+    assert first.narrative.startswith("<ul><li>An opinion on owls")
+    assert "I love the song" not in first.narrative
+    assert second.narrative.startswith("<p>Any animal counts.</p><ul><li>A post that only")
+    assert first.labels == {
+        "language-target": "none",
+        "asks-about": "animal",
+        "asks-for": "opinion",
+        "languages": "arz, cmn, eng",
+    }
+
+
+def test_citations_of_developers_are_read_with_their_grade() -> None:
     first, second = read_topics(TOPICS, "topics.xml")
 
-    assert (first.code, first.title, first.tags) == (
-        "BIR-1",
-        "What do harbor people say about owls?",
-        ("arz",),
-    )
-    assert first.body == "<p>Opinions on owls &amp; their song.</p>"
-    assert first.narrative == "<p>Songs count.</p><p>Pictures &lt;of owls&gt; do not.</p>"
-    assert first.labels == {"asks-about": "animal", "asks-for": "opinion", "languages": "arz, eng"}
-    assert (second.tags, second.body, second.labels) == ((), "", {"asks-about": "person"})
+    assert citations(first.source) == [
+        Citation("bolt-eng-DF-1-101:p2:80:27", "yes", "I love the song of the owl."),
+        Citation("bolt-eng-DF-1-101:p4:1:23", "no", "The cranes stop at six."),
+    ]
+    assert citations(second.source) == []
 
 
 def test_topic_without_a_number_is_refused_on_its_line() -> None:
-    with pytest.raises(BadTopics, match="line 13: a topic's code"):
-        read_topics(TOPICS.replace(b' number="BIR-2"', b""), "topics.xml")
+    with pytest.raises(BadTopics, match="line 16: a topic's code"):
+        read_topics(TOPICS.replace(b' number="BIR_2"', b""), "topics.xml")
 
 
 def test_declared_entities_are_refused() -> None:
@@ -59,12 +65,12 @@ def track(db: None) -> Track:
     return track
 
 
-HIDDEN = ("Opinions on owls", "Songs count", "animal")
-SEEN = ("What do harbor people say about owls?", "arz")
+HIDDEN = ("Opinions of any kind", "That the owl is there", "animal", "I love the song")
+SEEN = ("What do people at the harbor think of the owl?", "arz")
 
 
 def pages(client: Client) -> str:
-    addresses = (reverse("tracks:topics", args=["forum"]), reverse("tracks:topic", args=["forum", "BIR-1"]))
+    addresses = (reverse("tracks:topics", args=["forum"]), reverse("tracks:topic", args=["forum", "BIR_1"]))
     return "".join(client.get(address).content.decode() for address in addresses)
 
 
@@ -90,11 +96,30 @@ def test_assessors_and_organizers_see_all_parts_of_topics(track: Track) -> None:
         assert all(part in text for part in (*SEEN, *HIDDEN))
 
 
-def test_page_view_by_a_participant_changes_no_topic(track: Track) -> None:
-    pages(Client())
+def test_downloads_have_the_topics_in_both_forms_and_for_participants_only_their_parts(track: Track) -> None:
+    files = {}
+    for user in (make_user("pat"), make_organizer("oscar")):
+        client = Client()
+        client.force_login(user)
+        for name in ("topics.xml", "forum-bolt-topics.xml", "forum-topics.jsonl"):
+            response = client.get(reverse("tracks:download", args=["forum", name]))
+            content = b"".join(response.streaming_content) if response.streaming else response.content
+            files[user.username, name] = content if response.status_code == 200 else b""
 
-    assert track.topics.get(code="BIR-1").labels == {
-        "asks-about": "animal",
-        "asks-for": "opinion",
-        "languages": "arz, eng",
-    }
+    assert files["oscar", "topics.xml"] == TOPICS
+    assert files["pat", "topics.xml"] == b""
+    assert files["oscar", "forum-bolt-topics.xml"] == files["pat", "forum-bolt-topics.xml"]
+    for name in ("forum-bolt-topics.xml", "forum-topics.jsonl"):
+        again = read_topics(files["pat", name], name)
+        assert [(each.code, each.title, each.tags) for each in again] == [
+            ("BIR_1", "What do people at the harbor think of the owl?", ("none",)),
+            ("BIR_2", "What do owls eat?", ("arz",)),
+        ]
+        assert not any(part.encode() in files["pat", name] for part in HIDDEN)
+
+
+def test_export_for_an_archive_loses_nothing(track: Track) -> None:
+    stored = list(track.topics.all())
+
+    assert read_topics(as_jsonl(stored), "x.jsonl")[0].source == stored[0].source
+    assert [each.labels for each in read_topics(as_bolt(stored), "x.xml")] == [each.labels for each in stored]
