@@ -1,6 +1,6 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run docs screenshots format lint test audit pins stop clean
+.PHONY: help setup run docs screenshots format lint test fuzz audit pins stop clean
 PYTHON := .venv/bin/python
 # CI measures which branches the tests reach; pyproject.toml has the floor.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term:skip-covered)
@@ -46,6 +46,9 @@ test: ## Run all checks, build the documentation, and run all tests, including t
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory docs
 	$(PYTHON) -m pytest -n 4 --dist worksteal $(COVERAGE)
+
+fuzz: setup ## Send the API many more made-up requests than the tests do. FUZZ_EXAMPLES=500: of each endpoint
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-100} $(PYTHON) -m pytest -q tests/test_api_fuzz.py
 
 audit: setup ## Check the pinned packages for known vulnerabilities, as far as the advisories can be reached
 	@$(PYTHON) -m tools.audit

@@ -19,7 +19,7 @@ class JobSerializer(serializers.ModelSerializer[Job]):
 
     url = serializers.SerializerMethodField(help_text="The address of this job in the API.")
     total = serializers.IntegerField(
-        help_text="How much there is to do, in units of the job; null: not known."
+        allow_null=True, help_text="How much there is to do, in units of the job; null: not known."
     )
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True)
     result = serializers.DictField(help_text="What came out, when the job is done: numbers and ids.")

@@ -1,0 +1,117 @@
+"""No request to the API makes it fail, or answer what its description does not contain.
+
+schemathesis makes requests from the description: some as it asks for them, some that break it. An organizer's token
+reaches everything; a visitor gets the same requests. `make fuzz` tries many more of them.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, transaction
+from django.urls import resolve
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import APIOperation, Case, GenerationMode, openapi
+from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.core.failures import FailureGroup
+
+from config.wsgi import application
+from tests.helpers.api import make_token
+from tests.scoring.conftest import Scene
+from tests.test_api_access import _api, addresses, scene
+
+pytestmark = pytest.mark.django_db
+__all__ = ["addresses", "scene"]  # fixtures
+
+N_EXAMPLES = os.environ.get("FUZZ_EXAMPLES", "")  # of each operation; without it, always the same few
+NAMES = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+SETTINGS = settings(
+    max_examples=int(N_EXAMPLES or 2),
+    derandomize=not N_EXAMPLES,
+    phases=[Phase.generate],
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture
+def _one_connection() -> Iterator[None]:
+    """Let requests share the transaction of the test, as those of Django's test client do."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+def site(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """The site as WSGI application, whose answers are read and closed."""
+    body = application(environ, start_response)
+    with contextlib.closing(body):
+        return list(body)
+
+
+def known_ids(addresses: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The path of each endpoint in the description -> the ids of existing objects."""
+    patterns = {name: _api().reverse_dict[name][0][0] for name in addresses}
+    return {
+        "/api/" + path % {each: f"{{{each}}}" for each in parameters}: resolve(addresses[name]).kwargs
+        for name, (path, parameters) in patterns.items()
+    }
+
+
+def try_operation(operation: APIOperation, ids: Mapping[str, Any], token: str) -> list[str]:
+    """Send requests of both kinds; what is wrong with the answers."""
+    faults: dict[str, str] = {}
+    checks = CHECKS.get_by_names(NAMES)
+
+    @SETTINGS
+    @given(data=st.data())
+    def send(data: Any) -> None:
+        mode = data.draw(st.sampled_from([GenerationMode.POSITIVE, GenerationMode.NEGATIVE]))
+        case: Case = data.draw(operation.as_strategy(generation_mode=mode))
+        if ids and data.draw(st.integers(0, 3)):
+            case.path_parameters = dict(ids)
+        for headers in ({"Authorization": f"Bearer {token}"}, {}):
+            cache.clear()  # of limits
+            with transaction.atomic():
+                response = case.call(headers=headers)
+                transaction.set_rollback(True)
+            try:
+                case.validate_response(response, checks=checks)
+            except FailureGroup as group:
+                titles = sorted(failure.title for failure in group.exceptions)
+                faults.setdefault(f"{operation.label} {titles} {response.status_code}", str(group))
+
+    send()
+    return [f"{fault}\n{details}" for fault, details in faults.items()]
+
+
+@pytest.mark.usefixtures("_one_connection")
+def test_no_request_makes_the_api_fail_or_answer_something_undescribed(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
+    load_all_checks()
+    schema = openapi.from_wsgi("/api/schema/", site)
+    ids, token = known_ids(addresses), make_token(scene.organizer)
+
+    faults = [
+        fault
+        for result in schema.get_all_operations()
+        for fault in try_operation(result.ok(), ids[result.ok().path], token)
+    ]
+
+    assert not faults, "\n\n".join(faults)
