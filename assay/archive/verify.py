@@ -252,7 +252,12 @@ def _evaluated(
         judged_at_10=shares.judged_at_10,
         unjudged=shares.unjudged,
         curves=mean_curves(
-            hits, judged, level=rules.relevant_from, judged_only=rules.judged_only, average=average
+            hits,
+            judged,
+            level=rules.relevant_from,
+            judged_only=rules.judged_only,
+            average=average,
+            in_characters=any(measure.in_characters for measure in parse_measures(board.measures)),
         ),
     )
 

@@ -78,7 +78,7 @@ def mean_curves(
     return {
         "level": level,
         "judged_only": judged_only,
-        "in_characters": in_characters,
+        **({"in_characters": True} if in_characters else {}),  # archives of 0.1.0 do not have it
         "cutoffs": list(CUTOFFS),
         "precision": _means(precision),
         "recalls": list(RECALLS),

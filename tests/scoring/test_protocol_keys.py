@@ -18,7 +18,7 @@ from scoring.models import Leaderboard, Qrels
 from tests.helpers.qrels_pages import freeze_on_page
 from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.evaluations.test_stored_runs import FORMULA_RUN, board_of, formula_team, frozen, submitted
-from tracks.models import Assessor
+from tracks.models import Assessor, Topic
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +69,20 @@ def test_topics_with_fewer_relevant_units_are_dropped(rule: str, kept: set[str])
     [file] = freeze(scene)
 
     assert {topic for topic, *_ in grades(file)} == kept
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_citations_in_topics_join_the_judged_ones(joins: bool) -> None:
+    scene = build_scene()
+    cite = '<cite rel="high" thread="t" post="p1" offset="7" length="9">owls</cite>'
+    Topic.objects.filter(code="A.1").update(source=f'<topic number="A.1"><rules>{cite}</rules></topic>')
+    if joins:
+        change(scene, 'aggregate = "single"', 'aggregate = "single"\ntopic_citations = true')
+    scene.judged(*9 * ["low"])
+
+    [file] = freeze(scene)
+
+    assert [row for row in grades(file) if row[1] == "t:p1:7:9"] == [("A.1", "t:p1:7:9", "3")] * joins
 
 
 @pytest.mark.parametrize(("aggregate", "grade"), [("sum", "3"), ("maximum", "2")], ids=["sum", "maximum"])

@@ -88,6 +88,7 @@ EFFECTS = {
     "qrels.aggregate": f"{SCORING}two_judges_become_one_grade_and_versions_of_their_groups",
     "qrels.min_relevant": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
     "qrels.relevant_from": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
+    "qrels.topic_citations": f"{SCORING}citations_in_topics_join_the_judged_ones",
     "qrels.export_groups": f"{SCORING}two_judges_become_one_grade_and_versions_of_their_groups",
     "scoring.measures": f"{SCORING}columns_of_the_leaderboard_are_the_measures",
     "scoring.judged_only": (

@@ -40,9 +40,7 @@ def member_of(slug: str, protocol: str, topics: list[str]) -> User:
 def test_citations_are_submitted_after_a_report(
     enter: Callable[..., Page], tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    (tmp_path / "bad.xml").write_bytes(
-        bolt_run('score="0.9"', 'score="9"').replace(b"evaluation", b"phase2")
-    )
+    (tmp_path / "bad.xml").write_bytes(bolt_run('score="0.9"', 'score="9"').replace(b"evaluation", b"phase2"))
     (tmp_path / "good.xml").write_bytes(bolt_run())
     page = enter(member_of("forum", "bolt-ir-p3", BOLT_TOPICS), **options)
     page.goto("/tracks/forum/runs/submit/")
