@@ -152,6 +152,8 @@ pooling:join                            9999999
 pooling:leave_team                      5555555
 pooling:make_login_link                 5555555
 pooling:people                          L333330
+pooling:remove_assessor                 5555555
+pooling:set_groups                      5555555
 pooling:refuse_request                  5555555
 pooling:revoke_invitation               5555555
 pooling:team                            L404440

@@ -38,9 +38,11 @@ def plan_of(batch: Batch, topics: Collection[int] | None = None) -> Plan:
 
 
 def judges_of(track: Track, *, machines: bool = False) -> dict[int, Judge]:
-    """The active assessors of a track who are people, or its machines, by user."""
+    """The active assessors of a track who are people, or its machines, by user; not those who were removed."""
     teams: dict[int, str] = dict(Team.objects.filter(track=track).values_list("members", "name"))
-    rows = Assessor.objects.filter(track=track, user__is_active=True, user__is_machine=machines)
+    rows = Assessor.objects.filter(
+        track=track, ended_at=None, user__is_active=True, user__is_machine=machines
+    )
     return {
         row.user_id: Judge(row.user, row.group, teams.get(row.user_id, ""))
         for row in rows.select_related("user")

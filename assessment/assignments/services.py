@@ -11,6 +11,7 @@ from assessment.assignments.errors import GroupInUse, NoAssessorsChosen, PlanCha
 from assessment.assignments.rules import Change, Place, Plan
 from assessment.assignments.selectors import plan_of
 from assessment.batches.locks import lock_for_managing
+from assessment.batches.selectors import track_progress
 from assessment.checks import services as check_services
 from assessment.judgments.rules import judging_rules
 from assessment.models import Batch, Task, TopicAssignment
@@ -103,6 +104,22 @@ def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
         for user in assessors
     }
     return _apply(plan, proposals.shared(plan, assessors, loads))
+
+
+@assessor_services.at_end
+def withdraw_all(*, track: Track, user: User) -> bool:
+    """Take back all topics of the track that an assessor has not judged completely; whether they ever had one."""
+    for progress in track_progress(track):
+        open_shares = [
+            share.assignment
+            for share in progress.shares
+            if share.assignment.assessor_id == user.pk
+            and not share.assignment.is_withdrawn
+            and share.judged < share.total
+        ]
+        if open_shares:
+            _change(progress.batch, [Change(each.topic, user, is_withdrawn=True) for each in open_shares])
+    return TopicAssignment.objects.filter(batch__pool__track=track, assessor=user).exists()
 
 
 @assessor_services.checks_groups

@@ -386,9 +386,8 @@ def _uncounted(batch: Batch) -> QuerySet[Judgment]:
 
 def assessors_of(track: Track) -> QuerySet[User]:
     """The active assessors of a track who are people."""
-    return User.objects.filter(assessor_of__track=track, is_active=True, is_machine=False).order_by(
-        "username"
-    )
+    of_track = User.objects.filter(assessor_of__track=track, assessor_of__ended_at=None)
+    return of_track.filter(is_active=True, is_machine=False).order_by("username")
 
 
 def pooled_topics(batch: Batch) -> QuerySet[Topic]:

@@ -89,7 +89,7 @@ def _campaign(track: Track) -> _Campaign:
         runs=Count("pk", filter=submitted), warned=Count("pk", filter=submitted & Q(n_warnings__gt=0))
     )
     n["topics"] = track.topics.count()
-    n["assessors"] = track.assessors.filter(machine=None).count()
+    n["assessors"] = track.assessors.filter(machine=None, ended_at=None).count()
     pools = list(Pool.objects.filter(track=track).defer("statistics").order_by("-pk"))
     batches = list(Batch.objects.filter(pool__track=track).select_related("pool").defer("pool__statistics"))
     board = Leaderboard.objects.filter(track=track).defer("statistics").order_by("-pk").first()

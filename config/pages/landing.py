@@ -10,7 +10,7 @@ from pooling.models import Team
 from pooling.teams.selectors import teams_with
 from scoring.leaderboards.selectors import public_leaderboards
 from scoring.models import Leaderboard
-from tracks.assessors.selectors import judges_anywhere
+from tracks.assessors.selectors import judges_anywhere, tracks_judged_by
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
@@ -63,7 +63,7 @@ def landing_page(user: AnyUser) -> LandingPage:
         if board.track_id in listed:
             listed[board.track_id].board = board
     if isinstance(user, User):
-        for pk in visible.filter(assessors__user=user).values_list("pk", flat=True):
+        for pk in tracks_judged_by(user, visible).values_list("pk", flat=True):
             listed[pk].is_assessor = True
         for team in teams_with(user, visible):
             listed[team.track_id].teams.append(team)

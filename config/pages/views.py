@@ -12,6 +12,7 @@ from accounts.selectors import lockouts_of
 from config.pages.health import health
 from config.pages.landing import landing_page, start_of
 from pooling.teams.selectors import former_teams, teams_with
+from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
 
 
@@ -46,7 +47,7 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
         return redirect("account")
     tracks = tracks_for(request.user)
     parts: dict[str, object] = {
-        "judged": tracks.filter(assessors__user=request.user),
+        "judged": tracks_judged_by(request.user, tracks),
         "teams": teams_with(request.user, tracks),
         "former": former_teams(request.user),
         "lockouts": lockouts_of(request.user),

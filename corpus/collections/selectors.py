@@ -46,8 +46,8 @@ def collections_for(user: AnyUser) -> QuerySet[Collection]:
         return Collection.objects.all()
     # The states are strings here because tracks are a layer above the corpus.
     is_searched = Q(topic_tracks__isnull=True) & Q(tracks__status__in=["open", "closed"])
-    as_assessor = Q(topic_tracks__assessors__user=user) | Q(
-        topic_tracks__isnull=True, tracks__assessors__user=user
+    as_assessor = Q(topic_tracks__assessors__user=user, topic_tracks__assessors__ended_at=None) | Q(
+        topic_tracks__isnull=True, tracks__assessors__user=user, tracks__assessors__ended_at=None
     )
     as_participant = Collection.objects.filter(topic_tracks__teams__members=user)
     readable = Collection.objects.filter(is_searched | as_assessor, status=Collection.Status.READY)

@@ -43,7 +43,9 @@ def clone(*, track: Track, name: str, slug: str, people: People, by: User) -> Tr
     if track.guidelines is not None:
         guidelines_services.save_draft(track=new, text=track.guidelines.text, revision=0, by=by)
     if people.has_assessors:
-        for assessor in track.assessors.filter(machine=None).select_related("user").order_by("pk"):
+        for assessor in (
+            track.assessors.filter(machine=None, ended_at=None).select_related("user").order_by("pk")
+        ):
             assessor_services.add(track=new, user=assessor.user, group=assessor.group)
     if people.has_teams:
         for team in track.teams.prefetch_related("members").order_by("pk"):

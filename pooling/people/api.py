@@ -49,7 +49,7 @@ class RoleSerializer(serializers.Serializer[Person]):
     last_seen = serializers.DateTimeField(allow_null=True)
 
     def get_is_assessor(self, person: Person) -> bool:
-        return person.assessor is not None
+        return person.is_judging
 
 
 class RolesSerializer(serializers.Serializer[Any]):

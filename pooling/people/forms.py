@@ -4,9 +4,11 @@ from typing import Any, cast
 
 from django import forms
 
+from accounts.models import User
 from pooling.invitations.forms import TermsForm
 from pooling.invitations.services import Place
 from pooling.models import Team
+from tracks.assessors.selectors import people_judging
 from tracks.models import Track
 from web.forms import style_fields
 
@@ -62,3 +64,25 @@ class TeamNameForm(forms.Form):
     """A new team."""
 
     name = forms.CharField(max_length=100, label="Name of the team")
+
+
+class GroupsForm(forms.Form):
+    """The group of each assessor of a track. They are changed together, so that two can change places."""
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        groups = track.protocol.parsed.judging.groups
+        self.users = {each.user_id: each.user for each in people_judging(track).order_by("user__username")}
+        given = dict(people_judging(track).values_list("user", "group"))
+        for pk, user in self.users.items():
+            choices = [("", "no group"), *((group, group) for group in groups)]
+            self.fields[f"group-{pk}"] = forms.ChoiceField(
+                choices=choices, required=False, label=str(user), initial=given[pk]
+            )
+            self.fields[f"group-{pk}"].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
+        style_fields(self)
+
+    @property
+    def groups(self) -> dict[User, str]:
+        """The chosen group of each assessor."""
+        return {user: self.cleaned_data[f"group-{pk}"] for pk, user in self.users.items()}

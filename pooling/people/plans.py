@@ -14,6 +14,7 @@ from pooling.people.errors import PeopleRefused
 from pooling.people.pasted import IN_TEAMS, People, Problem, Row
 from pooling.teams import services as team_services
 from tracks.assessors import services as assessor_services
+from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 
 MAX_USERNAME = 140  # characters, before a number
@@ -140,10 +141,10 @@ def _check(track: Track, row: Row, user: User | None, team: Team | None) -> None
 
 def _check_group(track: Track, row: Row, user: User) -> None:
     """Refuse another group than an assessor has: topics were given out by groups."""
-    assessor = track.assessors.filter(user=user).first()
+    assessor = track.assessors.filter(user=user, ended_at=None).first()
     if assessor is not None and row.group and assessor.group != row.group:
         raise PeopleRefused(
-            f"{user} is in the group {assessor.group or 'without a name'}; change it in the admin of the track."
+            f"{user} is in the group {assessor.group or 'without a name'}; change it among the people of the track."
         )
 
 
@@ -151,7 +152,7 @@ def _is_done(track: Track, row: Row, user: User | None, team: Team | None) -> bo
     if user is None:
         return False
     if row.role == "assessor":
-        return track.assessors.filter(user=user).exists()
+        return is_assessor(user, track)
     if row.role == "organizer":
         return user.is_staff
     has_right = {"may_submit": row.role != "observer"} | (

@@ -25,6 +25,10 @@ class Person:
     has_agreed: bool = False
 
     @property
+    def is_judging(self) -> bool:
+        return self.assessor is not None and self.assessor.ended_at is None
+
+    @property
     def has_password(self) -> bool:
         return self.user.has_usable_password()
 

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -13,11 +13,12 @@ from assay.errors import Refused
 from pooling.invitations import services as invitation_services
 from pooling.invitations.views import sent_or_to_copy
 from pooling.people import selectors, services
-from pooling.people.forms import ListForm, RoleInvitationForm, TeamNameForm
+from pooling.people.forms import GroupsForm, ListForm, RoleInvitationForm, TeamNameForm
 from pooling.people.pasted import ROLES, read
 from pooling.people.plans import plan
 from pooling.people.services import Sender
 from pooling.teams import services as team_services
+from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.counting import counted
@@ -40,7 +41,8 @@ def _page(
     request: AuthenticatedRequest, track: Track, form: RoleInvitationForm | None = None
 ) -> HttpResponse:
     page = selectors.people_page(track, site_of(request))
-    context = context_of(page) | {"form": form or RoleInvitationForm(track=track)}
+    groups = GroupsForm(track=track) if track.protocol.parsed.judging.groups else None
+    context = context_of(page) | {"form": form or RoleInvitationForm(track=track), "groups": groups}
     return render(request, "pooling/people/people.html", context, status=422 if form else 200)
 
 
@@ -110,6 +112,33 @@ def create_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         messages.error(request, "Enter a name of at most 100 characters.")
         return redirect("pooling:people", track.slug)
     return redirect(team_services.create(track=track, name=form.cleaned_data["name"]))
+
+
+@require_POST
+@organizer_required
+def set_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Set the groups of all assessors: all of them, or none. Organizers only."""
+    track = _track(request, slug)
+    form = GroupsForm(request.POST, track=track)
+    if form.is_valid():
+        assessor_services.set_groups(track=track, groups=form.groups)
+        messages.success(request, "The groups of the assessors are saved.")
+    else:
+        messages.error(request, "Choose groups of the protocol. Nothing was changed.")
+    return redirect("pooling:people", track.slug)
+
+
+@require_POST
+@organizer_required
+def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
+    """End somebody's work as an assessor. Organizers only."""
+    track = _track(request, slug)
+    user = selectors.person_of(track, user_id)
+    if user is None:
+        raise Http404
+    assessor_services.remove(track=track, user=user, by=request.user)
+    messages.success(request, f"{user} no longer judges for {track}. Their judgments stay.")
+    return redirect("pooling:people", track.slug)
 
 
 @require_POST

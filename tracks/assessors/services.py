@@ -5,6 +5,7 @@ from random import SystemRandom
 from typing import Protocol
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import User
 from audit import services as audit
@@ -19,12 +20,19 @@ class GroupCheck(Protocol):
     def __call__(self, *, track: Track, groups: Mapping[User, str]) -> None: ...
 
 
+class Ending(Protocol):
+    """Takes back what an assessor has to do; whether anything of what they did or were to do is recorded."""
+
+    def __call__(self, *, track: Track, user: User) -> bool: ...
+
+
 _group_checks: list[GroupCheck] = []
+_endings: list[Ending] = []
 
 
 @transaction.atomic
 def add(*, track: Track, user: User, group: str = "") -> Assessor:
-    """Make a user an assessor of a track, in one of the groups of its protocol.
+    """Make a user an assessor of a track, in one of the groups of its protocol; also one who was removed.
 
     Raises
     ------
@@ -35,9 +43,45 @@ def add(*, track: Track, user: User, group: str = "") -> Assessor:
     check(track=current, user=user)
     check_group(track=current, group=group)
     assessor, is_new = Assessor.objects.get_or_create(track=track, user=user, defaults={"group": group})
-    if is_new:
+    is_back = assessor.ended_at is not None
+    if is_back:
+        assessor.ended_at = None
+        assessor.save(update_fields=["ended_at"])
+        if group != assessor.group:
+            set_groups(track=current, groups={user: group})
+    if is_new or is_back:
         audit.record(action="assessor.added", subject=user, track=current, details={"group": group})
     return assessor
+
+
+@transaction.atomic
+def remove(*, track: Track, user: User, by: User) -> None:
+    """End somebody's work as an assessor of a track. What they have not judged is taken back; their judgments stay.
+
+    Of somebody who never had a topic, nothing stays.
+
+    Raises
+    ------
+    TrackRefused
+        The user is no assessor of the track, or is a machine.
+    """
+    current = track_services.lock(track.pk)
+    assessor = current.assessors.filter(user=user, ended_at=None).first()
+    if assessor is None or user.is_machine:
+        raise TrackRefused(f"{user} is not a person who judges for {current}.")
+    traces = [end(track=current, user=user) for end in _endings]
+    if any(traces) or assessor.pseudonym is not None:
+        assessor.ended_at = timezone.now()
+        assessor.save(update_fields=["ended_at"])
+    else:
+        assessor.delete()
+    audit.record(action="assessor.removed", subject=user, track=current, by=by)
+
+
+def at_end(end: Ending) -> Ending:
+    """Register a function of an app above this one that takes back what an assessor has to do."""
+    _endings.append(end)
+    return end
 
 
 @transaction.atomic
@@ -55,7 +99,8 @@ def set_groups(*, track: Track, groups: Mapping[User, str]) -> None:
     for check_with in _group_checks:
         check_with(track=current, groups=groups)
     for user, group in groups.items():
-        Assessor.objects.filter(track=current, user=user).update(group=group)
+        if not Assessor.objects.filter(track=current, user=user).exclude(group=group).update(group=group):
+            continue
         audit.record(action="assessor.moved", subject=user, track=current, details={"group": group})
 
 

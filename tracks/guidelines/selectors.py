@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from accounts.models import User
 from assay.protocols.schema import JudgingRules
+from tracks.assessors.selectors import tracks_judged_by
 from tracks.guidelines.differences import Hunk, differences
 from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
 
@@ -17,7 +18,7 @@ WIDE = ("text", "html")  # columns that lists do not load
 def tracks_with_guidelines(user: User) -> QuerySet[Track]:
     """The tracks whose guidelines a user may read."""
     tracks = Track.objects.select_related("protocol", "collection", "guidelines__published_by")
-    return tracks if user.is_organizer else tracks.filter(assessors__user=user)
+    return tracks if user.is_organizer else tracks_judged_by(user, tracks)
 
 
 def versions_of(track: Track) -> QuerySet[GuidelinesVersion]:
@@ -102,7 +103,7 @@ class VersionsPage:
 def versions_page(track: Track) -> VersionsPage:
     """In three queries."""
     versions = list(versions_of(track).defer(*WIDE))
-    of_assessors = Q(user__assessor_of__track=track)
+    of_assessors = Q(user__assessor_of__track=track, user__assessor_of__ended_at=None)
     readings = GuidelinesReading.objects.filter(of_assessors, version__track=track).order_by()
     n_readers = dict(readings.values_list("version").annotate(n=Count("user", distinct=True)))
     numbers = [version.number for version in versions]
@@ -111,7 +112,7 @@ def versions_page(track: Track) -> VersionsPage:
         ListedVersion(version, n_readers.get(version.pk, 0), previous.get(version.number))
         for version in versions
     ]
-    return VersionsPage(track, listed, track.assessors.count())
+    return VersionsPage(track, listed, track.assessors.filter(ended_at=None).count())
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ class Assessor(models.Model):
     group = models.CharField(
         max_length=50, blank=True, help_text="One of the groups of the protocol; empty if it defines none."
     )
+    ended_at = models.DateTimeField(
+        null=True, editable=False, help_text="When they were removed. Their judgments stay."
+    )
     pseudonym = models.PositiveIntegerField(
         null=True,
         editable=False,
