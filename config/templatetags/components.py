@@ -14,13 +14,24 @@ register = template.Library()
 
 @register.simple_block_tag
 def table(content: str, label: str = "", style: str = "", caption: str = "") -> SafeString:
-    """A table that scrolls sideways on its own: `{% table "Topics" style="table-sm" %}<thead>…{% endtable %}`.
+    """A table that scrolls on its own: `{% table "Topics" style="table-sm" %}<thead>…{% endtable %}`.
 
-    `label` names the scrolling region for a screen reader and makes it reachable by keyboard; give it to every table
-    that may be wider than a phone. `style` is one or more classes: `stacked` shows each row as a card on a phone (with
-    `data-label` on its cells), `narrow-table` is only as wide as its content. `caption` is read aloud, not shown.
+    On a phone, its headings stay in sight, and so does the cell `<th scope="row">` of each row, which may be the first
+    or the second.
+
+    `label` (or else `caption`) names the scrolling region for a screen reader and makes it reachable by keyboard; give
+    it to every table that is not stacked. `style` is one or more classes: `stacked` shows each row as a card on a phone
+    (with `data-label` on its cells), `narrow-table` is only as wide as its content. `caption` is read aloud, not shown.
     """
-    context = {"content": content, "label": label, "style": style, "caption": caption}
+    is_stacked = "stacked" in style.split()
+    label = label or ("" if is_stacked else caption)
+    context = {
+        "content": content,
+        "label": label,
+        "style": style,
+        "caption": caption,
+        "is_stacked": is_stacked,
+    }
     return render_to_string("components/table.html", context)
 
 

@@ -67,6 +67,7 @@ def test_every_page_is_accessible_on_every_screen(
     everybody += [reverse(f"scoring:{name}", args=arguments) for name, arguments in pages.items()]
     organizers = [
         reverse("scoring:reports", args=[board.pk]),
+        reverse("scoring:tables", args=[scored.track.slug]),
         frozen.get_absolute_url(),
         running.get_absolute_url(),
     ]
@@ -81,6 +82,27 @@ def test_every_page_is_accessible_on_every_screen(
             reports[person, address] = faults(page)
 
     assert {place: report for place, report in reports.items() if report} == {}
+
+
+def test_headings_of_a_table_stay_in_sight_on_a_phone(
+    scored: Scene, live_server: LiveServer, new_page: Callable[..., Page]
+) -> None:
+    board = scored.leaderboard(release="public")
+    page = new_page(viewport={"width": 360, "height": 120})
+    page.goto(live_server.url + board.get_absolute_url())
+
+    page.locator(".scrolls").evaluate("box => box.scrollTo(300, 40)")
+    offsets = page.locator(".scrolls").evaluate(
+        """box => ["thead", "thead th:nth-child(2)", "tbody tr:last-child th"].map(name => {
+            const place = box.querySelector(name).getBoundingClientRect(), frame = box.getBoundingClientRect();
+            return [Math.round(place.left - frame.left), Math.round(place.top - frame.top)];
+        })"""
+    )
+
+    assert page.locator(".scrolls").evaluate("box => [box.scrollLeft, box.scrollTop]") == [300, 40]
+    assert offsets[0] == [-300, 0], "the headings of columns are above the rows"
+    assert offsets[1] == [0, 0], "and that of the runs above their names"
+    assert offsets[2][0] == 0, "the name of the run is at the left edge"
 
 
 def test_the_leaderboard_is_sorted_by_keyboard(
