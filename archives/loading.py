@@ -138,6 +138,9 @@ def _topics(track: Track, topics: Iterable[TopicRecord]) -> None:
                 latex=topic.latex,
                 thread=topic.thread,
                 source=_source(topic),
+                scenario=topic.scenario,
+                criteria=topic.criteria,
+                known_item=topic.known_item,
             )
             for topic in topics
         ),

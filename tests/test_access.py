@@ -249,6 +249,7 @@ tracks:history                          L333330
 tracks:history_csv                      L333330
 tracks:import_topics                    L333330
 tracks:open_track                       5555555
+tracks:edit_topic                       L333330
 tracks:edit_track                       L333330
 tracks:new_protocol                     L333330
 tracks:new_track                        L333330

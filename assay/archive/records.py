@@ -33,7 +33,7 @@ TOPICS, FORMULAS, JUDGMENTS = "topics.jsonl", "formulas.tsv", "judgments.jsonl"
 
 @dataclass(frozen=True)
 class TopicRecord:
-    """A line of `topics.jsonl`; texts are sanitized HTML."""
+    """A line of `topics.jsonl`; texts are sanitized HTML, except for scenario and criteria, which are plain."""
 
     code: str
     title: str = ""
@@ -45,6 +45,9 @@ class TopicRecord:
     latex: str = ""
     thread: str = ""
     source: str = ""
+    scenario: str = ""
+    criteria: str = ""
+    known_item: str = ""
 
 
 @dataclass(frozen=True)

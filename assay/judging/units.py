@@ -143,6 +143,8 @@ def question(
         "title": shown(topic.title),
         "description": shown(topic.body),
         "narrative": shown(topic.narrative),
+        "scenario": shown(clean_text(topic.scenario)),
+        "criteria": shown(clean_text(topic.criteria)),
         "document": unit.docno,
         "document_title": shown(document.title),
         "text": shown(document.body),

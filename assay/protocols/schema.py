@@ -16,7 +16,9 @@ from typing import Literal, get_args
 from assay.digests import sha256_of
 
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage"]
-TopicPart = Literal["number", "query", "language-target", "description", "properties", "rules"]
+TopicPart = Literal[
+    "number", "query", "language-target", "description", "properties", "rules", "scenario", "criteria"
+]
 RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml"]
 RunKind = Literal["primary", "alternate", "baseline", "evaluation", "phase2", "post-interaction"]
 PooledAs = Literal["primary", "alternate"]

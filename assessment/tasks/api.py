@@ -69,6 +69,8 @@ class UnitSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     description = serializers.CharField()
     narrative = serializers.CharField()
+    scenario = serializers.CharField(help_text="Who asks, and what for.")
+    criteria = serializers.CharField(help_text="What makes a document relevant.")
     document = serializers.CharField()
     document_title = serializers.CharField()
     text = serializers.CharField()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.html.sanitize import plain
+from assay.html.sanitize import clean_text, plain
 from assay.judging.units import choices_of
 from assessment.judgments.rules import has_members, judging_rules
 from assessment.models import Judgment, Task
@@ -27,6 +27,8 @@ class TaskUnit:
     title: str
     description: str
     narrative: str
+    scenario: str
+    criteria: str
     document: str
     document_title: str
     text: str
@@ -59,6 +61,8 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         title=shown(topic.title),
         description=shown(topic.body),
         narrative=shown(topic.narrative),
+        scenario=shown(clean_text(topic.scenario)),
+        criteria=shown(clean_text(topic.criteria)),
         document=task.entry.docno,
         document_title=shown(document.title) if document else "",
         text=shown(document.body) if document else "",

@@ -44,6 +44,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "tracks:topics": "howto/run-a-campaign.html#import-the-topics",
         "tracks:topic": "glossary.html#glossary-collection",
         "tracks:import_topics": "reference/formats.html#topics",
+        "tracks:edit_topic": "howto/run-an-ntcir-campaign.html#write-scenario-and-criteria",
         "tracks:new_track": "howto/run-a-campaign.html#create-the-track",
         "tracks:edit_track": "howto/run-a-campaign.html#create-the-track",
         "tracks:protocols": "reference/protocols.html",

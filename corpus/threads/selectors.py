@@ -33,6 +33,8 @@ class RenderedText(NamedTuple):
     body: SafeString
     narrative: SafeString
     tags: list[str]
+    scenario: SafeString = SafeString("")
+    criteria: SafeString = SafeString("")
 
 
 class RenderedComment(NamedTuple):

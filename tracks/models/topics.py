@@ -7,13 +7,18 @@ from tracks.models.tracks import Track
 
 
 class Topic(models.Model):
-    """An information need. `title`, `body` and `narrative` are sanitized HTML. Topics sort by the bytes of `code`."""
+    """An information need. `title`, `body` and `narrative` are sanitized HTML. Topics sort by the bytes of `code`.
+
+    `scenario` and `criteria` are plain text, in which empty lines separate paragraphs and LaTeX is between dollars.
+    """
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="topics")
     code = models.CharField(max_length=100, db_collation="C")
     title = models.TextField(blank=True)
     body = models.TextField(blank=True)
     narrative = models.TextField(blank=True)
+    scenario = models.TextField(blank=True, db_default="", help_text="Who asks, and what for.")
+    criteria = models.TextField(blank=True, db_default="", help_text="What makes a document relevant.")
     tags = ArrayField(models.TextField(), default=list, blank=True)
     labels = models.JSONField(default=dict, blank=True)
     formula_id = models.CharField(
@@ -25,6 +30,13 @@ class Topic(models.Model):
     )
     thread = models.TextField(
         blank=True, db_collation="C", help_text="Docno of the topic's question in the topic collection."
+    )
+
+    known_item = models.TextField(
+        blank=True,
+        db_default="",
+        db_collation="C",
+        help_text="Of a known-item task: docno of the only relevant document. Only organizers see it.",
     )
 
     class Meta:

@@ -9,9 +9,11 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import user_of
+from accounts.access import organizer_of, user_of
+from assay.formats.documents.batch import MAX_NAME
 from tracks.models import Topic
 from tracks.topics import selectors, services
+from tracks.topics.forms import MAX_TEXT
 from tracks.tracks.selectors import tracks_for
 from web.api.permissions import Everyone, Organizer
 from web.api.schema import operation
@@ -25,11 +27,29 @@ class TopicSerializer(serializers.ModelSerializer[Topic]):
     title = serializers.CharField(help_text="HTML, sanitized.")
     body = serializers.CharField(help_text="HTML, sanitized.")
     narrative = serializers.CharField(help_text="What is relevant and what is not, as sanitized HTML.")
+    scenario = serializers.CharField(help_text="Who asks, and what for: plain text, LaTeX between dollars.")
+    criteria = serializers.CharField(
+        help_text="What makes a document relevant: plain text, LaTeX between dollars."
+    )
+    known_item = serializers.CharField(
+        help_text="Of a known-item task, for organizers: the relevant document."
+    )
     labels = serializers.DictField(help_text="Properties of the topic, such as its category.")
 
     class Meta:
         model = Topic
-        fields = ["code", "title", "body", "narrative", "tags", "labels", "formula_id", "latex"]
+        fields = [
+            *("code", "title", "body", "narrative", "scenario", "criteria", "tags", "labels"),
+            *("formula_id", "latex", "known_item"),
+        ]
+
+
+class TopicTextSerializer(Strict):
+    """The texts of a topic that can change in every state of its track."""
+
+    scenario = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
+    criteria = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
+    known_item = serializers.RegexField(r"^\S*$", required=False, allow_blank=True, max_length=MAX_NAME)
 
 
 class TopicList(ListView):
@@ -65,13 +85,27 @@ class TopicDetail(ApiView):
         [visible] = selectors.hide_fields(user, track, [topic])
         return Response(TopicSerializer(visible).data)
 
+    @operation("update_topic", request=TopicTextSerializer, responses={200: TopicSerializer})
+    def patch(self, request: Request, slug: str, code: str) -> Response:
+        """Set the scenario, the criteria or the known item of a topic. Organizers only.
+
+        Fields that are left out stay.
+        """
+        user = organizer_of(request)
+        track = get_object_or_404(tracks_for(user), slug=slug)
+        topic = get_object_or_404(selectors.topics_for(user, track), code=code)
+        texts = TopicTextSerializer(data=request.data)
+        texts.is_valid(raise_exception=True)
+        topic = services.edit(topic=topic, by=user, **texts.validated_data)
+        return Response(TopicSerializer(topic).data)
+
 
 class TopicFileSerializer(Strict):
-    """A file of topics, or of labels for existing topics."""
+    """A file of topics, or of labels or known items for existing topics."""
 
     file = serializers.FileField(help_text="XML, JSON, lines of JSON, CSV or TSV.")
     holds = serializers.ChoiceField(
-        ["topics", "all topics", "labels"],
+        ["topics", "all topics", "labels", "known items"],
         required=False,
         default="topics",
         help_text="`all topics` removes topics that are missing from the file.",
@@ -91,7 +125,7 @@ class TopicImport(ApiView):
 
     @operation("import_topics", responses={200: ImportedSerializer})
     def post(self, request: Request, slug: str) -> Response:
-        """Import topics, or labels for them.
+        """Import topics, or labels or known items for them.
 
         A topic that exists already is updated. A file with errors changes nothing.
         """

@@ -4,7 +4,11 @@ from typing import Any
 
 from django import forms
 
+from assay.formats.documents.batch import MAX_NAME
+from tracks.models import Topic
 from web.forms import style_fields
+
+MAX_TEXT = 20_000  # characters of a scenario or of criteria
 
 
 class TopicFileForm(forms.Form):
@@ -15,6 +19,7 @@ class TopicFileForm(forms.Form):
             ("topics", "topics, to add or update"),
             ("all topics", "all topics: remove topics that are missing from the file"),
             ("labels", "labels for existing topics"),
+            ("known items", "known items of existing topics: a topic and a docno per line, or qrels"),
         ],
         label="The file contains",
     )
@@ -25,3 +30,39 @@ class TopicFileForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         style_fields(self)
+
+
+class TopicTextForm(forms.Form):
+    """What assessors read with the topic, and the known item of a known-item task."""
+
+    scenario = forms.CharField(
+        required=False,
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="Who asks, and what for. Plain text; empty lines separate paragraphs, LaTeX is between dollars.",
+    )
+    criteria = forms.CharField(
+        required=False,
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="What makes a document relevant, partially relevant or not relevant to this topic.",
+    )
+    known_item = forms.CharField(
+        required=False,
+        max_length=MAX_NAME,
+        label="Known item",
+        help_text="The docno of the only relevant document. Only organizers see it.",
+    )
+
+    def __init__(self, *args: Any, topic: Topic, **kwargs: Any) -> None:
+        initial = {name: getattr(topic, name) for name in self.base_fields}
+        super().__init__(*args, initial=initial, **kwargs)
+        if topic.track.protocol.parsed.pool.strategy != "known-item":
+            del self.fields["known_item"]
+        style_fields(self)
+
+    def clean_known_item(self) -> str:
+        docno: str = self.cleaned_data["known_item"]
+        if len(docno.split()) > 1:
+            raise forms.ValidationError("A docno has no white space.")
+        return docno

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from accounts.access import AnyUser, is_organizer
 from assay.formats.topics.bolt import citations, visible_source
 from assay.html.highlight import mark
+from assay.html.sanitize import clean_text
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, addresses, resolve_links, safe_html
@@ -23,17 +24,25 @@ TOPIC_FIELDS: dict[str, tuple[str, object]] = {
     "description": ("body", ""),
     "rules": ("narrative", ""),
     "properties": ("labels", {}),
+    "scenario": ("scenario", ""),
+    "criteria": ("criteria", ""),
 }
 
 
 @dataclass(frozen=True)
 class TopicsPage:
-    """The columns for formulas and labels are shown only if some topic has one."""
+    """The columns for formulas and labels are shown only if some topic has one.
+
+    `n_without_criteria` counts topics without scenario and criteria if others have them, and `n_without_item` those
+    without known item in a known-item task; both for organizers.
+    """
 
     track: Track
     topics: list[Topic]
     has_formulas: bool
     has_labels: bool
+    n_without_criteria: int
+    n_without_item: int
 
 
 class ShownCitation(NamedTuple):
@@ -56,6 +65,7 @@ class TopicPage:
     citations: list[ShownCitation]
     previous: Topic | None
     next: Topic | None
+    is_organizer: bool
     tab: str = "topics"
 
 
@@ -69,12 +79,19 @@ def topics_for(user: AnyUser, track: Track) -> QuerySet[Topic]:
 def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
     """Topics without the fields that a user may not see.
 
-    Organizers and assessors see all fields. Others see those that the protocol lists, and labels if the track shows
-    them. Hidden fields are emptied in the rows, so do not save these.
+    Organizers see all fields, assessors all but the known item. Others see those that the protocol lists, and labels if
+    the track shows them. Hidden fields are emptied in the rows, so do not save these.
     """
-    if is_organizer(user) or is_assessor(user, track):
+    if is_organizer(user):
         return list(topics)
-    return participants_view(track, topics)
+    return _without_known_items(topics) if is_assessor(user, track) else participants_view(track, topics)
+
+
+def _without_known_items(topics: Iterable[Topic]) -> list[Topic]:
+    rows = list(topics)
+    for topic in rows:
+        topic.known_item = ""
+    return rows
 
 
 def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
@@ -83,7 +100,7 @@ def participants_view(track: Track, topics: Iterable[Topic]) -> list[Topic]:
     hidden = {part for part in TOPIC_FIELDS if listed and part not in listed}
     if not track.shows_labels:
         hidden.add("properties")
-    rows = list(topics)
+    rows = _without_known_items(topics)
     for topic in rows:
         if topic.source:
             topic.source = visible_source(topic.source, hidden, listed)
@@ -101,11 +118,16 @@ def are_topics_released(user: AnyUser, track: Track) -> bool:
 
 def topics_page(user: AnyUser, track: Track) -> TopicsPage:
     topics = hide_fields(user, track, topics_for(user, track))
+    n_without = sum(not (topic.scenario or topic.criteria) for topic in topics)
+    is_known_item = track.protocol.parsed.pool.strategy == "known-item"
+    n_without_item = sum(not topic.known_item for topic in topics)
     return TopicsPage(
         track=track,
         topics=topics,
         has_formulas=any(topic.latex for topic in topics),
         has_labels=any(topic.labels for topic in topics),
+        n_without_criteria=n_without if is_organizer(user) and n_without < len(topics) else 0,
+        n_without_item=n_without_item if is_organizer(user) and is_known_item else 0,
     )
 
 
@@ -124,6 +146,7 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         citations=_citations(topic, track, searched),
         previous=track.topics.filter(code__lt=topic.code).order_by("-code").first(),
         next=track.topics.filter(code__gt=topic.code).first(),
+        is_organizer=is_organizer(user),
     )
 
 
@@ -149,4 +172,5 @@ def render_topic(topic: Topic, collections: Sequence[Collection]) -> RenderedTex
     texts = topic.title, topic.body, topic.narrative
     title, *rest = (mark(text, topic.formula_id) for text in texts) if topic.formula_id else texts
     body, narrative = resolve_links(rest, collections)
-    return RenderedText(safe_html(title), body, narrative, topic.tags)
+    scenario, criteria = (safe_html(clean_text(text)) for text in (topic.scenario, topic.criteria))
+    return RenderedText(safe_html(title), body, narrative, topic.tags, scenario, criteria)

@@ -11,15 +11,25 @@ from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import transaction
 
+from accounts.models import User
 from assay.digests import sha256_of
 from assay.errors import Refused
-from assay.formats.topics.reader import MAX_SIZE, BadTopics, TopicRow, comparable, read_labels, read_topics
+from assay.formats.topics.reader import (
+    MAX_SIZE,
+    BadTopics,
+    TopicRow,
+    comparable,
+    read_known_items,
+    read_labels,
+    read_topics,
+)
 from audit import services as audit
 from corpus.models import Collection, Document
 from files import services as file_services
 from tracks.models import Topic, TopicImport, Track
 from tracks.tracks import services as track_services
 
+EDITABLE = ("scenario", "criteria", "known_item")  # of a topic, also when its track was opened
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
 
@@ -59,12 +69,14 @@ OnStored = Callable[[object], None]  # called in the transaction of an import wi
 def import_upload(
     *, track: Track, upload: "File[bytes]", holds: str, on_stored: OnStored = lambda report: None
 ) -> str:
-    """Import an uploaded file by `import_topics` or `import_labels`. Returns the result in a sentence."""
+    """Import an uploaded file by the function for what it holds. Returns the result in a sentence."""
     if upload.size > MAX_SIZE:
         raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
     name = upload.name or "the file"
     if holds == "labels":
         return str(import_labels(track=track, data=upload.read(), name=name, on_stored=on_stored))
+    if holds == "known items":
+        return str(import_known_items(track=track, data=upload.read(), name=name, on_stored=on_stored))
     replace = holds == "all topics"
     data = upload.read()
     return str(import_topics(track=track, data=data, name=name, replace=replace, on_stored=on_stored))
@@ -110,7 +122,7 @@ def import_topics(
         _count_threads(threads, current, report)
         earlier = current.topic_imports.filter(format="topics")
         (earlier if replace else earlier.filter(name=name)).update(is_replaced=True)
-        is_private = any(row.labels or row.thread or row.source for row in rows)
+        is_private = any(row.labels or row.thread or row.source or row.known_item for row in rows)
         _record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
     return report
@@ -232,6 +244,8 @@ def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, repo
     topic.title, topic.body, topic.narrative = row.title, row.body, row.narrative
     topic.tags, topic.formula_id, topic.latex = list(row.tags), row.formula_id, row.latex
     topic.thread = thread or topic.thread
+    for name in EDITABLE:  # a file without them keeps what was written on the site
+        setattr(topic, name, getattr(row, name) or getattr(topic, name))
     topic.labels = topic.labels | _normalize(row.labels)
     topic.source = row.source
     if existing is None:
@@ -245,15 +259,8 @@ def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, repo
 
 
 def _values(topic: Topic) -> tuple[object, ...]:
-    texts = (
-        topic.title,
-        topic.body,
-        topic.narrative,
-        topic.formula_id,
-        topic.latex,
-        topic.thread,
-        topic.source,
-    )
+    names = ("title", "body", "narrative", "formula_id", "latex", "thread", "source", *EDITABLE)
+    texts = [getattr(topic, name) for name in names]
     return (*texts, list(topic.tags), dict(topic.labels))
 
 
@@ -340,3 +347,63 @@ def _known_labels(
     if complaints:
         raise BadTopics(name, complaints)
     return known, tuple(ignored)
+
+
+def import_known_items(
+    *, track: Track, data: bytes, name: str, on_stored: OnStored = lambda report: None
+) -> str:
+    """Set the known items of topics. Returns the result in a sentence.
+
+    Raises
+    ------
+    BadFile
+        The file cannot be used, or contains an unknown topic; the message lists every error.
+    TopicsRefused
+        The runs of the protocol are judged.
+    """
+    items = read_known_items(data, name)
+    with ExitStack() as stack:
+        file = stack.enter_context(file_services.storing())("topics", ContentFile(data))
+        stack.enter_context(transaction.atomic())
+        current = track_services.lock(track.pk)
+        _check_known_items(current)
+        topics = {topic.code: topic for topic in current.topics.filter(code__in=items)}
+        if unknown := [f"there is no topic {code} in {current}" for code in items if code not in topics]:
+            raise BadTopics(name, unknown)
+        for code, topic in topics.items():
+            topic.known_item = items[code]
+        Topic.objects.bulk_update(topics.values(), ["known_item"])
+        _record(current, data, name, "known-items", len(topics), file, is_private=True)
+        report = f"{len(topics)} topic{'s' * (len(topics) != 1)} with a known item."
+        on_stored(report)
+    return report
+
+
+def _check_known_items(track: Track) -> None:
+    protocol = track.protocol.parsed
+    if protocol.pool.strategy != "known-item":
+        raise TopicsRefused(
+            f"{protocol.slug} has no known items: its runs are judged, by the strategy {protocol.pool.strategy}."
+        )
+
+
+@transaction.atomic
+def edit(*, topic: Topic, by: User, **texts: str) -> Topic:
+    """Set the `EDITABLE` texts of a topic that are given. Possible in every state of the track.
+
+    Raises
+    ------
+    TopicsRefused
+        A known item is given, and the protocol has none.
+    """
+    current = Topic.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=topic.pk)
+    if texts.get("known_item"):
+        _check_known_items(current.track)
+    changed = [name for name in EDITABLE if texts.get(name, getattr(current, name)) != getattr(current, name)]
+    for name in changed:
+        setattr(current, name, texts[name])
+    if changed:
+        current.save(update_fields=changed)
+        details = {"changed": changed}
+        audit.record(action="topic.edited", subject=current, track=current.track, details=details, by=by)
+    return current

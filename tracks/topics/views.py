@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.access import AuthenticatedRequest, organizer_required
 from assay.errors import Refused
 from tracks.topics import selectors, services
-from tracks.topics.forms import TopicFileForm
+from tracks.topics.forms import TopicFileForm, TopicTextForm
 from tracks.tracks import selectors as track_selectors
 from web.pages import context_of
 
@@ -47,3 +47,18 @@ def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     return render(
         request, "tracks/topics/topic.html", context_of(selectors.topic_page(request.user, track, topic))
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@organizer_required
+def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
+    """Write the scenario and the criteria of a topic. Organizers only."""
+    track = get_object_or_404(track_selectors.tracks_for(request.user), slug=slug)
+    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    form = TopicTextForm(request.POST or None, topic=topic)
+    if request.method == "POST" and form.is_valid():
+        services.edit(topic=topic, by=request.user, **form.cleaned_data)
+        messages.success(request, f"Topic {topic} is saved.")
+        return redirect("tracks:topic", track.slug, topic.code)
+    context = context_of(selectors.topic_page(request.user, track, topic)) | {"form": form}
+    return render(request, "tracks/topics/edit.html", context)

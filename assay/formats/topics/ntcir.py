@@ -1,7 +1,8 @@
 r"""Reads topics of NTCIR's MathIR tasks, as rows for `assay.formats.topics.reader`.
 
 XML: `<topics><topic><num/><query><formula id><m:math>...</m:math></formula><keyword/></query></topic>...`. The LaTeX of
-a formula is an annotation of its MathML. Lines: a code and a formula per line, separated by a tab. A wildcard is
+a formula is an annotation of its MathML, or else written from the MathML. A topic may have `<scenario/>` and
+`<criteria/>`, in plain text. Lines: a code and a formula per line, separated by a tab. A wildcard is
 `\qvar@construct{x}` in XML and `\qvar{x}` in lines; both are stored as `\qvar{x}`, which pages show as a box.
 """
 
@@ -11,6 +12,8 @@ from html import escape
 from typing import Any, cast
 
 from lxml import etree
+
+from assay.formulas.from_mathml import latex_of
 
 _TEX = "application/x-tex"
 _CONTINUED = re.compile(r"%\s*\n\s*")
@@ -44,6 +47,8 @@ def _of_topic(topic: "etree._Element") -> dict[str, Any]:
         "title": ", ".join(filter(None, keywords)),
         "body": "".join(f"<p>{_formula_html(name, tex)}</p>" for name, tex in formulas),
         "narrative": _text(topic.find("{*}narrative")) or None,
+        "scenario": _text(topic.find("{*}scenario")),
+        "criteria": _text(topic.find("{*}criteria")),
         "formula_id": formula_id,
         "latex": latex,
     }
@@ -54,7 +59,8 @@ def _latex(formula: "etree._Element") -> str:
         if annotation.get("encoding") == _TEX:
             latex = _CONTINUED.sub("", _text(annotation))
             return latex.replace("\\qvar@construct", "\\qvar")
-    return ""
+    math = next(formula.iter("{*}math"), None)
+    return "" if math is None else latex_of(etree.tostring(math, encoding="unicode", with_tail=False))
 
 
 def _formula_html(name: str, latex: str) -> str:

@@ -5,7 +5,10 @@ and `<Latex/>`. An attribute `thread` or `post_id` names the topic's own questio
 the topics of NTCIR's MathIR tasks, and `assay.formats.topics.bolt` those of BOLT IR.
 
 Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels`
-(object), `thread`, `formula_id`, `latex`, and `source`, the element of a topic of BOLT. Only `code` is required.
+(object), `thread`, `formula_id`, `latex`, `scenario` and `criteria` (plain text), `known_item` (a docno), and `source`,
+the element of a topic of BOLT. Only `code` is required.
+
+Known items: a topic and a docno per line; or a topic, a column that is ignored, a docno and a grade, as in qrels.
 
 Labels: a CSV file with the topic's code in the first column and the labels in the others, under a header; or a JSON
 object of objects: `{"A.9": {"category": "proof"}}`. Upper and lower case count as equal in labels and values.
@@ -48,10 +51,13 @@ class TopicRow:
     title: str = ""
     body: str = ""
     narrative: str = ""
+    scenario: str = ""  # plain text, as are the criteria
+    criteria: str = ""
     tags: tuple[str, ...] = ()
     thread: str = ""
     formula_id: str = ""
     latex: str = ""
+    known_item: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
 
@@ -138,6 +144,8 @@ def _of_element(topic: "etree._Element") -> dict[str, Any]:
         "title": texts.get("Title"),
         "body": texts.get("Question"),
         "narrative": texts.get("Narrative"),
+        "scenario": texts.get("Scenario"),
+        "criteria": texts.get("Criteria"),
         "tags": [tag.strip() for tag in texts.get("Tags", "").split(",")],
         "thread": topic.get("thread") or topic.get("post_id"),
         "formula_id": texts.get("Formula_Id"),
@@ -175,10 +183,13 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         if has_body
         else clean_text(text_of(row.get("text"), "text")),
         narrative=clean_body(text_of(row.get("narrative"), "narrative")),
+        scenario=text_of(row.get("scenario"), "scenario").strip(),
+        criteria=text_of(row.get("criteria"), "criteria").strip(),
         tags=tuple(tags_of(row.get("tags"))),
         thread=docno_of(row["thread"], "thread") if row.get("thread") else "",
         formula_id=_formula_id(row),
         latex=text_of(row.get("latex"), "latex").strip(),
+        known_item=docno_of(row["known_item"], "known_item") if row.get("known_item") else "",
         labels=_labels(row.get("labels") or {}),
         source=_source(row),
     )
@@ -274,3 +285,32 @@ def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:
     if complaints:
         raise BadTopics(name, complaints)
     return {row[0].strip(): dict(zip(header[1:], row[1:], strict=True)) for row in lines}
+
+
+def read_known_items(data: bytes, name: str) -> dict[str, str]:
+    """The known item of each topic of a file. Lines of qrels with the grade 0 are skipped.
+
+    Raises
+    ------
+    BadFile
+        The file is not UTF-8, a line has other columns, or a topic has two known items.
+    """
+    try:
+        lines = data.removeprefix(BOM).decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{name} is not UTF-8 (byte {error.start + 1}).") from None
+    items: dict[str, str] = {}
+    complaints = []
+    for number, line in enumerate(lines, 1):
+        cells = line.split()
+        if len(cells) not in {0, 2, 4}:
+            complaints.append(
+                f"line {number}: expected a topic and a docno, or the 4 columns of qrels, got {len(cells)}"
+            )
+        elif cells and cells[3:] not in (["0"], ["0.0"]):
+            code, docno = cells[0], cells[1] if len(cells) == 2 else cells[2]
+            if items.setdefault(code, docno) != docno:
+                complaints.append(f"line {number}: topic {code} already has the known item {items[code]}")
+    if complaints or not items:
+        raise BadTopics(name, complaints or ["there is no known item in the file"])
+    return items

@@ -20,18 +20,20 @@ from assay.formats.topics import bolt
 from assay.html.latex import decode
 from assay.html.sanitize import plain
 
-TABLE = ("topic", "title", "body", "narrative", "tags", "formula_id", "latex")
+TABLE = ("topic", "title", "body", "narrative", "scenario", "criteria", "tags", "formula_id", "latex")
 FORMULAS = ("id", "topic_id", "thread_id", "type", "formula")
 _FORMULA = re.compile(r'<span class="math-container"(?: data-formula-id="([^"<>]*)")?[^<>]*>([^<]*)</span>')
 
 
 class TopicFields(Protocol):
-    """A topic. Title, body and narrative are sanitized HTML."""
+    """A topic. Title, body and narrative are sanitized HTML; scenario and criteria are plain text."""
 
     code: str
     title: str
     body: str
     narrative: str
+    scenario: str
+    criteria: str
     tags: Sequence[str]
     formula_id: str
     latex: str
@@ -41,7 +43,10 @@ class TopicFields(Protocol):
 
 def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
     """One JSON object per line. Fields that a topic does not have are left out."""
-    names = ("code", "title", "body", "narrative", "tags", "formula_id", "latex", "labels", "source")
+    names = (
+        *("code", "title", "body", "narrative", "scenario", "criteria", "tags"),
+        *("formula_id", "latex", "labels", "source"),
+    )
     rows = ({name: getattr(topic, name) for name in names} for topic in topics)
     filled = ({name: value for name, value in row.items() if value} for row in rows)
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in filled).encode()
@@ -58,6 +63,8 @@ def as_xml(topics: Iterable[TopicFields]) -> bytes:
             "Title": topic.title,
             "Question": topic.body,
             "Narrative": topic.narrative,
+            "Scenario": topic.scenario,
+            "Criteria": topic.criteria,
             "Tags": ",".join(topic.tags),
         }
         for name, text in texts.items():
@@ -78,6 +85,8 @@ def as_table(topics: Iterable[TopicFields]) -> bytes:
         (
             topic.code,
             *map(plain, (topic.title, topic.body, topic.narrative)),
+            topic.scenario,
+            topic.criteria,
             ",".join(topic.tags),
             topic.formula_id,
             topic.latex,
