@@ -76,7 +76,9 @@ def store_track(contents: Contents, files: Mapping[int, StoredFiles], *, slug: s
         Something here prevents it, such as a track with the same short name.
     """
     protocols = {
-        slug: protocol_services.store(text=contents.reader.read(record.file).decode(), by=by)
+        slug: protocol_services.store(
+            text=contents.reader.read(record.file).decode(), by=by, accepts_earlier=True
+        )
         for slug, record in ((each.slug, each) for each in contents.index.protocols)
     }
     track = _track(contents, protocols, slug)

@@ -93,7 +93,7 @@ def first_distinct(ranked: list[bytes], visual: dict[bytes, bytes]) -> set[bytes
     distinct: set[bytes] = set()
     for formula in ranked:
         distinct.add(visual[formula])
-        if len(distinct) == PROTOCOL.pool.depth["primary"]:
+        if len(distinct) == PROTOCOL.runs.depths["primary"]:
             break
     return distinct
 

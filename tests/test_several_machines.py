@@ -248,7 +248,7 @@ def make_campaign(collection: Collection) -> tuple[Track, User, User]:
 
 
 def pool_form(track: Track) -> dict[str, object]:
-    depths = track.protocol.parsed.pool.depth
+    depths = track.protocol.parsed.runs.depths
     return {"name": "main", "seed": 7, "order": "random"} | {f"depth_{kind}": n for kind, n in depths.items()}
 
 

@@ -54,7 +54,8 @@ class Contents:
         protocols = {}
         for record in self.index.protocols:
             try:
-                protocol = parse_protocol(self.reader.read(record.file).decode(), name=record.file)
+                text = self.reader.read(record.file).decode()
+                protocol = parse_protocol(text, name=record.file, accepts_earlier=True)
             except (ProtocolError, UnicodeDecodeError) as error:
                 raise BadArchive(f"{record.file}: {error}.") from None
             if protocol.digest != record.sha256 or protocol.slug != record.slug:

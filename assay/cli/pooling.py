@@ -22,7 +22,7 @@ from assay.formulas.columns import PLACES, Formulas
 from assay.pools.strategies import PoolInput
 from assay.pools.team_limit import beyond_limit
 from assay.protocols.loader import load_protocol
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Protocol, RunRules
 
 
 class RunsRefused(Exception):
@@ -120,6 +120,9 @@ def checked_inputs(
     return inputs, reports
 
 
-def beyond_team_limit(inputs: Sequence[PoolInput], depths: Sequence[int], most: int | None) -> list[bool]:
+def beyond_team_limit(
+    inputs: Sequence[PoolInput], rules: RunRules, depths: Sequence[int], most: int | None
+) -> list[bool]:
     """(runs,) whether each run of a manifest comes after the first `most` of its team; see `beyond_limit`."""
-    return beyond_limit([run.team for run in inputs], [run.kind for run in inputs], depths, most=most)
+    is_baseline = [rules.kind(run.kind).baseline for run in inputs]
+    return beyond_limit([run.team for run in inputs], is_baseline, depths, most=most)

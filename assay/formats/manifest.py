@@ -2,8 +2,8 @@
 
 file,team,tag,kind,pooled_as,made,uses,description
 
-The last four are optional; pooled_as is only for baselines. What the team states about a run (made, uses, description)
-does not change a pool; the site stores it when runs are imported.
+The last four are optional; pooled_as is for kinds that the protocol pools as another one. What the team states about
+a run (made, uses, description) does not change a pool; the site stores it when runs are imported.
 """
 
 import csv
@@ -130,10 +130,10 @@ def _run(
 
 def _wrong_values(cells: dict[str, str], protocol: Protocol) -> list[str]:
     kind, pooled_as, wrong = cells["kind"], cells["pooled_as"], []
-    if kind and kind not in protocol.runs.kinds:
-        wrong.append(f"kind {kind!r} is not one of {', '.join(protocol.runs.kinds)}")
-    if pooled_as not in {"", "primary", "alternate"} or (pooled_as and kind != "baseline"):
-        wrong.append(f"pooled_as {pooled_as!r}: use primary or alternate, and only for a baseline")
+    if kind and kind not in protocol.runs.keys:
+        wrong.append(f"kind {kind!r} is not one of {', '.join(protocol.runs.keys)}")
+    elif pooled_as and (complaint := protocol.runs.why_not_pooled_as(kind, pooled_as)):
+        wrong.append(f"pooled_as {pooled_as!r}: {complaint}")
     wrong += [
         f"{column} {cells[column]!r}: use {' or '.join(accepted)}"
         for column, accepted in STATED.items()

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 from assay.protocols.schema import Protocol
 
-BASELINE = "baseline"
 MOST_VALUES = 12  # a label with more values does not group topics
 
 
 class RunFacts(NamedTuple):
-    """A run. `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored."""
+    """A run. `pooled_as` is another kind than its own, or empty. `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored."""
 
     team: str
     tag: str
@@ -20,10 +19,7 @@ class RunFacts(NamedTuple):
     made: str = ""
     uses: str = ""
     means: Mapping[str, float] = {}
-
-    @property
-    def is_baseline(self) -> bool:
-        return self.kind == BASELINE
+    is_baseline: bool = False
 
     @property
     def name(self) -> tuple[str, str]:

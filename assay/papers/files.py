@@ -31,7 +31,7 @@ from assay.formats.topics.reader import read_labels, read_topics
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
-from assay.papers.facts import BASELINE, RunFacts, TopicFacts, TrackFacts
+from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
@@ -190,11 +190,11 @@ def _means(scores: list[RunScores], protocol: Protocol, names: tuple[str, ...]) 
 
 
 def _run(run: ManifestRun, protocol: Protocol, means: Mapping[str, float]) -> RunFacts:
-    rules = protocol.pool
-    pooled_as = run.pooled_as or rules.baselines.get(run.tag, rules.baseline_as)
-    pooled_as = pooled_as if run.kind == BASELINE and BASELINE not in rules.depth else ""
-    is_scored = run.kind in protocol.runs.scored_kinds
-    return RunFacts(run.team, run.tag, run.kind, pooled_as, run.made, run.uses, means if is_scored else {})
+    kind = protocol.runs.kind(run.kind)
+    as_kind = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
+    pooled_as = as_kind if as_kind != run.kind else ""
+    means = means if kind.scored else {}
+    return RunFacts(run.team, run.tag, run.kind, pooled_as, run.made, run.uses, means, kind.baseline)
 
 
 def _topics(files: TrackFiles, qrels: QrelsColumns | None, protocol: Protocol) -> dict[str, TopicFacts]:

@@ -7,16 +7,15 @@ runs match by team and tag, whatever their case.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.papers.facts import BASELINE, RunFacts, TrackFacts
+from assay.papers.facts import RunFacts, TrackFacts
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, number, words
+from assay.protocols.schema import RunKind
 from assay.statistics.ranking_comparison import step_or_name
 
 BASELINES = "Baselines"
 TOTAL = "Total"
 MADE = ("automatic", "manual")
 USES = ("text", "math", "both")
-PRIMARY = "primary"
-ARQMATH = frozenset({PRIMARY, "alternate", BASELINE})  # kinds for which a mark in column P says all
 
 
 def overview_tables(
@@ -62,7 +61,7 @@ def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
 def _kinds(tracks: Sequence[TrackFacts]) -> list[str]:
     """The kinds of the runs: in the order of the protocols, then any other."""
     used = {_pooled_kind(run) for track in tracks for run in track.runs}
-    named = dict.fromkeys(kind for track in tracks for kind in track.protocol.runs.kinds)
+    named = dict.fromkeys(kind for track in tracks for kind in track.protocol.runs.keys)
     return [kind for kind in named if kind in used] + sorted(used - named.keys())
 
 
@@ -175,17 +174,17 @@ def results_table(
     """Results by team, baselines first. Each column has a bold best baseline and a bold best participant."""
     shown = [(track, measure) for track in tracks for measure in _measures(track, measures)]
     scored = [run for track in tracks for run in track.runs if run.means]
-    has_marks = {run.kind for run in scored} <= ARQMATH
-    kind = Column("P", is_mark=True) if has_marks else Column("Kind")
+    main = _main(tracks, scored)
+    kind = Column(main.name[0].upper(), is_mark=True) if main else Column("Kind")
     columns = [Column("Run"), Column("Data"), kind, Column("M", is_mark=True)]
     columns += [
         Column(measure, _over(track, n_tracks=len(tracks)), is_number=True, is_measure=True)
         for track, measure in shown
     ]
-    groups = _result_groups(tracks, shown, digits=digits, has_marks=has_marks)
+    groups = _result_groups(tracks, shown, digits=digits, main=main.key if main else "")
     marks = (
-        f"P: {CHECK} is a primary run, ({CHECK}) a baseline pooled as one. "
-        if has_marks
+        f"{kind.label}: {CHECK} is a {main.name} run, ({CHECK}) a baseline pooled as one. "
+        if main
         else "Kind: the kind of the run. "
     )
     caption = (
@@ -195,6 +194,13 @@ def results_table(
     if len(tracks) == 1:
         caption = f"{tracks[0].name}, {tracks[0].n_topics} topics: {caption[0].lower()}{caption[1:]}"
     return PaperTable("results", "Results", caption, tuple(columns), groups, "team")
+
+
+def _main(tracks: Sequence[TrackFacts], scored: Iterable[RunFacts]) -> RunKind | None:
+    """The main kind of run, if a mark of its runs says all: the others have at most one other kind, or are baselines."""
+    mains = {track.protocol.runs.keys[0] for track in tracks}
+    kinds = {run.kind for run in scored if not run.is_baseline} | mains
+    return tracks[-1].protocol.runs.kinds[0] if len(mains) == 1 and len(kinds) <= 2 else None
 
 
 def _over(track: TrackFacts, *, n_tracks: int) -> str:
@@ -211,7 +217,7 @@ Merged = list[RunFacts | None]  # a run in each track
 
 
 def _result_groups(
-    tracks: Sequence[TrackFacts], shown: Shown, *, digits: int, has_marks: bool
+    tracks: Sequence[TrackFacts], shown: Shown, *, digits: int, main: str
 ) -> tuple[Group, ...]:
     merged = sorted(_merged(tracks), key=lambda runs: _order(tracks, runs))
     baselines = [runs for runs in merged if _any(runs).is_baseline]
@@ -226,7 +232,7 @@ def _result_groups(
         Group(
             title,
             tuple(
-                _result_row(runs, tracks, shown, highest, digits=digits, has_marks=has_marks)
+                _result_row(runs, tracks, shown, highest, digits=digits, main=main)
                 for runs in of_group
             ),
         )
@@ -279,18 +285,18 @@ def _result_row(
     best: Sequence[str],
     *,
     digits: int,
-    has_marks: bool,
+    main: str,
 ) -> Row:
     run = _any(runs)
     cells = []
     for column, highest in zip(shown, best, strict=True):
         cell = number(_value(runs, tracks, column), digits)
         cells.append(Value(cell.text, bool(cell.text) and cell.text == highest))
-    kind = _mark(run) if has_marks else run.kind
+    kind = _mark(run, main) if main else run.kind
     return (*words(run.tag, run.uses.capitalize(), kind, CHECK if run.made == MADE[1] else ""), *cells)
 
 
-def _mark(run: RunFacts) -> str:
-    if run.is_baseline:
-        return f"({CHECK})" if run.pooled_as == PRIMARY else ""
-    return CHECK if run.kind == PRIMARY else ""
+def _mark(run: RunFacts, main: str) -> str:
+    if run.pooled_as:
+        return f"({CHECK})" if run.pooled_as == main else ""
+    return CHECK if run.kind == main else ""

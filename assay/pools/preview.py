@@ -115,10 +115,11 @@ def preview_pool(
     rules = protocol.pool
     if rules.strategy == "known-item":
         raise PoolError(f"{protocol.slug}: nothing is judged; the pool is the known item of each topic")
-    shares = [rules.depth_of(run.kind, run.tag, run.pooled_as) if rules.depth else 1 for run in inputs]
+    of_kinds = protocol.runs.depths
+    shares = [protocol.runs.depth_of(run.kind, run.tag, run.pooled_as) if of_kinds else 1 for run in inputs]
     if not any(shares):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
-    most = max(rules.depth.values(), default=1)
+    most = max(of_kinds.values(), default=1)
     last = deepest or min(max(DEFAULT_DEPTH, most), MAX_DEPTH)
     runs = [run.columns for run in inputs]
     depths = [-(-last * share // most) for share in shares]
@@ -133,7 +134,7 @@ def preview_pool(
     n_topics = len(units.topics)
     cell = (least - 1) * n_topics + units.topic_index
     size = np.bincount(cell, minlength=last * n_topics).reshape(last, n_topics)
-    return Preview(units.topics, np.cumsum(size, axis=0), dict(rules.depth), judgments_per_unit(protocol))
+    return Preview(units.topics, np.cumsum(size, axis=0), of_kinds, judgments_per_unit(protocol))
 
 
 def _units(

@@ -40,7 +40,7 @@ from assay.pools.members import Members
 from assay.pools.near_duplicates import join_duplicates
 from assay.pools.order import ORDERS
 from assay.pools.sampling import CHOOSERS
-from assay.protocols.schema import PoolRules, Protocol
+from assay.protocols.schema import Protocol, RunRules
 
 ByTopic = Mapping[str, Collection[str]]  # docnos by topic
 
@@ -51,7 +51,7 @@ class PoolError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class PoolInput:
-    """A run to pool. `pooled_as` is the kind that decides the depth of a baseline; if empty, the protocol decides."""
+    """A run to pool. `pooled_as` is the kind whose depth it has if its own has none; empty: the protocol decides."""
 
     columns: RunColumns
     team: str
@@ -209,28 +209,29 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def depths_of(
-    inputs: Sequence[PoolInput], rules: PoolRules, depth: Mapping[str, int] | None = None
+    inputs: Sequence[PoolInput], rules: RunRules, depth: Mapping[str, int] | None = None
 ) -> list[int]:
     """(runs,) the depth of each run: that of `depth` for its kind, or else the protocol's."""
-    rules = with_depth(rules, depth or {})
-    return [rules.depth_of(run.kind, run.tag, run.pooled_as) for run in inputs]
+    depths = with_depth(rules, depth or {})
+    return [rules.depth_of(run.kind, run.tag, run.pooled_as, depths) for run in inputs]
 
 
-def with_depth(rules: PoolRules, depth: Mapping[str, int]) -> PoolRules:
-    """The rules with other depths for some kinds of runs.
+def with_depth(rules: RunRules, depth: Mapping[str, int]) -> dict[str, int]:
+    """The depths of a protocol by kind of run, with other depths for some kinds.
 
     Raises
     ------
     PoolError
         The protocol does not pool one of the kinds, or a depth is below 0.
     """
+    depths = rules.depths
     for kind, k in depth.items():
-        if kind not in rules.depth:
-            accepted = f"use {', '.join(rules.depth)}" if rules.depth else "this protocol has no depths"
+        if kind not in depths:
+            accepted = f"use {', '.join(depths)}" if depths else "this protocol has no depths"
             raise PoolError(f"there is no depth for the kind {kind}; {accepted}")
         if k < 0:
             raise PoolError(f"the depth of {kind} is {k}; use a number from 0")
-    return replace(rules, depth={**rules.depth, **depth})
+    return {**depths, **depth}
 
 
 def check_strategies(protocol: Protocol) -> None:
@@ -292,7 +293,7 @@ def build_pool(
         The seed is negative or too large.
     """
     check_strategies(protocol)
-    depths = depths_of(inputs, protocol.pool, depth)
+    depths = depths_of(inputs, protocol.runs, depth)
     if not any(depths):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     material = Material(protocol, seed, formulas, known or {}, already or {}, tied or {})

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 
 def beyond_limit(
-    teams: Sequence[str], kinds: Sequence[str], depths: Sequence[int], *, most: int | None
+    teams: Sequence[str], is_baseline: Sequence[bool], depths: Sequence[int], *, most: int | None
 ) -> list[bool]:
     """(runs,) whether each run comes after the first `most` runs of its team that would be pooled.
 
-    Runs of depth 0 do not count. Baselines neither count nor are left out: organizers choose them.
+    Runs of depth 0 do not count. Baselines neither count nor are left out.
 
     Parameters
     ----------
-    teams, kinds, depths : (runs,) in the order of each team's priorities.
+    teams, is_baseline, depths : (runs,) in the order of each team's priorities.
     most : the limit; None: no run is left out.
 
     Raises
@@ -23,7 +23,7 @@ def beyond_limit(
 
     Examples
     --------
-    >>> beyond_limit(["A", "A", "B"], ["primary", "alternate", "primary"], [20, 10, 20], most=1)
+    >>> beyond_limit(["A", "A", "B"], [False, False, False], [20, 10, 20], most=1)
     [False, True, False]
     """
     if most is None:
@@ -32,8 +32,8 @@ def beyond_limit(
         raise ValueError(f"the limit of runs per team must be at least 1, got {most}")
     n_of: Counter[str] = Counter()
     beyond = []
-    for team, kind, depth in zip(teams, kinds, depths, strict=True):
-        is_counted = depth > 0 and kind != "baseline"
+    for team, is_outside, depth in zip(teams, is_baseline, depths, strict=True):
+        is_counted = depth > 0 and not is_outside
         n_of[team] += is_counted
         beyond.append(is_counted and n_of[team] > most)
     return beyond

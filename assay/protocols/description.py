@@ -1,9 +1,17 @@
 """Describes a protocol in words, for pages, the documentation and `assay protocol`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.protocols.not_carried_out import NOT_CARRIED_OUT, VALUES_NOT_CARRIED_OUT
-from assay.protocols.schema import InstanceRules, JudgingRules, PoolRules, Protocol, QrelsRules, RunRules
+from assay.protocols.schema import (
+    InstanceRules,
+    JudgingRules,
+    PoolRules,
+    Protocol,
+    QrelsRules,
+    RunKind,
+    RunRules,
+)
 
 UNITS = {
     "answer": "answers",
@@ -53,11 +61,13 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
 def _runs(runs: RunRules) -> Iterator[str]:
     yield f"Formats: {' or '.join(runs.formats)}."
     yield f"At most {runs.max_ranks} ranks per topic."
-    yield f"Kinds: {', '.join(runs.kinds)}."
-    if runs.scored_kinds != runs.kinds:
-        yield f"Scored kinds: {', '.join(runs.scored_kinds)}."
-    for kind, most in runs.max_of_kind.items():
-        yield f"A team submits at most {most} {kind} runs."
+    yield f"Kinds: {_names(runs.kinds)}."
+    if len(runs.scored_keys) < len(runs.kinds):
+        yield f"Scored kinds: {_names(kind for kind in runs.kinds if kind.scored)}."
+    yield from (limit_of(kind) for kind in runs.kinds if kind.max_per_team is not None)
+    of_organizers = [kind for kind in runs.kinds if kind.submitted_by == "organizers"]
+    if of_organizers:
+        yield f"Only organizers submit {_names(of_organizers)} runs."
     if runs.min_score is not None and runs.max_score is not None:
         yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
     if runs.max_passage_characters is not None:
@@ -66,22 +76,35 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
 
 
+def limit_of(kind: RunKind) -> str:
+    """How many runs of a kind a team submits."""
+    if kind.max_per_team == 1:
+        return f"A team submits at most one {kind.name} run."
+    return f"A team submits at most {kind.max_per_team} {kind.name} runs."
+
+
+def _names(kinds: Iterable[RunKind]) -> str:
+    return ", ".join(kind.name for kind in kinds)
+
+
 def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
-    depths = _depths(pool.depth, "of")
+    depths = _depths(runs, "of")
     yield {
         "top-k": f"The first ranks of the runs are pooled: {depths}.",
         "distinct-units": "Each run is pooled down to the first instance of its k-th distinct formula; "
-        f"k is {_depths(pool.depth, 'for')}.",
+        f"k is {_depths(runs, 'for')}.",
         "round-robin-until": f"One rank at a time is pooled from every run, until a topic has {pool.target} units.",
         "top-k-by-score": f"The documents with the highest scores are pooled: {depths}.",
         "known-item": "The known items are the only relevant units; nothing is judged.",
     }[pool.strategy]
     if pool.depth_is_default:
         yield "Organizers may choose other depths."
-    if "baseline" in runs.kinds and pool.depth and "baseline" not in pool.depth:
-        yield f"Baselines are pooled as {pool.baseline_as} runs{' by default' if pool.baselines else ''}."
-        for tag, kind in pool.baselines.items():
-            yield f"{tag} is pooled as {kind}."
+    for kind in runs.kinds:
+        if kind.pooled_as:
+            usual = " by default" if kind.pooled_as_by_tag else ""
+            yield f"{kind.name.capitalize()} runs are pooled as {runs.name_of(kind.pooled_as)} runs{usual}."
+        for tag, other in kind.pooled_as_by_tag.items():
+            yield f"{tag} is pooled as {runs.name_of(other)}."
     if pool.near_duplicate_overlap is not None:
         share = f"{pool.near_duplicate_overlap:.0%}"
         yield f"Of passages that share {share} of their word pairs, only the best is judged."
@@ -89,11 +112,12 @@ def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
         yield ORDERS[pool.order]
 
 
-def _depths(depth: Mapping[str, int], word: str) -> str:
+def _depths(runs: RunRules, word: str) -> str:
     """`20 of primary, 10 of alternate runs`, or one figure for all kinds; `word` is `of` or `for`."""
-    if len(set(depth.values())) == 1:
-        return f"{next(iter(depth.values()))} {word} every run"
-    return ", ".join(f"{k} {word} {kind}" for kind, k in depth.items()) + " runs"
+    depths = runs.depths
+    if len(set(depths.values())) == 1 and len(depths) == len(runs.kinds):
+        return f"{next(iter(depths.values()))} {word} every run"
+    return ", ".join(f"{k} {word} {runs.name_of(key)}" for key, k in depths.items()) + " runs"
 
 
 def _instances(instances: InstanceRules) -> Iterator[str]:
@@ -170,7 +194,8 @@ def _interaction(protocol: Protocol) -> str:
     if protocol.interaction is None:
         return ""
     interaction = protocol.interaction
-    rules = f"{interaction.seconds_per_topic} seconds per topic, followed by {interaction.run_kind} runs."
+    then = protocol.runs.name_of(interaction.run_kind)
+    rules = f"{interaction.seconds_per_topic} seconds per topic, followed by {then} runs."
     return f"{NOT_CARRIED_OUT['interaction']} The protocol has {rules}"
 
 

@@ -7,7 +7,7 @@ with a default may be left out. `_check_rules` has the rules on ranges and on se
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from assay.errors import InputError
 from assay.protocols import schema
+from assay.protocols.former import FORMER, former_keys, upgraded
 from assay.protocols.measures import Measure, MeasureError, parse_measure
 from assay.protocols.schema import JudgingRules, Protocol
 
@@ -22,12 +23,13 @@ DIRECTORY = Path(__file__).parent / "shipped"
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SIZE = 50_000  # characters; tomllib needs time that grows with the square of the length of a dotted key
 MAX_SLUG = 100  # characters, the limit of the database column
+MAX_KIND = 40  # characters of the key of a kind of run, the limit of the database column
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 MOST = 2**31 - 1  # the limit of a database column of whole numbers
 HIGHEST_GRADE = 999  # as in qrels
 # TOML names a list of tables in the singular.
-SINGULAR = {"grades": "grade", "non_answers": "non_answer", "follow_ups": "follow_up"}
+SINGULAR = {"grades": "grade", "non_answers": "non_answer", "follow_ups": "follow_up", "kinds": "kind"}
 
 
 class ProtocolError(InputError):
@@ -68,8 +70,11 @@ def load_protocol(name: str) -> Protocol:
     return parse_protocol(text, name=path.name)
 
 
-def parse_protocol(text: str, *, name: str) -> Protocol:
-    """Parse and check the TOML of a protocol; messages cite `name` as the file name."""
+def parse_protocol(text: str, *, name: str, accepts_earlier: bool = False) -> Protocol:
+    """Parse and check the TOML of a protocol; messages cite `name` as the file name.
+
+    With `accepts_earlier`, also a file that an earlier version of Assay accepted and stored.
+    """
     if len(text) > MAX_SIZE:
         raise ProtocolError(f"{name}: {len(text):,} characters; a protocol has at most {MAX_SIZE:,}")
     try:
@@ -82,12 +87,17 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
         raise ProtocolError(f"{name}: not TOML: a number is too long") from None
     if "text" in data:
         raise ProtocolError(f"{name}: text: unknown key")
+    data = upgraded(data) if accepts_earlier else _without_former(data, name)
     protocol: Protocol = _table(Protocol, {**data, "text": text}, name, "")
-    if not protocol.runs.scored_kinds:
-        protocol = replace(protocol, runs=replace(protocol.runs, scored_kinds=protocol.runs.kinds))
     for complaint in _check_rules(protocol):
         raise ProtocolError(f"{name}: {complaint}")
     return protocol
+
+
+def _without_former(data: dict[str, object], name: str) -> dict[str, object]:
+    for key in former_keys(data):
+        raise ProtocolError(f"{name}: {key}: a key of Assay 0.1; {FORMER[key]}")
+    return data
 
 
 def _key(parent: str, child: str) -> str:
@@ -205,14 +215,47 @@ def _check_runs(protocol: Protocol) -> Iterator[str]:
     yield from _check_formats(runs.formats)
     if runs.max_ranks < 1:
         yield f"runs.max_ranks: {runs.max_ranks} is below 1"
-    for kind in runs.scored_kinds:
-        if kind not in runs.kinds:
-            yield f"runs.scored_kinds: {kind} is not among runs.kinds: {', '.join(runs.kinds)}"
-    for limited, most in runs.max_of_kind.items():
-        if limited not in runs.kinds:
-            yield f"runs.max_of_kind.{limited}: not among runs.kinds; use {', '.join(runs.kinds)}"
-        if most < 1:
-            yield f"runs.max_of_kind.{limited}: {most} is below 1"
+    if not runs.kinds:
+        yield "runs.kind: empty; describe at least one kind of run"
+    elif not runs.scored_keys:
+        yield "runs.kind: no kind is scored; leave out `scored = false` in at least one"
+    for n, kind in enumerate(runs.kinds):
+        place = f"runs.kind[{n + 1}]"
+        if kind.key in runs.keys[:n]:
+            yield f"{place}.key: {kind.key!r} is the key of two kinds"
+        yield from (f"{place}.{complaint}" for complaint in _check_kind(kind, runs))
+    interaction = protocol.interaction
+    if interaction is not None and interaction.run_kind not in runs.keys:
+        yield f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}"
+
+
+def _check_kind(kind: schema.RunKind, runs: schema.RunRules) -> Iterator[str]:
+    """Complaints about a kind of run, each with the key."""
+    if not SLUG.fullmatch(kind.key) or len(kind.key) > MAX_KIND:
+        yield (
+            f"key: {_shown(kind.key)} is not accepted; use lower-case letters, digits and single hyphens, at most "
+            f"{MAX_KIND} characters"
+        )
+    if not kind.title.isprintable() or kind.title != kind.title.strip():
+        yield f"title: {_shown(kind.title)} is not one line of text"
+    if kind.depth is not None and not 0 <= kind.depth <= runs.max_ranks:
+        yield f"depth: {kind.depth} is below 0 or above runs.max_ranks, {runs.max_ranks}"
+    if kind.max_per_team is not None and kind.max_per_team < 1:
+        yield f"max_per_team: {kind.max_per_team} is below 1"
+    yield from _check_pooled_as(kind, runs)
+
+
+def _check_pooled_as(kind: schema.RunKind, runs: schema.RunRules) -> Iterator[str]:
+    if kind.depth is not None and kind.pooled_as:
+        yield "pooled_as: the kind has a depth of its own; use one of the two keys"
+    if kind.pooled_as_by_tag and not kind.pooled_as:
+        yield "pooled_as_by_tag: state in pooled_as how the runs with other tags are pooled"
+    named = {"pooled_as": kind.pooled_as} if kind.pooled_as else {}
+    named |= {f"pooled_as_by_tag.{tag}": other for tag, other in kind.pooled_as_by_tag.items()}
+    for place, other in named.items():
+        if other not in runs.depths:
+            accepted = f"use {', '.join(runs.depths)}" if runs.depths else "no kind has one"
+            yield f"{place}: {other!r} is not a kind with a depth; {accepted}"
 
 
 def _check_formats(formats: tuple[str, ...]) -> Iterator[str]:
@@ -225,15 +268,10 @@ def _check_formats(formats: tuple[str, ...]) -> Iterator[str]:
 
 
 def _check_pool(protocol: Protocol) -> Iterator[str]:
-    pool, kinds = protocol.pool, protocol.runs.kinds
-    for kind, depth in pool.depth.items():
-        if kind not in kinds:
-            yield f"pool.depth.{kind}: not among runs.kinds; use {', '.join(kinds)}"
-        if not 0 <= depth <= protocol.runs.max_ranks:
-            yield f"pool.depth.{kind}: {depth} is below 0 or above runs.max_ranks, {protocol.runs.max_ranks}"
+    pool = protocol.pool
     needs_depth = pool.strategy in {"top-k", "distinct-units", "top-k-by-score"}
-    if needs_depth and not any(pool.depth.values()):
-        yield f"pool.depth: the strategy {pool.strategy} needs a depth above 0 for some kind of run"
+    if needs_depth and not any(protocol.runs.depths.values()):
+        yield f"runs.kind: the strategy {pool.strategy} needs a depth above 0 for some kind of run"
     if pool.strategy == "round-robin-until" and not (pool.target and pool.target > 0):
         yield "pool.target: the strategy round-robin-until needs a number of units above 0"
     overlap = pool.near_duplicate_overlap

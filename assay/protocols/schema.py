@@ -20,8 +20,7 @@ TopicPart = Literal[
     "number", "query", "language-target", "description", "properties", "rules", "scenario", "criteria"
 ]
 RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml"]
-RunKind = Literal["primary", "alternate", "baseline", "evaluation", "phase2", "post-interaction"]
-PooledAs = Literal["primary", "alternate"]
+Submitter = Literal["teams", "organizers"]
 PoolStrategy = Literal["top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item"]
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front"]
 Clustering = Literal["none", "submitted", "collection"]
@@ -31,7 +30,6 @@ Aggregate = Literal["single", "maximum", "sum"]
 Average = Literal["judged", "common"]
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
-RUN_KINDS: tuple[str, ...] = get_args(RunKind)
 EVERY_RANK = 2**31 - 1  # a depth that no run reaches and that fits a database column of whole numbers
 
 
@@ -45,20 +43,82 @@ class TopicRules:
 
 
 @dataclass(frozen=True, slots=True)
+class RunKind:
+    """A kind of run in the words of the protocol, and what follows from it."""
+
+    key: str  # names the kind in forms and files: lower-case letters, digits, single hyphens
+    title: str = ""  # its name on pages; empty: the key
+    # The depth of its runs in a pool, in ranks or units, as the strategy counts; None: not pooled, or `pooled_as`.
+    depth: int | None = None
+    pooled_as: str = ""  # the kind whose depth its runs have, unless organizers choose another for a run
+    pooled_as_by_tag: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    scored: bool = True  # whether leaderboards have its runs
+    max_per_team: int | None = None  # runs that a team may have at the same time
+    submitted_by: Submitter = "teams"
+    baseline: bool = False  # marked as such; outside the limit of runs per team in a pool
+
+    @property
+    def name(self) -> str:
+        """The name on pages."""
+        return self.title or self.key
+
+
+@dataclass(frozen=True, slots=True)
 class RunRules:
     """The form and content of a submitted run."""
 
     formats: tuple[RunFormat, ...]  # each file may have any of them
     max_ranks: int  # ranked documents per topic, at most
-    kinds: tuple[RunKind, ...] = ("primary", "alternate", "baseline")  # the kinds that a team may declare
-    scored_kinds: tuple[RunKind, ...] = ()  # empty in the file: all `kinds`
-    # By kind, the most runs that a team may have at the same time.
-    max_of_kind: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    kinds: tuple[RunKind, ...]  # the kinds that a team may declare; the first is the main one
     min_score: float | None = None  # the lowest accepted score
     max_score: float | None = None  # the highest accepted score
     max_passage_characters: int | None = None  # of the text of a citation
     max_seconds_per_topic: float | None = None  # participants then submit the seconds of each topic
     forbidden_fields: tuple[str, ...] = ()  # of a citation; assessors fill them in
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the kinds, in the order of the protocol."""
+        return tuple(kind.key for kind in self.kinds)
+
+    @property
+    def scored_keys(self) -> tuple[str, ...]:
+        """The keys of the kinds whose runs are scored."""
+        return tuple(kind.key for kind in self.kinds if kind.scored)
+
+    @property
+    def depths(self) -> dict[str, int]:
+        """The depth of each kind that states one. Without any, every rank of every run is pooled."""
+        return {kind.key: kind.depth for kind in self.kinds if kind.depth is not None}
+
+    def kind(self, key: str) -> RunKind:
+        """The kind with a key; one that only has this key if the protocol has no such kind."""
+        return next((kind for kind in self.kinds if kind.key == key), RunKind(key, scored=False))
+
+    def name_of(self, key: str) -> str:
+        """The name of a kind on pages."""
+        return self.kind(key).name
+
+    def pooled_as(self, key: str, tag: str = "", chosen: str = "") -> str:
+        """The kind whose depth a run has: `chosen` by organizers, or else the protocol's."""
+        kind = self.kind(key)
+        return (kind.pooled_as and chosen) or kind.pooled_as_by_tag.get(tag, kind.pooled_as) or key
+
+    def why_not_pooled_as(self, key: str, chosen: str) -> str:
+        """Why runs of a kind cannot be pooled as another one; empty if they can."""
+        if chosen in self.depths and self.kind(key).pooled_as:
+            return ""
+        pooled = [kind.key for kind in self.kinds if kind.pooled_as]
+        if not pooled:
+            return "the protocol pools no kind of run as another one"
+        return f"use {' or '.join(self.depths)}, and only for {' or '.join(pooled)} runs"
+
+    def depth_of(
+        self, key: str, tag: str = "", chosen: str = "", depths: Mapping[str, int] | None = None
+    ) -> int:
+        """The depth to which a run is pooled; 0 if its kind is not pooled. `depths` replace the protocol's."""
+        depths = self.depths if depths is None else depths
+        return depths.get(self.pooled_as(key, tag, chosen), 0) if depths else EVERY_RANK
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +126,12 @@ class PoolRules:
     """How runs become a pool, and in which order it is judged."""
 
     strategy: PoolStrategy
-    # By kind of run, in ranks or units, as the strategy counts; a kind that is missing is not pooled.
-    depth: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     # True: the publication leaves the depth open, and organizers may change it.
     depth_is_default: bool = False
-    baseline_as: PooledAs = "primary"  # the kind for a baseline that `baselines` does not list
-    baselines: Mapping[str, PooledAs] = field(default_factory=lambda: MappingProxyType({}))  # tag -> kind
     target: int | None = None  # units per topic, for round-robin-until
     # Share of word bigrams, above 0 and at most 1, of both passages.
     near_duplicate_overlap: float | None = None
     order: JudgingOrder = "random"
-
-    def depth_of(self, kind: str, tag: str = "", pooled_as: str = "") -> int:
-        """The depth to which a run is pooled; 0 if its kind is not pooled.
-
-        If the protocol has no depth at all, because its strategy needs none, every rank of every run counts.
-        """
-        if not self.depth:
-            return EVERY_RANK
-        if kind == "baseline" and "baseline" not in self.depth:
-            kind = pooled_as or self.baselines.get(tag, self.baseline_as)
-        return self.depth.get(kind, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +250,7 @@ class InteractionRules:
     """A session with each participant after the first runs (BOLT)."""
 
     seconds_per_topic: int  # the length of the session
-    run_kind: RunKind = "post-interaction"  # the kind of the runs that follow it
+    run_kind: str = "post-interaction"  # the kind of the runs that follow it
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,7 +311,7 @@ def _pool(campaign: _Campaign) -> Item:
     problems = []
     if campaign.pools and campaign.pools[0].status == Pool.Status.FAILED:
         problems.append(f"The pool {campaign.pools[0]} failed. Its page states why.")
-    kinds = {kind for kind, depth in campaign.protocol.pool.depth.items() if depth}
+    kinds = {kind for kind, depth in campaign.protocol.runs.depths.items() if depth}
     late = [
         tag for pk, tag, kind in campaign.facts["unpooled"] if pk not in campaign.pooled and kind in kinds
     ]

@@ -38,6 +38,7 @@ TABLES = {
     "": schema.Protocol,
     "topics": schema.TopicRules,
     "runs": schema.RunRules,
+    "runs.kind": schema.RunKind,
     "pool": schema.PoolRules,
     "instances": schema.InstanceRules,
     "judging": schema.JudgingRules,

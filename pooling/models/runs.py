@@ -15,14 +15,6 @@ class Run(models.Model):
     A disqualified run keeps its tag and its place in the quota, so that the disqualification can be reversed.
     """
 
-    class Kind(models.TextChoices):
-        PRIMARY = "primary", "primary"
-        ALTERNATE = "alternate", "alternate"
-        BASELINE = "baseline", "baseline"
-        EVALUATION = "evaluation", "evaluation"
-        PHASE2 = "phase2", "phase 2"
-        POST_INTERACTION = "post-interaction", "post-interaction"
-
     class Uses(models.TextChoices):
         TEXT = "text", "text"
         MATH = "math", "math"
@@ -38,12 +30,12 @@ class Run(models.Model):
     tag = models.CharField(
         max_length=100, help_text="The run's name, unique among the submitted runs of the track."
     )
-    kind = models.CharField(max_length=20, choices=Kind)
+    kind = models.CharField(max_length=40, help_text="A kind of run of the protocol.")
     pooled_as = models.CharField(
-        max_length=20,
+        max_length=40,
         blank=True,
-        choices=[("primary", "primary"), ("alternate", "alternate")],
-        help_text="For baselines only: the kind as which it is pooled. Empty: as the protocol states.",
+        help_text="The kind as which it is pooled, where the protocol pools its kind as another. Empty: as the "
+        "protocol states.",
     )
     is_manual = models.BooleanField("manual", default=False)
     uses = models.CharField(max_length=10, choices=Uses, default=Uses.BOTH)
@@ -96,6 +88,11 @@ class Run(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("pooling:run", args=[self.pk])
+
+    @property
+    def kind_name(self) -> str:
+        """The name of its kind in the words of the protocol."""
+        return self.track.protocol.parsed.runs.name_of(self.kind)
 
     @property
     def is_submitted(self) -> bool:

@@ -48,18 +48,18 @@ class PoolForm(forms.Form):
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        rules = track.protocol.parsed.pool
-        self.kinds = list(rules.depth)
+        rules, of_runs = track.protocol.parsed.pool, track.protocol.parsed.runs
+        self.kinds = list(of_runs.depths)
         if not self.is_bound:
             fresh = {"seed": new_seed(), "name": f"Pool {track.pools.count() + 1}", "order": rules.order}
             self.initial = {**fresh, **self.initial}
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         source = "The usual depth is" if rules.depth_is_default else "The protocol states"
-        for kind, depth in rules.depth.items():
+        for kind, depth in of_runs.depths.items():
             self.fields[f"depth_{kind}"] = forms.IntegerField(
-                label=f"Depth for {kind} runs",
+                label=f"Depth for {of_runs.name_of(kind)} runs",
                 min_value=0,
-                max_value=track.protocol.parsed.runs.max_ranks,
+                max_value=of_runs.max_ranks,
                 initial=depth,
                 help_text=f"{source} {depth}. 0: not pooled.",
             )

@@ -68,8 +68,9 @@ def preview(
 
 
 def _runs(track: Track, most: int | None) -> list[Run]:
-    depths = pooled_depths(track, track.protocol.parsed.pool)
-    kept = depths.keys() - set(left_out(depths, most))
+    rules = track.protocol.parsed.runs
+    depths = pooled_depths(track, rules.depths)
+    kept = depths.keys() - set(left_out(rules, depths, most))
     return sorted(kept, key=lambda run: (run.team.name, run.tag, run.pk))
 
 

@@ -8,7 +8,7 @@ from django.db.models import F, Func, IntegerField, QuerySet
 
 from assay.charts import SizeChart, size_chart
 from assay.pools.team_limit import beyond_limit
-from assay.protocols.schema import PoolRules
+from assay.protocols.schema import RunRules
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
 from tracks.models import Track
@@ -59,16 +59,20 @@ def runs_to_pool(track: Track) -> QuerySet[Run]:
     return submitted.select_related("team").defer("report")
 
 
-def pooled_depths(track: Track, rules: PoolRules) -> dict[Run, int]:
-    """The runs from which a pool would be built now, each with its depth, in the order that each team chose."""
+def pooled_depths(track: Track, depths: Mapping[str, int]) -> dict[Run, int]:
+    """The runs from which a pool would be built now, each with its depth, in the order that each team chose.
+
+    `depths` are by kind of run.
+    """
+    rules = track.protocol.parsed.runs
     runs = runs_to_pool(track).order_by("team_id", "priority", "pk")
-    return {run: rules.depth_of(run.kind, run.tag, run.pooled_as) for run in runs}
+    return {run: rules.depth_of(run.kind, run.tag, run.pooled_as, depths) for run in runs}
 
 
-def left_out(depths: Mapping[Run, int], most: int | None) -> list[Run]:
+def left_out(rules: RunRules, depths: Mapping[Run, int], most: int | None) -> list[Run]:
     """The runs beyond the limit per team. `depths` are those of `pooled_depths`."""
-    teams, kinds = [str(run.team_id) for run in depths], [run.kind for run in depths]
-    beyond = beyond_limit(teams, kinds, list(depths.values()), most=most)
+    is_baseline = [rules.kind(run.kind).baseline for run in depths]
+    beyond = beyond_limit([str(run.team_id) for run in depths], is_baseline, list(depths.values()), most=most)
     return [run for run, is_beyond in zip(depths, beyond, strict=True) if is_beyond]
 
 

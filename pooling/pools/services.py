@@ -66,14 +66,14 @@ def request(
     _check_request(track, name=name, seed=seed, tops_up=tops_up)
     try:
         check_strategies(protocol)
-        rules = with_depth(protocol.pool, depth)
+        by_kind = with_depth(protocol.runs, depth)
         order = with_order(protocol, order).pool.order
     except PoolError as error:
         raise PoolRefused(f"{error}.") from error
     if max_runs_per_team is not None and max_runs_per_team < 1:
         raise PoolRefused(f"The limit of runs per team must be at least 1, got {max_runs_per_team}.")
-    depths = selectors.pooled_depths(track, rules)
-    left_out = selectors.left_out(depths, max_runs_per_team)
+    depths = selectors.pooled_depths(track, by_kind)
+    left_out = selectors.left_out(protocol.runs, depths, max_runs_per_team)
     if not any(depths.values()):
         raise PoolRefused(f"{track} has no runs to pool at a depth above 0.")
     pool = Pool.objects.create(
@@ -82,7 +82,7 @@ def request(
         protocol=track.protocol,
         protocol_digest=protocol.digest,
         seed=seed,
-        depth=dict(rules.depth),
+        depth=by_kind,
         order=order,
         tops_up=tops_up,
         max_runs_per_team=max_runs_per_team,
@@ -101,7 +101,7 @@ def request(
         kind="pooling.build_pool", title=title, arguments={"pool_id": pool.pk}, by=by, subject=track
     )
     pool.save(update_fields=["job"])
-    details = {"seed": seed, "depth": dict(rules.depth), "order": order, "runs": len(depths)}
+    details = {"seed": seed, "depth": by_kind, "order": order, "runs": len(depths)}
     audit.record(action="pool.requested", subject=pool, track=track, details=details, by=by)
     return pool
 

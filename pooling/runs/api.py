@@ -151,8 +151,10 @@ class RunSubmissionSerializer(Strict):
     description = serializers.CharField(
         required=False, default="", allow_blank=True, max_length=10_000, help_text="How the run was made."
     )
-    pooled_as = serializers.ChoiceField(
-        ["primary", "alternate"], required=False, default="", help_text="For baselines only."
+    pooled_as = serializers.CharField(
+        required=False,
+        default="",
+        help_text="The kind as which it is pooled, where the protocol pools its kind as another one.",
     )
     seconds = serializers.FileField(
         required=False, help_text="A file with one line for each topic: the topic and its seconds."

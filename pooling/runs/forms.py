@@ -9,6 +9,7 @@ from django.http import HttpRequest
 
 from accounts.models import User
 from assay.errors import Refused
+from assay.protocols.schema import RunRules
 from pooling.models import Run, Team
 from pooling.runs import services
 from pooling.runs.errors import RunRefused
@@ -16,9 +17,6 @@ from pooling.runs.services import Declaration
 from pooling.teams import selectors as team_selectors
 from tracks.models import Track
 from web.forms import style_fields
-
-POOLED_AS = [("", "as the protocol states"), ("primary", "as primary"), ("alternate", "as alternate")]
-
 
 MAX_RUNS = 20  # in one submission
 TEMPLATE_ROW = "ROW"  # the number of the row that a script copies
@@ -39,9 +37,7 @@ class RunForm(forms.Form):
         max_length=100, required=False, help_text="The run's name, one word. Empty: the tag in the file."
     )
     kind = forms.ChoiceField()
-    pooled_as = forms.ChoiceField(
-        choices=POOLED_AS, required=False, label="Pooled", help_text="For baselines only."
-    )
+    pooled_as = forms.ChoiceField(required=False, label="Pooled")
     made = forms.ChoiceField(
         choices=[("automatic", "automatically"), ("manual", "with manual steps")],
         help_text="Manual: a person changed queries, results or their order after seeing the topics.",
@@ -63,14 +59,23 @@ class RunForm(forms.Form):
             cast(forms.ModelChoiceField[Team], self.fields["team"]).queryset = teams
         else:
             del self.fields["team"]
-        labels = dict(Run.Kind.choices)
-        kinds = [kind for kind in track.protocol.parsed.runs.kinds if user.is_organizer or kind != "baseline"]
-        cast(forms.ChoiceField, self.fields["kind"]).choices = [(kind, labels[kind]) for kind in kinds]
-        if not user.is_organizer:
-            del self.fields["pooled_as"]
-        if track.protocol.parsed.runs.max_seconds_per_topic is None:
-            del self.fields["seconds"]
+        self._of_protocol(track.protocol.parsed.runs, is_organizer=user.is_organizer)
         style_fields(self)
+
+    def _of_protocol(self, rules: RunRules, *, is_organizer: bool) -> None:
+        """Offer the kinds of run of the protocol, and leave out the fields that do not apply."""
+        kinds = [kind for kind in rules.kinds if is_organizer or kind.submitted_by == "teams"]
+        cast(forms.ChoiceField, self.fields["kind"]).choices = [(kind.key, kind.name) for kind in kinds]
+        dependent = [kind.name for kind in kinds if kind.pooled_as]
+        if is_organizer and dependent:
+            usual = ("", "as the protocol states")
+            others = [(key, f"as {rules.name_of(key)}") for key in rules.depths]
+            cast(forms.ChoiceField, self.fields["pooled_as"]).choices = [usual, *others]
+            self.fields["pooled_as"].help_text = f"For {', '.join(dependent)} runs only."
+        else:
+            del self.fields["pooled_as"]
+        if rules.max_seconds_per_topic is None:
+            del self.fields["seconds"]
 
     @property
     def has_file(self) -> bool:
@@ -122,6 +127,7 @@ class AdminRunForm(forms.ModelForm[Run]):
         super().__init__(*args, **kwargs)
         self.fields["tag"].required = False
         self.fields["tag"].help_text = "Empty: the tag in the file."
+        self.fields["pooled_as"].required = False
 
     submitter: User
 

@@ -43,7 +43,7 @@ MAX_ENDING = 50  # bytes of a kind and a number at the end of a tag
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a team declares about a run. `pooled_as` is for baselines.
+    """What a team declares about a run. `pooled_as` is for kinds that the protocol pools as another one.
 
     If the tag is empty, the file's tag is used; if it has none, the run is named after its team and kind.
 
@@ -202,15 +202,22 @@ def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration)
     state = deadlines.state(track, declared.kind)
     if not state.is_accepting:
         raise SubmissionRefused(f"{track} does not accept runs: {state.reason}.")
-    kinds = track.protocol.parsed.runs.kinds
-    if declared.kind not in kinds:
-        raise SubmissionRefused(f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(kinds)}.")
-    is_baseline = declared.kind == Run.Kind.BASELINE.value
-    if is_baseline and not by.is_organizer:
-        raise SubmissionRefused("Only organizers submit baselines.")
-    if declared.pooled_as and not is_baseline:
-        raise SubmissionRefused("Only a baseline can be pooled as another kind.")
+    _check_kind(track=track, by=by, declared=declared)
     return state
+
+
+def _check_kind(*, track: Track, by: User, declared: Declaration) -> None:
+    """Refuse a kind of run that the protocol does not have, or that the user may not submit."""
+    rules = track.protocol.parsed.runs
+    if declared.kind not in rules.keys:
+        raise SubmissionRefused(
+            f"Unknown kind of run {declared.kind!r}; {track} accepts {', '.join(rules.keys)}."
+        )
+    kind = rules.kind(declared.kind)
+    if kind.submitted_by == "organizers" and not by.is_organizer:
+        raise SubmissionRefused(f"Only organizers submit {kind.name} runs.")
+    if declared.pooled_as and (complaint := rules.why_not_pooled_as(declared.kind, declared.pooled_as)):
+        raise SubmissionRefused(f"The run cannot be pooled as {declared.pooled_as!r}: {complaint}.")
 
 
 def _free_tag(track: Track, team: Team, kind: str) -> str:
@@ -250,12 +257,15 @@ def _check_disk(*, team: Team, n_bytes: int) -> None:
 
 def _check_number(*, track: Track, team: Team, kind: str) -> None:
     """Refuse a run of a kind of which the team has as many as the protocol allows."""
-    most = track.protocol.parsed.runs.max_of_kind.get(kind)
+    rule = track.protocol.parsed.runs.kind(kind)
+    most = rule.max_per_team
     if most is None:
         return
     if n_of_kinds(team)[kind] >= most:
+        runs = "one" if most == 1 else str(most)
         raise SubmissionRefused(
-            f"{team} already has {most} {kind} runs, and {track} accepts no more. Withdraw one of them first."
+            f"{team} already has {runs} {rule.name} run{'' if most == 1 else 's'}, and {track} accepts no more. "
+            "Withdraw one of them first."
         )
 
 

@@ -114,9 +114,8 @@ def _pools(runs: QuerySet[Run]) -> dict[int, list[PooledTo]]:
 def _quotas(team: Team) -> list[Quota]:
     """The kinds that the team may submit, and those that it has."""
     rules, n_of = team.track.protocol.parsed.runs, n_of_kinds(team)
-    labels = dict(Run.Kind.choices)
-    kinds = [kind for kind in rules.kinds if kind != "baseline" or n_of[kind]]
-    return [Quota(str(labels[kind]), n_of[kind], rules.max_of_kind.get(kind)) for kind in kinds]
+    kinds = [kind for kind in rules.kinds if kind.submitted_by == "teams" or n_of[kind.key]]
+    return [Quota(kind.name, n_of[kind.key], kind.max_per_team) for kind in kinds]
 
 
 def _disk(team: Team) -> Disk:

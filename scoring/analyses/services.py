@@ -200,7 +200,7 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
         report=lambda n, step: progress.update(n, len(runs) + 2, step),
         makes_ids=False,
     )
-    depths = _parts(_depths_of(analysis.leaderboard.qrels) or protocol.pool.depth)
+    depths = _parts(_depths_of(analysis.leaderboard.qrels) or protocol.runs.depths)
     pools = []
     for n, depth in enumerate(depths, 1):
         progress.update(n, len(depths), f"pooling to {_shown(depth) or 'the end'}")

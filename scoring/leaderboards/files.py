@@ -99,24 +99,26 @@ def _number(text: str) -> float | None:
 
 
 def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
+    main = board.track.protocol.parsed.runs.kinds[0]
+    letter = main.name[0].upper()
     caption = (
         f"{board.track.name}: qrels {board.qrels}, {board.qrels.n_topics} topics. "
-        "P: primary run, in parentheses a baseline pooled as one; M: manual run. The best values are bold."
+        f"{letter}: {main.name} run, in parentheses a run pooled as one; M: manual run. The best values are bold."
     )
-    words = (Column("Team"), Column("Run"), Column("P", is_mark=True), Column("M", is_mark=True))
+    words = (Column("Team"), Column("Run"), Column(letter, is_mark=True), Column("M", is_mark=True))
     measures = (Column(measure, is_number=True, is_measure=True) for measure in board.measures)
-    group = Group("", tuple(map(_paper_row, rows)))
+    group = Group("", tuple(_paper_row(row, main.key) for row in rows))
     return as_latex(PaperTable("leaderboard", "Leaderboard", caption, (*words, *measures), (group,)))
 
 
-def _paper_row(row: BoardRow) -> Row:
+def _paper_row(row: BoardRow, main: str) -> Row:
     run = row.run
-    primary = {"primary": CHECK, "(primary)": f"({CHECK})"}.get(row.pooled_as, "")
+    mark = CHECK if run.kind == main else f"({CHECK})"
     cells = (Value(cell.text, cell.is_best) for cell in row.cells)
     return (
         Value(run.team.name),
         Value(run.tag),
-        Value(primary),
+        Value(mark if row.as_kind == main else ""),
         Value(CHECK if run.is_manual else ""),
         *cells,
     )

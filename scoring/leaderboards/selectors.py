@@ -12,13 +12,15 @@ from accounts.models import User
 from assay import plots
 from assay.evaluation.score_table import ALL, shown
 from assay.protocols.measures import parse_measure
+from assay.protocols.schema import RunRules
 from pooling.models import Run, Team
 from scoring.leaderboards.pages import LeaderboardPage, shared_fields
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Score
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
-FILTERS = {"all": "all runs", "best": "best of each team", "primary": "primary runs"}
+FILTERS = {"all": "all runs", "best": "best of each team"}
+OF_KIND = "kind-"  # begins the filter of a kind of run
 WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
 MAX_CURVES = 8  # of runs in one plot
 MAX_COMPARABLE = 100  # leaderboards in the list of those to compare with
@@ -51,16 +53,23 @@ class BoardRow(NamedTuple):
     may_open: bool
 
     @property
+    def rules(self) -> RunRules:
+        return self.evaluation.leaderboard.track.protocol.parsed.runs
+
+    @property
     def is_baseline(self) -> bool:
-        return self.run.kind == Run.Kind.BASELINE
+        return self.rules.kind(self.run.kind).baseline
+
+    @property
+    def as_kind(self) -> str:
+        """The key of the kind as which the run is pooled."""
+        return self.rules.pooled_as(self.run.kind, self.run.tag, self.run.pooled_as)
 
     @property
     def pooled_as(self) -> str:
-        """The kind as which the run is pooled; for a baseline in parentheses, as in overview papers."""
-        if not self.is_baseline:
-            return str(self.run.get_kind_display())
-        rules = self.evaluation.leaderboard.track.protocol.parsed.pool
-        return f"({self.run.pooled_as or rules.baselines.get(self.run.tag, rules.baseline_as)})"
+        """The kind as which the run is pooled; in parentheses if it is not its own, as in overview papers."""
+        name = self.rules.name_of(self.as_kind)
+        return name if self.as_kind == self.run.kind else f"({name})"
 
     @property
     def judged_at_10(self) -> str:
@@ -116,7 +125,8 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
     rows.sort(key=keys[key], reverse=sort.startswith("-") == (key in WORD_COLUMNS))
     shared = shared_fields(user, board, key)
     tier_column = board.measures.index(shared["charted"])
-    show = show if show in FILTERS else "all"
+    filters = _filters(board)
+    show = show if show in filters else "all"
     shown_rows = _filtered(rows, show, tier_column)
     return RankingPage(
         **shared,
@@ -127,7 +137,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         columns=_columns(board, key, sort),
         sort=sort,
         show=show,
-        filters=FILTERS,
+        filters=filters,
         tier_column=tier_column,
         statistics=statistics.get(shared["charted"]),
         others=comparable(user, board),
@@ -250,10 +260,17 @@ def _cell(value: float, best: str, statistics: MeasureStatistics | None, positio
     return Cell(value, text, text == best, low, high, statistics.tier[position])
 
 
+def _filters(board: Leaderboard) -> dict[str, str]:
+    """The filters by their value in the address: all runs, the best of each team, and each of several kinds."""
+    scored = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.scored and not kind.baseline]
+    of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in scored}
+    return FILTERS | (of_kinds if len(of_kinds) > 1 else {})
+
+
 def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:
-    """The rows of a filter. Baselines stay among the primary runs, which are compared with them."""
-    if show == "primary":
-        return [row for row in rows if row.run.kind in {Run.Kind.PRIMARY, Run.Kind.BASELINE}]
+    """The rows of a filter. Baselines stay among the runs of a kind, which are compared with them."""
+    if show.startswith(OF_KIND):
+        return [row for row in rows if row.is_baseline or row.run.kind == show.removeprefix(OF_KIND)]
     if show == "best":
         best: dict[int, BoardRow] = {}
         for row in rows:
@@ -285,7 +302,7 @@ def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
         labels["judged"] = "judged@10"
     labels |= {"unjudged": "Unjudged", "missing": "Missing"}
     titles = {name: parse_measure(name).title for name in board.measures} | {
-        "kind": "the kind of run; for a baseline in parentheses, the kind as which it is pooled",
+        "kind": "the kind of run; in parentheses, the other kind as which it is pooled",
         "judged": "share of the top 10 ranks that is judged",
         "unjudged": "share of all documents returned for the topics of the qrels that is not judged",
         "missing": "topics of the qrels that are missing from the run",

@@ -48,7 +48,7 @@ def request(*, qrels: Qrels, by: User) -> Leaderboard:
     protocol = qrels.track.protocol.parsed
     _refuse_while_scoring(qrels)
     if not qrels_selectors.runs_to_score(qrels.track).exists():
-        kinds = ", ".join(protocol.runs.scored_kinds)
+        kinds = ", ".join(protocol.runs.scored_keys)
         raise LeaderboardRefused(
             f"{qrels.track} has no runs to score. The protocol scores runs of these kinds: {kinds}."
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db.models import Count, Q
 
 from accounts.models import User
-from assay.papers.facts import BASELINE, RunFacts, TopicFacts, TrackFacts
+from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from pooling.models import Run, Team
 from scoring.leaderboards.selectors import leaderboards_for, means_of
 from scoring.models import Leaderboard, Qrels, QrelsEntry
@@ -41,12 +41,11 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
 
 
 def _run(run: Run, track: Track, means: dict[str, float]) -> RunFacts:
-    rules = track.protocol.parsed.pool
-    pooled_as = ""
-    if run.kind == BASELINE and BASELINE not in rules.depth:
-        pooled_as = run.pooled_as or rules.baselines.get(run.tag, rules.baseline_as)
+    rules = track.protocol.parsed.runs
+    as_kind = rules.pooled_as(run.kind, run.tag, run.pooled_as)
+    pooled_as, is_baseline = as_kind if as_kind != run.kind else "", rules.kind(run.kind).baseline
     made = "manual" if run.is_manual else "automatic"
-    return RunFacts(run.team.name, run.tag, run.kind, pooled_as, made, run.uses, means)
+    return RunFacts(run.team.name, run.tag, run.kind, pooled_as, made, run.uses, means, is_baseline)
 
 
 def _topics(track: Track, qrels: Qrels | None) -> dict[str, TopicFacts]:

@@ -51,7 +51,7 @@ def _listed(user: AnyUser, track: Track) -> QuerySet[Qrels]:
 
 def runs_to_score(track: Track) -> QuerySet[Run]:
     """Submitted runs, not withdrawn, of the kinds that the protocol scores."""
-    kinds = track.protocol.parsed.runs.scored_kinds
+    kinds = track.protocol.parsed.runs.scored_keys
     runs = (
         track.runs.filter(status=Run.Status.SUBMITTED, kind__in=kinds).select_related("team").defer("report")
     )
@@ -60,7 +60,7 @@ def runs_to_score(track: Track) -> QuerySet[Run]:
 
 def disqualified_runs(track: Track) -> QuerySet[Run]:
     """Disqualified runs of the kinds that the protocol scores."""
-    kinds = track.protocol.parsed.runs.scored_kinds
+    kinds = track.protocol.parsed.runs.scored_keys
     runs = track.runs.filter(status=Run.Status.DISQUALIFIED, kind__in=kinds).select_related("team")
     return runs.defer("report").order_by("team__name", "tag", "id")
 

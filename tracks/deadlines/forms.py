@@ -47,7 +47,7 @@ class DeadlinesForm(forms.Form):
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         self.stored = {each.kind: each for each in track.deadlines.all()}
-        self.kinds = ("", *track.protocol.parsed.runs.kinds)
+        self.kinds = {"": "All"} | {kind.key: kind.name for kind in track.protocol.parsed.runs.kinds}
         self.shown_zone = next((each.zone for each in self.stored.values()), times.AOE)
         super().__init__(*args, **kwargs)
         self.fields["zone"].initial = self.shown_zone
@@ -57,7 +57,7 @@ class DeadlinesForm(forms.Form):
         style_fields(self)
 
     def _add_row(self, kind: str) -> None:
-        row, name = self.stored.get(kind, Deadline()), kind or "all"
+        row, name = self.stored.get(kind, Deadline()), self.kinds[kind] if kind else "all"
         for field, value in (("opens", row.opens_at), ("closes", row.closes_at)):
             self.fields[f"{field}-{kind}"] = LocalTimeField(
                 initial=times.local_text(value, self.shown_zone), label=f"{name} runs: {field}"
@@ -74,7 +74,7 @@ class DeadlinesForm(forms.Form):
         """The fields, row by row."""
         for kind in self.kinds:
             fields = (self[f"{name}-{kind}"] for name in ("opens", "closes", "grace"))
-            yield Row(kind or "All runs", *fields)
+            yield Row(self.kinds[kind] if kind else "All runs", *fields)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

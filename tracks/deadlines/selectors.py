@@ -32,12 +32,14 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class State:
-    """Whether runs of a kind are accepted. `reason` states why not, as the end of a sentence.
+    """Whether runs of a kind are accepted. `name` is the kind in words; `reason` states why
+    not, as the end of a sentence.
 
     `ends_at` is the end of the grace period: from then on nothing is accepted. `at` is when this was so.
     """
 
     kind: str
+    name: str
     phase: Phase
     reason: str
     at: datetime
@@ -76,13 +78,14 @@ def state(track: Track, kind: str) -> State:
 def states(track: Track) -> list[State]:
     """The state of each kind of run of the protocol, in its order. Two queries."""
     rows, now = _rows(track), times.now()
-    return [_state(track, kind, rows, now) for kind in track.protocol.parsed.runs.kinds]
+    return [_state(track, kind, rows, now) for kind in track.protocol.parsed.runs.keys]
 
 
 def states_for(user: AnyUser, track: Track) -> list[State]:
-    """The states of the kinds that a user may submit: only organizers submit baselines. Two queries."""
+    """The states of the kinds that a user may submit: some only organizers submit. Two queries."""
     is_organizer = isinstance(user, User) and user.is_organizer
-    return [each for each in states(track) if is_organizer or each.kind != "baseline"]
+    rules = track.protocol.parsed.runs
+    return [each for each in states(track) if is_organizer or rules.kind(each.kind).submitted_by == "teams"]
 
 
 def is_accepting(states: Iterable[State]) -> bool:
@@ -105,7 +108,7 @@ def timetable(states: Iterable[State]) -> list[tuple[str, State]]:
     """The states, each with its kinds in words: kinds with the same times share one."""
     shared: dict[State, list[str]] = {}
     for each in states:
-        shared.setdefault(replace(each, kind="", reason=""), []).append(each.kind)
+        shared.setdefault(replace(each, kind="", name="", reason=""), []).append(each.name)
     return [(", ".join(kinds), state) for state, kinds in shared.items()]
 
 
@@ -149,16 +152,17 @@ def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime)
         is_waiting, opens_at = True, None
     phase = _phase(track, is_waiting, closing.closes_at, ends_at, now)
     zone = next((each.zone for each in (closing, own, of_all) if each.closes_at or each.opens_at), "UTC")
-    subject = f"{kind} runs" if closing is own and closing.closes_at else "the track"
+    name = track.protocol.parsed.runs.name_of(kind)
+    subject = f"{name} runs" if closing is own and closing.closes_at else "the track"
     reasons = {
-        Phase.WAITING: f"{kind} runs are accepted from {times.in_words(opens_at, zone)}"
+        Phase.WAITING: f"{name} runs are accepted from {times.in_words(opens_at, zone)}"
         if opens_at
         else "the track is not open yet",
         Phase.CLOSED: f"{subject} closed on {times.in_words(ends_at, zone)}"
         if ends_at and ends_at <= now
         else "the track is closed",
     }
-    return State(kind, phase, reasons.get(phase, ""), now, opens_at, closing.closes_at, ends_at, zone)
+    return State(kind, name, phase, reasons.get(phase, ""), now, opens_at, closing.closes_at, ends_at, zone)
 
 
 def _phase(

@@ -75,7 +75,7 @@ def _save(track: Track, kind: str, zone: str, window: Window, earlier: Deadline 
 
 
 def _check(track: Track, kind: str, window: Window, earlier: Deadline | None) -> None:
-    kinds = track.protocol.parsed.runs.kinds
+    kinds = track.protocol.parsed.runs.keys
     subject = f"{kind} runs" if kind else "all runs"
     if kind and kind not in kinds:
         raise DeadlineRefused(f"{track} has no runs of the kind {kind!r}; it accepts {', '.join(kinds)}.")

@@ -14,7 +14,7 @@ class Deadline(models.Model):
     """
 
     track = models.ForeignKey(Track, models.CASCADE, related_name="deadlines")
-    kind = models.CharField(max_length=20, blank=True)
+    kind = models.CharField(max_length=40, blank=True)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
     grace_minutes = models.PositiveIntegerField(

@@ -1,5 +1,7 @@
 """Protocols that tracks use."""
 
+from functools import lru_cache
+
 from django.db import models
 
 from accounts.models import User
@@ -27,4 +29,10 @@ class StoredProtocol(models.Model):
 
     @property
     def parsed(self) -> Protocol:
-        return parse_protocol(self.text, name=f"{self.slug}.toml")
+        return _parsed(self.slug, self.text)
+
+
+@lru_cache(maxsize=64)
+def _parsed(slug: str, text: str) -> Protocol:
+    """A stored file, maybe of an earlier version of Assay. It never changes, so it is parsed once."""
+    return parse_protocol(text, name=f"{slug}.toml", accepts_earlier=True)

@@ -25,8 +25,12 @@ class ProtocolTaken(Refused):
 
 
 @transaction.atomic
-def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProtocol:
+def store(
+    *, text: str, by: User | None, is_shipped: bool = False, accepts_earlier: bool = False
+) -> StoredProtocol:
     """Store the TOML of a protocol. If the same text is stored already, return its row.
+
+    With `accepts_earlier`, also a file of an earlier version of Assay, such as one of an archive.
 
     Raises
     ------
@@ -36,7 +40,7 @@ def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProt
         Another protocol has the same slug.
     """
     text = text.replace("\r\n", "\n")
-    protocol = parse_protocol(text, name="protocol")
+    protocol = parse_protocol(text, name="protocol", accepts_earlier=accepts_earlier)
     stored, is_new = StoredProtocol.objects.get_or_create(
         slug=protocol.slug,
         defaults={

@@ -34,6 +34,7 @@ from assay.pools.files import (
 )
 from assay.pools.order import ORDERS
 from assay.pools.strategies import BuiltPool, PoolInput, build_pool, check_strategies, depths_of, with_depth
+from assay.protocols.schema import Protocol
 
 EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7 --output pool.tsv"
 
@@ -85,7 +86,7 @@ def _build(arguments: argparse.Namespace) -> None:
         protocol = replace(protocol, pool=replace(protocol.pool, order=arguments.order))
     check_strategies(protocol)
     depths = dict(arguments.depth)
-    with_depth(protocol.pool, depths)
+    with_depth(protocol.runs, depths)
     runs = read_manifest(arguments.runs, protocol)
     formulas = read_formulas(arguments.formulas)
     lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
@@ -93,7 +94,7 @@ def _build(arguments: argparse.Namespace) -> None:
     sources = [
         {"file": run.file.name, "sha256": report.sha256} for run, report in zip(runs, reports, strict=True)
     ]
-    limit = _limited(arguments, inputs, sources, depths_of(inputs, protocol.pool, depths))
+    limit = _limited(arguments, inputs, sources, protocol)
     pool = build_pool(
         inputs,
         protocol=protocol,
@@ -121,13 +122,17 @@ def _build(arguments: argparse.Namespace) -> None:
 
 
 def _limited(
-    arguments: argparse.Namespace, inputs: list[PoolInput], sources: list[dict[str, str]], depths: list[int]
+    arguments: argparse.Namespace,
+    inputs: list[PoolInput],
+    sources: list[dict[str, str]],
+    protocol: Protocol,
 ) -> dict[str, Any]:
     """Remove the runs beyond the limit per team; what the record says about it."""
     most = arguments.runs_per_team
     if most is None:
         return {}
-    beyond = beyond_team_limit(inputs, depths, most)
+    depths = depths_of(inputs, protocol.runs, dict(arguments.depth))
+    beyond = beyond_team_limit(inputs, protocol.runs, depths, most)
     left_out = [
         {**source, "team": run.team, "tag": run.tag}
         for run, source, is_beyond in zip(inputs, sources, beyond, strict=True)

@@ -78,7 +78,8 @@ def _show(arguments: argparse.Namespace) -> None:
     lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
     runs = read_manifest(arguments.runs, protocol)
     inputs, _ = checked_inputs(runs, protocol, topics, lookup, is_quiet=arguments.quiet)
-    beyond = beyond_team_limit(inputs, depths_of(inputs, protocol.pool), arguments.runs_per_team)
+    depths = depths_of(inputs, protocol.runs)
+    beyond = beyond_team_limit(inputs, protocol.runs, depths, arguments.runs_per_team)
     inputs = [run for run, is_beyond in zip(inputs, beyond, strict=True) if not is_beyond]
     preview = preview_pool(
         inputs,
@@ -102,7 +103,7 @@ def _table(preview: Preview, protocol: Protocol, seconds: float) -> str:
     for i, total in enumerate(preview.totals.tolist()):
         depths = preview.depth_by_kind(i + 1) or {"rank": i + 1}
         by_topic = preview.sizes[i]
-        mark = "*" if depths == protocol.pool.depth else ""
+        mark = "*" if depths == protocol.runs.depths else ""
         sizes = f"{total:,}", f"{by_topic.mean():.1f}", str(by_topic.min()), str(by_topic.max())
         rows.append([*map(str, depths.values()), *sizes, f"{hours[i]:,.1f}", mark])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

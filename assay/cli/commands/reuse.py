@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress=steps("teams", is_quiet=is_quiet),
     )
     # a protocol without depths has only one pool
-    parts = range(1, STEPS + 1) if inputs.protocol.pool.depth else [STEPS]
+    parts = range(1, STEPS + 1) if inputs.protocol.runs.depths else [STEPS]
     depths = depth_curve(
         whole,
         [
@@ -77,7 +77,7 @@ def _read(arguments: argparse.Namespace) -> tuple[Inputs, list[PoolInput]]:
 def _pool(pooled: Sequence[PoolInput], inputs: Inputs, seed: int, part: float) -> PooledUnits:
     """The pool of these runs, to a part of the depth of each kind but at least one rank."""
     protocol, formulas = inputs.protocol, inputs.formulas
-    depth = {kind: math.ceil(part * k) for kind, k in protocol.pool.depth.items()}
+    depth = {kind: math.ceil(part * k) for kind, k in protocol.runs.depths.items()}
     return build_pool(pooled, protocol=protocol, seed=seed, depth=depth, formulas=formulas).units
 
 

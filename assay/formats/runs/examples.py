@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from assay.formats.runs.forms import FORMS, LineForm
 from assay.formats.runs.rules import NOUNS
+from assay.protocols.description import limit_of
 from assay.protocols.schema import Protocol
 
 EXAMPLES = {
@@ -67,5 +68,6 @@ def rules_of(protocol: Protocol) -> list[str]:
         sentences.append(
             f"A topic takes at most {most}. Submit a second file with the seconds of each topic."
         )
-    sentences += [f"A team submits at most {most} {kind} runs." for kind, most in rules.max_of_kind.items()]
+    sentences += [f"{kind.name.capitalize()} runs are not scored." for kind in rules.kinds if not kind.scored]
+    sentences += [limit_of(kind) for kind in rules.kinds if kind.max_per_team is not None]
     return sentences

@@ -136,7 +136,7 @@ def _expected(
         max_lines = min(max_lines, 2 * len(topics) * rules.max_ranks + 1000)
     near = None
     if pool.near_duplicate_overlap is not None:  # reported as deep as runs are pooled
-        near = NearDuplicates(pool.near_duplicate_overlap, max(pool.depth.values(), default=0))
+        near = NearDuplicates(pool.near_duplicate_overlap, max(rules.depths.values(), default=0))
     return Expected(rules, protocol.unit, topics, units, max_lines, near)
 
 

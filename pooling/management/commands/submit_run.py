@@ -28,14 +28,13 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="run file: plain, gz, xz or zip")
         parser.add_argument("--by", required=True, metavar="USER", help="username of the submitter")
         parser.add_argument(
-            "--kind", required=True, help="kind of run that the protocol allows, such as primary or baseline"
+            "--kind", required=True, help="kind of run that the protocol allows, such as primary"
         )
         parser.add_argument("--tag", default="", help="tag of the run (default: the tag in the file)")
         parser.add_argument(
             "--pooled-as",
             default="",
-            choices=["", "primary", "alternate"],
-            help="kind that a baseline is pooled like (default: as the protocol says)",
+            help="kind as which it is pooled, if the protocol pools its kind as another (default: the protocol's)",
         )
         parser.add_argument(
             "--manual", action="store_true", help="a person changed queries, results or their order"

@@ -11,7 +11,7 @@ MEASURES = ("nDCG'", "AP(rel=2)'", "judged@10")
 def run(team: str, tag: str, value: float, kind: str = "primary", **stated: str) -> RunFacts:
     means = dict.fromkeys(MEASURES, value)
     return RunFacts(
-        team, tag, kind, stated.get("pooled_as", ""), stated.get("made", "automatic"), "both", means
+        team, tag, kind, stated.get("pooled_as", ""), stated.get("made", "automatic"), "both", means, kind == "baseline"
     )
 
 

@@ -177,9 +177,9 @@ def test_overlap_counted_in_parts_is_correct(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_depth_depends_on_the_kind_of_run_and_of_baseline() -> None:
-    assert depths_of(inputs(), PROTOCOL.pool) == [50, 20, 50]
+    assert depths_of(inputs(), PROTOCOL.runs) == [50, 20, 50]
     as_alternate = PoolInput(run_of(SEVERAL), "two", "r3", "baseline", pooled_as="alternate")
-    assert depths_of([as_alternate], PROTOCOL.pool, {"alternate": 15}) == [15]
+    assert depths_of([as_alternate], PROTOCOL.runs, {"alternate": 15}) == [15]
 
 
 def test_same_seed_gives_the_same_bytes() -> None:

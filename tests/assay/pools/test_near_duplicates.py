@@ -208,7 +208,7 @@ def test_preview_counts_one_unit_of_each_group_at_every_depth() -> None:
     preview = preview_pool(inputs, protocol=PROTOCOL, deepest=4)
 
     for depth, size in enumerate(preview.totals.tolist(), 1):
-        kinds = dict.fromkeys(PROTOCOL.pool.depth, depth)
+        kinds = dict.fromkeys(PROTOCOL.runs.depths, depth)
         assert size == len(build_pool(inputs, protocol=PROTOCOL, seed=1, depth=kinds).units)
     assert preview.judges == 1.5  # half of the topics are judged twice
 

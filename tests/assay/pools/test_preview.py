@@ -15,6 +15,7 @@ from assay.pools.strategies import ByTopic, PoolError, PoolInput, build_pool
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
 from tests.assay.pools.test_distinct_formulas import RUNS, VISUAL, formulas_of, inputs_of
+from tests.helpers.protocols import with_depths
 
 ANSWERS = load_protocol("arqmath-2021-task1")
 FORMULAS = load_protocol("arqmath-2021-task2")
@@ -110,7 +111,7 @@ def test_round_robin_grows_to_the_pool_that_would_be_built(drawn: Drawn, target:
 
 def test_curve_ends_at_100_or_at_the_depth_of_the_protocol() -> None:
     inputs = inputs_of([{"B.1": ["1", "2"]}], ["primary"])
-    deep = replace(ANSWERS, pool=replace(ANSWERS.pool, depth={"primary": 120, "alternate": 40}))
+    deep = with_depths(ANSWERS, {"primary": 120, "alternate": 40})
 
     assert len(preview_pool(inputs, protocol=ANSWERS).sizes) == 100
     assert len(preview_pool(inputs, protocol=deep).sizes) == 120
@@ -118,7 +119,7 @@ def test_curve_ends_at_100_or_at_the_depth_of_the_protocol() -> None:
 
 def test_curve_is_bounded_for_any_depth_of_the_protocol() -> None:
     inputs = inputs_from([({"A.1": ["1", "2"]}, "primary")])
-    endless = replace(ANSWERS, pool=replace(ANSWERS.pool, depth={"primary": 2**31 - 1}))
+    endless = with_depths(ANSWERS, {"primary": 2**31 - 1})
 
     preview = preview_pool(inputs, protocol=endless)
 

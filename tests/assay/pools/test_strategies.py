@@ -12,10 +12,11 @@ from assay.pools.statistics import statistics
 from assay.pools.strategies import PoolError, build_pool
 from assay.protocols.loader import load_protocol
 from tests.assay.pools.test_distinct_formulas import PLAIN, PROTOCOL, RUNS, Ranking, build, inputs_of
+from tests.helpers.protocols import with_depths
 
 
 def test_top_k_of_distinct_formulas_takes_the_first_ranks() -> None:
-    top_2 = replace(PROTOCOL, pool=replace(PROTOCOL.pool, strategy="top-k", depth={"primary": 2}))
+    top_2 = with_depths(replace(PROTOCOL, pool=replace(PROTOCOL.pool, strategy="top-k")), {"primary": 2})
 
     pool = build([{"B.1": ["1", "2", "3"]}], ["primary"], PLAIN, protocol=top_2)
 
@@ -69,13 +70,13 @@ def test_round_robin_stops_with_the_rank_that_reaches_the_target(
 
 
 def test_round_robin_counts_distinct_formulas_if_they_are_the_units() -> None:
-    by_three = replace(PROTOCOL.pool, strategy="round-robin-until", target=3, depth={})
+    by_three = replace(PROTOCOL.pool, strategy="round-robin-until", target=3)
 
     pool = build(
         [{"B.1": ["1", "2", "3"]}, {"B.1": ["2", "4", "5"]}],
         ["primary", "primary"],
         PLAIN,
-        protocol=replace(PROTOCOL, pool=by_three),
+        protocol=with_depths(replace(PROTOCOL, pool=by_three), {}),
     )
 
     assert pool.units.docno.tolist() == [b"a", b"b", b"c"]

@@ -12,7 +12,7 @@ WORDS = {
         "arqmath-2020-task1",
         "Pool",
     ): "The first ranks of the runs are pooled: 50 of primary, 20 of alternate runs. "
-    "Organizers may choose other depths. Baselines are pooled as primary runs. Units are judged in random order.",
+    "Organizers may choose other depths. Baseline runs are pooled as primary runs. Units are judged in random order.",
     ("arqmath-2021-task1", "Qrels"): "The judgment of a unit is its grade. "
     "Topics with fewer than 2 units of grade 2 or more are dropped.",
     ("arqmath-2020-task2", "Formula instances"): "At most 5 instances of a formula are judged: "
@@ -24,7 +24,7 @@ WORDS = {
         "arqmath-2021-task2",
         "Pool",
     ): "Each run is pooled down to the first instance of its k-th distinct formula; "
-    "k is 20 for primary, 10 for alternate runs. Baselines are pooled as primary runs. "
+    "k is 20 for primary, 10 for alternate runs. Baseline runs are pooled as primary runs. "
     "Units are judged in random order.",
     ("arqmath-2021-task2", "Non-answers"): "System failure, Do not know, Not matching",
     ("arqmath-2021-task2", "Published figures"): "assessed topics 60, topics 58, mean pool 140. "
@@ -37,8 +37,10 @@ WORDS = {
     ("ntcir-12-wikipedia", "Qrels"): "The grade of a unit is the sum of its assessors' grades. "
     "Each group of assessors also has qrels of its own.",
     ("bolt-ir-p3", "Runs"): "Formats: bolt-xml. At most 1000 ranks per topic. "
-    "Kinds: evaluation, phase2, baseline, post-interaction. Scored kinds: evaluation, phase2, post-interaction. "
-    "A team submits at most 10 baseline runs. Scores are between 0 and 1. "
+    "Kinds: evaluation, phase 2, baseline, post-interaction. Scored kinds: evaluation, phase 2, post-interaction. "
+    "A team submits at most one evaluation run. A team submits at most one phase 2 run. "
+    "A team submits at most 10 baseline runs. A team submits at most one post-interaction run. "
+    "Scores are between 0 and 1. "
     "Passages have at most 250 characters. A topic takes at most 600 seconds.",
     ("bolt-ir-p3", "Pool"): "The documents with the highest scores are pooled: 100 of every run. "
     "Of passages that share 95% of their word pairs, only the best is judged. Units are judged in random order.",
@@ -99,7 +101,7 @@ def test_every_strategy_of_the_schema_has_words() -> None:
 def test_baselines_are_listed_by_tag() -> None:
     pool = dict(facts(load_protocol("arqmath-2021-task1")))["Pool"]
 
-    assert "Baselines are pooled as primary runs by default." in pool
+    assert "Baseline runs are pooled as primary runs by default." in pool
     assert (
         "Linked MSE posts is pooled as primary. TF-IDF is pooled as alternate. Tangent-S is pooled as alternate."
         in pool

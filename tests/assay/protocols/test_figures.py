@@ -16,7 +16,7 @@ TASK_1 = {
     },
     "runs.formats": ("arqmath-5", "trec-6"),
     "runs.max_ranks": 1000,
-    "runs.kinds": ("primary", "alternate", "baseline"),
+    "runs.keys": ("primary", "alternate", "baseline"),
     "pool.strategy": "top-k",
     "pool.order": "random",
     "instances.clustering": "none",
@@ -38,7 +38,7 @@ TASK_2 = TASK_1 | {
     "topics.labels": {"complexity": ("low", "medium", "high")},
     "runs.formats": ("arqmath-6",),
     "pool.strategy": "distinct-units",
-    "pool.baseline_as": "primary",
+    "pooled_as": {"baseline": ("primary", {})},
     "instances.limit": 5,
     "judging.layout": "formula-instances",
     "judging.dual_topics": 2,
@@ -64,7 +64,7 @@ TWO_JUDGES = NTCIR | {
 NTCIR_12 = TWO_JUDGES | {
     "runs.max_ranks": 1000,
     "pool.strategy": "top-k",
-    "pool.depth": {"primary": 20, "alternate": 20, "baseline": 20},
+    "runs.depths": {"primary": 20, "alternate": 20, "baseline": 20},
     "judging.in_context": True,
     "scoring.measures": ("P(rel=3)@5", "P(rel=3)@10", "P(rel=3)@15", "P(rel=3)@20"),
 }
@@ -72,27 +72,32 @@ KINDS_OF_QUERY = {"kind": ("concrete", "wildcard")}
 FIGURES: dict[str, dict[str, Any]] = {
     "arqmath-2020-task1": TASK_1
     | {
-        "pool.depth": {"primary": 50, "alternate": 20},
+        "runs.depths": {"primary": 50, "alternate": 20},
         "pool.depth_is_default": True,
-        "pool.baselines": {},
+        "pooled_as": {"baseline": ("primary", {})},
         "qrels.min_relevant": 0,
     },
     "arqmath-2021-task1": TASK_1
     | {
-        "pool.depth": {"primary": 45, "alternate": 15},
+        "runs.depths": {"primary": 45, "alternate": 15},
         "pool.depth_is_default": False,
-        "pool.baselines": {
-            "TF-IDF+Tangent-S": "primary",
-            "Linked MSE posts": "primary",
-            "TF-IDF": "alternate",
-            "Tangent-S": "alternate",
+        "pooled_as": {
+            "baseline": (
+                "primary",
+                {
+                    "TF-IDF+Tangent-S": "primary",
+                    "Linked MSE posts": "primary",
+                    "TF-IDF": "alternate",
+                    "Tangent-S": "alternate",
+                },
+            )
         },
         "qrels.min_relevant": 2,
         "qrels.relevant_from": 2,
     },
     "arqmath-2020-task2": TASK_2
     | {
-        "pool.depth": {"primary": 25, "alternate": 10},
+        "runs.depths": {"primary": 25, "alternate": 10},
         "instances.clustering": "submitted",
         "instances.strategy": "most-runs",
         "judging.in_context": True,
@@ -101,7 +106,7 @@ FIGURES: dict[str, dict[str, Any]] = {
     },
     "arqmath-2021-task2": TASK_2
     | {
-        "pool.depth": {"primary": 20, "alternate": 10},
+        "runs.depths": {"primary": 20, "alternate": 10},
         "instances.clustering": "collection",
         "instances.strategy": "reciprocal-rank-vote",
         "judging.in_context": True,
@@ -143,16 +148,16 @@ FIGURES: dict[str, dict[str, Any]] = {
         "topics.labels": {"asks-about": (), "asks-for": (), "languages": (), "language-target": ()},
         "runs.formats": ("bolt-xml",),
         "runs.max_ranks": 1000,
-        "runs.kinds": ("evaluation", "phase2", "baseline", "post-interaction"),
-        "runs.scored_kinds": ("evaluation", "phase2", "post-interaction"),
-        "runs.max_of_kind": {"baseline": 10},
+        "runs.keys": ("evaluation", "phase2", "baseline", "post-interaction"),
+        "runs.scored_keys": ("evaluation", "phase2", "post-interaction"),
+        "max_per_team": {"evaluation": 1, "phase2": 1, "baseline": 10, "post-interaction": 1},
         "runs.min_score": 0,
         "runs.max_score": 1,
         "runs.max_passage_characters": 250,
         "runs.max_seconds_per_topic": 600,
         "runs.forbidden_fields": ("rel", "chksrc", "trans", "dialect"),
         "pool.strategy": "top-k-by-score",
-        "pool.depth": {"evaluation": 100, "phase2": 100, "baseline": 100, "post-interaction": 100},
+        "runs.depths": {"evaluation": 100, "phase2": 100, "baseline": 100, "post-interaction": 100},
         "pool.near_duplicate_overlap": 0.95,
         "judging.layout": "citation",
         "judging.in_context": True,
@@ -187,7 +192,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "unit": "document",
         "runs.formats": ("trec-6",),
         "runs.max_ranks": 1000,
-        "pool.depth": {"primary": 100, "alternate": 100, "baseline": 100},
+        "runs.depths": {"primary": 100, "alternate": 100, "baseline": 100},
         "grades": {"Highly relevant": 2, "Relevant": 1, "Not relevant": 0},
         "scoring.judged_only": False,
     },
@@ -206,6 +211,11 @@ def shipped_value(slug: str, key: str) -> Any:
             question.key: (tuple(question.choices), question.languages)
             for question in protocol.judging.follow_ups
         }
+    kinds = protocol.runs.kinds
+    if key == "pooled_as":
+        return {kind.key: (kind.pooled_as, kind.pooled_as_by_tag) for kind in kinds if kind.pooled_as}
+    if key == "max_per_team":
+        return {kind.key: kind.max_per_team for kind in kinds}
     return reduce(getattr, key.split("."), protocol)
 
 

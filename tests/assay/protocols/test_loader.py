@@ -8,6 +8,8 @@ from assay.protocols import loader
 from assay.protocols.loader import ProtocolError, load_protocol, parse_protocol
 
 GOOD = loader.shipped_text("arqmath-2021-task1")
+RUN_KINDS = GOOD[GOOD.index("[[runs.kind]]") : GOOD.index("[pool]")]
+ONE_KIND = '[[runs.kind]]\nkey = "only"\n'
 
 # A part of the good protocol, its replacement, and the expected message.
 BROKEN = {
@@ -47,25 +49,58 @@ BROKEN = {
         "title: expected a string",
     ),
     "a word for a list": (
-        'kinds = ["primary", "alternate", "baseline"]',
-        'kinds = "primary"',
-        "runs.kinds: expected a list",
+        'formats = ["arqmath-5", "trec-6"]',
+        'formats = "trec-6"',
+        "runs.formats: expected a list",
     ),
-    "depth of an unknown kind": (
-        "primary = 45",
-        "secondary = 45",
-        "pool.depth.secondary: not among runs.kinds",
+    "a key of Assay 0.1": (
+        'order = "random"',
+        "depth = { primary = 45 }",
+        "pool.depth: a key of Assay 0.1; describe each kind of run in a table [[runs.kind]], with its depth",
     ),
-    "negative depth": ("primary = 45", "primary = -1", "pool.depth.primary: -1 is below 0 or above"),
+    "a table for a list of tables": ("[[runs.kind]]", "[runs.kind]", "not TOML"),
+    "no kind": (RUN_KINDS, "", "runs.kind: missing; this key is required"),
+    "a kind with capitals": ('"alternate"', '"Alternate"', "runs.kind[2].key: 'Alternate' is not accepted"),
+    "a kind with a long key": ('"alternate"', f'"{"a" * 41}"', "at most 40 characters"),
+    "two kinds of one key": (
+        '"alternate"',
+        '"primary"',
+        "runs.kind[2].key: 'primary' is the key of two kinds",
+    ),
+    "a title of two lines": ("depth = 45", 'title = "a\\nb"', "runs.kind[1].title: 'a\\nb' is not one line"),
+    "negative depth": ("depth = 45", "depth = -1", "runs.kind[1].depth: -1 is below 0 or above"),
     "a depth that no run has": (
-        "primary = 45",
-        "primary = 1001",
-        "pool.depth.primary: 1001 is below 0 or above runs.max_ranks, 1000",
+        "depth = 45",
+        "depth = 1001",
+        "runs.kind[1].depth: 1001 is below 0 or above runs.max_ranks, 1000",
     ),
-    "no depth at all": (
-        "{ primary = 45, alternate = 15 }",
-        "{}",
-        "pool.depth: the strategy top-k needs a depth",
+    "no depth at all": (RUN_KINDS, ONE_KIND, "runs.kind: the strategy top-k needs a depth"),
+    "nothing scored": (
+        RUN_KINDS,
+        f"{ONE_KIND}depth = 5\nscored = false\n",
+        "runs.kind: no kind is scored",
+    ),
+    "no run of a kind": ("depth = 45", "depth = 45\nmax_per_team = 0", "kind[1].max_per_team: 0 is below 1"),
+    "a submitter": ('"organizers"', '"anyone"', "'anyone' is not allowed; use teams, organizers"),
+    "pooled as a kind without depth": (
+        'pooled_as = "primary"',
+        'pooled_as = "baseline"',
+        "runs.kind[3].pooled_as: 'baseline' is not a kind with a depth; use primary, alternate",
+    ),
+    "a tag pooled as an unknown kind": (
+        '"TF-IDF" = "alternate"',
+        '"TF-IDF" = "other"',
+        "runs.kind[3].pooled_as_by_tag.TF-IDF: 'other' is not a kind with a depth",
+    ),
+    "tags without a rule for the others": (
+        'pooled_as = "primary"',
+        "",
+        "runs.kind[3].pooled_as_by_tag: state in pooled_as how the runs with other tags are pooled",
+    ),
+    "two depths": (
+        'pooled_as = "primary"',
+        'pooled_as = "primary"\ndepth = 3',
+        "runs.kind[3].pooled_as: the kind has a depth of its own",
     ),
     "no ranks": ("max_ranks = 1000", "max_ranks = 0", "runs.max_ranks: 0 is below 1"),
     "two grades of one key": ('key = "medium"', 'key = "high"', "the key 'high' is used by two choices"),
@@ -145,10 +180,10 @@ def test_windows_line_ends_and_a_byte_order_mark_are_accepted() -> None:
 def test_figures_of_arqmath_2021_task_1() -> None:
     protocol = load_protocol("arqmath-2021-task1")
 
-    assert (protocol.pool.depth_of("primary"), protocol.pool.depth_of("alternate")) == (45, 15)
-    assert protocol.pool.depth_of("baseline", "Tangent-S") == 15
-    assert protocol.pool.depth_of("baseline", "Linked MSE posts") == 45
-    assert protocol.pool.depth_of("baseline", "Tangent-S", "primary") == 45
+    assert (protocol.runs.depth_of("primary"), protocol.runs.depth_of("alternate")) == (45, 15)
+    assert protocol.runs.depth_of("baseline", "Tangent-S") == 15
+    assert protocol.runs.depth_of("baseline", "Linked MSE posts") == 45
+    assert protocol.runs.depth_of("baseline", "Tangent-S", "primary") == 45
     assert (protocol.qrels.min_relevant, protocol.qrels.relevant_from) == (2, 2)
     assert protocol.runs.max_ranks == 1000
     assert [grade.value for grade in protocol.judging.grades] == [3, 2, 1, 0]
@@ -160,7 +195,7 @@ def test_figures_of_arqmath_2020_task_1() -> None:
     protocol = load_protocol("arqmath-2020-task1")
 
     assert protocol.pool.depth_is_default
-    assert (protocol.pool.depth_of("primary"), protocol.pool.depth_of("alternate")) == (50, 20)
+    assert (protocol.runs.depth_of("primary"), protocol.runs.depth_of("alternate")) == (50, 20)
     assert protocol.qrels.min_relevant == 0
 
 
@@ -168,7 +203,7 @@ def test_figures_of_trec_ad_hoc() -> None:
     protocol = load_protocol("trec-adhoc")
 
     assert protocol.runs.formats == ("trec-6",)
-    assert {protocol.pool.depth_of(kind) for kind in protocol.runs.kinds} == {100}
+    assert {protocol.runs.depth_of(kind) for kind in protocol.runs.keys} == {100}
     assert [grade.value for grade in protocol.judging.grades] == [2, 1, 0]
     assert not protocol.scoring.judged_only
 
@@ -188,18 +223,29 @@ complexity = ["low", "medium", "high"]
 [runs]
 formats = ["arqmath-6", "ntcir-xml", "bolt-xml"]
 max_ranks = 1000
-kinds = ["evaluation", "phase2", "baseline", "post-interaction"]
-scored_kinds = ["evaluation", "phase2", "post-interaction"]
-max_of_kind = { baseline = 10 }
 min_score = 0
 max_score = 1.0
 max_passage_characters = 250
 max_seconds_per_topic = 600
 forbidden_fields = ["rel", "chksrc", "trans", "dialect"]
+[[runs.kind]]
+key = "evaluation"
+title = "evaluation run"
+depth = 100
+[[runs.kind]]
+key = "post-interaction"
+pooled_as = "evaluation"
+pooled_as_by_tag = { "manual" = "evaluation" }
+[[runs.kind]]
+key = "baseline"
+depth = 100
+scored = false
+max_per_team = 10
+submitted_by = "organizers"
+baseline = true
 
 [pool]
 strategy = "top-k-by-score"
-depth = { evaluation = 100, phase2 = 100, baseline = 100 }
 target = 100
 near_duplicate_overlap = 0.95
 order = "move-to-front"
@@ -272,7 +318,8 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
     assert protocol.interaction.seconds_per_topic == 120
     assert protocol.judging.follow_ups[0].choices["problematic"] == "Problematic"
     assert protocol.runs.min_score == 0.0
-    assert protocol.runs.max_of_kind == {"baseline": 10}
+    assert protocol.runs.kind("baseline").max_per_team == 10
+    assert protocol.runs.scored_keys == ("evaluation", "post-interaction")
     assert protocol.published == {"topics": 58, "mean_pool": 140}
 
 
@@ -328,9 +375,9 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
         ('strategy = "top-k-by-score"', 'strategy = "round-robin-until"\n#', None),
         ("target = 100", "", None),
         (
-            '"evaluation", "phase2", "post-interaction"]',
-            '"primary"]',
-            "runs.scored_kinds: primary is not among runs.kinds",
+            'run_kind = "post-interaction"',
+            'run_kind = "late"',
+            "interaction.run_kind: 'late' is not a kind of run; use evaluation, post-interaction, baseline",
         ),
         ('measures = ["P(rel=3)@5"]', "measures = []", "scoring.measures: empty"),
         (
@@ -344,8 +391,6 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
             '"color"]',
             "topics.participants_see[3]: 'color' is not allowed; use number, query",
         ),
-        ("{ baseline = 10 }", "{ primary = 10 }", "runs.max_of_kind.primary: not among runs.kinds"),
-        ("{ baseline = 10 }", "{ baseline = 0 }", "runs.max_of_kind.baseline: 0 is below 1"),
         ("mean_pool = 140.0", 'mean_pool = "many"', "published.mean_pool: expected a number"),
         ('"everything"', f'"{"e" * 101}"', "slug: 101 characters long; at most 100 are accepted"),
         ('title = "A protocol', 'title = "A\\u0000protocol', "title: 'A\\x00protocol"),
@@ -390,15 +435,52 @@ def test_toml_that_is_nested_too_deeply_is_refused() -> None:
         parse_protocol(f"slug = {'[' * 40_000}", name="x.toml")
 
 
-def test_without_scored_kinds_all_kinds_are_scored() -> None:
-    text = loader.shipped_text("arqmath-2021-task1").replace(
-        'kinds = ["primary", "alternate", "baseline"]', 'kinds = ["primary", "alternate"]'
+EARLIER = """
+slug = "math-example"
+title = "A file of Assay 0.1"
+source = "Stored before kinds of run were described in the protocol."
+unit = "answer"
+[runs]
+formats = ["arqmath-5"]
+max_ranks = 10
+scored_kinds = ["primary", "alternate"]
+max_of_kind = { alternate = 4 }
+[pool]
+strategy = "top-k"
+depth = { primary = 3, alternate = 2 }
+baseline_as = "alternate"
+[pool.baselines]
+"TF-IDF" = "primary"
+[judging]
+layout = "question-answer"
+[[judging.grade]]
+key = "yes"
+value = 1
+label = "Yes"
+definition = "Relevant."
+[qrels]
+[scoring]
+measures = ["AP"]
+[agreement]
+"""
+
+
+def test_stored_file_of_an_earlier_version_keeps_its_meaning() -> None:
+    runs = parse_protocol(EARLIER, name="p.toml", accepts_earlier=True).runs
+
+    assert runs.keys == ("primary", "alternate", "baseline")
+    assert (runs.scored_keys, runs.kind("alternate").max_per_team) == (("primary", "alternate"), 4)
+    assert (runs.depth_of("primary"), runs.depth_of("baseline"), runs.depth_of("baseline", "TF-IDF")) == (
+        3,
+        2,
+        3,
     )
+    assert (runs.kind("baseline").submitted_by, runs.kind("baseline").baseline) == ("organizers", True)
 
-    protocol = loader.parse_protocol(text, name="p.toml")
 
-    assert protocol.runs.scored_kinds == ("primary", "alternate")
-    assert load_protocol("bolt-ir-p3").runs.scored_kinds == ("evaluation", "phase2", "post-interaction")
+def test_new_file_with_keys_of_an_earlier_version_is_refused() -> None:
+    with pytest.raises(ProtocolError, match=r"runs\.scored_kinds: a key of Assay 0\.1; describe each kind"):
+        parse_protocol(EARLIER, name="p.toml")
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_top_up_without_new_formulas_is_empty(formulas: FormulaScene) -> None:
 
 def test_single_formula_refers_to_its_post() -> None:
     scene = build_formula_scene(protocol="ntcir-12-wikipedia")
-    kind = scene.track.protocol.parsed.runs.kinds[0]
+    kind = scene.track.protocol.parsed.runs.keys[0]
     lines = "".join(f"B.1 1 {n} {n} {-n} wiki\n" for n in range(1, 4))
     run_services.submit(
         track=scene.track,

@@ -223,18 +223,21 @@ def test_kind_outside_the_protocol_is_refused(scene: Scene) -> None:
         submit(scene, declared=Declaration(kind="phase2"))
 
 
-def test_only_organizers_submit_baselines(scene: Scene) -> None:
+def test_kind_of_organizers_is_refused_from_others(scene: Scene) -> None:
     baseline = Declaration(kind="baseline", pooled_as="alternate")
 
-    with pytest.raises(SubmissionRefused, match="Only organizers submit baselines"):
+    with pytest.raises(SubmissionRefused, match="Only organizers submit baseline runs"):
         submit(scene, declared=baseline)
 
     assert submit(scene, declared=baseline, by=scene.organizer).pooled_as == "alternate"
 
 
-def test_only_a_baseline_is_pooled_as_another_kind(scene: Scene) -> None:
-    with pytest.raises(SubmissionRefused, match="Only a baseline"):
-        submit(scene, declared=Declaration(kind="primary", pooled_as="alternate"))
+@pytest.mark.parametrize(("kind", "pooled_as"), [("primary", "alternate"), ("baseline", "baseline")])
+def test_run_is_pooled_as_another_kind_only_where_the_protocol_says_so(
+    scene: Scene, kind: str, pooled_as: str
+) -> None:
+    with pytest.raises(SubmissionRefused, match="use primary or alternate, and only for baseline runs"):
+        submit(scene, by=scene.organizer, declared=Declaration(kind=kind, pooled_as=pooled_as))
 
 
 @pytest.mark.parametrize("tag", ["two words", "x" * 101, "tab\there", "\u202edrow"])
@@ -330,7 +333,7 @@ def test_two_submissions_at_once_do_not_exceed_the_disk_limit(folder: Path, sett
 def test_two_submissions_at_once_for_the_last_place_of_a_quota_give_one_run(folder: Path) -> None:
     scene = build_scene(folder)
     protocol = scene.track.protocol
-    protocol.text = protocol.text.replace("[runs]\n", "[runs]\nmax_of_kind = { primary = 2 }\n")
+    protocol.text = protocol.text.replace("depth = 50\n", "depth = 50\nmax_per_team = 2\n")
     protocol.digest = "f" * 64
     protocol.save()
     scene.track.refresh_from_db()

@@ -107,12 +107,12 @@ def test_the_best_of_each_team_is_by_the_measure_that_sorts(scene: Scene, board:
     assert tags(scene, board, "nonsense") == ["again", "first", "third", "base"]
 
 
-def test_primary_runs_are_shown_with_the_baselines(scene: Scene, board: Leaderboard) -> None:
+def test_runs_of_a_kind_are_shown_with_the_baselines(scene: Scene, board: Leaderboard) -> None:
     scene.submit(scene.ours, "second", "miss hit", kind="alternate")
     with_alternate = scene.leaderboard(board.qrels)
 
     assert "second" in tags(scene, with_alternate, "all")
-    assert tags(scene, with_alternate, "primary") == ["again", "first", "third", "base"]
+    assert tags(scene, with_alternate, "kind-primary") == ["again", "first", "third", "base"]
 
 
 def test_the_page_shows_tiers_intervals_and_how_they_were_made(scene: Scene, board: Leaderboard) -> None:
