@@ -32,7 +32,7 @@ HEADER = "file,team,tag,kind,pooled_as\n"
         (HEADER + "good.tsv,t,,primary,\n", "line 2: tag is empty"),
         (
             HEADER + "good.tsv,t,r,primary,alternate\n",
-            "line 2: pooled_as 'alternate': use primary or alternate, and only for a baseline",
+            "line 2: pooled_as 'alternate': use primary or alternate, and only for baseline runs",
         ),
         (HEADER + "good.tsv,t,r,primary,,,\n", "line 2: the number of columns differs"),
         (HEADER + "good.tsv,t\n", "line 2: the number of columns differs"),
