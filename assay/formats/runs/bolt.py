@@ -53,7 +53,7 @@ class BoltElements(Elements):
 
     def _take_condition(self, condition: str | None, number: int) -> None:
         """Read the kind of run, which must be a kind of the protocol and the one that the submitter declared."""
-        kinds, declared = self.expected.rules.kinds, self.expected.kind
+        kinds, declared = self.expected.rules.keys, self.expected.kind
         if condition is None:
             return
         if condition not in kinds:

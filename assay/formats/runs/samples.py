@@ -38,7 +38,7 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
     if isinstance(form, LineForm):
         return "tsv", _lines(form, topics, units, scores)
     if form.name == "bolt-xml":
-        root = _bolt(protocol.runs.kinds[0], topics, units, scores)
+        root = _bolt(protocol.runs.keys[0], topics, units, scores)
     else:
         root = _ntcir(topics, units, scores)
     return "xml", etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
