@@ -10,7 +10,10 @@ MOST_VALUES = 12  # a label with more values does not group topics
 
 
 class RunFacts(NamedTuple):
-    """A run. `pooled_as` is another kind than its own, or empty. `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored."""
+    """A run. `pooled_as` is another kind than its own, or empty.
+
+    `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored.
+    """
 
     team: str
     tag: str

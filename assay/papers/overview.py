@@ -197,7 +197,7 @@ def results_table(
 
 
 def _main(tracks: Sequence[TrackFacts], scored: Iterable[RunFacts]) -> RunKind | None:
-    """The main kind of run, if a mark of its runs says all: the others have at most one other kind, or are baselines."""
+    """The main kind of run, if a mark of its runs says all: the others are of one kind, or baselines."""
     mains = {track.protocol.runs.keys[0] for track in tracks}
     kinds = {run.kind for run in scored if not run.is_baseline} | mains
     return tracks[-1].protocol.runs.kinds[0] if len(mains) == 1 and len(kinds) <= 2 else None
@@ -231,10 +231,7 @@ def _result_groups(
     return tuple(
         Group(
             title,
-            tuple(
-                _result_row(runs, tracks, shown, highest, digits=digits, main=main)
-                for runs in of_group
-            ),
+            tuple(_result_row(runs, tracks, shown, highest, digits=digits, main=main) for runs in of_group),
         )
         for title, of_group, highest in groups
     )

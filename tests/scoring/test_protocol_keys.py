@@ -182,10 +182,10 @@ def test_columns_of_the_leaderboard_are_the_measures(old: str, new: str, columns
     assert [name for name in row if name in {"nDCG'", "AP(rel=2)'", "P(rel=2)@10'"}] == columns
 
 
-@pytest.mark.parametrize(("rule", "tags"), [("", {"a", "b"}), ('scored_kinds = ["primary"]', {"a"})])
+@pytest.mark.parametrize(("rule", "tags"), [("", {"a", "b"}), ("scored = false", {"a"})])
 def test_leaderboard_has_the_runs_of_the_kinds_that_are_scored(rule: str, tags: set[str]) -> None:
     scene = build_scene()
-    change(scene, "[pool]", f"{rule}\n[pool]")
+    change(scene, "depth = 20", f"depth = 20\n{rule}")
     scene.submit(scene.ours, "a", "10 9")
     scene.submit(scene.ours, "b", "9 10", kind="alternate")
 

@@ -100,20 +100,26 @@ def trec(tmp_path: Path) -> Path:
     return tmp_path
 
 
-DEPTH = "depth = { primary = 100, alternate = 100, baseline = 100 }"
-
-
 @pytest.mark.parametrize(
     ("old", "new", "n"),
     [
-        (DEPTH, "depth = { primary = 2, alternate = 1, baseline = 1 }", 3),
-        (f'strategy = "top-k"\n{DEPTH}', 'strategy = "round-robin-until"\ntarget = 4', 4),
-        (f'strategy = "top-k"\n{DEPTH}', 'strategy = "round-robin-until"\ntarget = 6', 6),
-        ('kinds = ["primary", "alternate", "baseline"]', 'kinds = ["primary", "baseline"]', 0),
+        ('"primary"\ndepth = 100', '"primary"\ndepth = 2', 8),
+        ('"primary"\ndepth = 100', '"primary"', 6),
+        ('strategy = "top-k"', 'strategy = "round-robin-until"\ntarget = 4', 4),
+        ('strategy = "top-k"', 'strategy = "round-robin-until"\ntarget = 6', 6),
+        ('key = "alternate"', 'key = "contrastive"', 0),
         ('unit = "document"', 'unit = "document"', 10),
         ('unit = "document"', 'unit = "visually-distinct-formula"', 0),
     ],
-    ids=["depth", "strategy", "target", "kinds", "unit of documents", "unit of formulas without their index"],
+    ids=[
+        "depth",
+        "no depth",
+        "strategy",
+        "target",
+        "kinds",
+        "unit of documents",
+        "unit of formulas without their index",
+    ],
 )
 def test_pool_has_the_units_that_the_key_asks_for(trec: Path, old: str, new: str, n: int) -> None:
     assert len(pooled(trec, "trec-adhoc", old, new)) == n
@@ -131,20 +137,17 @@ def test_order_of_the_protocol_is_that_of_judging(trec: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "n"),
     [
-        ('baseline_as = "primary"', 'baseline_as = "primary"', 6),
-        ('baseline_as = "primary"', 'baseline_as = "alternate"', 2),
+        ('pooled_as = "primary"', 'pooled_as = "primary"', 6),
+        ('pooled_as = "primary"', 'pooled_as = "alternate"', 2),
         ('"TF-IDF" = "alternate"', '"late" = "alternate"', 2),
     ],
-    ids=["baseline_as primary", "baseline_as alternate", "baselines"],
+    ids=["as primary", "as alternate", "by tag"],
 )
 def test_baseline_is_pooled_as_the_protocol_says(trec: Path, old: str, new: str, n: int) -> None:
     (trec / "m.csv").write_text("file,team,tag,kind\nlate.txt,two,late,baseline\n")
     text = shipped_text("arqmath-2021-task1")
-    depth = "depth = { primary = 45, alternate = 15 }"
-    assert text.count(old) == text.count(depth) == 1
-    (trec / "changed.toml").write_text(
-        text.replace(old, new).replace(depth, "depth = { primary = 45, alternate = 2 }")
-    )
+    assert text.count(old) == text.count("depth = 15") == 1
+    (trec / "changed.toml").write_text(text.replace(old, new).replace("depth = 15", "depth = 2"))
 
     assert pool(trec, "--quiet", protocol=["--protocol", str(trec / "changed.toml")]) == 0
 

@@ -11,7 +11,14 @@ MEASURES = ("nDCG'", "AP(rel=2)'", "judged@10")
 def run(team: str, tag: str, value: float, kind: str = "primary", **stated: str) -> RunFacts:
     means = dict.fromkeys(MEASURES, value)
     return RunFacts(
-        team, tag, kind, stated.get("pooled_as", ""), stated.get("made", "automatic"), "both", means, kind == "baseline"
+        team,
+        tag,
+        kind,
+        stated.get("pooled_as", ""),
+        stated.get("made", "automatic"),
+        "both",
+        means,
+        kind == "baseline",
     )
 
 
@@ -84,9 +91,9 @@ def test_results_are_by_team_with_tracks_side_by_side() -> None:
 
 
 def test_measures_may_be_chosen_and_other_kinds_are_named() -> None:
-    other = track("cQA", run("Ours", "a", 0.5, "evaluation"))
+    other = track("cQA", run("Ours", "a", 0.5, "evaluation"), run("Ours", "b", 0.4, "alternate"))
 
     table = results_table([other], measures=["judged@10"])
 
     assert [column.label for column in table.columns] == ["Run", "Data", "Kind", "M", "judged@10"]
-    assert rows_of(table) == [["Ours", "a", "Both", "evaluation", "", "0.5000"]]
+    assert [row[3] for row in rows_of(table)] == ["evaluation", "alternate"]

@@ -13,6 +13,7 @@ CLI, PAGES = (
     "tests/assay/cli/test_protocol_keys.py::test_",
     "tests/assessment/judgments/test_protocol_keys.py::test_",
 )
+KINDS = "tests/pooling/runs/test_kinds.py::test_"
 SCORING = "tests/scoring/test_protocol_keys.py::test_"
 PLANNING = "tests/assessment/planning/"
 CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
@@ -29,9 +30,17 @@ EFFECTS = {
     ),
     "runs.formats": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.max_ranks": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
-    "runs.kinds": f"{CLI}pool_has_the_units_that_the_key_asks_for",
-    "runs.scored_kinds": f"{SCORING}leaderboard_has_the_runs_of_the_kinds_that_are_scored",
-    "runs.max_of_kind": (
+    "runs.kind.key": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "runs.kind.title": f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted",
+    "runs.kind.depth": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "runs.kind.pooled_as": f"{CLI}baseline_is_pooled_as_the_protocol_says",
+    "runs.kind.pooled_as_by_tag": f"{CLI}baseline_is_pooled_as_the_protocol_says",
+    "runs.kind.scored": f"{SCORING}leaderboard_has_the_runs_of_the_kinds_that_are_scored",
+    "runs.kind.submitted_by": (
+        f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted"
+    ),
+    "runs.kind.baseline": f"{KINDS}kinds_decide_depths_scores_and_filters",
+    "runs.kind.max_per_team": (
         "tests/pooling/runs/test_submission.py::test_number_of_runs_of_a_kind_is_limited_by_the_protocol"
     ),
     "runs.min_score": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
@@ -40,10 +49,7 @@ EFFECTS = {
     "runs.max_seconds_per_topic": f"{CLI}seconds_of_a_topic_are_limited",
     "runs.forbidden_fields": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "pool.strategy": f"{CLI}pool_has_the_units_that_the_key_asks_for",
-    "pool.depth": f"{CLI}pool_has_the_units_that_the_key_asks_for",
     "pool.depth_is_default": "tests/pooling/pools/test_views.py::test_form_says_whether_the_protocol_fixes_the_depth",
-    "pool.baseline_as": f"{CLI}baseline_is_pooled_as_the_protocol_says",
-    "pool.baselines": f"{CLI}baseline_is_pooled_as_the_protocol_says",
     "pool.target": f"{CLI}pool_has_the_units_that_the_key_asks_for",
     "pool.near_duplicate_overlap": f"{CLI}near_duplicates_are_pooled_once",
     "pool.order": f"{CLI}order_of_the_protocol_is_that_of_judging",

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracks', '0009_site_pages'),
+        ('tracks', '0010_topic_source'),
     ]
 
     operations = [
