@@ -9,6 +9,7 @@ formula), the rule of the protocol combines their grades.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ class Member(NamedTuple):
 
 
 DocumentVote = tuple[Unit, Vote]  # a document, which can be a member of a unit, and a judgment of it
+Votes = tuple[Vote, ...]
 NO_MEMBERS: Mapping[Unit, Member] = MappingProxyType({})
 NO_GRADES: Mapping[Unit, int] = MappingProxyType({})
 
@@ -118,26 +120,25 @@ def freeze(
     Undecided
         For some units, judgments of equal precedence have different choices.
     """
-    counted: defaultdict[Unit, list[DocumentVote]] = defaultdict(list)
-    left_out: Counter[str] = Counter()
-    kinds = {*ALWAYS, *also}
-    for document_vote in votes:
-        document, vote = document_vote
-        if vote.kind in kinds:
-            counted[members[document].unit if document in members else document].append(document_vote)
-        else:
-            left_out[vote.kind] += 1
+    ordered = sorted(units)
+    judged, left_out = _by_document(ordered, votes, {*ALWAYS, *also})
+    documents: defaultdict[Unit, list[Unit]] = defaultdict(list)
+    for document in judged if members else ():
+        if document in members:
+            documents[members[document].unit].append(document)
     shown = Counter(member.unit for member in members.values() if member.is_shown)
     tally = _Tally()
-    for unit in sorted(units):
-        of_unit = counted.get(unit, ())
+    for unit in ordered:
+        of_unit = [(document, judged[document]) for document in documents.get(unit, ())]
+        if unit in judged and unit not in members:
+            of_unit.append((unit, judged[unit]))
         _decide(unit, of_unit, rules, judges, tally)
-        if unit in shown and 0 < len({document for document, _ in of_unit}) < shown[unit]:
+        if 0 < len(of_unit) < shown.get(unit, 0):
             tally.partly.append(unit)
     if tally.conflicts:
         raise Undecided(tally.conflicts)
     _add_given(given, tally)
-    return _without_poor_topics(tally, rules, dict(left_out))
+    return _without_poor_topics(tally, rules, left_out)
 
 
 def freeze_group(units: Iterable[Unit], votes: Iterable[DocumentVote], assessors: Collection[str]) -> Frozen:
@@ -173,27 +174,44 @@ def _add_given(given: Mapping[Unit, int], tally: _Tally) -> None:
     tally.decided["by the developers of the topics"] += len(new)
 
 
+def _by_document(
+    units: Iterable[Unit], votes: Iterable[DocumentVote], kinds: Collection[str]
+) -> tuple[dict[Unit, Votes], dict[str, int]]:
+    """The votes of some kinds on each document, in their order; and how many votes of other kinds there are.
+
+    Hundreds of thousands of votes differ in little but their documents, so equal ones are one object.
+    """
+    same = {unit: unit for unit in units}
+    with_vote = cache(lambda votes, vote: (*votes, vote))
+    judged: dict[Unit, Votes] = {}
+    left_out: Counter[str] = Counter()
+    for document, vote in votes:
+        if vote.kind in kinds:
+            document = same.get(document, document)
+            judged[document] = with_vote(judged.get(document, ()), vote)
+        else:
+            left_out[vote.kind] += 1
+    return judged, dict(left_out)
+
+
 def _decide(
-    unit: Unit, of_unit: Sequence[DocumentVote], rules: QrelsRules, judges: int, tally: _Tally
+    unit: Unit, of_unit: Sequence[tuple[Unit, Votes]], rules: QrelsRules, judges: int, tally: _Tally
 ) -> None:
-    votes = [vote for _, vote in of_unit]
     if rules.aggregate == "sum":
-        votes = _each_judge(unit, votes, judges, tally)
-    elif len(votes) > 1:
-        votes = _of_each_document(of_unit, rules, tally)
-    _grade(unit, votes, rules, tally)
+        votes = [vote for _, of_document in of_unit for vote in of_document]
+        counted: Sequence[Vote] = _each_judge(unit, votes, judges, tally)
+    elif len(of_unit) == 1 and len(of_unit[0][1]) == 1:
+        counted = of_unit[0][1]
+    else:
+        counted = [
+            vote
+            for document, of_document in of_unit
+            for vote in _counted(document, of_document, rules, tally)
+        ]
+    _grade(unit, counted, rules, tally)
 
 
-def _of_each_document(of_unit: Iterable[DocumentVote], rules: QrelsRules, tally: _Tally) -> list[Vote]:
-    by_document: defaultdict[Unit, list[Vote]] = defaultdict(list)
-    for document, vote in of_unit:
-        by_document[document].append(vote)
-    return [
-        vote for document, votes in by_document.items() for vote in _counted(document, votes, rules, tally)
-    ]
-
-
-def _grade(unit: Unit, counted: list[Vote], rules: QrelsRules, tally: _Tally) -> None:
+def _grade(unit: Unit, counted: Sequence[Vote], rules: QrelsRules, tally: _Tally) -> None:
     """The grade of a unit by the votes that count."""
     if not counted:
         tally.unjudged.append(unit)
@@ -208,7 +226,7 @@ def _grade(unit: Unit, counted: list[Vote], rules: QrelsRules, tally: _Tally) ->
     tally.decided["by adjudication"] += any(vote.kind == "adjudication" for vote in counted)
 
 
-def _counted(unit: Unit, votes: list[Vote], rules: QrelsRules, tally: _Tally) -> list[Vote]:
+def _counted(unit: Unit, votes: Votes, rules: QrelsRules, tally: _Tally) -> list[Vote]:
     """The votes on a document that count; none if they conflict."""
     counted = _of_highest_precedence(votes)
     if rules.aggregate == "single" and len({vote.choice for vote in counted}) > 1:
@@ -220,7 +238,7 @@ def _counted(unit: Unit, votes: list[Vote], rules: QrelsRules, tally: _Tally) ->
     return counted
 
 
-def _of_highest_precedence(votes: list[Vote]) -> list[Vote]:
+def _of_highest_precedence(votes: Votes) -> list[Vote]:
     for kind in PRECEDENCE:
         of_kind = [vote for vote in votes if vote.kind == kind]
         if of_kind:

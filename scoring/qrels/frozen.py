@@ -1,7 +1,7 @@
 """What the judgments of a pool become when they are frozen: for the preview, and for the freezing itself."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from assay.formats.topics.bolt import citations
 from assay.protocols.schema import Protocol
 from assay.qrels.freezing import (
     Conflict,
+    DocumentVote,
     Frozen,
     Member,
     Undecided,
@@ -72,6 +73,7 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
         raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
     protocol = pool.protocol.parsed
     votes = _votes(pool) if machine is None else _votes_of(machine, pool)
+    votes = list(votes) if protocol.qrels.export_groups else votes  # they are read again for each group
     try:
         frozen = _frozen(pool, protocol, votes, also)
         groups = _groups(pool, protocol, votes) if machine is None else {}
@@ -88,7 +90,7 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     return FrozenPool(columns_from(frozen.rows), report, alone)
 
 
-def _groups(pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]]) -> dict[str, Frozen]:
+def _groups(pool: Pool, protocol: Protocol, votes: Iterable[DocumentVote]) -> dict[str, Frozen]:
     """The judgments of each group of assessors that has some, if the protocol exports groups."""
     if not protocol.qrels.export_groups:
         return {}
@@ -101,9 +103,7 @@ def _groups(pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]]) 
     return {group: rows for group, rows in frozen.items() if rows.rows}
 
 
-def _frozen(
-    pool: Pool, protocol: Protocol, votes: Sequence[tuple[Unit, Vote]], also: Sequence[str]
-) -> Frozen:
+def _frozen(pool: Pool, protocol: Protocol, votes: Iterable[DocumentVote], also: Sequence[str]) -> Frozen:
     """Entries by the protocol's rule; those of a known-item task need no judgments."""
     if protocol.pool.strategy == "known-item":
         return known_items(_units(pool), max(grade.value for grade in protocol.judging.grades))
@@ -145,7 +145,7 @@ def _given(pool: Pool, protocol: Protocol) -> dict[Unit, int]:
     }
 
 
-def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
+def _votes(pool: Pool) -> Iterable[DocumentVote]:
     """Every current judgment by people of a unit of the pool, or of a pool that it tops up, whatever its own pool.
 
     One query, so all rows are of the same moment.
@@ -159,10 +159,10 @@ def _votes(pool: Pool) -> list[tuple[Unit, Vote]]:
     fields = ("topic__code", "docno", "batch__kind", "is_assigned", "assessor__username", "choice", "grade")
     rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
     vote = cache(Vote)  # most judgments are like another, except for the document
-    return [(Unit(*row[:2]), vote(*row[2:])) for row in rows]
+    return ((Unit(topic, docno), vote(*rest)) for topic, docno, *rest in rows)
 
 
-def _votes_of(machine: Machine, pool: Pool) -> list[tuple[Unit, Vote]]:
+def _votes_of(machine: Machine, pool: Pool) -> Iterable[DocumentVote]:
     """The judgments of a machine as if they were main judgments: as many of each document as judges are summed."""
     own = _judgments_of(pool).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
     fields = ("topic__code", "docno", "assessor__username", "choice", "grade")
