@@ -36,6 +36,21 @@ NAMES = (
     "response_headers_conformance",
     "response_schema_conformance",
 )
+EXTREMES: tuple[Any, ...] = (
+    2**31 - 1,
+    2**31,
+    2**63,
+    -(2**63) - 1,
+    10**30,
+    1e308,
+    "",
+    "\0",
+    "\ud800",
+    "x" * 100_000,
+    None,
+    [],
+    {},
+)
 SETTINGS = settings(
     max_examples=int(N_EXAMPLES or 2),
     derandomize=not N_EXAMPLES,
@@ -73,6 +88,17 @@ def known_ids(addresses: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     }
 
 
+def spoiled(data: Any, content: Any) -> Any:
+    """A JSON content with one value that no database or encoding takes."""
+    if not isinstance(content, (dict, list)) or not content:
+        return data.draw(st.sampled_from(EXTREMES))
+    keys = sorted(content) if isinstance(content, dict) else range(len(content))
+    key = data.draw(st.sampled_from(keys))
+    changed: Any = content.copy()
+    changed[key] = spoiled(data, content[key])
+    return changed
+
+
 def try_operation(operation: APIOperation, ids: Mapping[str, Any], token: str) -> list[str]:
     """Send requests of both kinds; what is wrong with the answers."""
     faults: dict[str, str] = {}
@@ -85,6 +111,8 @@ def try_operation(operation: APIOperation, ids: Mapping[str, Any], token: str) -
         case: Case = data.draw(operation.as_strategy(generation_mode=mode))
         if ids and data.draw(st.integers(0, 3)):
             case.path_parameters = dict(ids)
+        if case.media_type == "application/json" and isinstance(case.body, dict) and data.draw(st.booleans()):
+            case.body = spoiled(data, case.body)
         for headers in ({"Authorization": f"Bearer {token}"}, {}):
             cache.clear()  # of limits
             with transaction.atomic():

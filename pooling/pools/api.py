@@ -74,7 +74,10 @@ class PoolRequestSerializer(Strict):
 
     name = serializers.CharField(max_length=100)
     seed = serializers.IntegerField(
-        required=False, help_text="All random choices depend on it. Without it: a new one, which is recorded."
+        required=False,
+        min_value=0,
+        max_value=2**63 - 1,
+        help_text="All random choices depend on it. Without it: a new one, which is recorded.",
     )
     depth = serializers.DictField(
         child=serializers.IntegerField(min_value=0), required=False, default=dict, help_text="By kind of run."

@@ -26,6 +26,8 @@ from web.api.schema import operation
 from web.api.serializers import Strict
 from web.api.views import ApiView, ListView, accepted
 
+MAX_SEED = 2**63 - 1
+
 
 class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
     """The runs of a track scored against a version of its qrels."""
@@ -59,6 +61,7 @@ class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
             "released_at",
             "measures",
             "average",
+            "seed",
             "created_at",
         ]
 
@@ -180,16 +183,30 @@ class LeaderboardFile(ApiView):
         return Response(content, headers=headers, content_type=TsvRenderer.media_type)
 
 
+class ScoringSerializer(Strict):
+    """How the runs are scored."""
+
+    seed = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=MAX_SEED,
+        help_text="Of intervals and tests: the same seed gives the same leaderboard. Without it: a random one.",
+    )
+
+
 class Scoring(ApiView):
     tag = "Leaderboards"
     permission_classes = [Organizer]
-    serializer_class = LeaderboardSerializer
+    serializer_class = ScoringSerializer
 
-    @operation("score_runs", request=None, responses={202: LeaderboardSerializer})
+    @operation("score_runs", responses={202: LeaderboardSerializer})
     def post(self, request: Request, qrels_id: int) -> Response:
         """Score the runs of the track against a version of the qrels."""
         user = person_of(request)
-        board = services.request(qrels=get_object_or_404(qrels_for(user), pk=qrels_id), by=user)
+        qrels = get_object_or_404(qrels_for(user), pk=qrels_id)
+        board = services.request(qrels=qrels, by=user, **self.validated(request))
         return accepted(LeaderboardSerializer(board).data, board.job_id)
 
 

@@ -36,8 +36,10 @@ CHUNK = 5_000
 
 
 @transaction.atomic
-def request(*, qrels: Qrels, by: User) -> Leaderboard:
+def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
     """Create a leaderboard and queue its scoring. It includes the runs submitted when the job starts.
+
+    Intervals and tests depend on the seed, by default a random one.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def request(*, qrels: Qrels, by: User) -> Leaderboard:
         protocol_digest=protocol.digest,
         measures=[str(measure) for measure in measures],
         average=protocol.scoring.average,
-        seed=secrets.randbelow(10**9),
+        seed=secrets.randbelow(10**9) if seed is None else seed,
         created_by=by,
     )
     board.job = jobs.request(

@@ -3,14 +3,30 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from rest_framework import serializers
 
 MOST_NAMED = 20
 T = TypeVar("T")
 
 
+MAX_WHOLE = 2**31 - 1  # what a column of PostgreSQL takes
+
+
 class Strict(serializers.Serializer[Any]):
-    """The content of a request. A field that the endpoint does not know is an error, not ignored."""
+    """The content of a request. A field that the endpoint does not know is an error, not ignored.
+
+    A whole number whose field sets no bounds is one that the database takes.
+    """
+
+    def get_fields(self) -> dict[str, Any]:
+        """The fields, with bounds for all whole numbers."""
+        fields = super().get_fields()
+        for field in fields.values():
+            child = getattr(field, "child", field)
+            if isinstance(child, serializers.IntegerField):
+                _bound(child)
+        return fields
 
     def to_internal_value(self, data: Any) -> Any:
         """Read the content.
@@ -39,6 +55,16 @@ def named(rows: Mapping[str, T], name: str, field: str) -> T:
         accepted = ", ".join(sorted(rows)[:MOST_NAMED]) or "none"
         raise serializers.ValidationError({field: f"There is no {name} here. Accepted: {accepted}."})
     return rows[name]
+
+
+def _bound(field: serializers.IntegerField) -> None:
+    """Set the bounds that a field does not set, for the check and for the description."""
+    if field.max_value is None:
+        field.max_value = MAX_WHOLE
+        field.validators.append(MaxValueValidator(MAX_WHOLE))
+    if field.min_value is None:
+        field.min_value = -MAX_WHOLE
+        field.validators.append(MinValueValidator(-MAX_WHOLE))
 
 
 class ErrorSerializer(serializers.Serializer[Any]):

@@ -1,0 +1,204 @@
+"""One small campaign, wholly by API and client, and wholly by commands: the same qrels and leaderboard to the byte.
+
+The sample files are the campaign: topics, collection, four runs, and the judgments of ines. The test runs the jobs in
+the place of a worker.
+"""
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.core.cache import cache
+from django.core.management import call_command
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import User
+from assay import samples
+from assay.cli.main import main
+from assay.client.server import Server
+from assessment.models import Judgment
+from jobs import console
+from jobs import services as jobs
+from jobs.models import Job
+from pooling.models import Run
+from tests.helpers.api import make_token
+from tests.helpers.factories import make_organizer, make_user
+from tracks.protocols import services as protocol_services
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PEOPLE = [
+    {"name": "Pat", "email": "pat@example.org", "role": "contact", "team": "Abacus"},
+    {"name": "Lee", "email": "lee@example.org", "role": "contact", "team": "Lemma"},
+    {"name": "Olga", "email": "olga@example.org", "role": "contact", "team": "Organizers"},
+    {"name": "Ines", "email": "ines@example.org", "role": "assessor"},
+]
+SUBMITTERS = {"Abacus": "pat", "Lemma": "lee", "Organizers": "olga"}
+POOL_SEED, SCORE_SEED = 7, 11
+Files = tuple[bytes, bytes]  # qrels and leaderboard
+
+
+def manifest() -> list[dict[str, str]]:
+    with samples.path("manifest.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def judgments() -> dict[tuple[str, str], dict[str, str]]:
+    """The judgments of ines, by topic and document."""
+    with samples.path("judgments.csv").open(newline="") as file:
+        return {
+            (row["topic"], row["docno"]): row for row in csv.DictReader(file) if row["assessor"] == "ines"
+        }
+
+
+class Program:
+    """A person's programs: the client, and requests to the API for what the client has no command."""
+
+    def __init__(self, site: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.site, self.token, self.monkeypatch = site, make_token(user), monkeypatch
+
+    def assay(self, *words: object) -> int:
+        with self.monkeypatch.context() as patch:
+            patch.setenv("ASSAY_SERVER", self.site)
+            patch.setenv("ASSAY_TOKEN", self.token)
+            return main(list(map(str, words)))
+
+    @contextmanager
+    def server(self) -> Iterator[Server]:
+        with Server(self.site, self.token) as server:
+            yield server
+
+    def post(self, path: str, **content: Any) -> Any:
+        with self.server() as server:
+            return server.post(path, content or None)
+
+    def upload(self, path: str, sample: str, field: str = "file", **fields: str) -> Any:
+        with self.server() as server, samples.path(sample).open("rb") as file:
+            return server.upload(path, fields, {field: (sample, file)})[0]
+
+
+def work() -> None:
+    """Run the jobs that are queued, as a worker does."""
+    for job in Job.objects.filter(state=Job.State.QUEUED):
+        console.follow(job)
+
+
+def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
+    olga, pat, lee, ines = (
+        Program(site, User.objects.get(username=name), monkeypatch) for name in ("olga", "pat", "lee", "ines")
+    )
+    job = olga.upload("collections/import/", "documents.jsonl", "files", slug="api-posts", name="Posts")
+    work()
+    assert olga.assay("watch", f"jobs/{job['id']}") == 0
+    olga.post("protocols/", text=samples.path("protocol.toml").read_text())
+    olga.post("tracks/", slug="api", name="Math", protocol="math-example", collection="api-posts")
+    olga.upload("tracks/api/import-topics/", "topics.jsonl")
+    olga.post("tracks/api/people/", people=PEOPLE)
+    olga.post("tracks/api/open/")
+    for row in manifest():
+        person = {"Abacus": pat, "Lemma": lee, "Organizers": olga}[row["team"]]
+        more = ["--pooled-as", row["pooled_as"]] if row["pooled_as"] else []
+        words = [
+            "submit",
+            "api",
+            samples.path(row["file"]),
+            "--kind",
+            row["kind"],
+            "--team",
+            row["team"],
+            *more,
+        ]
+        assert [person.assay(*words), person.assay(*words)] == [0, 0], (
+            "a repeated command submits nothing twice"
+        )
+    olga.post("tracks/api/close/")
+    pool = olga.post("tracks/api/pools/", name="Pool", seed=POOL_SEED)
+    work()
+    assert olga.assay("watch", pool["url"]) == 0
+    batch = olga.post("tracks/api/batches/", pool=pool["id"], name="Round 1")
+    olga.post(f"batches/{batch['id']}/share/", assessors=["ines"])
+    olga.post(f"batches/{batch['id']}/open/")
+    judge(ines, batch["id"])
+    olga.post(f"batches/{batch['id']}/close/")
+    preview = olga.post("tracks/api/qrels/preview/", pool=pool["id"])
+    qrels = olga.post("tracks/api/qrels/freeze/", pool=pool["id"], digest=preview["digest"])
+    board = olga.post(f"qrels/{qrels['id']}/score/", seed=SCORE_SEED)
+    work()
+    assert olga.assay("watch", board["url"]) == 0
+    assert pat.assay("results", "api") == 1, "not released"
+    olga.post(f"leaderboards/{board['id']}/release/", level="participants")
+    run = Run.objects.get(track__slug="api", tag="abacus")
+    assert pat.assay("watch", f"runs/{run.pk}") == 0, "scored, and released to its team"
+    assert [pat.assay("results", "api"), pat.assay("results", "api", "--by-topic")] == [0, 0]
+    assert pat.assay("download", "api", "qrels", "leaderboard", "--to", folder) == 0
+    return (
+        (folder / "qrels.api.v1.tsv").read_bytes(),
+        (folder / f"api-leaderboard-{board['id']}.tsv").read_bytes(),
+    )
+
+
+def judge(assessor: Program, batch: int) -> None:
+    """Judge all tasks as ines did."""
+    wanted = judgments()
+    with assessor.server() as server:
+        while task := server.post(f"batches/{batch}/next/", is_repeatable=True):
+            row = wanted[task["unit"]["topic"], task["unit"]["document"]]
+            choice = {"choice": row["choice"], "comment": row["comment"]}
+            server.post(f"tasks/{task['id']}/judgments/", choice, is_repeatable=True)
+
+
+def by_commands(folder: Path) -> Files:
+    by = ("--by", "olga")
+    call_command("import_collection", "cmd-posts", str(samples.path("documents.jsonl")))
+    protocol = str(samples.path("protocol.toml"))
+    call_command(
+        "create_track", "cmd", "--name", "Math", "--protocol", protocol, "--collection", "cmd-posts", *by
+    )
+    call_command("import_topics", "cmd", str(samples.path("topics.jsonl")))
+    lines = [";".join(person.get(key, "") for key in ("name", "email", "role", "team")) for person in PEOPLE]
+    people = folder / "people.txt"
+    people.write_text("\n".join(lines))
+    call_command("add_people", "cmd", str(people), *by)
+    call_command("track_status", "cmd", "open")
+    for row in manifest():
+        more = ["--pooled-as", row["pooled_as"]] if row["pooled_as"] else []
+        words = [row["team"], str(samples.path(row["file"])), "--kind", row["kind"], *more]
+        call_command("submit_run", "cmd", *words, "--by", SUBMITTERS[row["team"]])
+    call_command("track_status", "cmd", "closed")
+    call_command("build_pool", "cmd", "--name", "Pool", "--seed", str(POOL_SEED), *by)
+    judged = folder / "judgments.jsonl"
+    fields = ("topic", "docno", "assessor", "choice", "comment")
+    rows = [json.dumps({name: row[name] for name in fields}) for row in judgments().values()]
+    judged.write_text("".join(f"{row}\n" for row in rows))
+    call_command("import_judgments", "cmd", str(judged), "--pool", "Pool", "--batch", "Round 1", *by)
+    qrels, board = folder / "qrels.tsv", folder / "leaderboard.tsv"
+    call_command("freeze_qrels", "cmd", "--pool", "Pool", "--output", str(qrels), *by)
+    call_command("score_runs", "cmd", "--seed", str(SCORE_SEED), "--output", str(board), *by)
+    call_command("release_leaderboard", "cmd", "participants", *by)
+    return qrels.read_bytes(), board.read_bytes()
+
+
+def test_campaign_by_api_and_client_equals_that_by_commands(
+    live_server: LiveServer, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT = tmp_path / "media"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    cache.clear()
+    make_organizer("olga", email="olga@example.org")
+    for name in ("pat", "lee", "ines"):
+        make_user(name, email=f"{name}@example.org")
+    protocol_services.load_shipped()
+
+    from_api = by_api(live_server.url, monkeypatch, tmp_path / "api")
+    from_commands = by_commands(tmp_path)
+
+    assert from_api == from_commands
+    assert from_api[0].count(b"\n") == 27, "28 units, of which ines could not read one"
+    assert Judgment.objects.filter(is_current=True).count() == 2 * 28
+    assert Run.objects.count() == 2 * len(manifest())

@@ -1,0 +1,74 @@
+"""Create a track, as the page *Create a track* does."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.forms import model_to_dict
+
+from accounts.models import User
+from corpus.collections.selectors import collection_named
+from tracks.console import add_by, organizer_of, refusals
+from tracks.models import StoredProtocol, Track
+from tracks.protocols import services as protocol_services
+from tracks.protocols.selectors import protocols
+from tracks.tracks import services
+from tracks.tracks.forms import TrackForm
+
+
+class Command(BaseCommand):
+    help = "Create a track, as a draft that only organizers see."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("slug", help="short name for the address, such as arqmath-2020")
+        parser.add_argument("--name", required=True, help="name of the track")
+        parser.add_argument(
+            "--protocol", required=True, help="slug of a protocol of the site, or path of a .toml file to add"
+        )
+        parser.add_argument("--collection", metavar="SLUG", help="collection that runs search")
+        parser.add_argument(
+            "--topic-collection", metavar="SLUG", help="collection with the threads of the topics"
+        )
+        parser.add_argument("--description", default="", help="shown to everyone")
+        add_by(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = organizer_of(options["by"])
+        with refusals():
+            protocol = _protocol(options["protocol"], user)
+            track = services.create(track=_form(options, protocol).save(commit=False), by=user)
+        self.stdout.write(f"{track.slug} is created as a draft, with the protocol {protocol.slug}.")
+
+
+def _protocol(name: str, user: User) -> StoredProtocol:
+    if name.endswith(".toml"):
+        return protocol_services.store(text=Path(name).read_text("utf-8"), by=user)
+    protocol = protocols().filter(slug=name).first()
+    if protocol is None:
+        raise CommandError(f"There is no protocol {name}.")
+    return protocol
+
+
+def _form(options: dict[str, Any], protocol: StoredProtocol) -> TrackForm:
+    given = {name: options[name] for name in ("slug", "name", "description")}
+    collections = {name: _collection(options[name]) for name in ("collection", "topic_collection")}
+    fields = {
+        **model_to_dict(Track(), TrackForm.Meta.fields),
+        **given,
+        **collections,
+        "protocol": protocol.pk,
+    }
+    form = TrackForm(fields, instance=Track())
+    if not form.is_valid():
+        raise CommandError("\n".join(str(error) for errors in form.errors.values() for error in errors))
+    return form
+
+
+def _collection(slug: str | None) -> int | None:
+    if slug is None:
+        return None
+    collection = collection_named(slug)
+    if collection is None:
+        raise CommandError(f"There is no collection {slug}.")
+    return collection.pk
