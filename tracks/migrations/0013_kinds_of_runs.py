@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracks', '0010_topic_source'),
+        ('tracks', '0012_scenarios_and_known_items'),
     ]
 
     operations = [
