@@ -169,8 +169,17 @@ class ArchiveLoad(ApiView):
     def post(self, request: Request) -> Response:
         """Load an archive as a new track: a job verifies it and stores all of it, or nothing."""
         data = self.validated(request)
-        loaded = services.load_upload(upload=data["file"], slug=data["slug"], by=person_of(request))
-        return accepted(LoadedSerializer(loaded).data, loaded.job_id)
+        loaded = services.load_upload(
+            upload=data["file"],
+            slug=data["slug"],
+            by=person_of(request),
+            on_stored=lambda loaded: self.keep_answer(_queued(loaded)),
+        )
+        return _queued(loaded)
+
+
+def _queued(loaded: LoadedArchive) -> Response:
+    return accepted(LoadedSerializer(loaded).data, loaded.job_id)
 
 
 class LoadedDetail(ApiView):

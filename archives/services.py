@@ -1,5 +1,6 @@
 """Make the archive of a track in a job, and make a track from an archive in another."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -128,8 +129,16 @@ def delete(*, archive: Archive) -> None:
     current.delete()
 
 
-def load_upload(*, upload: "File[bytes]", by: User, slug: str = "") -> LoadedArchive:
+def load_upload(
+    *,
+    upload: "File[bytes]",
+    by: User,
+    slug: str = "",
+    on_stored: Callable[[LoadedArchive], None] = lambda loaded: None,
+) -> LoadedArchive:
     """Store an uploaded archive, and queue the job that verifies it and makes a track from it.
+
+    `on_stored` is called in the transaction that queues the job.
 
     Raises
     ------
@@ -152,6 +161,7 @@ def load_upload(*, upload: "File[bytes]", by: User, slug: str = "") -> LoadedArc
         )
         loaded.save(update_fields=["job"])
         file_services.claim(stored)
+        on_stored(loaded)
     return loaded
 
 

@@ -1,15 +1,15 @@
 """`Idempotency-Key`: a POST that is repeated with the same key changes nothing again and gets the same answer.
 
 The lock of a key is PostgreSQL's, of the session, so that it ends with the process that holds it. The answer is stored
-in the transaction of the change, so that both are kept or neither: an endpoint whose service stores files calls
-`keep_answer` in the transaction of that service. Only answers of success are kept: a refused request changed nothing,
-and may be tried again.
+in the transaction of the change, so that both are kept or neither. An endpoint whose service stores files lets the
+service call `keep_answer` in its transaction; if it does not, the answer is kept just after. Only answers of success
+are kept: a refused request changed nothing, and may be tried again.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -90,11 +90,11 @@ def _once(view: APIView, request: Request, key: str, handle: Callable[[], Respon
     if kept is not None:
         return _repeated(kept, digest)
     keep = partial(_keep, request, key, digest)
-    if getattr(view, "stores_files", False):
-        # Its service commits the names of files first, so it cannot be inside a transaction of ours.
+    # A service that stores files commits their names first, so it cannot be inside a transaction of ours.
+    stores_files: bool = getattr(view, "stores_files", False)
+    if stores_files:
         view.keep_answer = keep  # type: ignore[attr-defined]
-        return handle()
-    with transaction.atomic():
+    with nullcontext() if stores_files else transaction.atomic():
         response = handle()
         if response.status_code < 300:
             keep(response)

@@ -1,13 +1,11 @@
 """What all endpoints share: problems, pages, ETags and repeated requests."""
 
-import inspect
 import uuid
 
 import pytest
 from django.db import connections
 from django.test import Client
 
-import config.api
 from jobs.models import Job
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_user
@@ -177,11 +175,3 @@ def test_stranger_sees_only_their_jobs() -> None:
     assert listed == [own.pk]
     assert call(client, "GET", "job", other.pk).status_code == 404
     assert call(client, "POST", "retry_job", own.pk).status_code == 403
-
-
-def test_endpoint_that_stores_files_keeps_its_answer_in_the_transaction_of_its_service() -> None:
-    views = {pattern.callback.cls for pattern in config.api.endpoints}
-    storing = [view for view in views if view.stores_files and hasattr(view, "post")]
-
-    assert storing
-    assert [view for view in storing if "self.keep_answer" not in inspect.getsource(view)] == []
