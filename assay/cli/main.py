@@ -29,6 +29,7 @@ COMMANDS = {
     "reuse": "test whether qrels can score runs that were not pooled",
     "report": "count units, and rank runs by topic label and by other qrels",
     "tables": "print the tables of an overview paper",
+    "collections": "compare test collections side by side",
     "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",
     "slt": "print the SLT string of each formula",
     "cluster": "give formulas that look the same one visual id",

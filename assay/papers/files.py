@@ -31,11 +31,20 @@ from assay.formats.topics.reader import read_labels, read_topics
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
+from assay.papers.comparison import (
+    DISTINCT,
+    EVERYBODY,
+    INSTANCES,
+    CollectionFacts,
+    Rankings,
+    scale_of_group,
+)
 from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
-from assay.statistics.qrels_summary import units_by_topic
+from assay.statistics.qrels_summary import summarize_qrels, units_by_topic
+from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
 
 TEAM_COLUMNS = ["team", "organization"]
 
@@ -70,8 +79,87 @@ class ScoredRuns:
     scores: list[RunScores]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Of the runs, in the order of the arrays."""
+        return tuple(f"{run.team}: {run.tag}" for run in self.facts.runs)
+
+    @property
     def runs(self) -> list[Ranked]:
+        """The runs as they are scored."""
         return [_ranking(run, self.formulas) for run in self.rows]
+
+    def comparison(self) -> CollectionFacts:
+        """What a comparison of test collections needs.
+
+        Raises
+        ------
+        InputError
+            Qrels of instances or of a group cannot be used.
+        """
+        files, protocol = self.files, self.facts.protocol
+        instances = read_qrels(files.instances, protocol) if files.instances else None
+        groups = {
+            name: read_qrels(path, protocol, scale=scale_of_group(protocol))
+            for name, path in files.groups.items()
+        }
+        qrels = ({INSTANCES: instances} if instances is not None else {}) | groups
+        level = protocol.scoring.relevant_from
+        return CollectionFacts(
+            self.facts,
+            n_documents=files.documents,
+            n_formulas=files.formulas_in_collection,
+            units={name: summarize_qrels(columns, level=level) for name, columns in qrels.items()},
+            by_label=self._by_label(),
+            instances=self._instances(instances) if instances is not None and self.scores else None,
+            groups=self._groups(groups) if groups and self.scores else None,
+        )
+
+    def _by_label(self) -> dict[str, dict[str, RankingComparison]]:
+        """Rankings by the values of each label, on the topics that count for every run."""
+        track = self.facts
+        if len(self.scores) < 2 or self.qrels is None:
+            return {}
+        average = track.protocol.scoring.average
+        counted = np.logical_and.reduce([run.averaged(average) for run in self.scores])
+        topics: list[str] = self.qrels.topics[counted].tolist()
+        values = np.array([run.values[counted] for run in self.scores])
+        return {
+            label: {
+                measure: compare_by_label(
+                    values[:, :, n], topics, {code: track.label(track.topics[code], label) for code in topics}
+                )
+                for n, measure in enumerate(track.measures)
+                if self.scores[0].summaries[n] == "mean"
+            }
+            for label in (track.labels if topics else ())
+        }
+
+    def _instances(self, qrels: QrelsColumns) -> Rankings:
+        """The runs as they were submitted, by the qrels of instances, and by those of distinct formulas."""
+        judged, measures = JudgedDocuments(qrels), parse_measures(self.facts.measures)
+        scores = [score_run(run, judged, measures) for run in self.rows]
+        return self._rankings(
+            {INSTANCES: (scores, len(qrels.topics)), DISTINCT: (self.scores, self.facts.n_topics)}
+        )
+
+    def _groups(self, groups: Mapping[str, QrelsColumns]) -> Rankings:
+        """The runs by all assessors together, and by each group."""
+        measures = parse_measures(self.facts.measures)
+        scored = {EVERYBODY: (self.scores, self.facts.n_topics)}
+        for name, qrels in groups.items():
+            judged = JudgedDocuments(qrels)
+            scored[name] = ([score_run(run, judged, measures) for run in self.runs], len(qrels.topics))
+        return self._rankings(scored)
+
+    def _rankings(self, scored: Mapping[str, tuple[list[RunScores], int]]) -> Rankings:
+        average = self.facts.protocol.scoring.average
+        means = np.array([[run.means(average) for run in runs] for runs, _ in scored.values()])
+        n_topics = [n for _, n in scored.values()]
+        by_measure = {
+            measure: compare_rankings(list(scored), means[:, :, n], n_topics)
+            for n, measure in enumerate(self.facts.measures)
+        }
+        return Rankings(self.names, by_measure)
 
 
 def read_tracks(path: Path, measures: list[str]) -> list[ScoredRuns]:

@@ -14,6 +14,7 @@ from assay.statistics.ranking_comparison import step_or_name
 
 BASELINES = "Baselines"
 TOTAL = "Total"
+NO_LABEL = "No label"
 MADE = ("automatic", "manual")
 USES = ("text", "math", "both")
 
@@ -131,8 +132,8 @@ def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     ]
     groups = [Group("", (_topic_counts("All topics", tracks),))]
     for name in _labels(tracks):
-        values = _values(tracks, name)
-        rows = tuple(_topic_counts(value.capitalize() or "No label", tracks, name, value) for value in values)
+        values = label_values(tracks, name)
+        rows = tuple(_topic_counts(value.capitalize() or NO_LABEL, tracks, name, value) for value in values)
         groups.append(Group(name if name.isupper() else name[:1].upper() + name[1:], rows))
     caption = "Topics by category. Assessed topics are those of the qrels."
     return PaperTable("topics", "Topics by category", caption, tuple(columns), tuple(groups), "label")
@@ -158,7 +159,7 @@ def _labels(tracks: Sequence[TrackFacts]) -> list[str]:
     return list(dict.fromkeys(name for track in tracks for name in track.labels))
 
 
-def _values(tracks: Sequence[TrackFacts], name: str) -> list[str]:
+def label_values(tracks: Sequence[TrackFacts], name: str) -> list[str]:
     """The values of a label in order: those of the protocols, then steps such as low and high, then by name."""
     by_track = [{track.label(topic, name) for topic in track.topics.values()} for track in tracks]
     used = {value for values in by_track if values - {""} for value in values}
@@ -172,7 +173,7 @@ def results_table(
     tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4
 ) -> PaperTable:
     """Results by team, baselines first. Each column has a bold best baseline and a bold best participant."""
-    shown = [(track, measure) for track in tracks for measure in _measures(track, measures)]
+    shown = [(track, measure) for track in tracks for measure in default_measures(track, measures)]
     scored = [run for track in tracks for run in track.runs if run.means]
     main = _main(tracks, scored)
     kind = Column(main.name[0].upper(), is_mark=True) if main else Column("Kind")
@@ -207,7 +208,8 @@ def _over(track: TrackFacts, *, n_tracks: int) -> str:
     return f"{track.name} ({track.n_topics} topics)" if n_tracks > 1 else ""
 
 
-def _measures(track: TrackFacts, wanted: Sequence[str]) -> list[str]:
+def default_measures(track: TrackFacts, wanted: Sequence[str]) -> list[str]:
+    """The measures of a track that are wanted, or all but the shares of judged documents."""
     chosen = [measure for measure in wanted if measure in track.measures]
     return chosen or [measure for measure in track.measures if not measure.startswith("judged@")]
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import samples
 from assay.cli.main import main
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED
 from tests.helpers.score_files import ask
@@ -99,4 +100,73 @@ def test_real_runs_have_their_known_values(
         "77",
         "41",
         "13",
+    )
+
+
+def test_collections_are_compared_from_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    formulas = samples.path("tracks.toml")
+
+    tables = ask(capsys, "collections", "--measure", "AP(rel=2)'", str(formulas))
+
+    assert [row["Run"] for row in tables["instances"]] == [
+        "Lemma: trees", "Abacus: strings", "Kendall's tau with instances"
+    ]  # fmt: skip
+    assert tables["instances"][0]["AP(rel=2)': instances"] == "0.9167"
+    assert [(row["collection"], row["Units"]) for row in tables["units"]][1:] == [
+        ("Formulas", "visually distinct formulas"), ("Formulas", "instances")
+    ]  # fmt: skip
+    assert tables["complexity"][0]["Topics"] == "computation – concept"
+
+    assert main(["collections", "--label", "difficulty", "--output", str(folder / "out"), str(formulas)]) == 0
+    assert "Relevant units of a topic by difficulty" in (folder / "out" / "figure-relevant.svg").read_text()
+
+
+def test_real_collections_have_their_known_units_and_values(
+    data: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    qrels, run = (
+        data / "ntcir" / "qrels.ntcir12-math-browsing-concrete.txt",
+        "TangentCFT_ntcir12_wikiformula.txt.gz",
+    )
+    (folder / "runs.csv").write_text(f"file,team,tag,kind\n{data / 'ntcir' / run},RIT,TangentCFT,primary\n")
+    lines = [line.split() for line in qrels.read_text().splitlines()]
+    (folder / "strict.txt").write_text(
+        "".join(f"{topic} 0 {docno} {2 if float(grade) > 3 else 0}\n" for topic, _, docno, grade in lines)
+    )
+    arqmath = data / "arqmath" / "qrels"
+    (folder / "tracks.toml").write_text(f"""
+[[track]]
+name = "NTCIR-12"
+protocol = "ntcir-12-wikipedia"
+runs = "runs.csv"
+qrels = '{qrels}'
+groups = {{ strict = "strict.txt" }}
+[[track]]
+name = "ARQMath-1"
+protocol = "arqmath-2020-task1"
+qrels = '{arqmath / "qrels.arqmath-2020-task1.txt"}'
+[[track]]
+name = "ARQMath-2"
+protocol = "arqmath-2021-task1"
+qrels = '{arqmath / "qrels.arqmath-2021-task1-official.txt"}'
+""")
+
+    tables = ask(
+        capsys,
+        "collections",
+        "--measure",
+        "bpref(rel=3)",
+        "--measure",
+        "bpref(rel=1)",
+        str(folder / "tracks.toml"),
+    )
+
+    (row, _) = tables["groups"]
+    assert (row["bpref(rel=3): all assessors"], row["bpref: all assessors"]) == ("0.5963", "0.7134")
+    units = {row["Units"] if row["Units"] == "strict" else row["collection"]: row for row in tables["units"]}
+    assert (units["ARQMath-1"]["Topics"], units["ARQMath-1"]["Judged: Total"]) == ("77", "39124")
+    assert (units["ARQMath-2"]["Topics"], units["ARQMath-2"]["Judged: Mean"]) == ("71", "447.7")
+    n_strict = sum(float(grade) > 3 for *_, grade in lines)
+    assert units["strict"]["Relevant: Total"] == str(n_strict), (
+        "a grade of 2 by one group counts as 4 of both"
     )

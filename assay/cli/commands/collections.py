@@ -1,0 +1,32 @@
+"""Compare test collections: their sizes, how they were judged, and what that does to the ranking of runs."""
+
+import argparse
+
+from assay.cli.papers import add_paper_options, print_papers, store
+from assay.papers.comparison import comparison_tables, relevant_plot
+from assay.papers.figures import as_pgfplots, as_svg
+from assay.papers.files import read_tracks
+
+EXAMPLE = "assay collections --output comparison tracks.toml"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paper_options(parser)
+    parser.add_argument(
+        "--label",
+        default="",
+        metavar="NAME",
+        help="label that divides topics into classes (default: complexity, or the first label that a track has)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    collections = [track.comparison() for track in read_tracks(arguments.tracks, arguments.measure)]
+    tables = comparison_tables(collections, label=arguments.label, digits=arguments.digits)
+    status = print_papers(tables, arguments)
+    plot = relevant_plot(collections, label=arguments.label)
+    if arguments.output is not None and plot is not None and arguments.table in {None, "relevant"}:
+        store(
+            {"figure-relevant.svg": as_svg(plot), "figure-relevant.tex": as_pgfplots(plot)}, arguments.output
+        )
+    return status

@@ -1,0 +1,371 @@
+"""A comparison of test collections: their size, how they were judged, and what that does to the ranking of runs.
+
+The tables and the figure follow Mansouri, Oard, Agarwal and Zanibbi, Effects of Context, Complexity, and Clustering on
+Evaluation for Math Formula Retrieval (2021): tables 1 and 2 (collections and judging), 5 (judged and relevant units),
+6 (rankings by topic complexity), 7 (instances and distinct formulas), 8 (groups of assessors), and figure 2 (relevant
+units by complexity). Collections are side by side.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from assay import plots
+from assay.papers.facts import TopicFacts, TrackFacts
+from assay.papers.overview import NO_LABEL, default_measures, label_values
+from assay.papers.tables import Column, Group, PaperTable, Row, Value, number, words
+from assay.protocols.description import UNITS
+from assay.protocols.schema import Protocol
+from assay.statistics.qrels_summary import QrelsSummary, Spread
+from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingComparison
+
+COMPLEXITY = "complexity"
+INSTANCES, DISTINCT = "instances", "distinct formulas"
+EVERYBODY = "all assessors"
+
+ByMeasure = Mapping[str, RankingComparison]
+
+
+class Rankings(NamedTuple):
+    """The same runs in several rankings, by measure; `runs` has their names in the order of the arrays."""
+
+    runs: tuple[str, ...]
+    by_measure: ByMeasure
+
+
+def scale_of_group(protocol: Protocol) -> int:
+    """By how much the grades of a group alone are multiplied, to be on the scale of the qrels.
+
+    Where the grades of the judges are summed, a group counts as if all judges agreed with it.
+    """
+    return protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionFacts:
+    """A test collection: a track, its documents, and the comparisons of its runs that are known.
+
+    Attributes
+    ----------
+    n_documents, n_formulas : of the collection that runs search; None if unknown.
+    units : further qrels with their units per topic: instances, and each group of assessors.
+    by_label : rankings by the values of each label, by measure.
+    instances : scored over instances, and over distinct formulas.
+    groups : scored by all assessors together, and by each group.
+    """
+
+    track: TrackFacts
+    n_documents: int | None = None
+    n_formulas: int | None = None
+    units: Mapping[str, QrelsSummary] = field(default_factory=dict)
+    by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
+    instances: Rankings | None = None
+    groups: Rankings | None = None
+
+    def label(self, wanted: str) -> str:
+        """The label that divides topics into classes: the wanted one, the complexity, or the first; or empty."""
+        names = {name.casefold(): name for name in self.track.labels}
+        if wanted:
+            return names.get(wanted.casefold(), "")
+        return names.get(COMPLEXITY) or next(iter(names.values()), "")
+
+
+def comparison_tables(
+    collections: Sequence[CollectionFacts], *, measures: Sequence[str] = (), label: str = "", digits: int = 4
+) -> list[PaperTable]:
+    """All tables that have something to compare.
+
+    Parameters
+    ----------
+    measures : to print; if empty, all of the tracks but the shares of judged documents.
+    label : of topics; if empty, their complexity, or the first label that a track has.
+    digits : decimals of the values.
+    """
+    tables = [
+        collections_table(collections),
+        judging_table(collections),
+        units_table(collections),
+        complexity_table(collections, measures=measures, label=label, digits=digits),
+        relevant_table(collections, label=label),
+        *_rankings("instances", "Instances and distinct formulas", collections, measures, digits),
+        *_rankings("groups", "Groups of assessors", collections, measures, digits),
+    ]
+    return [table for table in tables if table.n_rows]
+
+
+def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
+    """Table 1: what each collection consists of."""
+    numbers = ("Topics", "Assessed", "Documents", "Formulas", "Runs", "Teams")
+    columns = (Column("Collection"), Column("Unit"), *(Column(word, is_number=True) for word in numbers))
+    return PaperTable(
+        "collections",
+        "Test collections",
+        "Test collections: what runs retrieve, topics and those that the qrels have, documents and formulas to search, "
+        "and submitted runs with their teams.",
+        columns,
+        (Group("", tuple(map(_collection_row, collections))),),
+    )
+
+
+def _collection_row(collection: CollectionFacts) -> Row:
+    track = collection.track
+    teams = {run.team.casefold() for run in track.runs}
+    sizes = (
+        len(track.topics),
+        track.n_topics,
+        collection.n_documents,
+        collection.n_formulas,
+        len(track.runs),
+        len(teams),
+    )
+    return (*words(track.name, UNITS[track.protocol.unit]), *map(number, sizes))
+
+
+def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
+    """Table 2: how each collection was judged. A column for each collection, because the answers are words."""
+    columns = (Column("Rule"), *(Column(collection.track.name) for collection in collections))
+    rules = [_judging(collection.track.protocol) for collection in collections]
+    rows = tuple(words(name, *(of_collection[name] for of_collection in rules)) for name in rules[0])
+    caption = "How the units of each test collection were chosen and judged."
+    return PaperTable("judging", "Pools and judging", caption, columns, (Group("", rows),))
+
+
+def _judging(protocol: Protocol) -> dict[str, str]:
+    pool, judging, instances = protocol.pool, protocol.judging, protocol.instances
+    depths = ", ".join(f"{kind} {k}" for kind, k in pool.depth.items())
+    if len(set(pool.depth.values())) == 1:
+        depths = str(next(iter(pool.depth.values())))
+    summed = protocol.qrels.aggregate == "sum"
+    return {
+        "Ranks of a run": f"{protocol.runs.max_ranks:,}",
+        "Pool": pool.strategy,
+        "Pool depth": depths or (f"{pool.target} units" if pool.target else "–"),
+        "Shown": "in context" if judging.in_context else "alone",
+        "Clustered": {"none": "no", "submitted": "submitted formulas"}.get(
+            instances.clustering, "all formulas"
+        ),
+        "Judged instances": f"at most {instances.limit}" if instances.limit else "all",
+        "Grades": ", ".join(f"{grade.label} {grade.value}" for grade in judging.grades),
+        "Assessors per unit": f"{judging.judges}{', summed' if summed else ''}",
+        "Groups": ", ".join(judging.groups) or "–",
+        "Relevant from": str(protocol.scoring.relevant_from),
+        "Unjudged units": "removed" if protocol.scoring.judged_only else "not relevant",
+    }
+
+
+def units_table(collections: Sequence[CollectionFacts]) -> PaperTable:
+    """Table 5: judged and relevant units per topic, of the qrels, their instances, and groups of assessors."""
+    parts = ("Minimum", "Maximum", "Mean", "Total")
+    columns = [Column("Units"), Column("Topics", is_number=True)]
+    columns += [Column(part, of, is_number=True) for of in ("Judged", "Relevant") for part in parts]
+    groups = []
+    for collection in collections:
+        track = collection.track
+        if track.n_topics:
+            summaries = {UNITS[track.protocol.unit]: summary_of(track), **collection.units}
+            rows = tuple(_units_row(name, summary) for name, summary in summaries.items())
+            groups.append(Group(track.name, rows))
+    caption = (
+        "Judged and relevant units per topic. Each protocol has the grade from which a unit is relevant."
+    )
+    return PaperTable(
+        "units", "Judged and relevant units", caption, tuple(columns), tuple(groups), "collection"
+    )
+
+
+def summary_of(track: TrackFacts) -> QrelsSummary:
+    """The judged and relevant units of the topics that the qrels have."""
+    counts = [
+        (topic.judged, topic.relevant or 0) for topic in track.topics.values() if topic.judged is not None
+    ]
+    judged, relevant = (
+        Spread(min(column, default=0), max(column, default=0), sum(column) / max(len(column), 1), sum(column))
+        for column in ([judged for judged, _ in counts], [relevant for _, relevant in counts])
+    )
+    return QrelsSummary(len(counts), judged, relevant)
+
+
+def _units_row(name: str, summary: QrelsSummary) -> Row:
+    cells = [summary.n_topics]
+    spreads = [number(value, 1) for spread in (summary.judged, summary.relevant) for value in spread]
+    return (Value(name), *map(number, cells), *spreads)
+
+
+def complexity_table(
+    collections: Sequence[CollectionFacts],
+    *,
+    measures: Sequence[str] = (),
+    label: str = "",
+    digits: int = 4,
+) -> PaperTable:
+    """Table 6: Kendall's tau of the rankings by every two classes of topics, and the mean gap between neighbors."""
+    shown = [
+        (collection, measure)
+        for collection in collections
+        if collection.label(label) in collection.by_label
+        for measure in _measures(collection, measures)
+        if measure in collection.by_label[collection.label(label)]
+    ]
+    tables = [collection.by_label[collection.label(label)][measure] for collection, measure in shown]
+    columns = [Column("Topics")]
+    columns += [
+        Column(measure, collection.track.name, is_number=True, is_measure=True)
+        for collection, measure in shown
+    ]
+    classes = list(
+        dict.fromkeys(name for table in tables for name in table.names if name not in {ALL, UNLABELED})
+    )
+    taus = tuple(
+        (Value(f"{first} – {second}"), *(number(_tau(table, first, second), digits) for table in tables))
+        for first, second in combinations(classes, 2)
+    )
+    gaps = tuple(
+        (Value(name), *(number(_gap(table, name), digits) for table in tables)) for name in (*classes, ALL)
+    )
+    groups = (Group("Kendall's tau", taus), Group("Mean gap between neighbors", gaps)) if taus else ()
+    return PaperTable(
+        "complexity",
+        "Rankings by topic class",
+        f"Rankings of runs by the {_label_words(collections, label)} of topics: Kendall's tau-b of every two rankings, "
+        "and the mean difference of neighbors in each. Where it is small, small changes of means change the ranking.",
+        tuple(columns),
+        groups,
+        "statistic",
+    )
+
+
+def _label_words(collections: Sequence[CollectionFacts], wanted: str) -> str:
+    names = dict.fromkeys(collection.label(wanted) for collection in collections)
+    return " or ".join(name.lower() for name in names if name) or "class"
+
+
+def _measures(collection: CollectionFacts, wanted: Sequence[str]) -> list[str]:
+    return default_measures(collection.track, wanted)
+
+
+def _tau(table: RankingComparison, first: str, second: str) -> float | None:
+    if first not in table.names or second not in table.names:
+        return None
+    return _defined(table.tau[table.names.index(first), table.names.index(second)])
+
+
+def _gap(table: RankingComparison, name: str) -> float | None:
+    return _defined(table.gap[table.names.index(name)]) if name in table.names else None
+
+
+def _defined(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def relevant_table(collections: Sequence[CollectionFacts], *, label: str = "") -> PaperTable:
+    """The values of figure 2: relevant units of a topic, by class of topics."""
+    columns = [Column("Topics")]
+    parts = ("Topics", "Judged", "Relevant")
+    columns += [
+        Column(part, collection.track.name, is_number=True) for collection in collections for part in parts
+    ]
+    rows = tuple(
+        (
+            Value(value or NO_LABEL),
+            *(cell for collection in collections for cell in _of_class(collection, label, value)),
+        )
+        for value in _classes(collections, label)
+    )
+    return PaperTable(
+        "relevant",
+        "Relevant units by topic class",
+        f"Judged and relevant units of a topic, mean over the topics of each {_label_words(collections, label)}.",
+        tuple(columns),
+        (Group("", rows),),
+    )
+
+
+def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
+    """The values of the labels by which the collections are compared, in their order."""
+    names = dict.fromkeys(collection.label(label) for collection in collections)
+    tracks = [collection.track for collection in collections]
+    values = dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
+    return list(values)
+
+
+def _topics_of(collection: CollectionFacts, label: str, value: str) -> list[TopicFacts]:
+    """The assessed topics of a class."""
+    name, track = collection.label(label), collection.track
+    topics = [topic for topic in track.topics.values() if topic.judged is not None] if name else []
+    return [topic for topic in topics if track.label(topic, name) == value]
+
+
+def _of_class(collection: CollectionFacts, label: str, value: str) -> Row:
+    topics = _topics_of(collection, label, value)
+    if not topics:
+        return words("", "", "")
+    judged, relevant = (
+        sum(getattr(topic, name) or 0 for topic in topics) / len(topics) for name in ("judged", "relevant")
+    )
+    return (number(len(topics)), number(judged, 1), number(relevant, 1))
+
+
+def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") -> plots.Plot | None:
+    """Figure 2: mean relevant units of a topic, by class of topics; None if no topic has the label."""
+    classes = _classes(collections, label)
+    if not classes:
+        return None
+    series = [
+        (collection.track.name, [_mean_relevant(collection, label, value) for value in classes])
+        for collection in collections
+    ]
+    name = _label_words(collections, label)
+    title = f"Relevant units of a topic by {name}"
+    return plots.groups("relevant", title, classes, series, across=name.capitalize(), up="Relevant units")
+
+
+def _mean_relevant(collection: CollectionFacts, label: str, value: str) -> float | None:
+    topics = _topics_of(collection, label, value)
+    return sum(topic.relevant or 0 for topic in topics) / len(topics) if topics else None
+
+
+CAPTIONS = {
+    "instances": "The same runs scored over all instances of formulas, and over visually distinct formulas, each at "
+    "the rank of its first instance.",
+    "groups": "The same runs scored by the judgments of all assessors, and by those of each group.",
+}
+
+
+def _rankings(
+    name: str, title: str, collections: Sequence[CollectionFacts], wanted: Sequence[str], digits: int
+) -> Iterator[PaperTable]:
+    """Tables 7 and 8: the same runs in several rankings. Collections with equal columns share a table."""
+    by_columns: dict[tuple[Column, ...], list[Group]] = {}
+    for collection in collections:
+        rankings: Rankings | None = getattr(collection, name)
+        if rankings is None:
+            continue
+        measures = [each for each in _measures(collection, wanted) if each in rankings.by_measure]
+        tables = [rankings.by_measure[measure] for measure in measures]
+        columns = tuple(
+            Column(column, measure, is_number=True)
+            for measure, table in zip(measures, tables, strict=True)
+            for column in table.names
+        )
+        rows = tuple(_ranking_rows(rankings.runs, tables, digits)) if tables else ()
+        by_columns.setdefault(columns, []).append(Group(collection.track.name, rows))
+    for n, (columns, groups) in enumerate(by_columns.items(), 1):
+        own_name = f"{name}-{n}" if n > 1 else name
+        table_columns = (Column("Run"), *columns)
+        yield PaperTable(own_name, title, CAPTIONS[name], table_columns, tuple(groups), "collection")
+
+
+def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digits: int) -> Iterator[Row]:
+    """The runs, best first by the first column; then Kendall's tau of a measure's other rankings with it."""
+    for n in sorted(range(len(runs)), key=lambda n: (int(tables[0].ranks[0, n]), runs[n])):
+        means = [float(mean) for table in tables for mean in table.means[:, n]]
+        yield (Value(runs[n]), *(number(mean, digits) for mean in means))
+    taus = [
+        _defined(table.tau[0, column]) if column else None
+        for table in tables
+        for column in range(len(table.names))
+    ]
+    yield (Value(f"Kendall's tau with {tables[0].names[0]}"), *(number(tau, digits) for tau in taus))

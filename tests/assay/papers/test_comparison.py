@@ -1,0 +1,90 @@
+"""The comparison of test collections, from facts about them."""
+
+import numpy as np
+from lxml import etree
+
+from assay.papers.comparison import CollectionFacts, Rankings, comparison_tables, relevant_plot
+from assay.papers.facts import TopicFacts, TrackFacts
+from assay.papers.figures import as_pgfplots, as_svg
+from assay.papers.tables import PaperTable, rows_of
+from assay.protocols.loader import load_protocol
+from assay.statistics.ranking_comparison import compare_by_label, compare_rankings
+
+LEVELS = ("low", "low", "high", "high")
+
+
+def collection(name: str, relevant: tuple[int, ...] = (4, 2, 1, 0)) -> CollectionFacts:
+    topics = {
+        f"B.{n}": TopicFacts({"complexity": level}, 10, count)
+        for n, (level, count) in enumerate(zip(LEVELS, relevant, strict=True))
+    }
+    track = TrackFacts(name, load_protocol("arqmath-2021-task2"), (), ("AP",), 4, topics)
+    scores = np.array([[0.9, 0.7, 0.1, 0.1], [0.5, 0.3, 0.6, 0.4], [0.2, 0.0, 0.9, 0.9]])
+    labels = {code: topic.labels["complexity"] for code, topic in topics.items()}
+    means = np.array([[0.5, 0.4, 0.3], [0.1, 0.2, 0.3]])
+    columns = compare_rankings(["instances", "distinct formulas"], means, [4, 4])
+    return CollectionFacts(
+        track,
+        n_documents=1000,
+        by_label={"complexity": {"AP": compare_by_label(scores, list(topics), labels)}},
+        instances=Rankings(("a", "b", "c"), {"AP": columns}),
+    )
+
+
+def named(tables: list[PaperTable], name: str) -> PaperTable:
+    return next(table for table in tables if table.name == name)
+
+
+def test_collections_are_side_by_side() -> None:
+    tables = comparison_tables([collection("One"), collection("Two", (0, 0, 0, 8))])
+
+    assert [table.name for table in tables] == [
+        "collections", "judging", "units", "complexity", "relevant", "instances"
+    ]  # fmt: skip
+    assert rows_of(named(tables, "collections"))[0] == [
+        "One", "visually distinct formulas", "4", "4", "1000", "", "0", "0"
+    ]  # fmt: skip
+    assert ["Judged instances", "at most 5", "at most 5"] in rows_of(named(tables, "judging"))
+    assert rows_of(named(tables, "units"))[1][2:] == ["4", "10", "10", "10.0", "40", "0", "8", "2.0", "8"]
+
+
+def test_rankings_by_complexity_are_compared_pair_by_pair_with_their_gaps() -> None:
+    rows = rows_of(named(comparison_tables([collection("One")]), "complexity"))
+
+    assert rows == [
+        ["Kendall's tau", "low – high", "-1.0000"],
+        ["Mean gap between neighbors", "low", "0.3500"],
+        ["Mean gap between neighbors", "high", "0.4000"],
+        ["Mean gap between neighbors", "all topics", "0.0250"],
+    ]
+
+
+def test_runs_are_ranked_by_instances_and_by_distinct_formulas() -> None:
+    table = named(comparison_tables([collection("One")], digits=2), "instances")
+
+    assert [column.over for column in table.columns] == ["", "AP", "AP"]
+    assert rows_of(table) == [
+        ["One", "a", "0.50", "0.10"], ["One", "b", "0.40", "0.20"], ["One", "c", "0.30", "0.30"],
+        ["One", "Kendall's tau with instances", "", "-1.00"],
+    ]  # fmt: skip
+
+
+def test_figure_shows_relevant_units_by_complexity() -> None:
+    plot = relevant_plot([collection("One & <only>"), collection("Two", (0, 0, 0, 8))])
+
+    assert plot is not None
+    assert plot.labels == ["low", "high"]
+    assert [series["values"] for series in plot.series] == [[3.0, 0.5], [0.0, 4.0]]
+    picture = etree.fromstring(as_svg(plot))
+    texts = [element.text for element in picture.iter("{*}text")]
+    assert {"low", "high", "Complexity", "Relevant units", "One & <only>", "4"} <= set(texts)
+    bars = [element.text for element in picture.findall("{*}rect/{*}title")]
+    assert "Two, high: 4" in bars
+    assert r"\addlegendentry{One \& \textless{}only\textgreater{}}" in as_pgfplots(plot)
+
+
+def test_without_labels_there_is_no_figure() -> None:
+    bare = CollectionFacts(TrackFacts("Bare", load_protocol("trec-adhoc")))
+
+    assert relevant_plot([bare]) is None
+    assert [table.name for table in comparison_tables([bare])] == ["collections", "judging"]
