@@ -135,9 +135,9 @@ def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
 
 def _judging(protocol: Protocol) -> dict[str, str]:
     pool, judging, instances = protocol.pool, protocol.judging, protocol.instances
-    depths = ", ".join(f"{kind} {k}" for kind, k in pool.depth.items())
-    if len(set(pool.depth.values())) == 1:
-        depths = str(next(iter(pool.depth.values())))
+    depths = ", ".join(f"{kind} {k}" for kind, k in protocol.runs.depths.items())
+    if len(set(protocol.runs.depths.values())) == 1:
+        depths = str(next(iter(protocol.runs.depths.values())))
     summed = protocol.qrels.aggregate == "sum"
     return {
         "Ranks of a run": f"{protocol.runs.max_ranks:,}",
