@@ -222,6 +222,8 @@ scoring:score                           5555555
 scoring:table_file                      L333330
 scoring:tables                          L333330
 scoring:topic                           4444440
+scoring:groups                          4444444
+scoring:groups_file                     4444444
 scoring:topics                          4444440
 scoring:topics_file                     4444440
 tokens                                  L000000
@@ -285,6 +287,8 @@ scoring:qrels                           4400440
 scoring:qrels_export                    4400440
 scoring:qrels_file                      4400440
 scoring:topic                           4400440
+scoring:groups                          4444444
+scoring:groups_file                     4444444
 scoring:topics                          4400440
 scoring:topics_file                     4400440
 """,
@@ -300,6 +304,8 @@ scoring:leaderboard_file                0000000
 scoring:qrels                           0000000
 scoring:qrels_file                      0000000
 scoring:topic                           0000000
+scoring:groups                          4444444
+scoring:groups_file                     4444444
 scoring:topics                          0000000
 scoring:topics_file                     0000000
 """,

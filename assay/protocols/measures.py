@@ -211,6 +211,11 @@ class Measure(NamedTuple):
         return dict(self.parameters).get(name, default)
 
 
+def with_level(measures: Iterable[Measure], old: int, new: int) -> list[Measure]:
+    """The measures, with documents relevant from the grade `new` where they were from `old`."""
+    return [measure._replace(level=new) if measure.level == old else measure for measure in measures]
+
+
 def _written(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.9g}"
 

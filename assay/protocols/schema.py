@@ -230,6 +230,8 @@ class ScoringRules:
     measures: tuple[str, ...]  # in the notation of `assay.protocols.measures`
     judged_only: bool = False  # for curves and reports: remove unjudged documents first
     relevant_from: int = 1  # for curves and reports: the grade from which a document is relevant
+    # The same for the qrels of one group of assessors, also in the measures with this level. None: the same grade.
+    group_relevant_from: int | None = None
     # The topics of a mean: all of the qrels, or those that run and qrels have in common.
     average: Average = "judged"
     # True: an instance counts as its distinct formula; only the first one stays.

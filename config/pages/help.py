@@ -134,6 +134,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "scoring:leaderboard": "explanation/numbers.html#tiers-randomized-tukey-hsd",
         "scoring:choose_leaderboard": "explanation/numbers.html#how-alike-two-rankings-are",
         "scoring:compare_leaderboards": "explanation/numbers.html#how-alike-two-rankings-are",
+        "scoring:groups": "howto/run-an-ntcir-campaign.html#freeze-the-qrels-and-score-by-group",
         "scoring:topics": "explanation/numbers.html",
         "scoring:topic": "explanation/numbers.html",
         "scoring:reports": "explanation/numbers.html#whether-the-qrels-can-be-reused",

@@ -14,6 +14,7 @@ from assay.statistics.analysis_tables import comparison_tables, tables_of, units
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.tables import Cell, Table
 from scoring.analyses.selectors import evaluated, newest, other_versions, rankings_by_label
+from scoring.leaderboards.levels import relevant_from
 from scoring.leaderboards.pages import LeaderboardPage, charted_measure, shared_fields
 from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
@@ -80,7 +81,7 @@ def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Report
 
 
 def _stored_tables(board: Leaderboard, measure: str) -> list[Table]:
-    level = board.track.protocol.parsed.scoring.relevant_from
+    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
     counts = summarize_qrels(qrels_columns(board.qrels), level=level).as_json()
     tables = [units_table([(str(board.qrels), counts)], level)]
     tags = [evaluation.run.tag for evaluation in evaluated(board)]

@@ -33,6 +33,7 @@ from scoring.analyses.errors import AnalysisRefused
 from scoring.analyses.judges import sides_of
 from scoring.analyses.selectors import evaluated, other_versions, scores_of
 from scoring.evaluations.stored_runs import judged_documents, ranking_of
+from scoring.leaderboards.levels import relevant_from
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
 from tracks.models import Track
@@ -150,7 +151,7 @@ def _reusability(analysis: Analysis, progress: jobs.Progress) -> Result:
         qrels_columns(board.qrels),
         parse_measures(board.measures),
         cast(Average, board.average),
-        rules.relevant_from,
+        relevant_from(rules, board.qrels),
         _judged_of(board.qrels),
     )
     pooled = list(_pooled_runs(board))
@@ -274,7 +275,7 @@ def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
     evaluations, measures = evaluated(board), parse_measures(board.measures)
     others = other_versions(board).filter(pk__in=analysis.arguments["qrels"])
     versions = [board.qrels, *others]
-    level = board.track.protocol.parsed.scoring.relevant_from
+    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
     columns = [qrels_columns(version) for version in versions]
     judged = [judged_documents(version, rows) for version, rows in zip(versions, columns, strict=True)]
     means = np.empty((len(measures), len(versions), len(evaluations)))

@@ -203,10 +203,10 @@ class Scoring(ApiView):
 
     @operation("score_runs", responses={202: LeaderboardSerializer})
     def post(self, request: Request, qrels_id: int) -> Response:
-        """Score the runs of the track against a version of the qrels."""
+        """Score the runs of the track against a version of the qrels, and against those of its groups of assessors."""
         user = person_of(request)
         qrels = get_object_or_404(qrels_for(user), pk=qrels_id)
-        board = services.request(qrels=qrels, by=user, **self.validated(request))
+        board = services.request_with_groups(qrels=qrels, by=user, **self.validated(request))
         return accepted(LeaderboardSerializer(board).data, board.job_id)
 
 

@@ -15,7 +15,7 @@ from assay.protocols.measures import parse_measure
 from assay.protocols.schema import RunRules
 from pooling.models import Run, Team
 from scoring.leaderboards.pages import LeaderboardPage, shared_fields
-from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Score
+from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
@@ -111,6 +111,7 @@ class RankingPage(LeaderboardPage):
     statistics: MeasureStatistics | None
     others: list[Leaderboard]
     mismatched: list[BoardRow]  # runs without a judged document
+    has_groups: bool
     plot: plots.Plot | None
     curves_plot: plots.Plot | None
 
@@ -142,6 +143,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         statistics=statistics.get(shared["charted"]),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
+        has_groups=board.track.protocol.parsed.qrels.export_groups and has_groups(board.qrels),
         plot=_means_plot(board, shown_rows, shared["charted"]),
         curves_plot=_curves_plot(board, shown_rows),
     )
@@ -179,6 +181,14 @@ def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
     lines = [(f"{row.run.team.name}: {row.run.tag}", row.evaluation.curves["by_recall"]) for row in curves]
     name, title = f"{board.track.slug}-recall", f"{board.track.name}: interpolated precision by recall"
     return plots.lines(name, title, recalls, lines, across="Recall", up="Precision")
+
+
+def has_groups(qrels: Qrels) -> bool:
+    """Whether a version has the judgments of one group of assessors, or of all groups that have a version each."""
+    report = qrels.report
+    if "group" in report:
+        return True
+    return Qrels.objects.filter(track=qrels.track_id, report__part_of=qrels.version).exists()
 
 
 def comparable(user: AnyUser, board: Leaderboard) -> list[Leaderboard]:

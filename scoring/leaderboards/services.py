@@ -26,6 +26,7 @@ from pooling.models import Run
 from scoring.evaluations.stored_runs import check_can_be_scored, judged_documents, ranking_of
 from scoring.leaderboards import notices
 from scoring.leaderboards.errors import LeaderboardRefused, ReleaseHindered
+from scoring.leaderboards.levels import measures_for, relevant_from
 from scoring.leaderboards.releases import hindrances, is_wider
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import selectors as qrels_selectors
@@ -55,7 +56,7 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
             f"{qrels.track} has no runs to score. The protocol scores runs of these kinds: {kinds}."
         )
     check_can_be_scored(qrels.track)
-    measures = parse_measures(protocol.scoring.measures)
+    measures = measures_for(protocol.scoring, qrels)
     board = Leaderboard.objects.create(
         track=qrels.track,
         qrels=qrels,
@@ -77,6 +78,24 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
     return board
 
 
+@transaction.atomic
+def request_with_groups(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
+    """Score the runs against a version, and against those of groups of assessors that were frozen with it.
+
+    Returns the leaderboard of the version itself.
+
+    Raises
+    ------
+    LeaderboardRefused
+        As `request`.
+    """
+    board = request(qrels=qrels, by=by, seed=seed)
+    for version in qrels_selectors.group_versions(qrels):
+        if not version.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
+            request(qrels=version, by=by, seed=seed)
+    return board
+
+
 def _refuse_while_scoring(qrels: Qrels) -> None:
     if qrels.leaderboards.filter(status=Leaderboard.Status.SCORING).exists():
         raise LeaderboardRefused(
@@ -92,7 +111,7 @@ def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
     if not Leaderboard.objects.filter(track=qrels.track_id, status=Leaderboard.Status.READY).exists():
         return None
     try:
-        return request(qrels=qrels, by=by)
+        return request_with_groups(qrels=qrels, by=by)
     except LeaderboardRefused:
         return None
 
@@ -131,7 +150,7 @@ def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     judged = judged_documents(board.qrels)
     measures = parse_measures(board.measures)
     average = cast(Average, board.average)
-    scored = list(_score_runs(board.track, judged, measures, average, progress))
+    scored = list(_score_runs(board, judged, measures, average, progress))
     statistics = leaderboard_statistics(
         [scored_run.scores for scored_run in scored],
         measures,
@@ -149,12 +168,13 @@ def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
 
 
 def _score_runs(
-    track: Track,
+    board: Leaderboard,
     judged: JudgedDocuments,
     measures: list[Measure],
     average: Average,
     progress: jobs.Progress,
 ) -> Iterator[_ScoredRun]:
+    track = board.track
     runs, rules = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed.scoring
     in_characters = any(measure.in_characters for measure in measures)
     for n, run in enumerate(runs):
@@ -164,7 +184,7 @@ def _score_runs(
         curves = mean_curves(
             hits,
             judged,
-            level=rules.relevant_from,
+            level=relevant_from(rules, board.qrels),
             judged_only=rules.judged_only,
             average=average,
             in_characters=in_characters,

@@ -13,6 +13,7 @@ from assay import plots
 from assay.evaluation.score_table import shown
 from pooling.models import Contribution
 from scoring.evaluations.selectors import topic_values
+from scoring.leaderboards.levels import relevant_from
 from scoring.leaderboards.pages import LeaderboardPage, shared_fields
 from scoring.leaderboards.selectors import BoardRow, board_rows
 from scoring.models import Leaderboard, QrelsEntry
@@ -51,7 +52,7 @@ class TopicsPage(LeaderboardPage):
 def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str = "") -> TopicsPage:
     """All topics of a leaderboard, by default the hardest first: the one with the lowest mean."""
     shared = shared_fields(user, board, measure)
-    level = board.track.protocol.parsed.scoring.relevant_from
+    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
     judged, relevant = _counts(board, level)
     rows = [
         _spread(topic, np.array(list(values.values())), judged[topic], relevant[topic])
@@ -184,7 +185,7 @@ def _unique(board: Leaderboard, code: str) -> list[UniqueUnits]:
     teams: dict[str, set[str]] = {}
     for docno, team in contributions.values_list("entry__docno", "run__team__name").distinct():
         teams.setdefault(docno, set()).add(team)
-    level = board.track.protocol.parsed.scoring.relevant_from
+    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
     relevant_entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code, grade__gte=level)
     relevant = set(relevant_entries.values_list("docno", flat=True))
     unique = [(next(iter(names)), docno in relevant) for docno, names in teams.items() if len(names) == 1]

@@ -12,6 +12,7 @@ from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import comparison, files, releases, schedules, selectors, services, topic_pages
+from scoring.leaderboards import groups as group_pages
 from scoring.leaderboards.errors import ReleaseHindered
 from scoring.leaderboards.forms import ReleaseForm
 from scoring.models import Leaderboard
@@ -89,6 +90,23 @@ def topics(request: HttpRequest, board_id: int) -> HttpResponse:
     measure, sort = request.GET.get("measure", ""), request.GET.get("sort", "")
     page = topic_pages.topics_page(request.user, board, measure, sort)
     return render(request, "scoring/leaderboards/topics.html", context_of(page))
+
+
+@require_safe
+@never_cache
+def groups(request: HttpRequest, board_id: int) -> HttpResponse:
+    """The runs by group of assessors. Everyone who may see the leaderboard, with the groups that they may see."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    page = group_pages.groups_page(request.user, board, request.GET.get("measure", ""))
+    return render(request, "scoring/leaderboards/groups.html", context_of(page))
+
+
+@require_safe
+def groups_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
+    """The values of all measures by group of assessors, as CSV. Everyone who may see the leaderboard."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    content = group_pages.groups_file(request.user, board)
+    return download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
 
 
 @require_safe

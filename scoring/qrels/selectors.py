@@ -49,6 +49,12 @@ def _listed(user: AnyUser, track: Track) -> QuerySet[Qrels]:
     return qrels_for(user).filter(track=track).defer("report", "pool__statistics")
 
 
+def group_versions(qrels: Qrels) -> QuerySet[Qrels]:
+    """The versions of single groups of assessors that were frozen with a version, in the order of the groups."""
+    versions = Qrels.objects.filter(track=qrels.track_id, machine=None, archived_at=None)
+    return versions.filter(report__part_of=qrels.version, report__has_key="group").order_by("version")
+
+
 def runs_to_score(track: Track) -> QuerySet[Run]:
     """Submitted runs, not withdrawn, of the kinds that the protocol scores."""
     kinds = track.protocol.parsed.runs.scored_keys

@@ -138,7 +138,7 @@ def archive(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 def score(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     """Score the runs against a version. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    return redirect(leaderboard_services.request(qrels=version, by=request.user))
+    return redirect(leaderboard_services.request_with_groups(qrels=version, by=request.user))
 
 
 @require_POST

@@ -1,7 +1,8 @@
 """Let a program judge the units of a pool on files, or the tasks of a batch on a server.
 
 The program gets one JSON object per line on its standard input: topic, title, description, narrative, scenario,
-criteria, document, text, grades, non_answers and guidelines. For each it writes one line: {"topic": "A.1", "document": "12", "grade": 2}. The
+criteria, document, text, grades, non_answers and guidelines. For each it writes one line:
+{"topic": "A.1", "document": "12", "grade": 2}. The
 grade is a number, or the key of a grade or a non-answer; comment, seconds and follow_ups are optional. The program runs
 without a shell. It is started once, and again after it fails.
 

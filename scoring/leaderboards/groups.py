@@ -1,0 +1,185 @@
+"""The same runs scored with all judgments, and with those of each group of assessors alone, side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from django.http import Http404
+
+from accounts.access import AnyUser
+from assay.evaluation.score_table import one_word, shown
+from assay.formats.spreadsheet import as_csv
+from assay.statistics.rank_correlation import kendall_tau, ranks
+from scoring.leaderboards.pages import LeaderboardPage, shared_fields
+from scoring.leaderboards.selectors import leaderboards_for, means_of
+from scoring.models import Evaluation, Leaderboard, Qrels
+from scoring.qrels.selectors import group_versions
+
+ALL = "all judgments"
+
+
+class GroupColumn(NamedTuple):
+    """A leaderboard with the name of its group, and its measure in the place of the one that is shown."""
+
+    group: str
+    board: Leaderboard
+    measure: str
+
+
+class GroupCell(NamedTuple):
+    """The mean of a run, and its place; empty if the run is not on that leaderboard."""
+
+    text: str
+    place: int | None
+
+
+class GroupRow(NamedTuple):
+    team: str
+    tag: str
+    is_baseline: bool
+    cells: list[GroupCell]
+
+
+class GroupTau(NamedTuple):
+    """Kendall's tau between the rankings of two columns; None if it is not defined."""
+
+    first: str
+    second: str
+    tau: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsPage(LeaderboardPage):
+    """A measure of all runs by group of assessors."""
+
+    groups: list[GroupColumn]
+    rows: list[GroupRow]
+    taus: list[GroupTau]
+
+
+def boards_by_group(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]:
+    """The newest leaderboards of a version and of the groups frozen with it, those that the user may see. Four queries.
+
+    It is empty if there are no groups.
+    """
+    report = board.qrels.report
+    versions = Qrels.objects.filter(track=board.track_id, machine=None)
+    whole = versions.filter(version=report["part_of"]).first() if "part_of" in report else board.qrels
+    if whole is None or not (parts := list(group_versions(whole))):
+        return {}
+    ready = leaderboards_for(user).filter(status=Leaderboard.Status.READY, qrels__in=[whole, *parts])
+    newest = {each.qrels_id: each for each in ready.order_by("pk")}
+    named = {ALL: whole} | {part.report["group"]: part for part in parts}
+    return {group: newest[version.pk] for group, version in named.items() if version.pk in newest}
+
+
+def groups_page(user: AnyUser, board: Leaderboard, measure: str = "") -> GroupsPage:
+    """A measure of the leaderboard, side by side with the same measure of the others.
+
+    Raises
+    ------
+    Http404
+        The qrels of the leaderboard have no groups.
+    """
+    boards = _boards(user, board)
+    shared = shared_fields(user, board, measure)
+    columns = _columns(boards, board.measures.index(shared["charted"]))
+    means = [_means(column) for column in columns]
+    return GroupsPage(
+        **shared,
+        groups=columns,
+        rows=_rows(columns, means),
+        taus=_taus(columns, means),
+    )
+
+
+def groups_file(user: AnyUser, board: Leaderboard) -> str:
+    """CSV with a row for each run, measure and group.
+
+    Raises
+    ------
+    Http404
+        The qrels of the leaderboard have no groups.
+    """
+    boards = _boards(user, board)
+    rows = [
+        [one_word(evaluation.run.team.name), one_word(evaluation.run.tag), group, measure, shown(value)]
+        for n in range(len(board.measures))
+        for group, of_group, measure in _columns(boards, n)
+        for evaluation, value in _means(GroupColumn(group, of_group, measure)).values()
+    ]
+    return as_csv(
+        ["team", "run", "group", "measure", "value"], sorted(rows, key=lambda row: (row[0], row[1]))
+    )
+
+
+def _boards(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]:
+    boards = boards_by_group(user, board)
+    if not boards:
+        raise Http404("These qrels have no groups of assessors.")
+    return boards
+
+
+def _columns(boards: dict[str, Leaderboard], n: int) -> list[GroupColumn]:
+    """The leaderboards that have an `n`-th measure: all, as long as the protocol keeps its measures."""
+    return [
+        GroupColumn(group, board, board.measures[n])
+        for group, board in boards.items()
+        if n < len(board.measures)
+    ]
+
+
+Means = dict[int, tuple[Evaluation, float]]  # by run
+
+
+def _means(column: GroupColumn) -> Means:
+    """The mean of each run of a column. Two queries."""
+    means = means_of(column.board)
+    evaluations = Evaluation.objects.filter(leaderboard=column.board).select_related("run__team")
+    return {
+        evaluation.run_id: (evaluation, means[evaluation.pk][column.measure])
+        for evaluation in evaluations.defer("run__report", "curves")
+    }
+
+
+def _rows(columns: Sequence[GroupColumn], means: Sequence[Means]) -> list[GroupRow]:
+    """The runs, best first in the first column."""
+    places = [
+        dict(
+            zip(of_column, ranks(np.array([value for _, value in of_column.values()])).tolist(), strict=True)
+        )
+        for of_column in means
+    ]
+    runs = {run: evaluation.run for of_column in means for run, (evaluation, _) in of_column.items()}
+
+    def order(run: int) -> tuple[float, str, str]:
+        value = means[0][run][1] if run in means[0] else -1.0
+        return -value, runs[run].team.name, runs[run].tag
+
+    return [
+        GroupRow(
+            runs[run].team.name,
+            runs[run].tag,
+            runs[run].kind == runs[run].Kind.BASELINE,
+            [
+                GroupCell(shown(of_column[run][1]), place[run]) if run in of_column else GroupCell("", None)
+                for of_column, place in zip(means, places, strict=True)
+            ],
+        )
+        for run in sorted(runs, key=order)
+    ]
+
+
+def _taus(columns: Sequence[GroupColumn], means: Sequence[Means]) -> list[GroupTau]:
+    """Kendall's tau-b of each two columns, over the runs on both."""
+    taus = []
+    for first, second in combinations(range(len(columns)), 2):
+        runs = [run for run in means[first] if run in means[second]]
+        left, right = (np.array([means[n][run][1] for run in runs]) for n in (first, second))
+        tau = kendall_tau(left, right) if len(runs) > 1 else np.nan
+        taus.append(
+            GroupTau(columns[first].group, columns[second].group, None if np.isnan(tau) else float(tau))
+        )
+    return taus
