@@ -9,8 +9,7 @@ from django.db import connection
 from assay.errors import BadFile
 from assay.formats.documents import dump
 from assay.formats.documents.articles import Converted, convert
-from assay.formats.documents.batch import Packed
-from assay.formats.formulas.chunks import FIRST_LINES
+from assay.formats.documents.batch import FIRST_LINES, Packed
 from assay.formats.formulas.indexes import Index
 from assay.processes import map_fresh
 from corpus.articles.files import Chunk, opened

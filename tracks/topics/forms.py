@@ -55,8 +55,8 @@ class TopicTextForm(forms.Form):
     )
 
     def __init__(self, *args: Any, topic: Topic, **kwargs: Any) -> None:
-        initial = {name: getattr(topic, name) for name in self.base_fields}
-        super().__init__(*args, initial=initial, **kwargs)
+        kwargs["initial"] = {name: getattr(topic, name) for name in self.base_fields}
+        super().__init__(*args, **kwargs)
         if topic.track.protocol.parsed.pool.strategy != "known-item":
             del self.fields["known_item"]
         style_fields(self)

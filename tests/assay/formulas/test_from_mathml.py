@@ -26,7 +26,7 @@ M = "http://www.w3.org/1998/Math/MathML"
         ("<mtext>50 % &amp; more</mtext>", r"\text{ 50 \% \& more }"),
         (r"<mo>{</mo><mo>\</mo><mo>&#x2062;</mo>", r"\{ \backslash"),
         ('<mfenced open="["><mi>a</mi><mi>b</mi></mfenced>', r"\left[ a,b \right)"),
-        ("<mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr></mtable>", r"\begin{matrix} a & b \end{matrix}"),
+        ("<mtable><mtr><mtd><mi>a</mi></mtd><mtd>b</mtd></mtr></mtable>", r"\begin{matrix} a & b \end{matrix}"),
         (
             "<mmultiscripts><mi>U</mi><none/><none/><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>",
             "{}_{92}^{238}{U}",
