@@ -152,6 +152,7 @@ def _rows(columns: Sequence[GroupColumn], means: Sequence[Means]) -> list[GroupR
         )
         for of_column in means
     ]
+    rules = columns[0].board.track.protocol.parsed.runs
     runs = {run: evaluation.run for of_column in means for run, (evaluation, _) in of_column.items()}
 
     def order(run: int) -> tuple[float, str, str]:
@@ -162,7 +163,7 @@ def _rows(columns: Sequence[GroupColumn], means: Sequence[Means]) -> list[GroupR
         GroupRow(
             runs[run].team.name,
             runs[run].tag,
-            runs[run].kind == runs[run].Kind.BASELINE,
+            rules.kind(runs[run].kind).baseline,
             [
                 GroupCell(shown(of_column[run][1]), place[run]) if run in of_column else GroupCell("", None)
                 for of_column, place in zip(means, places, strict=True)

@@ -21,7 +21,8 @@ TEXTS = {"scenario": "A student reads $x^2$.\n\nIn a hurry.", "criteria": "Relev
 XML = b"""<topics xmlns="http://ntcir-math.nii.ac.jp/" xmlns:m="http://www.w3.org/1998/Math/MathML">
 <topic><num>N-1</num><query><formula id="f.0"><m:math><m:semantics><m:ci>x</m:ci>
 <m:annotation-xml encoding="MathML-Presentation"><m:mrow><m:mi>x</m:mi><m:mo>+</m:mo>
-<mws:qvar xmlns:mws="http://search.mathweb.org/ns" name="y"/></m:mrow></m:annotation-xml></m:semantics></m:math></formula></query>
+<mws:qvar xmlns:mws="http://search.mathweb.org/ns" name="y"/></m:mrow></m:annotation-xml></m:semantics></m:math>
+</formula></query>
 <scenario>Who asks</scenario><criteria>What counts</criteria></topic></topics>"""
 
 
