@@ -9,13 +9,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from assay.protocols.loader import load_protocol
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.teams import services as team_services
-from scoring.models import Leaderboard
+from scoring.models import Leaderboard, Qrels
 from tests.helpers.factories import make_organizer, make_track
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED
-from tracks.models import Track
+from tracks.models import StoredProtocol, Track
 from tracks.topics.services import import_topics
 
 pytestmark = pytest.mark.django_db
@@ -99,3 +100,49 @@ def assert_stored_bytes_are_those_uploaded(data: Path) -> None:
     for name in KNOWN:
         with Run.objects.get(tag=_tag(name)).original.open() as file:
             assert file.read() == (data / "arqmath/runs" / name).read_bytes()
+
+
+def test_ntcir_12_gets_its_known_values(
+    data: Path, client: Client, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TangentCFT on the concrete topics of NTCIR-12, by the pages that an organizer uses."""
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    client.force_login(make_organizer())
+    text = load_protocol("ntcir-12-wikipedia").text
+    text = text.replace('"ntcir-12-wikipedia"', '"ntcir-12-bpref"')
+    text = text.replace("measures = [", 'measures = ["bpref(rel=3)", "bpref(rel=1)", ')
+    files = data / "ntcir"
+    topics, run = (
+        files / "topics.ntcir12-math-browsing.txt",
+        files / "TangentCFT_ntcir12_wikiformula.txt.gz",
+    )
+
+    client.post(reverse("tracks:new_protocol"), {"text": text})
+    protocol = StoredProtocol.objects.get(slug="ntcir-12-bpref").pk
+    track_form = {"name": "N", "slug": "n", "protocol": protocol, "topics": _file(topics)}
+    client.post(reverse("tracks:new_track"), track_form)
+    client.post(reverse("tracks:open_track", args=["n"]))
+    team = team_services.create(track=Track.objects.get(), name="Tangent")
+    submitted = {"team": team.pk, "tag": "cft", "kind": "primary", "made": "automatic", "uses": "math"}
+    client.post(reverse("pooling:submit", args=["n"]), submitted | {"action": "submit", "file": _file(run)})
+    qrels = _file(files / "qrels.ntcir12-math-browsing-concrete.txt")
+    client.post(reverse("scoring:import_qrels", args=["n"]), {"file": qrels, "name": "concrete"})
+    board = client.post(reverse("scoring:score", args=[Qrels.objects.get().pk]))["Location"]
+    jobs.run(Leaderboard.objects.get().job_id or 0)
+
+    page = client.get(board).content.decode()
+    values = _row(client)
+    assert "0.5963" in page
+    assert (values["bpref(rel=3)"], values["bpref"]) == ("0.5963", "0.7134")
+
+
+def _file(path: Path) -> SimpleUploadedFile:
+    return SimpleUploadedFile(path.name, path.read_bytes())
+
+
+def _row(client: Client) -> dict[str, str]:
+    """The row of the only run in the TSV file of the only leaderboard."""
+    address = reverse("scoring:leaderboard_file", args=[Leaderboard.objects.get().pk, "tsv"])
+    header, row = client.get(address).content.decode().splitlines()
+    return dict(zip(header.split("\t"), row.split("\t"), strict=True))
