@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import numpy as np
 from django.core.files.base import ContentFile
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -32,6 +31,7 @@ from assay.statistics.significance import from_above_diagonal, packed_pairs
 from assessment.imports import services as import_services
 from files import services as file_services
 from pooling.models import Pool, PoolRun, Run, RunChange, Team
+from pooling.pools import citations
 from pooling.pools import rows as pool_rows
 from scoring.leaderboards.selectors import leaderboard_page
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
@@ -309,16 +309,14 @@ def _pool(
         PoolRun(pool=pool, run=run, sha256=run.sha256, depth=each.depth)
         for each, run in zip(record.runs, pooled, strict=True)
     )
-    pool_rows.store(pool, built, documents=_no_documents, run_ids=[run.pk for run in pooled])
+    columns_of = [each.columns for each in contents.inputs(record)]
+    passages = citations.passages(protocol.parsed, built, columns_of)
+    pool_rows.store(pool, built, passages=passages, run_ids=[run.pk for run in pooled])
     return pool
 
 
 def _as_left_out(run: Run) -> dict[str, Any]:
     return {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
-
-
-def _no_documents(_docno: "np.ndarray[Any, Any]") -> dict[str, int]:
-    return {}
 
 
 def _qrels(

@@ -39,17 +39,41 @@ def join_duplicates(
     return _leaders(units, leader), _members(units, leader)
 
 
+def passages_of(units: PooledUnits, members: Members | None, runs: Sequence[RunColumns]) -> list[str]:
+    """(n,) the text of each judged citation in the first run that has it; empty for a unit without a text.
+
+    Parameters
+    ----------
+    units, members : of a pool; the judged citation of a group of near-duplicates is the member at position 1.
+    """
+    if members is None:
+        return _passages(units, runs)
+    texts = [""] * len(units)
+    judged = np.flatnonzero(members.position == 1)
+    starts = np.searchsorted(members.member, judged)
+    for member, at in zip(judged.tolist(), starts.tolist(), strict=True):
+        entry = int(members.entry[member])
+        code = str(units.topics[units.topic_index[entry]])
+        texts[entry] = _passage(runs[members.run[at]], code, int(members.rank[at]))
+    return texts
+
+
 def _passages(units: PooledUnits, runs: Sequence[RunColumns]) -> list[str]:
     """The text of each unit in the first run that has it."""
-    texts = [""] * len(units)
-    starts = np.searchsorted(units.entry, np.arange(len(units)))
-    topics = units.topics.tolist()
-    for row, at in enumerate(starts.tolist()):
-        run = runs[units.run[at]]
-        if run.passage is not None:
-            topic = int(np.searchsorted(run.topics, topics[units.topic_index[row]]))
-            texts[row] = run.passage[run.offsets[topic] + units.rank[at] - 1].decode()
-    return texts
+    starts = np.searchsorted(units.entry, np.arange(len(units))).tolist()
+    codes = units.topics[units.topic_index].tolist()
+    return [
+        _passage(runs[units.run[at]], code, int(units.rank[at]))
+        for at, code in zip(starts, codes, strict=True)
+    ]
+
+
+def _passage(run: RunColumns, topic: str, rank: int) -> str:
+    """The text of the citation at a rank, from 1."""
+    if run.passage is None:
+        return ""
+    first = run.offsets[int(np.searchsorted(run.topics, topic))]
+    return str(run.passage[first + rank - 1].decode())
 
 
 def _leaders(units: PooledUnits, leader: NDArray[np.intp]) -> PooledUnits:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from assay.protocols.not_carried_out import NOT_CARRIED_OUT, VALUES_NOT_CARRIED_OUT
+from assay.protocols.not_carried_out import NOT_CARRIED_OUT
 from assay.protocols.schema import (
     InstanceRules,
     JudgingRules,
@@ -138,7 +138,7 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
         yield f"{judging.judges} assessors{groups} judge each unit."
     if judging.dual_share:
         yield f"A second assessor also judges {judging.dual_share:.0%} of the topics{_choice_of_dual(judging)}."
-    yield _shown(judging)
+    yield f"Units are shown {'in' if judging.in_context else 'without'} context."
     if judging.training_topics:
         n = _topics(judging.training_topics)
         yield f"The plan of a training round starts with {n}; organizers can choose others."
@@ -148,12 +148,6 @@ def _judging(judging: JudgingRules) -> Iterator[str]:
             f"Each assessor also judges {n} of another: the plan of a dual batch proposes those with the fewest "
             "relevant units."
         )
-
-
-def _shown(judging: JudgingRules) -> str:
-    """What assessors see of a unit."""
-    without_page = VALUES_NOT_CARRIED_OUT.get(("judging.layout", judging.layout))
-    return without_page or f"Units are shown {'in' if judging.in_context else 'without'} context."
 
 
 def _choice_of_dual(judging: JudgingRules) -> str:

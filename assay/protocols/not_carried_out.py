@@ -17,12 +17,3 @@ NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
         "published": "These figures are for you to compare with; Assay does not check them.",
     }
 )
-# (key, value) -> the same, for a key of which other values have an effect.
-VALUES_NOT_CARRIED_OUT: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("judging.layout", "citation"): (
-            "This version of Assay has no judging page for citations: it supports only their runs and pools. Assessors "
-            "would see the id of a passage, not its text."
-        ),
-    }
-)

@@ -19,6 +19,7 @@ from assessment.judgments.selectors import OwnJudgment, latest_judgment, own_jud
 from assessment.keys.rules import Keys, keys_of
 from assessment.models import Batch, Check, Task, TopicAssignment
 from assessment.tasks import queue
+from assessment.tasks.citations import ShownCitation, shown_citation
 from assessment.tasks.members import ShownMember, filled_in, shown_formula, shown_members
 from corpus.models import Collection, Document
 from corpus.threads.selectors import RenderedText, address, render_document
@@ -317,6 +318,7 @@ class Ahead:
     rendered_topic: RenderedText | None
     document: RenderedText | None
     formula: ShownMember | None
+    citation: ShownCitation | None
     members: list[ShownMember]
 
 
@@ -339,6 +341,7 @@ class TaskPage:
     docno: str
     layout: str
     formula: ShownMember | None
+    citation: ShownCitation | None
     members: list[ShownMember]
     earlier: list[EarlierJudgment]
     choices: list[Choice]
@@ -377,6 +380,7 @@ def task_page(
     collections = [each for each in (track.collection, track.topic_collection) if each]
     previous = None if is_new else latest_judgment(task, rules)
     members = shown_members(task, in_context=rules.in_context) if has_members(rules) else []
+    citation = _citation(task.entry, rules)
     answer = _first_answer(previous) | dict(entered)
     return TaskPage(
         task=task,
@@ -384,11 +388,12 @@ def task_page(
         topic=topic,
         rendered_topic=render_topic(topic, collections),
         topic_thread=_topic_thread(track, topic),
-        document=None if document is None else render_document(document),
+        document=None if document is None or citation else render_document(document),
         document_thread=_document_thread(task, rules) if rules.in_context else "",
         docno=task.entry.docno,
         layout=rules.layout,
         formula=shown_formula(task, in_context=rules.in_context) if rules.layout == "formula" else None,
+        citation=citation,
         members=filled_in(members, rules, entered),
         earlier=[] if members else earlier_judgments(task, [task.entry.docno]).get(task.entry.docno, []),
         choices=choices(rules, keys),
@@ -412,13 +417,19 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
     if task.batch.has_checks:  # then it may be a repeat
         judged = Task.objects.filter(batch=task.batch, entry=entry, assessor=task.assessor_id)
         coming.is_check = judged.filter(status=Task.Status.SUBMITTED).exists()
+    citation = _citation(entry, rules)
     return Ahead(
         topic=topic,
         rendered_topic=None if topic is None else render_topic(topic, collections),
-        document=None if entry.document is None else render_document(entry.document),
+        document=None if entry.document is None or citation else render_document(entry.document),
         formula=shown_formula(coming, in_context=rules.in_context) if rules.layout == "formula" else None,
+        citation=citation,
         members=shown_members(coming, in_context=rules.in_context) if has_members(rules) else [],
     )
+
+
+def _citation(entry: PoolEntry, rules: JudgingRules) -> ShownCitation | None:
+    return shown_citation(entry, in_context=rules.in_context) if rules.layout == "citation" else None
 
 
 def following(task: Task) -> PoolEntry | None:

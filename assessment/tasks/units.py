@@ -1,6 +1,7 @@
 """A task as a program gets it: the texts of its topic and its document, and what can be chosen."""
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from assay.html.sanitize import clean_text, plain
@@ -49,6 +50,16 @@ class ShownTask:
     judgments: list[Judgment] = field(default_factory=list)
 
 
+def _text(task: Task, *, is_html: bool) -> str:
+    """The text of the document; of a citation, the passage."""
+    if task.entry.passage:
+        return escape(task.entry.passage, quote=False) if is_html else task.entry.passage
+    document = task.entry.document
+    if document is None:
+        return ""
+    return document.body if is_html else plain(document.body)
+
+
 def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     """A task for the assessor who took it, as plain text or as HTML."""
     rules, track = judging_rules(task.batch.pool.protocol), task.batch.pool.track
@@ -65,7 +76,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         criteria=shown(clean_text(topic.criteria)),
         document=task.entry.docno,
         document_title=shown(document.title) if document else "",
-        text=shown(document.body) if document else "",
+        text=_text(task, is_html=is_html),
         latex=formula.latex if formula else "",
         members=[Member(each.docno, each.latex, shown(str(each.body))) for each in members],
         guidelines=track.guidelines.text if track.guidelines else "",

@@ -22,7 +22,7 @@ from assay.protocols import schema
 from assay.protocols.description import facts
 from assay.protocols.loader import SINGULAR, load_protocol
 from assay.protocols.measures import ALIASES, FAMILIES, Family
-from assay.protocols.not_carried_out import NOT_CARRIED_OUT, VALUES_NOT_CARRIED_OUT
+from assay.protocols.not_carried_out import NOT_CARRIED_OUT
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 ROOT = Path(__file__).parents[2]
@@ -141,13 +141,11 @@ def protocol_keys(table: str) -> Iterator[str]:
 
 
 def keys_not_carried_out(_: str) -> Iterator[str]:
-    """The keys, and values of keys, that Assay only checks and shows."""
-    keys = {f"`{key}`": reason for key, reason in NOT_CARRIED_OUT.items()}
-    values = {f'`{key} = "{value}"`': reason for (key, value), reason in VALUES_NOT_CARRIED_OUT.items()}
+    """The keys that Assay only checks and shows."""
     yield "| key | what Assay does |"
     yield "|---|---|"
-    for name, reason in (keys | values).items():
-        yield f"| {name} | {_cell(reason)} |"
+    for key, reason in NOT_CARRIED_OUT.items():
+        yield f"| `{key}` | {_cell(reason)} |"
 
 
 def protocol(slug: str) -> Iterator[str]:

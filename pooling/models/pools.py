@@ -91,7 +91,8 @@ class PoolRun(models.Model):
 class PoolEntry(models.Model):
     """A unit to judge, for one topic. `position` is only the order of judging: judgments refer to topic and docno.
 
-    A unit with members (a visually distinct formula) is judged by its members, under their docnos.
+    A unit with members (a visually distinct formula) is judged by its members, under their docnos. The document of a
+    citation is the post that it is in.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -100,6 +101,9 @@ class PoolEntry(models.Model):
     docno = models.TextField(db_collation="C")
     document = models.ForeignKey(Document, models.PROTECT, null=True, related_name="pool_entries")
     position = models.PositiveIntegerField()
+    passage = models.TextField(
+        blank=True, db_default="", help_text="Of a citation: its text in the first run that has it."
+    )
 
     class Meta:
         constraints = [

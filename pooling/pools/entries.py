@@ -115,7 +115,7 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
             entry=entry,
             latex=latex.get(entry.docno)
             or next((seen[member.docno].latex for member in members[entry.pk]), ""),
-            snippet=_snippet(entry.document),
+            snippet=entry.passage or _snippet(entry.document),
             address=_address(pool.track.collection, entry.document),
             members=[seen[member.docno] for member in members[entry.pk]],
             n_members=n_members.get(entry.pk, 0),

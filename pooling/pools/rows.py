@@ -25,8 +25,27 @@ DocumentLookup = Callable[
 ]  # docnos -> primary keys of those that exist
 
 
-def store(pool: Pool, built: BuiltPool, *, documents: DocumentLookup, run_ids: Sequence[int]) -> None:
-    """Store all rows of a pool. `documents` finds the documents of units, or of the posts of members.
+def no_documents(_docno: NDArray[np.bytes_]) -> Mapping[str, int]:
+    """For a pool whose documents are not loaded."""
+    return {}
+
+
+def store(
+    pool: Pool,
+    built: BuiltPool,
+    *,
+    documents: DocumentLookup = no_documents,
+    posts: DocumentLookup = no_documents,
+    passages: Sequence[str] = (),
+    run_ids: Sequence[int],
+) -> None:
+    """Store all rows of a pool.
+
+    Parameters
+    ----------
+    documents : finds the documents of units.
+    posts : finds the posts of members.
+    passages : the text of each unit, in the order of `built.units`; empty if units are no citations.
 
     Raises
     ------
@@ -35,20 +54,20 @@ def store(pool: Pool, built: BuiltPool, *, documents: DocumentLookup, run_ids: S
     """
     units = built.units
     topics = _topic_ids(pool, units.topics.tolist())
-    has_members = built.members is not None
     entry_ids = _new_keys(PoolEntry._meta.db_table, len(units))
     for part in _parts(len(units)):
-        known = {} if has_members else documents(units.docno[part])
+        known = documents(units.docno[part])
         docnos = [docno.decode() for docno in units.docno[part].tolist()]
         _copy(
             PoolEntry._meta.db_table,
-            ("id", "pool_id", "topic_id", "docno", "document_id", "position"),
+            ("id", "pool_id", "topic_id", "docno", "document_id", "position", "passage"),
             entry_ids[part].tolist(),
             repeat(pool.pk, len(docnos)),
             topics[units.topic_index[part]].tolist(),
             docnos,
             map(known.get, docnos),
             built.position[part].tolist(),
+            passages[part] if passages else repeat("", len(docnos)),
         )
     runs = np.array(run_ids, dtype=np.int64)
     for part in _parts(len(units.entry)):
@@ -60,13 +79,13 @@ def store(pool: Pool, built: BuiltPool, *, documents: DocumentLookup, run_ids: S
             units.rank[part].tolist(),
         )
     if built.members is not None:
-        _store_members(built.members, entry_ids, documents, runs)
+        _store_members(built.members, entry_ids, posts, runs)
 
 
-def _store_members(members: Members, entry_ids: Keys, documents: DocumentLookup, runs: Keys) -> None:
+def _store_members(members: Members, entry_ids: Keys, lookup: DocumentLookup, runs: Keys) -> None:
     member_ids = _new_keys(PoolMember._meta.db_table, len(members))
     for part in _parts(len(members)):
-        known = documents(np.unique(members.post[part]))
+        known = lookup(np.unique(members.post[part]))
         docnos, posts, threads = (
             [value.decode() for value in column[part].tolist()]
             for column in (members.docno, members.post, members.thread)
@@ -125,5 +144,5 @@ def _copy(table: str, names: tuple[str, ...], *columns: Iterable[object]) -> Non
 
 
 def _cell(value: object) -> str:
-    """A value in the text format of COPY. Docnos contain no white space, but may contain a backslash."""
+    """A value in the text format of COPY. White space in it is single spaces, but there may be a backslash."""
     return r"\N" if value is None else str(value).replace("\\", "\\\\")

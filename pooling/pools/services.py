@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from django.db import transaction
@@ -23,7 +23,7 @@ from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolRun
-from pooling.pools import inputs, recounts, rows, selectors
+from pooling.pools import citations, inputs, recounts, rows, selectors
 from pooling.pools.errors import PoolRefused
 from pooling.pools.selectors import runs_to_pool
 from pooling.runs.units import document_ids, has_units
@@ -189,7 +189,13 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     if built.members is not None:
         computed["members"]["sha256"] = members_digest(built)
     with transaction.atomic():
-        rows.store(pool, built, documents=_documents(pool, built), run_ids=[run.pk for run in runs])
+        rows.store(
+            pool,
+            built,
+            **_lookups(pool, built)._asdict(),
+            passages=citations.passages(protocol, built, [each.columns for each in read.inputs]),
+            run_ids=[run.pk for run in runs],
+        )
         with progress.storing():
             Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
             pool.statistics = computed
@@ -232,21 +238,26 @@ def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
     return {"n": inputs.make_ids(track, list(runs_to_pool(track)))}
 
 
-def _documents(pool: Pool, built: BuiltPool) -> rows.DocumentLookup:
-    """Finds the pooled documents, or the posts of members; none if no collection is loaded."""
-    collection = pool.track.collection
+class _Lookups(NamedTuple):
+    """How the documents of units and the posts of members are found."""
+
+    documents: rows.DocumentLookup = rows.no_documents
+    posts: rows.DocumentLookup = rows.no_documents
+
+
+def _lookups(pool: Pool, built: BuiltPool) -> _Lookups:
+    """Nothing is found if no collection is loaded."""
+    collection, protocol = pool.track.collection, pool.protocol.parsed
     if collection is None or collection.status != Collection.Status.READY:
-        return _no_documents
+        return _Lookups()
+    if citations.are_units(protocol):
+        return _Lookups(documents=partial(citations.posts_of, collection.pk))
     if built.members is not None:
-        return partial(document_ids, collection.pk)
-    protocol = pool.protocol.parsed
+        return _Lookups(posts=partial(document_ids, collection.pk))
     if protocol.unit == "formula":
-        return partial(_posts_of, collection)
-    return partial(document_ids, collection.pk) if has_units(pool.track, protocol) else _no_documents
-
-
-def _no_documents(_docno: NDArray[np.bytes_]) -> dict[str, int]:
-    return {}
+        return _Lookups(documents=partial(_posts_of, collection))
+    has_documents = has_units(pool.track, protocol)
+    return _Lookups(documents=partial(document_ids, collection.pk)) if has_documents else _Lookups()
 
 
 def _posts_of(collection: Collection, formulas: NDArray[np.bytes_]) -> dict[str, int]:

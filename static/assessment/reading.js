@@ -142,7 +142,7 @@
         const formula = details.open && details.querySelector(".is-marked");
         if (formula) formula.scrollIntoView({ block: "nearest" });
       });
-    const target = panel.querySelector(".panel-body > .marked-post .is-marked");
+    const target = panel.querySelector(".panel-body > .marked-post .is-marked, .panel-body > .citation mark");
     const body = panel.querySelector(".panel-body");
     const button = document.getElementById("to-retrieved");
     if (!target || !body) return;

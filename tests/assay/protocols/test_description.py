@@ -48,8 +48,7 @@ WORDS = {
         "bolt-ir-p3",
         "Judging",
     ): "One assessor judges each unit. A second assessor also judges 50% of the topics: the plan of a dual batch "
-    "proposes them at random. This version of Assay has no judging page for citations: it supports only their runs and "
-    "pools. Assessors would see the id of a passage, not its text.",
+    "proposes them at random. Units are shown in context.",
     (
         "bolt-ir-p3",
         "Follow-up questions",
