@@ -23,6 +23,7 @@ import corpus.imports.api
 import corpus.threads.api
 import jobs.api
 import pooling.clones.api
+import pooling.interaction.api
 import pooling.invitations.api
 import pooling.people.api
 import pooling.pools.api
@@ -67,6 +68,7 @@ endpoints = [
     *corpus.threads.api.urlpatterns,
     *pooling.teams.api.urlpatterns,
     *pooling.runs.api.urlpatterns,
+    *pooling.interaction.api.urlpatterns,
     *pooling.publications.api.urlpatterns,
     *pooling.pools.api.urlpatterns,
     *assessment.batches.api.urlpatterns,

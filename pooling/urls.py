@@ -13,4 +13,5 @@ urlpatterns = [
     path("", include("pooling.invitations.urls")),
     path("", include("pooling.requests.urls")),
     path("", include("pooling.people.urls")),
+    path("", include("pooling.interaction.urls")),
 ]

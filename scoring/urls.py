@@ -10,4 +10,5 @@ urlpatterns = [
     path("", include("scoring.analyses.urls")),
     path("", include("scoring.evaluations.urls")),
     path("", include("scoring.papers.urls")),
+    path("", include("scoring.interaction.urls")),
 ]

@@ -135,6 +135,18 @@ login                                   0000000
 login_link                              9999999
 logout                                  5555555
 password_change                         L000000
+pooling:interaction                     L444444
+pooling:interaction_data                5555555
+pooling:interaction_file                L444444
+pooling:log_sessions                    5555555
+pooling:nominate                        5555555
+pooling:plan_sessions                   5555555
+pooling:session                         L444444
+pooling:set_address                     5555555
+pooling:start_session                   5555555
+pooling:end_session                     5555555
+scoring:interaction                     4444444
+scoring:interaction_tsv                 4444444
 pooling:choose_run                      L4R444R
 pooling:compare_runs                    L404440
 pooling:clone_track                     L333330
@@ -409,6 +421,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "task_id": [task.pk],
         "judgment_id": [batch.judgments.latest("pk").pk],
         "qrels_id": [board.qrels_id],
+        "nomination_id": [1],
         "board_id": [board.pk],
         "board_id kind": [board.pk, "tsv"],
         "board_id other_id": [board.pk, board.pk],

@@ -137,6 +137,7 @@ POST invitations                         13333301 3330
 GET invitation                           13333301 0333
 POST revoke_invitation                   13333301 3330
 GET deadlines                            00000001 0333
+GET sessions                             14444441 4433
 PUT deadlines                            13333301 3330
 GET dual_batches                         13333301 0333
 POST dual_batches                        13333301 3330

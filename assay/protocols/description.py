@@ -189,8 +189,10 @@ def _interaction(protocol: Protocol) -> str:
         return ""
     interaction = protocol.interaction
     then = protocol.runs.name_of(interaction.run_kind)
-    rules = f"{interaction.seconds_per_topic} seconds per topic, followed by {then} runs."
-    return f"{NOT_CARRIED_OUT['interaction']} The protocol has {rules}"
+    return (
+        f"Sessions of at most {interaction.seconds_per_topic} seconds per topic, followed by {then} runs. "
+        f"The change of {interaction.measure or protocol.scoring.measures[0]} is reported."
+    )
 
 
 def _published(published: Mapping[str, float]) -> str:

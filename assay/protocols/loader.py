@@ -301,6 +301,16 @@ def _check_measures(protocol: Protocol) -> Iterator[str]:
             yield f"scoring.measures[{n}]: {error}"
         else:
             yield from _check_counted(protocol, measure, f"scoring.measures[{n}]")
+    yield from _check_compared(protocol)
+
+
+def _check_compared(protocol: Protocol) -> Iterator[str]:
+    """Complaints about the measure whose change is reported."""
+    if protocol.interaction is None:
+        return
+    measure, accepted = protocol.interaction.measure, protocol.scoring.measures
+    if measure and measure not in accepted:
+        yield f"interaction.measure: {measure} is not one of scoring.measures: {', '.join(accepted)}"
 
 
 def _check_counted(protocol: Protocol, measure: Measure, place: str) -> Iterator[str]:

@@ -10,10 +10,6 @@ from types import MappingProxyType
 # Key -> what Assay does instead. The name of a table includes all its keys.
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "interaction": (
-            "This version of Assay does not run the interaction: there is no session and no clock. It only accepts the "
-            "runs that follow."
-        ),
         "published": "These figures are for you to compare with; Assay does not check them.",
     }
 )

@@ -249,9 +249,10 @@ class AgreementRules:
 
 @dataclass(frozen=True, slots=True)
 class InteractionRules:
-    """A session with each participant after the first runs (BOLT)."""
+    """Sessions on topics that teams nominate, after their first runs (BOLT)."""
 
-    seconds_per_topic: int  # the length of the session
+    seconds_per_topic: int  # the longest session
+    measure: str = ""  # whose change is reported, one of `scoring.measures`; empty: the first
     run_kind: str = "post-interaction"  # the kind of the runs that follow it
 
 

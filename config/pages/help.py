@@ -35,6 +35,9 @@ HELP: Mapping[str, str] = MappingProxyType(
         # tracks
         "tracks:track": "howto/run-a-campaign.html",
         "tracks:deadlines": "howto/run-a-campaign.html#set-the-deadlines",
+        "pooling:interaction": "howto/run-a-campaign.html#hold-the-interaction",
+        "pooling:session": "roles/assessor.html#sessions-with-systems",
+        "scoring:interaction": "howto/run-a-campaign.html#hold-the-interaction",
         "tracks:history": "howto/run-a-campaign.html#who-did-what",
         "tracks:site_history": "howto/run-a-campaign.html#who-did-what",
         "tracks:downloads": "roles/participant.html#download-the-data",

@@ -13,6 +13,7 @@ from accounts.access import AnyUser
 from accounts.models import User
 from config.pages.checklist import checklist
 from config.pages.steps import steps_for
+from pooling.interaction.selectors import may_see as may_see_interaction
 from tracks.assessors.selectors import is_assessor
 from tracks.deadlines.selectors import State, next_closing, timetable
 from tracks.models import Track
@@ -56,6 +57,7 @@ def _pages(user: AnyUser, track: Track) -> list[tuple[str, str]]:
         ("Topics", "tracks:topics", True),
         ("Downloads", "tracks:downloads", True),
         ("Runs", "pooling:runs", user.is_authenticated and not judges),
+        ("Interaction", "pooling:interaction", may_see_interaction(user, track)),
         ("People", "pooling:people", is_organizer),
         ("Pools", "pooling:pools", is_organizer),
         ("Judging", "assessment:judging", is_organizer or judges),

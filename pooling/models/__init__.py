@@ -1,3 +1,4 @@
+from pooling.models.interaction import Interaction, Nomination
 from pooling.models.invitations import Invitation, InvitationUse, JoinRequest
 from pooling.models.pools import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, PoolRun
 from pooling.models.publications import Consent, Publication
@@ -8,11 +9,13 @@ __all__ = [
     "Consent",
     "Contribution",
     "EndedMembership",
+    "Interaction",
     "Invitation",
     "InvitationUse",
     "JoinRequest",
     "MemberContribution",
     "Membership",
+    "Nomination",
     "Pool",
     "PoolEntry",
     "PoolMember",

@@ -20,6 +20,7 @@ from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.formats.runs.words import MAX_NAME
 from audit import services as audit
 from files import services as file_services
+from pooling.interaction.selectors import has_interacted
 from pooling.models import Run, Team
 from pooling.runs import notices
 from pooling.runs.errors import (
@@ -203,6 +204,11 @@ def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration)
     if not state.is_accepting:
         raise SubmissionRefused(f"{track} does not accept runs: {state.reason}.")
     _check_kind(track=track, by=by, declared=declared)
+    rules = track.protocol.parsed.interaction
+    if rules is not None and declared.kind == rules.run_kind and not has_interacted(team):
+        raise SubmissionRefused(
+            f"{team} had no session yet, and runs of the kind {declared.kind} follow one."
+        )
     return state
 
 

@@ -1,10 +1,11 @@
 """What the pages of a leaderboard share: whose it is, its measures, and the measure that the page is about."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from accounts.access import AnyUser, is_organizer
 from assay.protocols.measures import parse_measure
+from assay.protocols.schema import InteractionRules
 from scoring.models import Leaderboard
 from tracks.models import Track
 
@@ -40,6 +41,15 @@ def shared_fields(user: AnyUser, board: Leaderboard, measure: str = "") -> Share
         "charted": charted_measure(board, measure),
         "is_organizer": is_organizer(user),
     }
+
+
+def interaction_rules(board: Leaderboard) -> InteractionRules | None:
+    """The rules of the interaction, with the name of the measure that is compared; None if the board lacks it."""
+    rules, scoring = board.track.protocol.parsed.interaction, board.track.protocol.parsed.scoring
+    if rules is None:
+        return None
+    measure = str(parse_measure(rules.measure or scoring.measures[0]))
+    return replace(rules, measure=measure) if measure in board.measures else None
 
 
 def titled(measures: list[str]) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from assay.evaluation.score_table import ALL, shown
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import RunRules
 from pooling.models import Run, Team
-from scoring.leaderboards.pages import LeaderboardPage, shared_fields
+from scoring.leaderboards.pages import LeaderboardPage, interaction_rules, shared_fields
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
@@ -114,6 +114,7 @@ class RankingPage(LeaderboardPage):
     has_groups: bool
     plot: plots.Plot | None
     curves_plot: plots.Plot | None
+    has_interaction: bool
 
 
 def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: str = "") -> RankingPage:
@@ -146,6 +147,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         has_groups=board.track.protocol.parsed.qrels.export_groups and has_groups(board.qrels),
         plot=_means_plot(board, shown_rows, shared["charted"]),
         curves_plot=_curves_plot(board, shown_rows),
+        has_interaction=interaction_rules(board) is not None,
     )
 
 

@@ -47,6 +47,19 @@ def check_seconds(
         raise NoSeconds(
             f"{protocol.slug}: runs.max_seconds_per_topic is missing, so there is no file of seconds"
         )
+    return read_seconds(source, most=most, name=name, topics=topics)
+
+
+def read_seconds(
+    source: BinaryIO | Path, *, most: float, name: str, topics: Collection[str] | None = None
+) -> Report:
+    """Read a file of at most `most` seconds for each topic, and report everything that is wrong with it.
+
+    Raises
+    ------
+    OSError
+        The source cannot be read.
+    """
     with opened(source, LIMITS) if isinstance(source, Path) else nullcontext(source) as file:
         return _Seconds(file, name, most, None if topics is None else set(topics)).run()
 

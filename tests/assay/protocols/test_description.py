@@ -60,8 +60,8 @@ WORDS = {
         "Measures",
     ): "charP@100, charR@100, charF@100, charRprec, charAP@1000, charP@5, charP@10, charP@20",
     ("bolt-ir-p3", "Interaction"): (
-        "This version of Assay does not run the interaction: there is no session and no clock. It only accepts the "
-        "runs that follow. The protocol has 120 seconds per topic, followed by post-interaction runs."
+        "Sessions of at most 120 seconds per topic, followed by post-interaction runs. The change of charRprec is "
+        "reported."
     ),
     ("bolt-ir-p3", "Participants see"): "number, query, language-target",
 }

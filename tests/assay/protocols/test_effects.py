@@ -15,6 +15,7 @@ CLI, PAGES = (
 )
 KINDS = "tests/pooling/runs/test_kinds.py::test_"
 SCORING = "tests/scoring/test_protocol_keys.py::test_"
+INTERACTION = "tests/pooling/interaction/test_interaction.py::test_"
 PLANNING = "tests/assessment/planning/"
 CHOICES = f"{PAGES}choices_and_questions_of_the_page_are_those_of_the_protocol"
 
@@ -111,6 +112,13 @@ EFFECTS = {
     "scoring.duplicates_are_false_alarms": f"{SCORING}repeated_near_duplicate_is_a_false_alarm",
     "scoring.topic_classes": "tests/assay/cli/test_analysis.py::test_a_report_covers_the_topic_classes_of_the_protocol",
     "agreement.binary_from": f"{PAGES}binary_from_divides_the_grades_into_two_classes",
+    "interaction.seconds_per_topic": (
+        f"{INTERACTION}the_site_ends_a_session_after_the_seconds_of_the_protocol"
+    ),
+    "interaction.run_kind": f"{INTERACTION}the_run_and_the_data_follow_the_interaction",
+    "interaction.measure": (
+        "tests/scoring/interaction/test_interaction.py::test_page_compares_the_measure_of_the_protocol"
+    ),
 }
 
 

@@ -187,6 +187,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "qrels.topic_citations": True,
         "interaction.seconds_per_topic": 120,
         "interaction.run_kind": "post-interaction",
+        "interaction.measure": "charRprec",
     },
     "trec-adhoc": {
         "unit": "document",

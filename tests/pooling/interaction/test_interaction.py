@@ -1,0 +1,260 @@
+"""The interaction of BOLT: nominations, sessions with a clock, logs, data and the run that follows."""
+
+import io
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from audit.models import Event
+from pooling.interaction import services
+from pooling.interaction.errors import InteractionRefused
+from pooling.models import Nomination, Run, Team
+from pooling.runs import services as run_services
+from pooling.runs.errors import SubmissionRefused
+from pooling.teams import services as team_services
+from tests.helpers.api import api
+from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.helpers.form_runs import bolt_run
+from tracks.models import Track
+
+pytestmark = pytest.mark.django_db
+PAGE = "https://owls.example.org/search?topic={topic}"
+
+
+@dataclass
+class Scene:
+    """A track of BOLT with four topics, two teams, and two assessors."""
+
+    track: Track
+    owls: Team
+    olive: User
+    eve: User
+    ada: User
+    emmy: User
+    olga: User
+
+    def post(self, user: User, name: str, *args: Any, **fields: Any) -> Any:
+        client = Client()
+        client.force_login(user)
+        return client.post(reverse(f"pooling:{name}", args=args), fields)
+
+    def get(self, user: User, name: str, *args: Any) -> Any:
+        client = Client()
+        client.force_login(user)
+        return client.get(reverse(f"pooling:{name}", args=args))
+
+    def planned(self, *codes: str, n: int = 1) -> Nomination:
+        """The first of `n` sessions that Ada shall hold."""
+        services.nominate(team=self.owls, codes=codes or ("T2", "T1"), by=self.olive)
+        services.set_address(team=self.owls, address=PAGE, by=self.olive, site="https://assay.example.org")
+        services.plan(team=self.owls, n=n, assessor=self.ada, by=self.olga)
+        return self.owls.nominations.get(place=1)
+
+    def submit(self, kind: str) -> Run:
+        return run_services.submit(
+            track=self.track,
+            team=self.owls,
+            by=self.olive,
+            file=io.BytesIO(bolt_run('run="evaluation"', f'run="{kind}"')),
+            file_name="run.xml",
+            declared=run_services.Declaration(kind=kind),
+        )
+
+
+@pytest.fixture
+def scene(folder: Path) -> Scene:
+    track = make_track("forum", protocol="bolt-ir-p3", collection=None)
+    for code in ("T1", "T2", "T3", "T4"):
+        make_topic(track, code)
+    olive, eve = make_user("olive"), make_user("eve")
+    owls = team_services.create(track=track, name="Owls", members=[olive])
+    team_services.create(track=track, name="Hawks", members=[eve])
+    ada, emmy = make_assessor(track, "ada"), make_assessor(track, "emmy")
+    return Scene(track, owls, olive, eve, ada, emmy, make_organizer("olga"))
+
+
+def test_a_team_ranks_its_topics_and_only_the_team_and_organizers_see_them(scene: Scene) -> None:
+    answer = scene.post(scene.olive, "nominate", scene.owls.pk, topics="T3, T1\nT4")
+
+    assert answer.url == reverse("pooling:interaction", args=["forum"])
+    assert list(scene.owls.nominations.values_list("place", "topic__code")) == [
+        (1, "T3"),
+        (2, "T1"),
+        (3, "T4"),
+    ]
+    for person in (scene.olive, scene.olga):
+        assert "Nominations of Owls" in scene.get(person, "interaction", "forum").content.decode()
+    assert "Owls" not in scene.get(scene.eve, "interaction", "forum").content.decode()
+    assert scene.get(scene.ada, "interaction", "forum").status_code == 404
+    assert scene.post(scene.eve, "nominate", scene.owls.pk, topics="T1").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("topics", "reason"),
+    [
+        ("T1 T9", "does not have the topics T9."),
+        ("T1 T2 T1", "Name each topic once; repeated: T1."),
+        ("", "Topics: This field is required."),
+    ],
+)
+def test_wrong_nominations_are_refused(scene: Scene, topics: str, reason: str) -> None:
+    assert reason in scene.post(scene.olive, "nominate", scene.owls.pk, topics=topics).content.decode()
+    assert not Nomination.objects.exists()
+
+
+def test_nominations_stay_once_sessions_are_planned_or_runs_are_closed(scene: Scene) -> None:
+    scene.planned()
+
+    with pytest.raises(InteractionRefused, match="planned or held"):
+        services.nominate(team=scene.owls, codes=["T3"], by=scene.olive)
+    Track.objects.update(status=Track.Status.CLOSED)
+    with pytest.raises(InteractionRefused, match="nominated while runs are accepted"):
+        services.nominate(team=scene.owls, codes=["T3"], by=scene.olive)
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("http://owls.example.org/", "not encrypted"),
+        ("https://assay.example.org/tracks/", "another host than this site"),
+        ("https://user:x@owls.example.org/", "is not accepted"),
+        ("https://*;script-src *", "is not accepted"),
+        ("javascript:alert(1)", "not encrypted"),
+    ],
+)
+def test_a_page_must_be_on_another_encrypted_host(scene: Scene, address: str, reason: str) -> None:
+    site = "https://assay.example.org"
+
+    with pytest.raises(InteractionRefused, match=reason):
+        services.set_address(team=scene.owls, address=address, by=scene.olive, site=site)
+
+
+def test_organizers_plan_the_preferred_topics_first(scene: Scene) -> None:
+    services.nominate(team=scene.owls, codes=["T3", "T1", "T2"], by=scene.olive)
+
+    refused = scene.post(scene.olive, "plan_sessions", scene.owls.pk, assessor=scene.ada.pk, n=2)
+    scene.post(scene.olga, "plan_sessions", scene.owls.pk, assessor=scene.ada.pk, n=2)
+
+    assert refused.status_code == 403
+    planned = scene.owls.nominations.filter(assessor=scene.ada).order_by("place")
+    assert [each.topic.code for each in planned] == ["T3", "T1"]
+    assert Event.objects.filter(action="sessions.planned").count() == 1
+
+
+def test_a_session_shows_the_page_of_the_team_only_while_it_runs(scene: Scene) -> None:
+    session = scene.planned()
+    before = scene.get(scene.ada, "session", session.pk)
+    scene.post(scene.ada, "start_session", session.pk)
+    during = scene.get(scene.ada, "session", session.pk)
+    organizer = scene.get(scene.olga, "session", session.pk)
+    scene.post(scene.ada, "end_session", session.pk)
+    after = scene.get(scene.ada, "session", session.pk)
+
+    policy = during.headers["Content-Security-Policy"]
+    assert "frame-src https://owls.example.org;" in f"{policy};"
+    assert 'src="https://owls.example.org/search?topic=T2"' in during.content.decode()
+    assert 'sandbox="allow-scripts allow-forms allow-same-origin"' in during.content.decode()
+    for page in (before, organizer, after):
+        assert "<iframe" not in page.content.decode()
+        assert "frame-src" not in page.headers["Content-Security-Policy"]
+    session.refresh_from_db()
+    assert session.ended_at is not None
+    again = scene.post(scene.ada, "start_session", session.pk)
+    assert (again.status_code, "Each topic has one session." in again.content.decode()) == (409, True)
+
+
+def test_only_the_assessor_of_a_session_holds_it(scene: Scene) -> None:
+    session = scene.planned()
+
+    assert scene.get(scene.emmy, "session", session.pk).status_code == 404
+    assert scene.get(scene.olive, "session", session.pk).status_code == 404
+    assert scene.post(scene.olga, "start_session", session.pk).status_code == 409
+    assert "Your sessions" in scene.get(scene.ada, "interaction", "forum").content.decode()
+
+
+def test_an_assessor_holds_one_session_at_a_time(scene: Scene) -> None:
+    first = scene.planned(n=2)
+    second = scene.owls.nominations.get(place=2)
+    services.start(nomination=first, by=scene.ada)
+
+    with pytest.raises(InteractionRefused, match="Another session of yours runs"):
+        services.start(nomination=second, by=scene.ada)
+    Nomination.objects.filter(pk=first.pk).update(started_at=_earlier(first, 200))
+    services.start(nomination=second, by=scene.ada)
+
+    first.refresh_from_db()
+    assert first.started_at is not None
+    assert first.ended_at == first.started_at + timedelta(seconds=120)
+
+
+def _earlier(session: Nomination, seconds: int) -> Any:
+    session.refresh_from_db()
+    assert session.started_at is not None
+    return session.started_at - timedelta(seconds=seconds)
+
+
+def test_the_site_ends_a_session_after_the_seconds_of_the_protocol(scene: Scene) -> None:
+    session = scene.planned()
+    services.start(nomination=session, by=scene.ada)
+    Nomination.objects.filter(pk=session.pk).update(started_at=_earlier(session, 3000))
+
+    page = scene.get(scene.ada, "session", session.pk)
+    scene.post(scene.ada, "end_session", session.pk)
+
+    assert "It took 120.0 seconds." in page.content.decode()
+    assert "<iframe" not in page.content.decode()
+    (row, _) = api(scene.olga).get("/api/v1/tracks/forum/sessions/").json()
+    assert (row["topic"], row["state"], row["seconds"]) == ("T2", "held", 120.0)
+
+
+def upload(text: bytes, name: str = "log.txt") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, text)
+
+
+def test_a_time_log_takes_the_place_of_sessions(scene: Scene) -> None:
+    scene.planned("T2", "T1", "T3")  # T2 is Ada's
+    send = lambda text: scene.post(
+        scene.olive, "log_sessions", scene.owls.pk, file=upload(text)
+    ).content.decode()  # noqa: E731
+
+    assert "line 2: topic “T3” took 121 seconds" in send(b"T1 5\nT3 121\n")
+    assert "did not nominate the topics T4" in send(b"T4 5\n")
+    assert "The topics T2 have sessions on this site" in send(b"T2 5\n")
+    send(b"T1 87.5\nT3 120\n")
+
+    seconds = scene.owls.nominations.order_by("place").values_list("logged_seconds", flat=True)
+    assert list(seconds) == [None, 87.5, 120.0]
+    assert "the team, by its log" in scene.get(scene.olga, "interaction", "forum").content.decode()
+
+
+def test_the_run_and_the_data_follow_the_interaction(scene: Scene) -> None:
+    services.nominate(team=scene.owls, codes=["T1"], by=scene.olive)
+
+    with pytest.raises(SubmissionRefused, match="Owls had no session yet"):
+        scene.submit("post-interaction")
+    too_early = scene.post(scene.olive, "interaction_data", scene.owls.pk, file=upload(b"{}", "data.json"))
+    services.log(team=scene.owls, file=io.BytesIO(b"T1 60\n"), by=scene.olive)
+    run = scene.submit("post-interaction")
+    scene.post(scene.olive, "interaction_data", scene.owls.pk, file=upload(b"{}", "data.json"))
+    scene.post(scene.olive, "interaction_data", scene.owls.pk, file=upload(b"[1]", "more.json"))
+
+    assert run.kind == "post-interaction"
+    assert "the data follow the sessions" in too_early.content.decode()
+    sent = scene.get(scene.olga, "interaction_file", scene.owls.pk)
+    assert b"".join(sent.streaming_content) == b"[1]"
+    assert 'filename="more.json"' in sent.headers["Content-Disposition"]
+    assert scene.get(scene.eve, "interaction_file", scene.owls.pk).status_code == 404
+
+
+def test_a_track_without_interaction_has_no_such_page(scene: Scene) -> None:
+    track = make_track("plain")
+
+    assert scene.get(scene.olga, "interaction", track.slug).status_code == 404
+    assert "Interaction" not in Client().get(track.get_absolute_url()).content.decode()
