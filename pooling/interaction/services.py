@@ -264,7 +264,7 @@ def store_data(*, team: Team, file: BinaryIO, file_name: str, by: User) -> Inter
             track = track_services.lock(team.track_id)
             earlier = Interaction.objects.filter(team=team).first()
             if earlier is not None and earlier.data:
-                file_services.discard([earlier.data.name])
+                file_services.discard([str(earlier.data.name)])
             file_services.claim(name)
             stored = {
                 "data": name,
