@@ -10,7 +10,7 @@ from tracks.models import Topic
 
 
 class Interaction(models.Model):
-    """What a team brings to its sessions, and the data that it hands in afterwards."""
+    """What a team brings to its sessions, and the data that it uploads afterwards."""
 
     team = models.OneToOneField(Team, models.PROTECT, related_name="interaction")
     address = models.URLField(

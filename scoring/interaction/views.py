@@ -26,7 +26,7 @@ def _board(request: HttpRequest, board_id: int) -> tuple[Leaderboard, Interactio
 @require_safe
 @never_cache
 def interaction(request: HttpRequest, board_id: int) -> HttpResponse:
-    """The change of each team. Whoever sees the leaderboard; only runs that they may open."""
+    """The change of each team. Everyone who may see the leaderboard; only the runs that they may open."""
     board, rules = _board(request, board_id)
     page = selectors.interaction_report(request.user, board, rules)
     return render(request, "scoring/interaction/interaction.html", context_of(page))

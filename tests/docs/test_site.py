@@ -17,6 +17,8 @@ NO_PAGES = {
     *("archives:file", "archives:delete"),
     *(
         "pooling:end_session",
+        "pooling:remove_assessor",
+        "pooling:set_groups",
         "pooling:interaction_data",
         "pooling:interaction_file",
         "pooling:log_sessions",
