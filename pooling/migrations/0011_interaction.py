@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pooling', '0009_kinds_of_runs'),
+        ('pooling', '0010_passages'),
         ('tracks', '0013_kinds_of_runs'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
