@@ -1,10 +1,15 @@
-"""A track of ARQMath from its first training round to its qrels, as organizer and assessor see it in Chromium."""
+"""A track from its first training round to its qrels, as organizer and assessor see it in Chromium.
+
+One walk for answers, which are units, and for formulas, whose units have several instances.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,24 +17,96 @@ from django.conf import LazySettings
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
+from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment
+from assessment.tasks import services as task_services
+from assessment.tasks.members import members_to_judge
 from jobs import services as jobs
+from pooling.models import Pool, PoolEntry, PoolMember
+from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
-from pooling.teams import services as team_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Qrels, QrelsEntry
 from tests.assessment.tasks.test_browser import log_in, ready
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
-from tests.helpers.judging import judge_all, make_batch, make_pool
-from tracks.models import Track
+from tests.helpers.formula_scene import build_formula_scene
+from tests.helpers.judging import judge, make_batch, make_pool, make_team
+from tracks.models import Topic, Track
+from web.counting import counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-# The tags and classes of a judging page, without what is prepared for the next task and without texts.
+# The tags and classes of a judging page, without what is prepared for the next task, texts and formulas.
 SHAPE = """() => [...document.querySelectorAll("main *")]
-  .filter((each) => !each.closest("#ahead, .panel-ahead, .math") && each.tagName !== "P")
+  .filter((each) => !each.closest("#ahead, .panel-ahead, .math, .katex") && each.tagName !== "P")
   .map((each) => each.tagName + "." + each.className).join(" ")"""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What a walk starts with: a pool of two units for each of two topics."""
+
+    organizer: User
+    track: Track
+    topics: list[Topic]
+    pool: Pool
+    documents: list[tuple[str, str]]  # topic and docno of what assessors judge
+    submit_runs: Callable[[], object]  # of two teams, in opposite orders
+
+
+def walk_of_answers() -> Walk:
+    track = make_track("walk", protocol="arqmath-2021-task1")
+    topics = [make_topic(track, code) for code in ("A.1", "A.2")]
+    pool = make_pool(track, dict.fromkeys(topics, 2))
+    documents = list(pool.entries.values_list("topic__code", "docno"))
+    olga, teams = make_organizer("olga"), [make_team(track) for _ in range(2)]
+
+    def submit_runs() -> None:
+        for team, order in zip(teams, (documents, documents[::-1]), strict=True):
+            lines = [f"{code}\t{docno}\t{n}\t{-n}\t{team.pk}\n" for n, (code, docno) in enumerate(order, 1)]
+            run_services.submit(
+                track=track,
+                team=team,
+                by=olga,
+                file=BytesIO("".join(sorted(lines)).encode()),
+                file_name="run.tsv",
+                declared=run_services.Declaration(kind="primary"),
+            )
+
+    return Walk(olga, track, topics, pool, documents, submit_runs)
+
+
+def walk_of_formulas() -> Walk:
+    """Each unit has two instances."""
+    scene = build_formula_scene(n=6)
+    scene.submit("abacus", [0, 1, 4, 5])
+    pool = pool_services.request(
+        track=scene.track, name="Pool 1", seed=1, depth={"primary": 20}, by=scene.organizer
+    )
+    jobs.run(pool.job_id or 0)
+    pool.refresh_from_db()
+    members = PoolMember.objects.filter(entry__pool=pool, position__gt=0)
+    documents = list(members.values_list("entry__topic__code", "docno"))
+    topics = [scene.topic, scene.other]
+    return Walk(
+        scene.organizer,
+        scene.track,
+        topics,
+        pool,
+        documents,
+        lambda: scene.submit("back", [5, 4, 1, 0], team=1),
+    )
+
+
+def judge_all(batch: Batch, assessor: User, choice: str) -> None:
+    """Judge all remaining units of the assessor, with one choice for all instances."""
+    while task := task_services.accept_next(batch=batch, assessor=assessor):
+        if members := members_to_judge(task):
+            answers = {member.docno: judgment_services.Answer(choice) for member in members}
+            judgment_services.submit_members(task=task, answers=answers, request_id=uuid4())
+        else:
+            judge(task, choice)
 
 
 def judge_by_keyboard(page: Page, base: str, keys: str) -> list[tuple[str, str, str]]:
@@ -45,27 +122,11 @@ def judge_by_keyboard(page: Page, base: str, keys: str) -> list[tuple[str, str, 
         address = page.url
         count = page.locator(".task-progress").inner_text().rpartition(",")[2].strip()
         seen.append((address.rstrip("/").rpartition("/")[2], page.evaluate(SHAPE), count))
-        page.keyboard.press(key)
+        for _ in range(page.locator("main .instance:not(.panel-ahead *)").count() or 1):
+            page.keyboard.press(key)
         page.keyboard.press("Enter")
         page.wait_for_url(lambda url, before=address: url != before)
     return seen
-
-
-def submit_run(track: Track, name: str, docnos: list[str], *, by: User) -> None:
-    """A team's run with one ranking for all topics."""
-    lines = [
-        f"{code}\t{docno}\t{rank}\t{-rank}\t{name}\n"
-        for code in ("A.1", "A.2")
-        for rank, docno in enumerate(docnos, 1)
-    ]
-    run_services.submit(
-        track=track,
-        team=team_services.create(track=track, name=name),
-        by=by,
-        file=BytesIO("".join(lines).encode()),
-        file_name=f"{name}.tsv",
-        declared=run_services.Declaration(kind="primary"),
-    )
 
 
 def assert_accessible(page: Page) -> None:
@@ -78,22 +139,24 @@ def assert_accessible(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), page.url
 
 
+@pytest.mark.parametrize("build", [walk_of_answers, walk_of_formulas])
 def test_track_is_judged_from_training_to_qrels(
     live_server: Any,
     new_page: Callable[..., Page],
     monkeypatch: pytest.MonkeyPatch,
     settings: LazySettings,
     tmp_path: Path,
+    build: Callable[[], Walk],
 ) -> None:
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)  # the test runs the jobs
     settings.MEDIA_ROOT = tmp_path
-    base, olga = live_server.url, make_organizer("olga")
-    track = make_track("walk", protocol="arqmath-2021-task1")
-    topics = [make_topic(track, code) for code in ("A.1", "A.2")]
+    walk = build()
+    track, topics, pool = walk.track, walk.topics, walk.pool
+    base, first, second = live_server.url, topics[0].code, topics[1].code
+    of_track = f"{base}/tracks/{track.slug}"
     ada, bob = make_assessor(track, "ada"), make_assessor(track, "bob")
-    pool = make_pool(track, dict.fromkeys(topics, 2))
     office, desk = new_page(), new_page()
-    log_in(office, base, olga)
+    log_in(office, base, walk.organizer)
     log_in(desk, base, ada)
 
     def create(button: str) -> Batch:
@@ -105,7 +168,7 @@ def test_track_is_judged_from_training_to_qrels(
 
     # Two rounds of training; the assessors agree on half of the units, then on all.
     for number, grades in enumerate(("30", "33"), 1):
-        office.goto(f"{base}/tracks/walk/judging/")
+        office.goto(f"{of_track}/judging/")
         office.get_by_role("link", name="plan a training round").click()
         expect(office.get_by_label("Name of the batch")).to_have_value(f"Training round {number}")
         office.get_by_label("Units of each topic").fill("1")
@@ -114,20 +177,23 @@ def test_track_is_judged_from_training_to_qrels(
         batch = create("Create training round")
         judge_by_keyboard(desk, base, grades)
         judge_all(batch, bob, "high")
-        office.goto(f"{base}/tracks/walk/agreement/?round=batch-{batch.pk}")
-        expect(office.get_by_role("row", name="A.1").first).to_contain_text("100 %")
-        expect(office.get_by_role("row", name="A.2").first).to_contain_text("100 %" if number == 2 else "0 %")
+        office.goto(f"{of_track}/agreement/?round=batch-{batch.pk}")
+        expect(office.get_by_role("row", name=first).first).to_contain_text("100 %")
+        expect(office.get_by_role("row", name=second).first).to_contain_text(
+            "100 %" if number == 2 else "0 %"
+        )
         office.goto(f"{base}{batch.get_absolute_url()}")
         office.get_by_role("button", name="Close batch").click()
 
-    # The main round: Ada judges A.1, Bob A.2. Each also gets a unit of the other whose grade is known, and a repeat.
+    # The main round: Ada judges the first topic, Bob the second. Each also gets a unit of the other whose grade is
+    # known, and a repeat.
     main = make_batch(pool, {ada: [topics[0]], bob: [topics[1]]}, name="Main round")
-    office.goto(f"{base}/tracks/walk/gold/")
-    known = "".join(f"{entry.topic.code} 0 {entry.docno} 2\n" for entry in pool.entries.all())
+    office.goto(f"{of_track}/gold/")
+    known = "".join(f"{topic} 0 {docno} 2\n" for topic, docno in walk.documents)
     upload = {"name": "known.qrels", "mimeType": "text/plain", "buffer": known.encode()}
     office.get_by_label("File").set_input_files(upload)  # type: ignore[arg-type]
     office.get_by_role("button", name="Import known grades").click()
-    expect(office.get_by_text("Imported 4 known grades")).to_be_visible()
+    expect(office.get_by_text(f"Imported {len(walk.documents)} known grades")).to_be_visible()
     office.goto(f"{base}{main.get_absolute_url()}")
     office.get_by_role("link", name="Hidden checks").click()
     office.get_by_label("Units with known grades").fill("50")
@@ -144,32 +210,33 @@ def test_track_is_judged_from_training_to_qrels(
     judge_all(main, bob, "medium")
 
     # Each judges a topic of the other, as the protocol's rule proposes. Bob disagrees with Ada about one unit.
-    office.goto(f"{base}/tracks/walk/judging/")
+    office.goto(f"{of_track}/judging/")
     office.get_by_role("link", name="plan a dual batch").click()
     dual = create("Create dual batch")
     assert set(dual.topic_assignments.values_list("topic__code", "assessor__username")) == {
-        ("A.1", "bob"),
-        ("A.2", "ada"),
+        (first, "bob"),
+        (second, "ada"),
     }
     judge_by_keyboard(desk, base, "2")
     judge_all(dual, bob, "medium")
 
     # The board, agreement and the disagreement, which Ada settles.
-    office.goto(f"{base}/tracks/walk/board/")
+    office.goto(f"{of_track}/board/")
     expect(office.locator("#board")).to_contain_text("of 16 units judged")
     assert_accessible(office)
     office.get_by_role("link", name="Same document, other grade").click()
     assert_accessible(office)
-    office.goto(f"{base}/tracks/walk/agreement/")
+    office.goto(f"{of_track}/agreement/")
     assert_accessible(office)
     office.get_by_role("link", name="Hidden checks").click()
     office.get_by_role("link", name="bob").click()
     expect(office.get_by_role("row", name="bob")).to_contain_text("100 %")
     expect(office.get_by_role("img", name="share of answers to hidden checks")).to_be_visible()
     assert_accessible(office)
-    office.goto(f"{base}/tracks/walk/agreement/")
+    office.goto(f"{of_track}/agreement/")
     office.get_by_role("link", name="Show disagreements").click()
-    expect(office.get_by_text("1 unit.")).to_be_visible()
+    disputed = Judgment.objects.filter(batch=main, is_current=True, grade=0)  # Bob gave 2
+    expect(office.get_by_text(f"{counted(disputed.count(), 'unit')}.")).to_be_visible()
     assert_accessible(office)
     office.get_by_role("link", name="Make an adjudication batch").click()
     office.get_by_label("ada").check()
@@ -177,21 +244,20 @@ def test_track_is_judged_from_training_to_qrels(
     judge_by_keyboard(desk, base, "3")
 
     # The adjudication counts before both judgments, and training does not count.
-    office.goto(f"{base}/tracks/walk/qrels/freeze/")
+    office.goto(f"{of_track}/qrels/freeze/")
     office.get_by_role("button", name="Freeze qrels").click()
     office.wait_for_url(lambda url: not url.endswith("/freeze/"))
-    disputed = Judgment.objects.get(batch__kind=Batch.Kind.ADJUDICATION)
-    frozen = {row.docno: row.grade for row in QrelsEntry.objects.all()}
+    frozen = {(row.topic, row.docno): row.grade for row in QrelsEntry.objects.all()}
+    [settled] = PoolEntry.objects.filter(tasks__judgments__in=disputed).distinct()
     assert len(frozen) == 4
-    assert frozen[disputed.docno] == 3
+    assert frozen[first, settled.docno] == 3
     assert sorted(frozen.values()) == [2, 2, 2, 3]
 
     # What the disagreement does to the leaderboard.
-    for name, docnos in (("forth", list(frozen)), ("back", list(frozen)[::-1])):
-        submit_run(track, name, docnos, by=olga)
-    board = leaderboard_services.request(qrels=Qrels.objects.get(), by=olga)
+    walk.submit_runs()
+    board = leaderboard_services.request(qrels=Qrels.objects.get(), by=walk.organizer)
     jobs.run(board.job_id)  # type: ignore[arg-type]
-    office.goto(f"{base}/tracks/walk/agreement/effect/")
+    office.goto(f"{of_track}/agreement/effect/")
     section = office.get_by_role("region", name="The same runs with the grades of either judge")
     section.get_by_role("button", name="Start the analysis").click()
     jobs.run(Analysis.objects.get().job_id)  # type: ignore[arg-type]

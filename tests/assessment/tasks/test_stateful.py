@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.utils import timezone
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -68,7 +68,8 @@ ACTIONS = [action for action, weight in WEIGHTS.items() for _ in range(weight)]
 class Scene:
     """A main batch with a topic of two entries and one of one entry, three assessors, and an organizer.
 
-    The grades of the second topic's entry and of an entry that is not in the batch are known.
+    The grades of its entries are known. With one judge, an assessor gets a check of the other's topic, which can become
+    theirs; with two, who have all topics, of an entry that is not in the batch.
     """
 
     topics: list[Topic]
@@ -87,8 +88,8 @@ def build_scene(protocol: str) -> Scene:
     shared = [topics, topics] if judges > 1 else [[topic] for topic in topics]
     batch = make_batch(pool, dict(zip(people, shared, strict=False)))
     organizer = make_organizer()
-    further = make_pool(track, {make_topic(track, "A.3"): 1})
-    for entry in PoolEntry.objects.filter(Q(pool=further) | Q(pool=pool, topic=topics[1])):
+    further = make_pool(track, {make_topic(track, "A.3"): judges - 1})
+    for entry in PoolEntry.objects.filter(pool__in=(pool, further)):
         unit = {"track": track, "topic": entry.topic, "docno": entry.docno, "grade": 0}
         GoldUnit.objects.create(source=GoldUnit.Source.IMPORTED, created_by=organizer, **unit)
     check_services.configure(batch=batch, gold_percent=50, repeat_percent=50, repeat_after=1)
@@ -158,10 +159,10 @@ class JudgingRoom(RuleBasedStateMachine):
         task = task_services.accept_next(batch=self.batch, assessor=person)
         if task is None:
             return None
+        self.topic_in_turn = task.entry.topic
         if task.is_check:
             self._check_is_due(task)
         else:
-            self.topic_in_turn = task.entry.topic
             of_unit = Task.objects.filter(batch=self.batch, entry=task.entry_id, seat=task.seat)
             has_judge = of_unit.filter(status=Task.Status.SUBMITTED).exists()
             # The judgment on an open page replaces what an earlier holder of the topic still sent.
@@ -245,8 +246,15 @@ class JudgingRoom(RuleBasedStateMachine):
                 batch=self.batch,
                 topic=assignment.topic,
                 from_assessor=assignment.assessor,
-                to_assessor=self.draw([each for each in self.people if each != assignment.assessor]),
+                to_assessor=self.draw(self._next_holders(assignment)),
             )
+
+    def _next_holders(self, assignment: TopicAssignment) -> list[User]:
+        """Those who may get a topic; those who know it from a hidden check are named three times."""
+        others = [each for each in self.people if each != assignment.assessor]
+        checks = Task.objects.filter(batch=self.batch, entry__topic=assignment.topic, is_check=True)
+        know = set(checks.values_list("assessor", flat=True))
+        return others + 2 * [each for each in others if each.pk in know]
 
     def withdraw(self) -> None:
         if assignment := self._assignment():
