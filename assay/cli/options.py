@@ -72,6 +72,17 @@ def add_formulas(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_posts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--posts",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="discussion forum in XML, whose posts runs of citations must cite; repeat it for more files",
+    )
+
+
 def add_units(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--units",

@@ -12,9 +12,11 @@ from tqdm import tqdm
 
 from assay.cli.options import add_formulas, add_manifest, add_protocol, add_quiet, add_topics
 from assay.errors import InputError
+from assay.formats.documents import forum
 from assay.formats.formulas.files import read_index
 from assay.formats.manifest import ManifestRun
 from assay.formats.reports import Report, print_report
+from assay.formats.runs.citations import CitedPost, PostLookup
 from assay.formats.runs.formulas import FormulaLookup
 from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes
@@ -68,6 +70,20 @@ def read_formulas(paths: Sequence[Path]) -> Formulas | None:
     if not len(formulas):
         raise InputError(f"{', '.join(path.name for path in paths)}: the files contain no formula")
     return formulas
+
+
+def read_posts(paths: Sequence[Path]) -> PostLookup | None:
+    """How a check of runs looks up posts of some forums; None if there are no files.
+
+    Raises
+    ------
+    assay.errors.Refused
+        A file is not a forum, or is not well-formed.
+    """
+    if not paths:
+        return None
+    posts = {docno: CitedPost(source, language) for docno, source, language in forum.sources(paths)}
+    return lambda docnos: {docno: posts[docno] for docno in docnos if docno in posts}
 
 
 def formula_lookup(formulas: Formulas | None, *, allows_unknown: bool = False) -> FormulaLookup | None:

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from assay.formats.runs.citations import CitedPost
 from assay.html import images, links
 from assay.html.forum import is_right_to_left
 from assay.html.highlight import mark
@@ -154,10 +155,17 @@ def thread_of(collection: Collection, docno: str) -> str | None:
     return collection.documents.filter(docno=docno).values_list("thread", flat=True).first()
 
 
-def sources(collection_id: int, docnos: Iterable[str]) -> dict[str, str]:
-    """The source of some posts of a forum by docno, for those that the collection has. One query."""
+def sources(collection_id: int, docnos: Iterable[str]) -> dict[str, CitedPost]:
+    """The source and language of some posts of a forum by docno, for those that the collection has. One query."""
     posts = Document.objects.filter(collection=collection_id, docno__in=set(docnos), kind=Document.Kind.POST)
-    return dict(posts.values_list("docno", "source"))
+    rows = posts.values_list("docno", "source", "language")
+    return {docno: CitedPost(source, language) for docno, source, language in rows}
+
+
+def has_posts(collection: Collection) -> bool:
+    """Whether a collection that can be searched has posts of a forum. One query."""
+    is_loaded = collection.status == Collection.Status.READY
+    return is_loaded and Document.objects.filter(collection=collection, kind=Document.Kind.POST).exists()
 
 
 def comment_with(document: Document, formula: str) -> str:

@@ -128,9 +128,13 @@ class ReportSerializer(serializers.Serializer[Report]):
     sha256 = serializers.CharField()
     form = serializers.CharField(help_text="The run format that was detected.")
     tag = serializers.CharField(help_text="The tag in the file.")
+    kind = serializers.CharField(help_text="The kind of run that the file declares; empty in most formats.")
     n_lines = serializers.IntegerField()
     n_topics = serializers.IntegerField()
     topic_lines = serializers.DictField(child=serializers.IntegerField(), help_text="Lines of each topic.")
+    seconds = serializers.DictField(
+        child=serializers.FloatField(), help_text="Of each topic, if the protocol asks for them."
+    )
     errors = ComplaintSerializer(many=True)  # type: ignore[assignment]  # a field, not those of the serializer
     warnings = ComplaintSerializer(many=True)
 

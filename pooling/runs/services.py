@@ -32,7 +32,7 @@ from pooling.runs.errors import (
     WithdrawalRefused,
 )
 from pooling.runs.selectors import n_of_kinds
-from pooling.runs.units import formula_lookup, unit_lookup
+from pooling.runs.units import formula_lookup, post_lookup, unit_lookup
 from pooling.teams.selectors import disk_limit, disk_use, may_submit_for
 from tracks.agreements.services import check_accepted
 from tracks.deadlines import selectors as deadlines
@@ -70,6 +70,7 @@ def check(*, track: Track, file: BinaryIO, file_name: str, kind: str = "") -> Ch
         topics=topics,
         units=unit_lookup(track, protocol),
         formulas=formula_lookup(track, protocol),
+        posts=post_lookup(track, protocol),
         name=file_name[-255:],
         kind=kind,
     )

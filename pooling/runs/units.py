@@ -7,11 +7,13 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from assay.formats.runs.citations import PostLookup
 from assay.formats.runs.formulas import FormulaLookup
 from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT, UnitLookup
 from assay.protocols.schema import Protocol
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection, Document
+from corpus.threads import selectors as threads
 from tracks.models import Track
 
 BATCH = 20_000
@@ -62,6 +64,18 @@ def formula_lookup(track: Track, protocol: Protocol) -> FormulaLookup | None:
     if track.collection_id is None or not has_formulas(track, protocol):
         return None
     return partial(formulas_of, track.collection_id)
+
+
+def has_posts(track: Track, protocol: Protocol) -> bool:
+    """Whether runs cite posts that can be looked up: the collection is loaded and has posts of a forum."""
+    return protocol.unit == "passage" and track.collection is not None and threads.has_posts(track.collection)
+
+
+def post_lookup(track: Track, protocol: Protocol) -> PostLookup | None:
+    """A function that looks up posts by docno; None if runs cite none, or they are not loaded."""
+    if track.collection_id is None or not has_posts(track, protocol):
+        return None
+    return partial(threads.sources, track.collection_id)
 
 
 def document_ids(collection_id: int, docno: NDArray[np.bytes_]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from accounts.access import AnyUser
 from assay.evaluation.score_table import as_tsv, one_word
 from assay.formats.spreadsheet import as_csv
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, as_latex
-from scoring.leaderboards.selectors import BoardRow, leaderboard_page
+from scoring.leaderboards.selectors import BoardRow, leaderboard_page, mean_seconds
 from scoring.models import Leaderboard
 
 
@@ -29,7 +29,16 @@ def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], lis
     header = ["team", "run", "kind", "pooled as", "manual", "uses", "topics", "missing", *board.measures]
     for measure in board.measures:
         header += [f"{measure} low", f"{measure} high", f"{measure} tier"]
-    return [*header, "judged in the top 10", "unjudged"], [_cells(row) for row in rows]
+    header += ["judged in the top 10", "unjudged"]
+    seconds = mean_seconds(board)
+    if seconds is None:
+        return header, [_cells(row) for row in rows]
+    cells = [[*_cells(row), _seconds(seconds.get(row.run.pk))] for row in rows]
+    return [*header, "seconds per topic"], cells
+
+
+def _seconds(mean: float | None) -> str:
+    return "" if mean is None else f"{mean:.1f}"
 
 
 def _cells(row: BoardRow) -> list[str]:
@@ -45,6 +54,12 @@ def _made(row: BoardRow) -> str:
 
 
 def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
+    seconds = mean_seconds(board)
+    timed = (
+        {}
+        if seconds is None
+        else {row.run.pk: {"seconds_per_topic": seconds.get(row.run.pk)} for row in rows}
+    )
     content = {
         "track": board.track.slug,
         "qrels": {
@@ -62,7 +77,7 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
             {name: run[name] for name in ("team", "tag", "sha256")}
             for run in board.statistics.get("disqualified", [])
         ],
-        "runs": [_json_row(board, row) for row in rows],
+        "runs": [_json_row(board, row) | timed.get(row.run.pk, {}) for row in rows],
     }
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 

@@ -230,6 +230,14 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
     return rows
 
 
+def mean_seconds(board: Leaderboard) -> dict[int, float] | None:
+    """The mean seconds per topic that teams stated, by run; None if the protocol does not ask for them."""
+    if board.track.protocol.parsed.runs.max_seconds_per_topic is None:
+        return None
+    stated = Run.objects.filter(evaluations__leaderboard=board).values_list("pk", "report__seconds")
+    return {pk: sum(seconds.values()) / len(seconds) for pk, seconds in stated if seconds}
+
+
 def _evaluations(board: Leaderboard) -> list[Evaluation]:
     evaluations = (
         Evaluation.objects.filter(leaderboard=board).select_related("run__team").defer("run__report")

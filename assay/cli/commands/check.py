@@ -14,8 +14,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from assay.cli.options import RUN_FILE, add_format, add_formulas, add_protocol, add_topics, input_path
-from assay.cli.pooling import formula_lookup, read_formulas, read_protocol_and_topics
+from assay.cli.options import (
+    RUN_FILE,
+    add_format,
+    add_formulas,
+    add_posts,
+    add_protocol,
+    add_topics,
+    input_path,
+)
+from assay.cli.pooling import formula_lookup, read_formulas, read_posts, read_protocol_and_topics
 from assay.cli.site import add_server
 from assay.errors import InputError
 from assay.formats.reports import Report, print_report
@@ -32,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_protocol(parser, is_required=False)
     add_topics(parser)
     add_formulas(parser)
+    add_posts(parser)
     parser.add_argument(
         "--seconds",
         type=Path,
@@ -75,9 +84,11 @@ def _on_files(arguments: argparse.Namespace) -> int:
     if arguments.repair:
         arguments.repair.mkdir(parents=True, exist_ok=True)
     formulas = formula_lookup(read_formulas(arguments.formulas))
-    reports = []
+    posts, reports = read_posts(arguments.posts), []
     for path in arguments.runs:
-        checked = check_run(path, protocol=protocol, topics=topics, formulas=formulas, name=path.name)
+        checked = check_run(
+            path, protocol=protocol, topics=topics, formulas=formulas, posts=posts, name=path.name
+        )
         reports.append(checked.report)
         if arguments.format == "text":
             print_report(checked.report, str(path))

@@ -94,8 +94,8 @@ def convert(data: bytes) -> Batch:
     return batch
 
 
-def sources(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """Docno and source of each post of some files, which may be compressed.
+def sources(paths: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
+    """Docno, source and language of each post of some files, which may be compressed.
 
     Raises
     ------
@@ -107,7 +107,9 @@ def sources(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
             for chunk in Reader(UnpackedFile(file, path.name), path.name):
                 try:
                     yield from (
-                        (post.docno, post.source) for thread in threads(chunk.data) for post in thread.posts
+                        (post.docno, post.source, thread.language)
+                        for thread in threads(chunk.data)
+                        for post in thread.posts
                     )
                 except Malformed as fault:
                     at = chunk.line + fault.n_lines, chunk.start + fault.offset

@@ -43,6 +43,7 @@ from assay.formats.runs.text import UTF16, LineReader, Lines, shown
 from assay.protocols.schema import Protocol, RunFormat
 
 if TYPE_CHECKING:
+    from assay.formats.runs.citations import PostLookup
     from assay.formats.runs.xml import XmlReader
 
 XML_START = re.compile(rb"\s*<[A-Za-z_?!]")
@@ -72,6 +73,7 @@ def check_run(
     topics: Collection[str] | None = None,
     units: UnitLookup | None = None,
     formulas: FormulaLookup | None = None,
+    posts: "PostLookup | None" = None,
     limits: Limits | None = None,
     kind: str = "",
 ) -> CheckedRun:
@@ -83,6 +85,7 @@ def check_run(
     topics : the codes that a run may name; None if they are unknown.
     units : a function from distinct docnos to their state in the collection; None if no collection is loaded.
     formulas : for runs of formulas, a function from distinct ids to the known formulas; None if no index is loaded.
+    posts : for runs of citations, a function from docnos of posts to the known posts; None if none are loaded.
     kind : the kind of run that was declared, which a file that declares a kind must have; empty: not known.
 
     Raises
@@ -93,7 +96,9 @@ def check_run(
     limits = limits or Limits()
     expected = _expected(protocol, topics, units, limits)._replace(kind=kind)
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
-        check = _Check(file, expected, limits, [FORMS[form] for form in protocol.runs.formats], formulas)
+        check = _Check(
+            file, expected, limits, [FORMS[form] for form in protocol.runs.formats], formulas, posts
+        )
         columns = check.columns()
         report = check.report(name)
     form = check.reader.form if check.reader else None
@@ -150,6 +155,7 @@ class _Check:
         limits: Limits,
         forms: list[RunForm],
         formulas: FormulaLookup | None = None,
+        posts: "PostLookup | None" = None,
         *,
         warns: bool = True,
     ) -> None:
@@ -158,6 +164,7 @@ class _Check:
         self.limits = limits
         self.forms = forms
         self.formulas = formulas
+        self.posts = posts
         self.warns = warns
         self.reader: LineReader | XmlReader | None = None
         self.rows = NO_ROWS
@@ -174,6 +181,9 @@ class _Check:
         if not is_complete or not len(self.rows.score):
             return None
         check_rows(self.rows, self.expected, self.tally)
+        if self.posts is not None:
+            citations = import_module("assay.formats.runs.citations")  # few runs cite posts
+            citations.check_citations(self.rows, self.posts, self.tally)
         return None if self.tally.has_unrepairable_errors else self._ordered(self.rows)
 
     def _ordered(self, rows: RunRows) -> RunColumns:

@@ -42,7 +42,7 @@ EFFECTS = {
     ),
     "runs.kind.baseline": f"{KINDS}kinds_decide_depths_scores_and_filters",
     "runs.kind.max_per_team": (
-        "tests/pooling/runs/test_submission.py::test_number_of_runs_of_a_kind_is_limited_by_the_protocol"
+        "tests/pooling/runs/test_submission.py::test_a_team_submits_one_evaluation_run_and_ten_baselines"
     ),
     "runs.min_score": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.max_score": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",

@@ -583,7 +583,7 @@ def test_forum_is_imported_and_exported_with_the_source_of_its_posts(tmp_path: P
     assert job.state == Job.State.DONE, job.error
     assert (collection.counts["threads"], collection.counts["posts"]) == (3, 8)
     assert sources(collection.pk, ["bolt-eng-DF-1-101:p4", "bolt-eng-DF-1-101"]) == {
-        "bolt-eng-DF-1-101:p4": "\nThe cranes stop at six. Is anybody else late for the ferry?\n"
+        "bolt-eng-DF-1-101:p4": ("\nThe cranes stop at six. Is anybody else late for the ferry?\n", "eng")
     }
     before = state_of(collection)
     rows = "\n".join(json.dumps(row) for row in documents(collection))

@@ -220,9 +220,10 @@ def upload(text: bytes, name: str = "log.txt") -> SimpleUploadedFile:
 
 def test_a_time_log_takes_the_place_of_sessions(scene: Scene) -> None:
     scene.planned("T2", "T1", "T3")  # T2 is Ada's
-    send = lambda text: scene.post(
-        scene.olive, "log_sessions", scene.owls.pk, file=upload(text)
-    ).content.decode()  # noqa: E731
+
+    def send(text: bytes) -> str:
+        answer = scene.post(scene.olive, "log_sessions", scene.owls.pk, file=upload(text))
+        return str(answer.content.decode())
 
     assert "line 2: topic “T3” took 121 seconds" in send(b"T1 5\nT3 121\n")
     assert "did not nominate the topics T4" in send(b"T4 5\n")

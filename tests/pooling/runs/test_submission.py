@@ -18,11 +18,19 @@ from assay.formats.runs.examples import EXAMPLES, accepted_forms, rules_of
 from assay.formats.runs.reader import check_run
 from assay.protocols.loader import load_protocol, shipped_slugs
 from assay.protocols.schema import RUN_FORMATS
+from corpus.models import Document
 from pooling.models import Run, Team
 from pooling.runs import services as run_services
 from pooling.runs.errors import SubmissionRefused
 from pooling.teams import services as team_services
-from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
+from tests.helpers.factories import (
+    make_collection,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
 from tests.helpers.form_runs import BOLT_TOPICS, NTCIR_TOPICS, bolt_run, ntcir_run
 from tracks.models import Track
 
@@ -170,15 +178,19 @@ def baseline(bolt: Desk, tag: str, by: User) -> Run:
     )
 
 
-def test_number_of_runs_of_a_kind_is_limited_by_the_protocol(bolt: Desk) -> None:
-    olga = make_organizer("olga")
+def test_a_team_submits_one_evaluation_run_and_ten_baselines(bolt: Desk) -> None:
+    """Before, baselines of teams were refused, and nothing limited evaluation runs."""
     for n in range(10):
-        baseline(bolt, f"owls-{n}", olga)
+        baseline(bolt, f"owls-{n}", bolt.member)
+    bolt.send(bolt_run(), kind="evaluation")
 
     with pytest.raises(SubmissionRefused, match="Owls already has 10 baseline runs"):
-        baseline(bolt, "owls-x", olga)
+        baseline(bolt, "owls-x", bolt.member)
+    second = bolt.send(bolt_run('score="0.9"', 'score="0.91"'), kind="evaluation")
 
-    assert Run.objects.count() == 10
+    assert "Owls already has one evaluation run, and" in second.content.decode()
+    assert Run.objects.filter(kind="baseline").count() == 10
+    assert Run.objects.filter(kind="evaluation").count() == 1
 
 
 def test_a_withdrawn_run_makes_room_for_another(bolt: Desk) -> None:
@@ -202,6 +214,7 @@ def test_seconds_are_stored_with_the_report(bolt: Desk) -> None:
     assert run.report["seconds"] == {"T1": 12.5, "T2": 600.0}
     page = bolt.client.get(answer.url).content.decode()
     assert "306.2 seconds per topic on average, 600.0 at most (T2)" in page
+    assert "<li>T1: 12.5</li>" in page
 
 
 def test_run_that_took_too_long_is_refused(bolt: Desk) -> None:
@@ -266,3 +279,22 @@ def test_each_team_submits_the_condition_that_its_file_names(bolt: Desk) -> None
 
     assert set(Run.objects.values_list("tag", flat=True)) == {"Owls-evaluation", "Night-Hawks-evaluation"}
     assert "the file is a run of the kind evaluation, but phase2 was declared" in answer.content.decode()
+
+
+def test_citations_are_checked_against_the_posts_of_the_collection(folder: Path) -> None:
+    owls = desk("bolt-ir-p3", BOLT_TOPICS)
+    collection = make_collection("forum")
+    Track.objects.filter(pk=owls.track.pk).update(collection=collection)
+    source = "\nThe owls of the harbor sing at 0 o'clock.\n"
+    for n, text in enumerate((source, "x" * 40, "x" * 30)):
+        fields = {"kind": Document.Kind.POST, "source": text, "language": "eng" if n == 0 else "arz"}
+        make_document(collection, f"bolt-eng-DF-1:{n}:p{n}", **fields)
+
+    page = owls.send(bolt_run(), kind="evaluation").content.decode()
+    span = bolt_run('offset="0" length="20"', 'offset="1" length="41"').replace(b'length="20"', b'length="9"')
+    accepted = owls.send(span.replace(b'offset="0" length="9"', b'offset="1" length="41"'), kind="evaluation")
+
+    assert "the passage differs from its post" in page
+    assert "the citation is not inside its post" in page
+    assert "characters 20 to 39 of a post of 30" in page
+    assert accepted.status_code == 302

@@ -29,7 +29,7 @@ def submit(team: Team, kind: str, content: bytes) -> None:
         by=team.members.get(),
         file=io.BytesIO(content.replace(b'run="evaluation"', f'run="{kind}"'.encode())),
         file_name="run.xml",
-        declared=run_services.Declaration(kind=kind),
+        declared=run_services.Declaration(kind=kind, seconds=io.BytesIO(b"T1 10\nT2 25\n")),
     )
 
 
@@ -70,6 +70,12 @@ def test_page_compares_the_measure_of_the_protocol(board: Leaderboard) -> None:
     assert row.change.interacted[1:] == (0.0, 1.0)
     assert row.change.all_topics == (2, 0.5, 1.0)
     assert page.context["plot"].series == [{"name": "Owls", "values": [None] * 5 + [1.0, 1.0, 1.0]}]
+    table = (
+        client.get(reverse("scoring:leaderboard_file", args=[board.pk, "tsv"])).content.decode().splitlines()
+    )
+    content = client.get(reverse("scoring:leaderboard_file", args=[board.pk, "json"])).json()
+    assert [line.split("\t")[-1] for line in table] == ["seconds per topic", "17.5", "17.5", "17.5"]
+    assert {each["seconds_per_topic"] for each in content["runs"]} == {17.5}
     assert lines == [
         "team\ttopic\tseconds\tbefore\tafter\tchange",
         "Owls\tT1\t90.0\t0.0000\t1.0000\t1.0000",

@@ -18,7 +18,7 @@ DOCS = THREADS.partition(b"?>\n")[2]
 
 
 def test_posts_of_the_sample_keep_their_source() -> None:
-    posts = dict(forum.sources([samples.path("bolt-threads.xml")]))
+    posts = {docno: source for docno, source, _ in forum.sources([samples.path("bolt-threads.xml")])}
 
     assert len(posts) == 8
     source = posts["bolt-eng-DF-1-101:p1"]
@@ -41,7 +41,7 @@ def test_thread_and_posts_become_rows_with_language_and_source() -> None:
 
 
 def test_real_file_is_read(data: Path) -> None:
-    posts = dict(forum.sources([data / "forum/DF-sample.xml"]))
+    posts = {docno: source for docno, source, _ in forum.sources([data / "forum/DF-sample.xml"])}
 
     assert list(posts) == [f"ENG_DF_sample_101:p{n}" for n in range(1, 5)]
     assert posts["ENG_DF_sample_101:p4"] == '\n<quote orig_author="Mack67">\nHalal?\n</quote>\nTandoori.\n'
