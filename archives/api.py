@@ -17,7 +17,7 @@ from tracks.tracks.selectors import tracks_for
 from web.api.conditional import etag_of, unless_known
 from web.api.forms import require_valid
 from web.api.permissions import Organizer
-from web.api.schema import FILE, operation
+from web.api.schema import file_of, operation
 from web.api.serializers import Strict
 from web.api.views import ApiView, FileView, ListView, accepted
 from web.downloads import download
@@ -149,7 +149,7 @@ class ArchiveFile(FileView):
     permission_classes = [Organizer]
     serializer_class = ArchiveSerializer
 
-    @operation("get_archive_file", responses=FILE)
+    @operation("get_archive_file", responses=file_of("application/zip"))
     def get(self, request: Request, archive_id: int) -> HttpResponseBase:
         """Download an archive that is ready."""
         ready = selectors.archives().filter(status=Archive.Status.READY)

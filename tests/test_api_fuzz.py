@@ -1,7 +1,7 @@
 """No request to the API makes it fail, or answer what its description does not contain.
 
 schemathesis makes requests from the description: some as it asks for them, some that break it. An organizer's token
-reaches everything; a visitor gets the same requests. `make fuzz` tries many more of them.
+reaches everything; a member of a team, an assessor or a visitor sends the same. `make fuzz` tries many more of them.
 """
 
 import contextlib
@@ -45,7 +45,6 @@ EXTREMES: tuple[Any, ...] = (
     1e308,
     "",
     "\0",
-   
     "x" * 100_000,
     None,
     [],
@@ -99,8 +98,8 @@ def spoiled(data: Any, content: Any) -> Any:
     return changed
 
 
-def try_operation(operation: APIOperation, ids: Mapping[str, Any], token: str) -> list[str]:
-    """Send requests of both kinds; what is wrong with the answers."""
+def try_operation(operation: APIOperation, ids: Mapping[str, Any], tokens: list[str]) -> list[str]:
+    """Send requests of both kinds, each by the organizer and by somebody else; what is wrong with the answers."""
     faults: dict[str, str] = {}
     checks = CHECKS.get_by_names(NAMES)
 
@@ -113,7 +112,8 @@ def try_operation(operation: APIOperation, ids: Mapping[str, Any], token: str) -
             case.path_parameters = dict(ids)
         if case.media_type == "application/json" and isinstance(case.body, dict) and data.draw(st.booleans()):
             case.body = spoiled(data, case.body)
-        for headers in ({"Authorization": f"Bearer {token}"}, {}):
+        for token in (tokens[0], data.draw(st.sampled_from(tokens[1:]))):
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
             cache.clear()  # of limits
             with transaction.atomic():
                 response = case.call(headers=headers)
@@ -134,12 +134,13 @@ def test_no_request_makes_the_api_fail_or_answer_something_undescribed(
 ) -> None:
     load_all_checks()
     schema = openapi.from_wsgi("/api/schema/", site)
-    ids, token = known_ids(addresses), make_token(scene.organizer)
+    ids, people = known_ids(addresses), (scene.organizer, scene.member, scene.ada)
+    tokens = [*map(make_token, people), ""]
 
     faults = [
         fault
         for result in schema.get_all_operations()
-        for fault in try_operation(result.ok(), ids[result.ok().path], token)
+        for fault in try_operation(result.ok(), ids[result.ok().path], tokens)
     ]
 
     assert not faults, "\n\n".join(faults)

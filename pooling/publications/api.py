@@ -18,7 +18,7 @@ from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.api.conditional import etag_of, unless_known
 from web.api.permissions import Everyone, Organizer
-from web.api.schema import FILE, operation
+from web.api.schema import file_of, operation
 from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import ApiView, FileView, accepted
@@ -95,7 +95,7 @@ class PublishedRunsFile(FileView):
     permission_classes = [Everyone]
     serializer_class = PublicationSerializer
 
-    @operation("get_published_runs_file", responses=FILE)
+    @operation("get_published_runs_file", responses=file_of("application/gzip"))
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Download the archive of the published runs."""
         track = _track(request, slug)

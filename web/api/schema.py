@@ -6,6 +6,7 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import is_list_serializer
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.permissions import SAFE_METHODS
@@ -50,6 +51,13 @@ class Schema(AutoSchema):
     view: ApiView  # type: ignore[override]  # every endpoint is one
 
     def _is_list_view(self, serializer: Any = None) -> bool:
+        """Whether the answer is an array, in pages or not."""
+        return self._is_paged() or is_list_serializer(serializer)
+
+    def _get_paginator(self) -> Any:
+        return super()._get_paginator() if self._is_paged() else None  # type: ignore[no-untyped-call]
+
+    def _is_paged(self) -> bool:
         return self.view.is_list and self.method == "GET"
 
     def get_tags(self) -> list[str]:
@@ -114,7 +122,12 @@ def _header(name: str, description: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
-FILE = {(200, "application/octet-stream"): OpenApiResponse(OpenApiTypes.BINARY, "The file.")}
+def file_of(content_type: str) -> dict[tuple[int, str], OpenApiResponse]:
+    """The answer of an endpoint that sends a file of a type."""
+    return {(200, content_type): OpenApiResponse(OpenApiTypes.BINARY, "The file.")}
+
+
+FILE = file_of("application/octet-stream")
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

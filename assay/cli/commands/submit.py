@@ -52,8 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--description", default="", metavar="TEXT", help="how the runs were made")
     parser.add_argument(
         "--pooled-as",
-        choices=("primary", "alternate"),
-        help="for baselines: the kind as which they are pooled",
+        default="",
+        metavar="KIND",
+        help="kind as which the runs are pooled, if the protocol says so",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=Path,
+        metavar="FILE",
+        help="file of topic and seconds, for a single run and a limit of time",
     )
     parser.add_argument("--json", action="store_true", help="print the runs as the site answers, as JSON")
     add_quiet(parser)
@@ -70,8 +77,9 @@ def add_declaration(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.tag and len(arguments.runs) > 1:
-        raise InputError("--tag is for a single file; the tags of several runs are in their files")
+    single = next((name for name in ("tag", "seconds") if getattr(arguments, name)), "")
+    if single and len(arguments.runs) > 1:
+        raise InputError(f"--{single} is for a single run; submit each run with its own")
     stored, is_refused = [], False
     with connect(arguments) as server:
         fields = fields_of(arguments, track_of(server, arguments.track))
@@ -123,23 +131,40 @@ def _submit(
 ) -> tuple[Any, bool]:
     """The run, and whether an earlier command submitted it."""
     address = f"tracks/{arguments.track}/runs/"
-    with path.open("rb") as file:
-        identity = [server.url, address, fields, path.name, sha256_of_file(file)]
+    files = [path, *([arguments.seconds] if arguments.seconds else [])]
+    identity = [server.url, address, fields, *(f"{each.name} {_digest(each)}" for each in files)]
+    options = {"seconds": arguments.seconds, "is_quiet": arguments.quiet}
     key = str(uuid5(NAMESPACE_URL, json.dumps(identity, sort_keys=True)))
-    run, is_old = upload(server, address, path, fields, key=key, is_quiet=arguments.quiet)
+    run, is_old = upload(server, address, path, fields, key=key, **options)
     if is_old and server.get(f"runs/{run['id']}/")["status"] != "submitted":  # withdrawn since
-        return upload(server, address, path, fields, key=str(uuid4()), is_quiet=arguments.quiet)
+        return upload(server, address, path, fields, key=str(uuid4()), **options)
     return run, is_old
 
 
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return sha256_of_file(file)
+
+
 def upload(
-    server: "Server", address: str, path: Path, fields: dict[str, str], *, key: str, is_quiet: bool
+    server: "Server",
+    address: str,
+    path: Path,
+    fields: dict[str, str],
+    *,
+    key: str,
+    is_quiet: bool,
+    seconds: Path | None = None,
 ) -> tuple[Any, bool]:
     """The answer to a run file, and whether it is that to an earlier request."""
-    size = path.stat().st_size
-    with path.open("rb") as file, progress_bar(path.name, size, is_quiet=is_quiet) as show:
-        sent = client("files").Sent(file, show)
-        return server.upload(address, fields, {"file": (path.name, sent)}, key=key)
+    with (
+        path.open("rb") as file,
+        progress_bar(path.name, path.stat().st_size, is_quiet=is_quiet) as show,
+    ):
+        files: dict[str, tuple[str, Any]] = {"file": (path.name, client("files").Sent(file, show))}
+        if seconds is not None:
+            files["seconds"] = (seconds.name, seconds.read_bytes())
+        return server.upload(address, fields, files, key=key)
 
 
 def _print(path: Path, run: Any, *, is_old: bool, where: str) -> None:

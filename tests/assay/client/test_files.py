@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from assay.client import server as server_module
-from assay.client.files import check_name, fetch
+from assay.client.files import Sent, check_name, fetch
 from assay.client.server import REFUSED, Server, ServerError
 from assay.errors import InputError
 
@@ -67,6 +67,31 @@ def test_download_that_breaks_off_goes_on_where_it_stopped(tmp_path: Path) -> No
     assert site.ranges == ["", "bytes=30-", "bytes=60-"]
     assert sizes == [30, 60, 100]
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_upload_that_the_network_loses_is_sent_again_from_its_start(tmp_path: Path) -> None:
+    run, bodies, sizes = tmp_path / "run.tsv", [], []
+    run.write_bytes(CONTENT)
+    replayed = httpx.Response(201, json={"id": 7}, headers={"Idempotency-Replayed": "true"})
+    answers = iter([httpx.ReadError("lost"), httpx.Response(503), replayed])
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        bodies.append((request.headers["Idempotency-Key"], CONTENT in request.read()))
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with (
+        Server("https://site.test", "", transport=httpx.MockTransport(handle)) as server,
+        run.open("rb") as file,
+    ):
+        files = {"file": ("run.tsv", Sent(file, sizes.append))}
+        answer = server.upload("tracks/t/runs/", {"kind": "primary"}, files, key="k")
+
+    assert answer == ({"id": 7}, True)
+    assert bodies == [("k", True)] * 3
+    assert sizes == [100, 100] * 3, "the whole file each time; the second report is at its end"
 
 
 def test_half_a_file_never_has_the_name_of_the_file_and_is_completed_later(tmp_path: Path) -> None:
