@@ -176,7 +176,10 @@ def _grades(board: Leaderboard, code: str) -> list[tuple[int, str, int]]:
     entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
     counts = Counter(entries.values_list("grade", flat=True))
     protocol = board.track.protocol.parsed
-    return [(grade, grade_label(protocol, grade), n) for grade, n in sorted(counts.items(), reverse=True)]
+    return [
+        (grade, grade_label(protocol, board.qrels, grade), n)
+        for grade, n in sorted(counts.items(), reverse=True)
+    ]
 
 
 def _unique(board: Leaderboard, code: str) -> list[UniqueUnits]:

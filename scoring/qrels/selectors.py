@@ -127,7 +127,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     return QrelsPage(
         track=qrels.track,
         qrels=qrels,
-        grades=[(grade, grade_label(qrels.protocol.parsed, grade)) for grade in grades],
+        grades=[(grade, grade_label(qrels.protocol.parsed, qrels, grade)) for grade in grades],
         rows=rows,
         n_units=sum(row.n for row in rows),
         totals=[sum(row.counts[n] for row in rows) for n in range(len(grades))],
@@ -183,10 +183,15 @@ def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machi
     )
 
 
-def grade_label(protocol: Protocol, grade: int) -> str:
-    """The label of a grade; a negative grade means that the unit was pooled but not judged."""
-    labels = {level.value: level.label for level in protocol.judging.grades}
-    return labels.get(grade, "pooled, not judged" if grade < 0 else "")
+def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
+    """The label of a grade of a version; a negative grade means that the unit was pooled but not judged.
+
+    A sum of several judges has none: 2 may be one judge's *Relevant*, or *Partially relevant* twice.
+    """
+    if grade < 0:
+        return "pooled, not judged"
+    is_sum = protocol.qrels.aggregate == "sum" and protocol.judging.judges > 1 and "group" not in qrels.report
+    return "" if is_sum else {level.value: level.label for level in protocol.judging.grades}.get(grade, "")
 
 
 def _report_for(user: AnyUser, qrels: Qrels) -> dict[str, Any]:

@@ -18,8 +18,13 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def judged() -> Scene:
     """Ada is a graduate, Bob an undergraduate; she finds everything relevant, he partially. One topic is judged."""
+    return _judged(2, 1)
+
+
+def _judged(of_ada: int, of_bob: int) -> Scene:
+    """Ada gives all units of a topic one grade, Bob another."""
     scene = build_scene("ntcir-12-wikipedia")
-    people = ((scene.ada, "graduate", 2), (scene.bob, "undergraduate", 1))
+    people = ((scene.ada, "graduate", of_ada), (scene.bob, "undergraduate", of_bob))
     for user, group, _ in people:
         Assessor.objects.filter(user=user).update(group=group)
     batch = scene.batch({scene.ada: ["A.1"], scene.bob: ["A.1"]})
@@ -50,6 +55,21 @@ def test_page_of_a_version_names_its_group(judged: Scene, client: Client) -> Non
 
     assert "of the group <em>graduate</em> only" in page
     assert "Version 1 has the judgments of all groups" in page
+
+
+def test_sum_of_judges_has_no_label_of_the_scale(client: Client) -> None:
+    """Grade 2 may be one judge's *Relevant*, or *Partially relevant* twice."""
+    scene = _judged(1, 1)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    client.force_login(scene.organizer)
+
+    of_sum, of_group = (
+        client.get(each.get_absolute_url()).content.decode()
+        for each in (qrels, Qrels.objects.get(name__startswith="graduate"))
+    )
+
+    assert "grade-label" not in of_sum
+    assert "Partially relevant" in of_group
 
 
 def test_without_groups_there_is_only_the_sum(judged: Scene) -> None:
