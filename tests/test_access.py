@@ -236,6 +236,8 @@ scoring:tables                          L333330
 scoring:topic                           4444440
 scoring:groups                          4444444
 scoring:groups_file                     4444444
+scoring:classes                         4444440
+scoring:classes_file                    4444440
 scoring:topics                          4444440
 scoring:topics_file                     4444440
 tokens                                  L000000
@@ -301,6 +303,8 @@ scoring:qrels_file                      4400440
 scoring:topic                           4400440
 scoring:groups                          4444444
 scoring:groups_file                     4444444
+scoring:classes                         4400440
+scoring:classes_file                    4400440
 scoring:topics                          4400440
 scoring:topics_file                     4400440
 """,
@@ -318,6 +322,8 @@ scoring:qrels_file                      0000000
 scoring:topic                           0000000
 scoring:groups                          4444444
 scoring:groups_file                     4444444
+scoring:classes                         0000000
+scoring:classes_file                    0000000
 scoring:topics                          0000000
 scoring:topics_file                     0000000
 """,

@@ -122,6 +122,24 @@ def add_level(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_labels(parser: argparse.ArgumentParser, effect: str) -> None:
+    """`effect` is what the command does with the labels."""
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help=f"labels of topics: CSV, JSON, or topics as XML or JSON lines; {effect}",
+    )
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="label to use; repeat it for more (default: the topic classes of the protocol, or all labels with a few "
+        "values that are words)",
+    )
+
+
 def add_seed(parser: argparse.ArgumentParser, *, is_required: bool = False) -> None:
     default = "" if is_required else f" (default: {SEED})"
     parser.add_argument(

@@ -11,18 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.evaluation.classes import step_or_name
 from assay.statistics.rank_correlation import defined, kendall_tau, ranks, tau_ap_b
 
 ALL = "all topics"
 UNLABELED = "no label"
-STEPS = (
-    "low",
-    "easy",
-    "medium",
-    "middle",
-    "high",
-    "hard",
-)  # label values in this order; others follow by name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +110,3 @@ def compare_by_label(
     return compare_rankings(
         [name for name, _ in columns], means, [int(is_counted.sum()) for _, is_counted in columns]
     )
-
-
-def step_or_name(value: str) -> tuple[int, str]:
-    """Sorts the values of a label: steps such as low and high in their order, others after them by name."""
-    step = value.casefold()
-    return (STEPS.index(step) if step in STEPS else len(STEPS), value)

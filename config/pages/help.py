@@ -138,6 +138,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "scoring:choose_leaderboard": "explanation/numbers.html#how-alike-two-rankings-are",
         "scoring:compare_leaderboards": "explanation/numbers.html#how-alike-two-rankings-are",
         "scoring:groups": "howto/run-an-ntcir-campaign.html#freeze-the-qrels-and-score-by-group",
+        "scoring:classes": "explanation/numbers.html#means-by-topic-class",
         "scoring:topics": "explanation/numbers.html",
         "scoring:topic": "explanation/numbers.html",
         "scoring:reports": "explanation/numbers.html#whether-the-qrels-can-be-reused",

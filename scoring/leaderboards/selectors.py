@@ -112,6 +112,7 @@ class RankingPage(LeaderboardPage):
     others: list[Leaderboard]
     mismatched: list[BoardRow]  # runs without a judged document
     has_groups: bool
+    has_classes: bool
     plot: plots.Plot | None
     curves_plot: plots.Plot | None
     has_interaction: bool
@@ -145,6 +146,7 @@ def leaderboard_page(user: AnyUser, board: Leaderboard, sort: str = "", show: st
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
         has_groups=board.track.protocol.parsed.qrels.export_groups and has_groups(board.qrels),
+        has_classes=bool(board.track.protocol.parsed.topics.labels),
         plot=_means_plot(board, shown_rows, shared["charted"]),
         curves_plot=_curves_plot(board, shown_rows),
         has_interaction=interaction_rules(board) is not None,

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_required
 from scoring.evaluations import selectors as evaluation_selectors
+from scoring.leaderboards import classes as class_pages
 from scoring.leaderboards import comparison, files, releases, schedules, selectors, services, topic_pages
 from scoring.leaderboards import groups as group_pages
 from scoring.leaderboards.errors import ReleaseHindered
@@ -107,6 +108,23 @@ def groups_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
     content = group_pages.groups_file(request.user, board)
     return download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
+
+
+@require_safe
+@never_cache
+def classes(request: HttpRequest, board_id: int) -> HttpResponse:
+    """The means of runs by topic class. Everyone who may see the leaderboard; a team sees its own runs."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    page = class_pages.classes_page(request.user, board, request.GET.get("measure", ""))
+    return render(request, "scoring/leaderboards/classes.html", context_of(page))
+
+
+@require_safe
+def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
+    """The means by topic class as CSV. Everyone who may see the leaderboard; a team gets its own runs."""
+    board = get_object_or_404(selectors.leaderboards_for(request.user), pk=board_id)
+    content = class_pages.classes_file(request.user, board)
+    return download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
 
 
 @require_safe

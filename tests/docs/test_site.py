@@ -71,6 +71,7 @@ NO_PAGES = {
     *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),
     *("scoring:effect", "assessment:add_agreed", "assessment:remove_gold", "assessment:check_results_tsv"),
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
+    *("scoring:classes_file", "scoring:groups_file"),
     *("scoring:topics_file", "scoring:archive_qrels", "scoring:analyze", "scoring:report_table"),
     *("scoring:analysis_json", "scoring:table_file", "scoring:analysis_table", "scoring:evaluation_file"),
 }

@@ -14,6 +14,7 @@ from assay.cli.options import (
     STDIN,
     add_average,
     add_format,
+    add_labels,
     add_measures,
     add_processes,
     add_protocol,
@@ -23,6 +24,7 @@ from assay.cli.options import (
     names_of_runs,
 )
 from assay.errors import InputError
+from assay.evaluation.classes import TopicClass, classes_of, means_over
 from assay.evaluation.duplicates import read_duplicates
 from assay.evaluation.score_table import HEADER, ScoreRow, as_json, as_tsv
 from assay.evaluation.units import FORMATS_OF_VISUAL_IDS, VISUAL_IDS, Prepared, prepare, read_units
@@ -64,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--per-topic", action="store_true", help="also print the value of each topic before the mean"
     )
+    add_labels(parser, "also prints the mean over the topics with each value, as topic LABEL=VALUE")
     add_format(parser, "tsv", "json")
     add_processes(parser)
     add_quiet(parser)
@@ -83,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
             request.judged, request.measures, request.average, per_topic=arguments.per_topic
         )
         rows += [ScoreRow(name, *row) for row in by_topic]
+        rows += _class_rows(name, scores, request)
     text = as_json(rows) if arguments.format == "json" else as_tsv(HEADER, [row.cells() for row in rows])
     sys.stdout.write(text)
     return 0
@@ -98,6 +102,7 @@ class Request(NamedTuple):
     average: Average
     formulas: Formulas | None
     formats: Sequence[RunFormat]  # of runs; empty: those of the protocol
+    classes: Sequence[TopicClass]
 
 
 class Scored(NamedTuple):
@@ -127,7 +132,27 @@ def _read_request(arguments: argparse.Namespace) -> Request:
             print("no --duplicates: near-duplicates of judged documents count as unjudged", file=sys.stderr)  # noqa: T201
     average = arguments.average or protocol.scoring.average
     formats = FORMATS_OF_VISUAL_IDS if arguments.units == VISUAL_IDS else ()
-    return Request(names, protocol, judged, measures, average, formulas, formats)
+    classes = _read_classes(arguments, judged, protocol)
+    return Request(names, protocol, judged, measures, average, formulas, formats, classes)
+
+
+def _read_classes(
+    arguments: argparse.Namespace, judged: JudgedDocuments, protocol: Protocol
+) -> list[TopicClass]:
+    """The classes of the topics by --labels."""
+    if arguments.labels is None:
+        return []
+    topics = judged.topics.tolist()
+    labels = import_module("assay.cli.labels").chosen_labels(arguments, topics, protocol)  # slow to import
+    return classes_of(topics, labels)
+
+
+def _class_rows(name: str, scores: RunScores, request: Request) -> Iterator[ScoreRow]:
+    """The means of a run over each class of topics."""
+    for topics in request.classes:
+        values = means_over(scores, topics, request.average).tolist()
+        for measure, value in zip(request.measures, values, strict=True):
+            yield ScoreRow(name, topics.name, str(measure), value)
 
 
 def _score_all(paths: list[str], request: Request, arguments: argparse.Namespace) -> list[Scored]:

@@ -2,20 +2,19 @@
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from assay.cli.inputs import Inputs, add_runs, add_scoring_options, read_inputs
+from assay.cli.labels import chosen_labels
+from assay.cli.options import add_labels
 from assay.cli.tables import print_tables
 from assay.errors import InputError
 from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked
-from assay.formats.topics.reader import read_labels, read_topics
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
-from assay.papers.facts import are_words
 from assay.protocols.measures import Measure
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import summarize_qrels
@@ -29,20 +28,7 @@ EXAMPLE = "assay report --protocol arqmath-2020-task1 --qrels qrels.txt runs/aba
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scoring_options(parser)
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="FILE",
-        help="labels of topics: CSV, JSON, or topics as XML or JSON lines; compares the rankings by each value",
-    )
-    parser.add_argument(
-        "--label",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="label to report; repeat it for more (default: the topic classes of the protocol, or all labels "
-        "with a few values that are words)",
-    )
+    add_labels(parser, "compares the rankings by each value")
     parser.add_argument(
         "--compare",
         action="append",
@@ -70,7 +56,7 @@ def named_file(text: str) -> tuple[str, str]:
 def run(arguments: argparse.Namespace) -> int:
     inputs = read_inputs(arguments, arguments.runs)
     other_qrels = _read_other_qrels(arguments, inputs.protocol)
-    labels = _labels(arguments, inputs) if arguments.labels else {}
+    labels = chosen_labels(arguments, inputs.topics, inputs.protocol) if arguments.labels else {}
     compared = [*_by_labels(inputs, labels), *_by_qrels(inputs, other_qrels)]
     tables = [
         _units(inputs, other_qrels),
@@ -88,35 +74,6 @@ def _read_other_qrels(arguments: argparse.Namespace, protocol: Protocol) -> dict
             raise InputError(f"--compare {name}: the name is in use; use a name of its own for each qrels")
         other_qrels[name] = read_qrels(path, protocol)
     return other_qrels
-
-
-def _labels(arguments: argparse.Namespace, inputs: Inputs) -> dict[str, dict[str, str]]:
-    """The values of each label, by topic: the labels of --label, or the topic classes of the protocol.
-
-    If the topics have none of these labels, all labels with a few values that are words.
-    """
-    of_topics = _read_labels(arguments.labels)
-    known = {code: of_topics[code] for code in inputs.topics if code in of_topics}
-    if not known:
-        raise InputError(f"{arguments.labels}: no label is for a topic of the qrels")
-    names = dict.fromkeys(name for labels in known.values() for name in labels)
-    missing = [name for name in arguments.label if name not in names]
-    if missing:
-        raise InputError(f"{arguments.labels}: no label {missing[0]!r}; the labels are {', '.join(names)}")
-    values = {name: {code: labels.get(name, "") for code, labels in known.items()} for name in names}
-    by_class = {name.casefold(): name for name in values}
-    classes = [by_class[name] for name in inputs.protocol.scoring.topic_classes if name in by_class]
-    chosen = arguments.label or classes
-    if chosen:
-        return {name: values[name] for name in chosen}
-    return {name: by_topic for name, by_topic in values.items() if are_words(set(by_topic.values()) - {""})}
-
-
-def _read_labels(path: Path) -> Mapping[str, Mapping[str, str]]:
-    data = path.read_bytes()
-    if path.suffix.lower() in {".xml", ".jsonl", ".ndjson"}:
-        return {topic.code: topic.labels for topic in read_topics(data, path.name) if topic.labels}
-    return read_labels(data, path.name)
 
 
 def _units(inputs: Inputs, other_qrels: Mapping[str, QrelsColumns]) -> Table:

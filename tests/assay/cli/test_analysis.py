@@ -189,6 +189,20 @@ def test_a_label_of_numbers_is_reported_if_asked_for(
     assert [row["value"] for row in asked] == ["all topics", "1", "2", "no label"]
 
 
+def test_evaluate_adds_the_means_of_each_class(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = folder / "labels.csv"
+    labels.write_text("topic,Difficulty\nA.1,easy\nA.10,hard\nA.2,easy\n")
+    command = ["evaluate", *qrels(folder), "--measure", "RR", "--quiet", "--per-topic", "--format", "json"]
+
+    assert main([*command, "--labels", str(labels), three[0]]) == 0
+
+    rows = {row["topic"]: row["value"] for row in json.loads(capsys.readouterr().out)}
+    assert rows["Difficulty=easy"] == pytest.approx((rows["A.1"] + rows["A.2"]) / 2)
+    assert rows["Difficulty=hard"] == pytest.approx(rows["A.10"])
+
+
 def test_labels_may_be_in_the_topic_file(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

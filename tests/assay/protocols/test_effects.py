@@ -110,7 +110,9 @@ EFFECTS = {
     "scoring.average": f"{SCORING}average_is_over_the_judged_topics_or_over_those_of_the_run",
     "scoring.collapse_instances": f"{SCORING}instances_of_a_formula_are_scored_as_one_unit",
     "scoring.duplicates_are_false_alarms": f"{SCORING}repeated_near_duplicate_is_a_false_alarm",
-    "scoring.topic_classes": "tests/assay/cli/test_analysis.py::test_a_report_covers_the_topic_classes_of_the_protocol",
+    "scoring.topic_classes": (
+        "tests/scoring/leaderboards/test_classes.py::test_page_and_file_have_the_means_of_each_class"
+    ),
     "agreement.binary_from": f"{PAGES}binary_from_divides_the_grades_into_two_classes",
     "interaction.seconds_per_topic": (
         f"{INTERACTION}the_site_ends_a_session_after_the_seconds_of_the_protocol"
