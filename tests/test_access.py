@@ -212,6 +212,8 @@ scoring:choose_leaderboard              444444R
 scoring:choose_run                      444444R
 scoring:compare_leaderboards            4444440
 scoring:compare_runs                    4444440
+scoring:comparison                      L333330
+scoring:comparison_file                 L333334
 scoring:effect                          L33333R
 scoring:evaluation                      4444440
 scoring:evaluation_file                 4444440
@@ -410,6 +412,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "slug key": [*track, "topics"],
         "slug name": [*track, "pairs"],
         "slug name kind": [*track, "runs", "tex"],
+        "name kind": ["units", "csv"],
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "machine_id token_id": [1, 1],
         "import_id": [make_import(scene.track, scene.organizer).pk],

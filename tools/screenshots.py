@@ -79,6 +79,7 @@ PICTURES = (
     Picture("judging", "emmy", "/judge/", judge),
     Picture("judging-phone", "emmy", "/judge/", judge, size=PHONE),
     Picture("judging-dark", "emmy", "/judge/", judge, is_dark=True),
+    Picture("comparison", "organizer", "/comparison/?track=demo-2025&track=demo-2026#table-complexity"),
     Picture("paper-tables", "organizer", "/tracks/demo-2025/tables/?digits=3#table-results"),
     Picture(
         "leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link("main table a, main .card a")

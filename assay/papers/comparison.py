@@ -24,7 +24,7 @@ from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingCompariso
 
 COMPLEXITY = "complexity"
 INSTANCES, DISTINCT = "instances", "distinct formulas"
-EVERYBODY = "all assessors"
+EVERYBODY = "all judgments"
 
 ByMeasure = Mapping[str, RankingComparison]
 
@@ -34,14 +34,6 @@ class Rankings(NamedTuple):
 
     runs: tuple[str, ...]
     by_measure: ByMeasure
-
-
-def scale_of_group(protocol: Protocol) -> int:
-    """By how much the grades of a group alone are multiplied, to be on the scale of the qrels.
-
-    Where the grades of the judges are summed, a group counts as if all judges agreed with it.
-    """
-    return protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +280,7 @@ def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
     names = dict.fromkeys(collection.label(label) for collection in collections)
     tracks = [collection.track for collection in collections]
     values = dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
-    return list(values)
+    return [value for value in values if any(_topics_of(each, label, value) for each in collections)]
 
 
 def _topics_of(collection: CollectionFacts, label: str, value: str) -> list[TopicFacts]:
@@ -316,6 +308,7 @@ def relevant_plot(collections: Sequence[CollectionFacts], *, label: str = "") ->
     series = [
         (collection.track.name, [_mean_relevant(collection, label, value) for value in classes])
         for collection in collections
+        if any(_topics_of(collection, label, value) for value in classes)
     ]
     name = _label_words(collections, label)
     title = f"Relevant units of a topic by {name}"

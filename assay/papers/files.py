@@ -37,11 +37,10 @@ from assay.papers.comparison import (
     INSTANCES,
     CollectionFacts,
     Rankings,
-    scale_of_group,
 )
 from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import parse_measures
+from assay.protocols.measures import parse_measures, with_level
 from assay.protocols.schema import Protocol
 from assay.statistics.qrels_summary import summarize_qrels, units_by_topic
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
@@ -98,21 +97,28 @@ class ScoredRuns:
         """
         files, protocol = self.files, self.facts.protocol
         instances = read_qrels(files.instances, protocol) if files.instances else None
-        groups = {
-            name: read_qrels(path, protocol, scale=scale_of_group(protocol))
-            for name, path in files.groups.items()
-        }
+        groups = {name: read_qrels(path, protocol) for name, path in files.groups.items()}
         qrels = ({INSTANCES: instances} if instances is not None else {}) | groups
         level = protocol.scoring.relevant_from
+        units = {
+            name: summarize_qrels(columns, level=self._group_level if name in groups else level)
+            for name, columns in qrels.items()
+        }
         return CollectionFacts(
             self.facts,
             n_documents=files.documents,
             n_formulas=files.formulas_in_collection,
-            units={name: summarize_qrels(columns, level=level) for name, columns in qrels.items()},
+            units=units,
             by_label=self._by_label(),
             instances=self._instances(instances) if instances is not None and self.scores else None,
             groups=self._groups(groups) if groups and self.scores else None,
         )
+
+    @property
+    def _group_level(self) -> int:
+        """The grade from which a unit is relevant in the qrels of one group."""
+        rules = self.facts.protocol.scoring
+        return rules.relevant_from if rules.group_relevant_from is None else rules.group_relevant_from
 
     def _by_label(self) -> dict[str, dict[str, RankingComparison]]:
         """Rankings by the values of each label, on the topics that count for every run."""
@@ -143,8 +149,9 @@ class ScoredRuns:
         )
 
     def _groups(self, groups: Mapping[str, QrelsColumns]) -> Rankings:
-        """The runs by all assessors together, and by each group."""
-        measures = parse_measures(self.facts.measures)
+        """The runs by all assessors together, and by each group, with its level of relevance."""
+        level = self.facts.protocol.scoring.relevant_from
+        measures = with_level(parse_measures(self.facts.measures), level, self._group_level)
         scored = {EVERYBODY: (self.scores, self.facts.n_topics)}
         for name, qrels in groups.items():
             judged = JudgedDocuments(qrels)

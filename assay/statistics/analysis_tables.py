@@ -82,6 +82,15 @@ def qrels_comparison_tables(result: Result) -> Iterator[Table]:
         yield from comparison_tables(f"qrels_{n}", "By each qrels", measure, runs, comparison)
 
 
+def instance_tables(result: Result) -> Iterator[Table]:
+    """The same runs scored over instances of formulas, and over visually distinct formulas."""
+    yield units_table(list(zip(result["names"], result["units"], strict=True)), result["level"])
+    for n, (measure, columns) in enumerate(result["measures"].items(), 1):
+        yield from comparison_tables(
+            f"instances_{n}", "Instances and distinct formulas", measure, _tags(result), columns
+        )
+
+
 def _tags(result: Result) -> list[str]:
     return [run["tag"] for run in result["runs"]]
 
@@ -252,6 +261,7 @@ TABLES = {
     "reusability": reusability_tables,
     "topics": topic_tables,
     "compare": qrels_comparison_tables,
+    "instances": instance_tables,
     "judges": judge_tables,
 }
 

@@ -1,6 +1,7 @@
 """Numbers of judged and of relevant units per topic of qrels."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,11 @@ class QrelsSummary(NamedTuple):
             "judged": self.judged._asdict(),
             "relevant": self.relevant._asdict(),
         }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """From the plain values of `as_json`."""
+        return cls(values["n_topics"], Spread(**values["judged"]), Spread(**values["relevant"]))
 
 
 class UnitsByTopic(NamedTuple):

@@ -6,7 +6,7 @@ the mean difference of neighbors in each: where it is small, small changes of th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,13 @@ class RankingComparison:
             "tau_ap": [defined(row) for row in self.tau_ap.tolist()],
             "gap": defined(self.gap.tolist()),
         }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], names: Sequence[str] = ()) -> Self:
+        """From the plain values of `as_json`, with other names if they are given."""
+        numbers = {key: np.array(values[key], dtype=np.float64) for key in ("means", "tau", "tau_ap", "gap")}
+        ranks_of = np.array(values["ranks"], dtype=np.int64)
+        return cls(tuple(names or values["names"]), tuple(values["n_topics"]), ranks=ranks_of, **numbers)
 
 
 def compare_rankings(

@@ -143,6 +143,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "scoring:topic": "explanation/numbers.html",
         "scoring:reports": "explanation/numbers.html#whether-the-qrels-can-be-reused",
         "scoring:tables": "howto/paper-tables.html",
+        "scoring:comparison": "howto/paper-tables.html#compare-test-collections",
         "scoring:evaluation": "reference/measures.html",
         "scoring:choose_run": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",
         "scoring:compare_runs": "explanation/numbers.html#two-runs-paired-randomization-paired-t-holm",

@@ -13,7 +13,7 @@ from assay.formats.spreadsheet import as_csv
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.tables import Cell, Table
-from scoring.analyses.selectors import evaluated, newest, other_versions, rankings_by_label
+from scoring.analyses.selectors import evaluated, has_instances, newest, other_versions, rankings_by_label
 from scoring.leaderboards.levels import relevant_from
 from scoring.leaderboards.pages import LeaderboardPage, charted_measure, shared_fields
 from scoring.models import Analysis, Leaderboard, Qrels
@@ -26,6 +26,8 @@ DESCRIPTIONS = {
     "topics": "How much does the ranking depend on the choice of topics? Rankings by fewer topics, and the share "
     "of pairs of runs that differ significantly.",
     "compare": "The same runs scored with other qrels of the track, such as those of each group of assessors.",
+    "instances": "What does clustering do to the ranking? The runs scored over all judged instances of formulas, and "
+    "over visually distinct formulas.",
     "judges": "What does disagreement do to the ranking? The runs scored with the grades of the first and of the "
     "second judge, on the documents that both graded, and with those of every two assessors. Kendall's tau is empty "
     "if a side ties all runs, or if there is only one run.",
@@ -74,7 +76,9 @@ def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Report
         tables=[_shown(table) for table in _stored_tables(board, charted)],
         labels=list(board.track.protocol.parsed.topics.labels),
         sections=[
-            _section(Analysis.Kind(kind), analyses.get(kind), charted) for kind in Analysis.Kind.values
+            _section(Analysis.Kind(kind), analyses.get(kind), charted)
+            for kind in Analysis.Kind.values
+            if kind != Analysis.Kind.INSTANCES or has_instances(board)
         ],
         versions=list(other_versions(board).filter(archived_at=None)),
     )

@@ -44,6 +44,12 @@ def other_versions(board: Leaderboard) -> QuerySet[Qrels]:
     )
 
 
+def has_instances(board: Leaderboard) -> bool:
+    """Whether instances of formulas were judged, of which the runs are scored by the distinct formulas."""
+    is_collapsed = board.track.protocol.parsed.scoring.collapse_instances
+    return is_collapsed and board.qrels.pool_id is not None
+
+
 def scores_of(board: Leaderboard, evaluations: Sequence[Evaluation], measure: str) -> NDArray[np.float64]:
     """(runs, topics) values of a measure, for the topics in the means of all runs, by code."""
     by_topic = [values for values in topic_values(board, measure).values() if len(values) == len(evaluations)]

@@ -15,9 +15,10 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
+from assay.papers.comparison import DISTINCT, INSTANCES
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError, build_pool
-from assay.protocols.measures import parse_measures
+from assay.protocols.measures import parse_measures, with_level
 from assay.protocols.schema import Average
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.statistics.ranking_comparison import compare_rankings
@@ -31,10 +32,11 @@ from pooling.pools import inputs
 from pooling.pools.selectors import chain, runs_to_pool
 from scoring.analyses.errors import AnalysisRefused
 from scoring.analyses.judges import sides_of
-from scoring.analyses.selectors import evaluated, other_versions, scores_of
-from scoring.evaluations.stored_runs import judged_documents, ranking_of
+from scoring.analyses.selectors import evaluated, has_instances, other_versions, scores_of
+from scoring.evaluations.stored_runs import columns_of, judged_documents, ranking_of
 from scoring.leaderboards.levels import relevant_from
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
+from scoring.qrels.frozen import instances_of
 from scoring.qrels.selectors import qrels_columns
 from tracks.models import Track
 
@@ -64,6 +66,8 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence
             f"The leaderboard is {board.get_status_display()}. You can analyze it when it is ready."
         )
     _refuse_while_computing(board, kind)
+    if kind == Analysis.Kind.INSTANCES and not has_instances(board):
+        raise AnalysisRefused("The qrels have no judgments of instances of formulas.")
     chosen = other_versions(board).filter(pk__in=[version.pk for version in versions])
     if kind == Analysis.Kind.COMPARE and not chosen:
         raise AnalysisRefused("Choose at least one other version of the track's qrels.")
@@ -275,14 +279,16 @@ def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
     evaluations, measures = evaluated(board), parse_measures(board.measures)
     others = other_versions(board).filter(pk__in=analysis.arguments["qrels"])
     versions = [board.qrels, *others]
-    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
+    rules = board.track.protocol.parsed.scoring
+    level = relevant_from(rules, board.qrels)
+    levels = [relevant_from(rules, version) for version in versions]
     columns = [qrels_columns(version) for version in versions]
     judged = [judged_documents(version, rows) for version, rows in zip(versions, columns, strict=True)]
     means = np.empty((len(measures), len(versions), len(evaluations)))
     for place, ranking in enumerate(_Rankings(board.track, [evaluation.run for evaluation in evaluations])):
         progress.update(place, len(evaluations), evaluations[place].run.tag)
         for version, documents in enumerate(judged):
-            scored = score_run(ranking, documents, measures)
+            scored = score_run(ranking, documents, with_level(measures, level, levels[version]))
             means[:, version, place] = scored.means(cast(Average, board.average))
     names = [str(version) for version in versions]
     n_topics = [len(rows.topics) for rows in columns]
@@ -292,6 +298,34 @@ def _compare(analysis: Analysis, progress: jobs.Progress) -> Result:
         "qrels": [
             {"id": version.pk, "version": version.version, "name": version.name} for version in versions
         ],
+        "units": [
+            summarize_qrels(rows, level=own).as_json() for rows, own in zip(columns, levels, strict=True)
+        ],
+        "measures": {
+            measure: compare_rankings(names, means[n], n_topics).as_json()
+            for n, measure in enumerate(board.measures)
+        },
+    }
+
+
+def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
+    board = analysis.leaderboard
+    evaluations, measures = evaluated(board), parse_measures(board.measures)
+    level = relevant_from(board.track.protocol.parsed.scoring, board.qrels)
+    columns = [instances_of(board.qrels), qrels_columns(board.qrels)]
+    judged = [JudgedDocuments(columns[0]), judged_documents(board.qrels, columns[1])]
+    means = np.empty((len(measures), 2, len(evaluations)))
+    for place, evaluation in enumerate(evaluations):
+        progress.update(place, len(evaluations), evaluation.run.tag)
+        runs = (columns_of(evaluation.run), ranking_of(evaluation.run, board.track))
+        for column, (run, documents) in enumerate(zip(runs, judged, strict=True)):
+            means[:, column, place] = score_run(run, documents, measures).means(cast(Average, board.average))
+    names = [INSTANCES, DISTINCT]
+    n_topics = [len(rows.topics) for rows in columns]
+    return {
+        **_head(board, evaluations),
+        "level": level,
+        "names": names,
         "units": [summarize_qrels(rows, level=level).as_json() for rows in columns],
         "measures": {
             measure: compare_rankings(names, means[n], n_topics).as_json()
@@ -358,5 +392,6 @@ ANALYSES: Mapping[str, Callable[[Analysis, jobs.Progress], Result]] = {
     Analysis.Kind.REUSABILITY: _reusability,
     Analysis.Kind.TOPICS: _topics,
     Analysis.Kind.COMPARE: _compare,
+    Analysis.Kind.INSTANCES: _instances,
     Analysis.Kind.JUDGES: _judges,
 }

@@ -15,6 +15,7 @@ class Analysis(models.Model):
         REUSABILITY = "reusability", "one team left out, and shallower pools"
         TOPICS = "topics", "fewer topics, and significantly different pairs"
         COMPARE = "compare", "the same runs with other qrels"
+        INSTANCES = "instances", "the same runs over instances and over distinct formulas"
         JUDGES = "judges", "the same runs with the grades of either judge"
 
     class Status(models.TextChoices):

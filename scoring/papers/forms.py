@@ -11,14 +11,29 @@ from web.forms import style_fields
 DIGITS = ["4", "3", "2"]
 
 
-class TablesForm(forms.Form):
+class PaperForm(forms.Form):
+    """The measures and the decimals of tables, and which tracks they have."""
+
+    measure = forms.MultipleChoiceField(required=False, label="Measures", widget=forms.CheckboxSelectMultiple)
+    digits = forms.ChoiceField(required=False, label="Decimals", choices=[(n, n) for n in DIGITS])
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = cast(forms.MultipleChoiceField, self.fields[name])
+        field.choices = choices
+        if not choices:
+            field.widget = forms.MultipleHiddenInput()
+
+    @property
+    def n_digits(self) -> int:
+        return int(self.cleaned_data.get("digits") or DIGITS[0])
+
+
+class TablesForm(PaperForm):
     """The tracks next to a track, the measures and the decimals of its tables."""
 
     other = forms.MultipleChoiceField(
         required=False, label="Other tracks, left of this one", widget=forms.CheckboxSelectMultiple
     )
-    measure = forms.MultipleChoiceField(required=False, label="Measures", widget=forms.CheckboxSelectMultiple)
-    digits = forms.ChoiceField(required=False, label="Decimals", choices=[(n, n) for n in DIGITS])
 
     def __init__(self, data: Mapping[str, Any], *, others: Sequence[Track], measures: Sequence[str]) -> None:
         super().__init__(data)
@@ -26,8 +41,26 @@ class TablesForm(forms.Form):
         self._choices("measure", [(measure, measure) for measure in measures])
         style_fields(self)
 
-    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = cast(forms.MultipleChoiceField, self.fields[name])
-        field.choices = choices
-        if not choices:
-            field.widget = forms.MultipleHiddenInput()
+
+class ComparisonForm(PaperForm):
+    """The tracks that are compared, and the label by which their topics are divided."""
+
+    track = forms.MultipleChoiceField(label="Tracks", widget=forms.CheckboxSelectMultiple)
+    label = forms.ChoiceField(required=False, label="Classes of topics by")
+
+    field_order = ("track", "label", "measure", "digits")
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        *,
+        tracks: Sequence[Track],
+        labels: Sequence[str],
+        measures: Sequence[str],
+    ) -> None:
+        super().__init__(data)
+        self._choices("track", [(track.slug, track.name) for track in tracks])
+        self._choices("measure", [(measure, measure) for measure in measures])
+        choices = [("", "complexity, or else the first label"), *((label, label) for label in labels)]
+        cast(forms.ChoiceField, self.fields["label"]).choices = choices
+        style_fields(self)

@@ -7,11 +7,13 @@ from typing import Any
 from django.http import QueryDict
 
 from accounts.models import User
+from assay import plots
+from assay.papers.comparison import comparison_tables, relevant_plot
 from assay.papers.overview import overview_tables
 from assay.papers.tables import PaperTable
 from scoring.models import Leaderboard
 from scoring.papers import selectors
-from scoring.papers.forms import DIGITS, TablesForm
+from scoring.papers.forms import ComparisonForm, TablesForm
 from tracks.models import Track
 
 KINDS = [("tex", "LaTeX"), ("csv", "CSV"), ("tsv", "TSV"), ("json", "JSON")]
@@ -44,11 +46,43 @@ def tables_page(user: User, track: Track, asked: QueryDict) -> TablesPage:
     shown = [other for other in others if other.slug in chosen.get("other", [])]
     boards = [*(selectors.board_of(user, other) for other in shown), own]
     facts = [selectors.facts_of(each, board) for each, board in zip([*shown, track], boards, strict=True)]
-    tables = overview_tables(
-        facts, measures=chosen.get("measure", []), digits=int(chosen.get("digits") or DIGITS[0])
-    )
+    tables = overview_tables(facts, measures=chosen.get("measure", []), digits=form.n_digits)
     return TablesPage(track, form, tables, [board for board in boards if board], asked.urlencode())
 
 
-def table_named(page: TablesPage, name: str) -> PaperTable | None:
+@dataclass(frozen=True)
+class ComparisonPage:
+    """Test collections side by side. `chosen` are their tracks; there are no tables before one is chosen."""
+
+    form: ComparisonForm
+    chosen: list[Track]
+    tables: list[PaperTable]
+    plot: plots.Plot | None
+    query: str
+    kinds: list[tuple[str, str]] = field(default_factory=lambda: KINDS)
+
+
+def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
+    """The tables and the figure of the chosen tracks. A choice that does not exist is ignored, and the form says so."""
+    tracks = selectors.tracks_to_choose(user)
+    slugs = asked.getlist("track")
+    chosen = [track for track in tracks if track.slug in slugs]
+    collections = [selectors.collection_of(user, track, asked.getlist("measure")) for track in chosen]
+    form = ComparisonForm(
+        asked,
+        tracks=tracks,
+        labels=list(dict.fromkeys(label for each in collections for label in each.track.labels)),
+        measures=list(dict.fromkeys(name for each in collections for name in each.track.measures)),
+    )
+    form.is_valid()
+    label, measures = form.cleaned_data.get("label", ""), form.cleaned_data.get("measure", [])
+    tables = (
+        comparison_tables(collections, measures=measures, label=label, digits=form.n_digits)
+        if collections
+        else []
+    )
+    return ComparisonPage(form, chosen, tables, relevant_plot(collections, label=label), asked.urlencode())
+
+
+def table_named(page: TablesPage | ComparisonPage, name: str) -> PaperTable | None:
     return next((table for table in page.tables if table.name == name), None)

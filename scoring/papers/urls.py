@@ -7,4 +7,6 @@ from scoring.papers import views
 urlpatterns = [
     path("tracks/<slug:slug>/tables/", views.tables, name="tables"),
     path("tracks/<slug:slug>/tables/<slug:name>.<board:kind>", views.table_file, name="table_file"),
+    path("comparison/", views.comparison, name="comparison"),
+    path("comparison/<slug:name>.<board:kind>", views.comparison_file, name="comparison_file"),
 ]

@@ -32,3 +32,22 @@ def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -
     if table is None:
         raise Http404
     return download(as_file(table, kind), f"{slug}-{name}.{kind}")
+
+
+@require_safe
+@never_cache
+@organizer_required
+def comparison(request: AuthenticatedRequest) -> HttpResponse:
+    """Test collections side by side. Organizers only."""
+    page = pages.comparison_page(request.user, request.GET)
+    return render(request, "scoring/papers/comparison.html", context_of(page))
+
+
+@require_safe
+@organizer_required
+def comparison_file(request: AuthenticatedRequest, name: str, kind: str) -> HttpResponseBase:
+    """One table of the comparison as LaTeX, CSV, TSV or JSON. Organizers only."""
+    table = pages.table_named(pages.comparison_page(request.user, request.GET), name)
+    if table is None:
+        raise Http404
+    return download(as_file(table, kind), f"comparison-{name}.{kind}")

@@ -11,7 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.formats.topics.bolt import citations
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Protocol, QrelsRules
 from assay.qrels.freezing import (
     Conflict,
     DocumentVote,
@@ -27,6 +27,7 @@ from assay.qrels.freezing import (
 from assessment.models import Batch, Judgment, TopicAssignment
 from pooling.models import Pool, PoolEntry, PoolMember
 from pooling.pools.selectors import chain
+from scoring.models import Qrels
 from scoring.qrels.errors import QrelsRefused
 from tracks.models import Assessor, Machine
 from web.counting import counted
@@ -88,6 +89,24 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     report = frozen.report | {"also": list(also), "inputs": _inputs(pool)}
     alone = {group: (columns_from(rows.rows), rows.report) for group, rows in groups.items()}
     return FrozenPool(columns_from(frozen.rows), report, alone)
+
+
+def instances_of(qrels: Qrels) -> QrelsColumns:
+    """The grade of each judged instance of the formulas in frozen qrels, by the judgments that are current now.
+
+    Raises
+    ------
+    QrelsRefused
+        The qrels are not frozen from a pool, or judgments of an instance conflict.
+    """
+    if qrels.pool is None:
+        raise QrelsRefused("The qrels are an imported file, which has no judgments of instances.")
+    shown = [document for document, member in _members(qrels.pool).items() if member.is_shown]
+    votes = _votes(qrels.pool) if qrels.machine is None else _votes_of(qrels.machine, qrels.pool)
+    try:
+        return columns_from(freeze(shown, votes, rules=QrelsRules(), judges=1).rows)
+    except Undecided as undecided:
+        raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
 
 
 def _groups(pool: Pool, protocol: Protocol, votes: Iterable[DocumentVote]) -> dict[str, Frozen]:

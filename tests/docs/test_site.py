@@ -73,7 +73,8 @@ NO_PAGES = {
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
     *("scoring:classes_file", "scoring:groups_file"),
     *("scoring:topics_file", "scoring:archive_qrels", "scoring:analyze", "scoring:report_table"),
-    *("scoring:analysis_json", "scoring:table_file", "scoring:analysis_table", "scoring:evaluation_file"),
+    *("scoring:analysis_json", "scoring:analysis_table", "scoring:evaluation_file"),
+    *("scoring:table_file", "scoring:comparison_file"),
 }
 
 

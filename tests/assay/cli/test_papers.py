@@ -162,7 +162,7 @@ qrels = '{arqmath / "qrels.arqmath-2021-task1-official.txt"}'
     )
 
     (row, _) = tables["groups"]
-    assert (row["bpref(rel=3): all assessors"], row["bpref: all assessors"]) == ("0.5963", "0.7134")
+    assert (row["bpref(rel=3): all judgments"], row["bpref: all judgments"]) == ("0.5963", "0.7134")
     units = {row["Units"] if row["Units"] == "strict" else row["collection"]: row for row in tables["units"]}
     assert (units["ARQMath-1"]["Topics"], units["ARQMath-1"]["Judged: Total"]) == ("77", "39124")
     assert (units["ARQMath-2"]["Topics"], units["ARQMath-2"]["Judged: Mean"]) == ("71", "447.7")

@@ -1,14 +1,18 @@
 import json
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
 from assessment.machines import services as machine_services
+from assessment.models import Judgment
+from assessment.tasks import services as task_services
 from jobs import services as jobs
 from jobs.models import Job
-from pooling.models import Pool, Run
+from pooling.models import Pool, PoolMember, Run
+from pooling.pools import services as pool_services
 from pooling.runs import services as runs
 from scoring.analyses import services as analysis_services
 from scoring.analyses.errors import AnalysisRefused
@@ -20,8 +24,13 @@ from scoring.analyses.selectors import (
     rankings_by_label,
     scores_of,
 )
+from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Leaderboard, Qrels
-from tests.helpers.judging import make_machine
+from scoring.papers.selectors import collection_of
+from scoring.qrels import services as qrels_services
+from tests.helpers.factories import make_assessor
+from tests.helpers.formula_scene import FormulaScene, build_formula_scene
+from tests.helpers.judging import make_batch, make_machine
 from tests.helpers.real_files import KNOWN, real_qrels
 from tests.scoring.conftest import QRELS, Scene
 
@@ -271,3 +280,56 @@ def test_the_real_runs_of_2020_are_analyzed(scene: Scene, data: Path) -> None:
     assert teams["Ours"]["n_judged"] == 3373  # as the command says of the same two runs
     assert teams["Ours"]["n_relevant"] == 167
     assert result["depths"][-1]["n_judged"] == 11_124
+
+
+@pytest.fixture
+def judged_formulas(db: None) -> tuple[FormulaScene, Leaderboard]:
+    """Two runs of formulas. Of the formula v0, instance 0 is highly relevant and instance 4 is not relevant."""
+    scene = build_formula_scene()
+    for n, ranking in enumerate(([4, 0, 2], [1, 0, 4])):
+        scene.submit("ab"[n], ranking, team=n)
+    pool = pool_services.request(track=scene.track, name="Pool", seed=7, depth={}, by=scene.organizer)
+    jobs.run(pool.job_id or 0)
+    ada = make_assessor(scene.track, "ada")
+    batch = make_batch(Pool.objects.get(pk=pool.pk), {ada: [scene.topic, scene.other]})
+    task = task_services.accept_next(batch=batch, assessor=ada)
+    grades = {"0": ("high", 3), "1": ("medium", 2)}
+    for member in PoolMember.objects.filter(entry__pool=pool).select_related("entry"):
+        choice, grade = grades.get(member.docno, ("not-relevant", 0))
+        Judgment.objects.create(
+            task=task, batch=batch, track=scene.track, topic=member.entry.topic,
+            docno=member.docno, assessor=ada, choice=choice, grade=grade, order="random", request_id=uuid4(),
+        )  # fmt: skip
+    qrels = qrels_services.freeze_judgments(pool=Pool.objects.get(pk=pool.pk), by=scene.organizer)
+    board = leaderboard_services.request(qrels=qrels, by=scene.organizer)
+    jobs.run(board.job_id or 0)
+    return scene, Leaderboard.objects.get(pk=board.pk)
+
+
+def test_runs_are_scored_over_instances_and_over_distinct_formulas(
+    judged_formulas: tuple[FormulaScene, Leaderboard],
+) -> None:
+    scene, board = judged_formulas
+
+    analysis = analysis_services.request(leaderboard=board, kind="instances", by=scene.organizer)
+    jobs.run(analysis.job_id or 0)
+    analysis.refresh_from_db()
+
+    result = analysis.result
+    assert result["names"] == ["instances", "distinct formulas"]
+    assert [row["judged"]["total"] for row in result["units"]] == [8, 6]
+    assert [row["relevant"]["total"] for row in result["units"]] == [4, 4]
+    # Run a ranks the instance of v0 first that is not relevant: one relevant of its first two, and then v2.
+    ap = result["measures"]["AP(rel=2)'"]["means"]
+    assert ap == [pytest.approx([0.25, 1.0]), pytest.approx([0.5, 1.0])]
+    collection = collection_of(scene.organizer, scene.track)
+    assert list(collection.units) == ["instances"]
+    assert collection.instances is not None
+    assert collection.instances.runs == ("Abacus: a", "Base: b")
+
+
+def test_instances_are_compared_only_where_they_were_judged(scored: Scene) -> None:
+    board = scored.leaderboard()
+
+    with pytest.raises(AnalysisRefused, match="no judgments of instances"):
+        analysis_services.request(leaderboard=board, kind="instances", by=scored.organizer)

@@ -79,3 +79,27 @@ def test_queries_do_not_grow_with_runs_and_topics(
         scored.submit(scored.ours, f"more-{n}", "10 9")
     with django_assert_num_queries(6):  # type: ignore[operator]
         selectors.facts_of(scored.track, board)
+
+
+def test_organizer_compares_test_collections(page: str, scored: Scene, client: Client) -> None:
+    make_track("older", protocol="arqmath-2021-task2", name="Older", collection=None)
+    address = reverse("scoring:comparison")
+
+    empty = client.get(address).content.decode()
+    html = client.get(address, {"track": ["arq", "older"], "measure": "nDCG'"}).content.decode()
+    wrong = client.get(address, {"track": "arq", "label": "color"}).content.decode()
+    units = client.get(f"{address}units.csv", {"track": "arq"}).content.decode()
+    taus = client.get(f"{address}complexity.tex", {"track": "arq", "measure": "nDCG'"}).content.decode()
+
+    assert "Compare the tracks" in empty
+    assert "Pools and judging" not in empty
+    for text in (
+        "Test collections",
+        "at most 5",
+        "Rankings by topic class",
+        "Relevant units of a topic by category",
+    ):
+        assert text in html
+    assert "Select a valid choice. color is not one of the available choices." in wrong
+    assert units.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,1,1.0,3"
+    assert r"\quad concept -- proof & " in taus

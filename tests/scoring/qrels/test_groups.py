@@ -2,8 +2,12 @@
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
-from scoring.models import Qrels
+from jobs import services as jobs
+from scoring.analyses import services as analysis_services
+from scoring.leaderboards import services as leaderboard_services
+from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.scoring.conftest import Scene, build_scene
@@ -110,3 +114,32 @@ def test_the_admin_takes_groups_of_the_protocol(group: str, is_taken: bool) -> N
 
     assert form.is_valid() == is_taken
     assert is_taken or "use graduate, undergraduate" in str(form.errors)
+
+
+def test_other_qrels_of_an_analysis_may_be_those_of_groups(judged: Scene, client: Client) -> None:
+    lines = [f"A.1 1 {docno} {rank} {-rank} run\n" for rank, docno in enumerate(("10", "9"), 1)]
+    judged.submit_lines(judged.ours, "run", lines)
+    qrels = qrels_services.freeze_judgments(pool=judged.pool, by=judged.organizer)
+    alone = list(Qrels.objects.filter(track=judged.track).exclude(pk=qrels.pk).order_by("pk"))
+    leaderboard_services.request_with_groups(qrels=qrels, by=judged.organizer)
+    for board in Leaderboard.objects.order_by("-pk"):  # that of all judgments is scored last
+        jobs.run(board.job_id or 0)
+
+    whole = Leaderboard.objects.get(qrels=qrels)
+    analysis = analysis_services.request(
+        leaderboard=whole, kind="compare", by=judged.organizer, versions=alone
+    )
+    jobs.run(analysis.job_id or 0)
+    analysis.refresh_from_db()
+
+    # A 2 of the graduate is relevant, a 1 of the undergraduate is not.
+    assert [row["relevant"]["total"] for row in analysis.result["units"]] == [3, 3, 0]
+    assert [column[0] for column in analysis.result["measures"]["P(rel=3)@5"]["means"]] == [0.4, 0.4, 0.0]
+    client.force_login(judged.organizer)
+    query = {"track": judged.track.slug, "measure": "P(rel=3)@5", "digits": "2"}
+    address = reverse("scoring:comparison_file", args=["groups", "csv"])
+    assert client.get(address, query).content.decode().splitlines() == [
+        "collection,Run,P(rel=3)@5: all judgments,P(rel=3)@5: graduate,P(rel=3)@5: undergraduate",
+        "ARQ,Ours: run,0.40,0.40,0.00",
+        "ARQ,Kendall's tau with all judgments,,,",
+    ]
