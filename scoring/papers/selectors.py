@@ -82,8 +82,8 @@ def _counts(track: Track, qrels: Qrels | None) -> Iterable[tuple[str, int, int]]
 def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> CollectionFacts:
     """A track for a comparison of test collections, with the stored rankings of its newest leaderboard.
 
-    Two further queries for each measure, and those of `facts_of`. Rankings by instances are those of the newest analysis,
-    rankings by groups those of the groups' leaderboards.
+    Two further queries for each measure, and those of `facts_of`. Rankings by instances are those of the newest
+    analysis, rankings by groups those of the groups' leaderboards.
     """
     board = board_of(user, track)
     facts = facts_of(track, board)
