@@ -85,13 +85,17 @@ def _dcg(hits: Hits, formula: str) -> Values:
 def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Mean over all relevant documents of the precision at their rank; a document that is not retrieved counts 0.
 
+    With `norm=retrieved`, the mean is over the relevant documents among the top k, or 0 if there are none.
+
     Source
     ------
-    Equals trec_eval's map, map_cut and, with the geometric mean over topics, gm_map.
+    Equals trec_eval's map, map_cut and, with the geometric mean over topics, gm_map. With `norm=retrieved` and k = 10
+    it equals the MAP of the scorer of SemEval-2016 Task 3.
     """
     retrieved = relevant(top(hits, measure.k), measure.level)
     n_so_far = position_in_topic(retrieved.topic, judged.n_topics) + 1
-    return share(sums(retrieved, n_so_far / retrieved.rank), judged.n_graded(measure.level))
+    whole = counts(retrieved) if measure.word("norm") == "retrieved" else judged.n_graded(measure.level)
+    return share(sums(retrieved, n_so_far / retrieved.rank), whole)
 
 
 def precision(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:

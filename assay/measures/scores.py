@@ -1,6 +1,6 @@
 """The values of a run by topic, and their means: `score_run`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from assay.formats.runs.columns import Ranked
 from assay.measures import characters, interpolated, kernels, sets
 from assay.measures.kernels import Values
 from assay.measures.matching import Hits, JudgedDocuments
+from assay.measures.pooled import POOLED, Counts
 from assay.protocols.measures import FAMILIES, Measure, Summary
 
 if TYPE_CHECKING:
@@ -69,11 +70,13 @@ class RunScores(NamedTuple):
     values : (topics, measures) in the order of the topics of the qrels, and of the measures.
     has_topic : (topics,) whether the run has the topic.
     summaries : how the values of each measure are summarized over topics; if empty, by their mean.
+    pooled : by column, of measures that are ratios of sums: the counts of each topic, and the value of their sums.
     """
 
     values: NDArray[np.float64]
     has_topic: NDArray[np.bool_]
     summaries: tuple[Summary, ...] = ()
+    pooled: Mapping[int, tuple[Counts, Callable[[Counts], Values]]] = {}
 
     @property
     def n_missing(self) -> int:
@@ -96,7 +99,10 @@ class RunScores(NamedTuple):
         # Added one by one, as in trec_eval, and not pairwise.
         total: Values = np.cumsum(values, axis=0)[-1]
         means = np.where(is_sum, total, total / len(values))
-        return np.where(is_geometric, np.exp(means, where=is_geometric, out=np.zeros_like(means)), means)
+        means = np.where(is_geometric, np.exp(means, where=is_geometric, out=np.zeros_like(means)), means)
+        for column, (counts, value_of) in self.pooled.items():
+            means[column] = value_of(counts[self.averaged(average)].sum(axis=0)[np.newaxis])[0]
+        return means
 
     def rows(
         self, judged: JudgedDocuments, measures: Sequence[Measure], average: "Average", *, per_topic: bool
@@ -135,12 +141,18 @@ def score_run(
 def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure]) -> RunScores:
     """Score the judged documents of a run, as `score_run` does."""
     primed = hits.judged_only()
-    values = np.empty((judged.n_topics, len(measures)))
+    values, pooled = np.empty((judged.n_topics, len(measures))), {}
     for column, measure in enumerate(measures):
-        kernel = KERNELS[measure.family]
-        values[:, column] = kernel(primed if measure.judged_only else hits, judged, measure)
+        ranked = primed if measure.judged_only else hits
+        if measure.family in POOLED:
+            counts_of, value_of = POOLED[measure.family]
+            counts = counts_of(ranked, judged, measure)
+            pooled[column] = counts, value_of
+            values[:, column] = value_of(counts)
+        else:
+            values[:, column] = KERNELS[measure.family](ranked, judged, measure)
     summaries = tuple(FAMILIES[measure.family].summary for measure in measures)
-    return RunScores(values, hits.n_returned > 0, summaries)
+    return RunScores(values, hits.n_returned > 0, summaries, pooled)
 
 
 def mismatch(run: Ranked, judged: JudgedDocuments, hits: Hits) -> str:

@@ -6,7 +6,7 @@ with a default may be left out. `_check_rules` has the rules on ranges and on se
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_SIZE = 50_000  # characters; tomllib needs time that grows with the square of the length of a dotted key
 MAX_SLUG = 100  # characters, the limit of the database column
 MAX_KIND = 40  # characters of the key of a kind of run, the limit of the database column
+WORD = re.compile(r"[^\s,;]{1,50}")
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 MOST = 2**31 - 1  # the limit of a database column of whole numbers
@@ -206,6 +207,7 @@ def _check_rules(protocol: Protocol) -> Iterator[str]:
     if not protocol.source.strip():
         yield "source: empty; cite the publication with the figures"
     yield from _check_runs(protocol)
+    yield from _check_qrels_lines(protocol)
     yield from _check_pool(protocol)
     yield from _check_judging(protocol)
 
@@ -213,6 +215,7 @@ def _check_rules(protocol: Protocol) -> Iterator[str]:
 def _check_runs(protocol: Protocol) -> Iterator[str]:
     runs = protocol.runs
     yield from _check_formats(runs.formats)
+    yield from _check_lines(runs)
     if runs.max_ranks < 1:
         yield f"runs.max_ranks: {runs.max_ranks} is below 1"
     if not runs.kinds:
@@ -227,6 +230,56 @@ def _check_runs(protocol: Protocol) -> Iterator[str]:
     interaction = protocol.interaction
     if interaction is not None and interaction.run_kind not in runs.keys:
         yield f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}"
+
+
+def _check_lines(runs: schema.RunRules) -> Iterator[str]:
+    """Complaints about the columns of runs, and about the order of ties."""
+    lines = runs.columns
+    if (lines is not None) != ("columns" in runs.formats):
+        yield "runs.columns: the table describes the format columns of runs.formats; use both, or neither"
+    if runs.ties == "rank" and "bolt-xml" in runs.formats:
+        yield "runs.ties: bolt-xml has no ranks; use docno or file"
+    if lines is None:
+        return
+    yield from _check_order("runs.columns.order", lines.order)
+    if "score" not in lines.order and "rank" not in lines.order:
+        yield "runs.columns.order: names neither score nor rank, which order the documents"
+    if runs.ties == "rank" and "rank" not in lines.order:
+        yield "runs.ties: runs.columns.order has no rank; use docno or file"
+    if ("label" in lines.order) != bool(lines.labels):
+        yield "runs.columns.labels: name the words of the column label, or use neither"
+    yield from _check_words("runs.columns.labels", lines.labels)
+
+
+def _check_order(key: str, order: tuple[str, ...]) -> Iterator[str]:
+    named = [column for column in order if column != "skip"]
+    for column in dict.fromkeys(named):
+        if named.count(column) > 1:
+            yield f"{key}: {column} is listed twice"
+    for column in ("topic", "docno"):
+        if column not in named:
+            yield f"{key}: {column} is missing"
+
+
+def _check_words(key: str, words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        if not WORD.fullmatch(word):
+            yield f"{key}: {_shown(word)} is not one word of at most 50 characters without separators"
+
+
+def _check_qrels_lines(protocol: Protocol) -> Iterator[str]:
+    lines = protocol.qrels.columns
+    if lines is None:
+        return
+    yield from _check_order("qrels.columns.order", lines.order)
+    if "grade" not in lines.order:
+        yield "qrels.columns.order: grade is missing"
+    yield from _check_words("qrels.columns.words", lines.words)
+    values = {grade.value for grade in protocol.judging.grades}
+    for word, value in lines.words.items():
+        if value not in values:
+            accepted = ", ".join(map(str, sorted(values)))
+            yield f"qrels.columns.words.{word}: {value} is not the value of a grade; use {accepted}"
 
 
 def _check_kind(kind: schema.RunKind, runs: schema.RunRules) -> Iterator[str]:

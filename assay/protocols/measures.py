@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from assay.errors import InputError
 
 Use = Literal["never", "optional", "required", "share"]
-Summary = Literal["mean", "geometric mean", "sum"]
+Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
 
 
 class MeasureError(InputError):
@@ -67,7 +67,13 @@ FAMILIES: dict[str, Family] = {
         "normalized discounted cumulative gain",
         {"dcg": Parameter("log2", words=("log2", "exp-log2"))},
     ),
-    "AP": Family(True, "optional", True, "average precision"),
+    "AP": Family(
+        True,
+        "optional",
+        True,
+        "average precision",
+        {"norm": Parameter("relevant", words=("relevant", "retrieved"))},
+    ),
     "P": Family(True, "required", True, "precision at rank {k}"),
     "R": Family(True, "required", True, "recall at rank {k}"),
     "Rprec": Family(True, "never", True, "precision at rank R, the number of relevant documents"),
@@ -129,6 +135,17 @@ FAMILIES: dict[str, Family] = {
         "interpolated precision at recall {recall}, in characters",
         in_characters=True,
     ),
+    "AvgRec": Family(
+        True,
+        "required",
+        True,
+        "average recall at the ranks 1 to {k}, as a share of the most that is possible",
+        summary="ratio of sums",
+    ),
+    "labelAcc": Family(True, "never", False, "accuracy of the labels", summary="ratio of sums"),
+    "labelP": Family(True, "never", False, "precision of the labels", summary="ratio of sums"),
+    "labelR": Family(True, "never", False, "recall of the labels", summary="ratio of sums"),
+    "labelF": Family(True, "never", False, "F measure of the labels, equal weights", summary="ratio of sums"),
     "NumRet": Family(True, "never", True, "documents returned", level=0, summary="sum"),
     "NumRel": Family(True, "never", False, "relevant documents in the qrels", summary="sum"),
 }

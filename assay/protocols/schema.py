@@ -19,7 +19,11 @@ Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "pa
 TopicPart = Literal[
     "number", "query", "language-target", "description", "properties", "rules", "scenario", "criteria"
 ]
-RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml"]
+RunFormat = Literal["arqmath-5", "arqmath-6", "trec-6", "ntcir-xml", "bolt-xml", "columns"]
+RunColumn = Literal["topic", "docno", "post", "rank", "score", "tag", "label", "skip"]
+QrelsColumn = Literal["topic", "docno", "grade", "skip"]
+Separator = Literal["white-space", "comma", "semicolon"]
+Ties = Literal["docno", "file", "rank"]
 Submitter = Literal["teams", "organizers"]
 PoolStrategy = Literal["top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item"]
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front"]
@@ -64,12 +68,36 @@ class RunKind:
 
 
 @dataclass(frozen=True, slots=True)
+class RunLines:
+    """The lines of a run, for the format `columns`."""
+
+    order: tuple[RunColumn, ...]  # from left to right; a column `skip` has no meaning
+    separator: Separator = "white-space"
+    # The words of the column `label`: whether each says that the document is relevant.
+    labels: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class QrelsLines:
+    """The lines of a file of qrels that is not in the usual four columns."""
+
+    order: tuple[QrelsColumn, ...]  # from left to right; a column `skip` has no meaning
+    separator: Separator = "white-space"
+    # Words of the column `grade`, each with its grade. Numbers are accepted too.
+    words: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
 class RunRules:
     """The form and content of a submitted run."""
 
     formats: tuple[RunFormat, ...]  # each file may have any of them
     max_ranks: int  # ranked documents per topic, at most
     kinds: tuple[RunKind, ...]  # the kinds that a team may declare; the first is the main one
+    columns: RunLines | None = None  # for the format `columns`
+    # How documents with equal scores are ordered: by docno, descending; as in the file; or by the rank column. Without
+    # it as in trec_eval, by docno, and in bolt-xml as in the file.
+    ties: Ties | None = None
     min_score: float | None = None  # the lowest accepted score
     max_score: float | None = None  # the highest accepted score
     max_passage_characters: int | None = None  # of the text of a citation
@@ -219,6 +247,9 @@ class QrelsRules:
     aggregate: Aggregate = "single"
     min_relevant: int = 0  # a topic with fewer units from `relevant_from` on is dropped
     relevant_from: int = 1  # the grade from which a unit counts for `min_relevant`
+    columns: QrelsLines | None = (
+        None  # of files that are imported; the usual four columns are always accepted
+    )
     topic_citations: bool = False  # True: citations that the topics' developers graded join the judged ones
     export_groups: bool = False  # True: each group of assessors also has a qrels version
 

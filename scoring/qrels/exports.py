@@ -5,7 +5,7 @@ from io import StringIO
 
 from django.db.models import Q
 
-from assay.formats.qrels.exports import Part, package, sealed, split_at_random, zipped
+from assay.formats.qrels.exports import Part, forms_of, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import harmless
 from assessment.models import Batch, Judgment
 from scoring.models import Qrels
@@ -40,7 +40,9 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
         notes.append(
             f"A share of {test_share:g} of the topics was chosen at random for the test part (seed {seed})."
         )
-    return zipped(package(parts, to, title=title, notes=notes), file_stem(qrels))
+    return zipped(
+        package(parts, forms_of(qrels.protocol.parsed)[to], title=title, notes=notes), file_stem(qrels)
+    )
 
 
 def file_stem(qrels: Qrels) -> str:

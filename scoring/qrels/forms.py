@@ -7,8 +7,9 @@ from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.core.files.uploadedfile import UploadedFile
 
-from assay.formats.qrels.exports import FORMS
-from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, parse_qrels
+from assay.formats.qrels.exports import forms_of
+from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, QrelsForm, parse_qrels
+from assay.protocols.schema import Protocol
 from pooling.models import Pool
 from tracks.models import Machine, Track
 from web.forms import style_fields
@@ -76,9 +77,7 @@ class FreezeForm(forms.Form):
 class ExportForm(forms.Form):
     """The format of an export, and whether it is split by topic."""
 
-    to = forms.ChoiceField(
-        choices=[(name, f"{name}: {form.words}") for name, form in FORMS.items()], label="Format"
-    )
+    to = forms.ChoiceField(label="Format")
     test_share = forms.FloatField(
         required=False,
         min_value=0.01,
@@ -94,8 +93,10 @@ class ExportForm(forms.Form):
         help_text="Test topics are chosen at random with this seed. Default: 1.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, protocol: Protocol, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        choices = [(name, f"{name}: {form.words}") for name, form in forms_of(protocol).items()]
+        cast(forms.ChoiceField, self.fields["to"]).choices = choices
         style_fields(self)
 
 
@@ -110,6 +111,9 @@ class ImportForm(forms.Form):
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.grades = GradeScale.of(track.protocol.parsed)
+        self.form = QrelsForm.of(track.protocol.parsed)
+        if track.protocol.parsed.qrels.columns is not None:
+            self.fields["file"].help_text = f"Columns: {self.form.title}. Or: {self.fields['file'].help_text}"
         style_fields(self)
 
     def clean_file(self) -> "UploadedFile[Any]":
@@ -120,7 +124,7 @@ class ImportForm(forms.Form):
                 f"The file has {(upload.size or 0) >> 20} MB; at most {MAX_MB} MB are accepted."
             )
         try:
-            self.columns: QrelsColumns = parse_qrels(upload.read(), grades=self.grades)
+            self.columns: QrelsColumns = parse_qrels(upload.read(), grades=self.grades, form=self.form)
         except QrelsError as error:
             lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]
             n_more = error.n_complaints - len(lines)

@@ -99,7 +99,7 @@ def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
 def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version in another format, optionally split by topic. Everyone who may see its page."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    form = ExportForm(request.GET if "to" in request.GET else None)
+    form = ExportForm(request.GET if "to" in request.GET else None, protocol=version.protocol.parsed)
     if form.is_valid():
         try:
             package = exports.qrels_package(version, **form.cleaned_data)

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.options import Parser, add_formulas, add_seed, add_topics, input_path, names_of_runs, share
+from assay.cli.options import (
+    Parser,
+    add_formulas,
+    add_protocol,
+    add_seed,
+    add_topics,
+    input_path,
+    names_of_runs,
+    share,
+)
 from assay.errors import InputError
 from assay.evaluation.units import of_distinct_formulas, read_formulas
 from assay.formats.compression import read_file, read_text
@@ -18,16 +27,19 @@ from assay.formats.qrels.exports import (
     FORMS,
     Part,
     code_names,
+    forms_of,
     of_topics,
     package,
     split_at_random,
     split_given,
     zipped,
 )
-from assay.formats.qrels.reader import QrelsError, parse_qrels
+from assay.formats.qrels.reader import QrelsError, QrelsForm, parse_qrels
 from assay.formats.topics.codes import read_topic_codes
+from assay.protocols.loader import load_protocol
 
 ASSESSOR_COLUMNS = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
+PROTOCOL = "protocol"  # the format of the columns that a protocol describes
 DROPPED_COLUMNS = ["comment", "request_id"]
 
 EXAMPLE = "assay qrels convert qrels.txt --to csv --output converted"
@@ -72,10 +84,12 @@ def _add_qrels_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--to",
-        choices=list(FORMS),
+        choices=[*FORMS, PROTOCOL],
         default="trec",
-        help="format to write; units is topic and docno without grades (default: trec)",
+        help="format to write; units is topic and docno without grades, protocol the columns of --protocol "
+        "(default: trec)",
     )
+    add_protocol(parser, is_required=False)
     parser.add_argument(
         "--scale",
         type=int,
@@ -173,8 +187,9 @@ def _anonymize(arguments: argparse.Namespace) -> None:
 def _read(arguments: argparse.Namespace) -> QrelsColumns:
     if arguments.scale < 1:
         raise InputError(f"--scale {arguments.scale}: use a whole number from 1")
+    form = QrelsForm.of(load_protocol(arguments.protocol)) if arguments.protocol else QrelsForm()
     try:
-        return parse_qrels(read_file(arguments.qrels), scale=arguments.scale)
+        return parse_qrels(read_file(arguments.qrels), scale=arguments.scale, form=form)
     except QrelsError as error:
         raise InputError(f"{arguments.qrels}: {error}") from None
 
@@ -186,7 +201,10 @@ def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence
         notes.append(
             f"Every grade of the source was multiplied by {arguments.scale}; multiply relevance levels likewise."
         )
-    files = package(parts, arguments.to, title=f"Qrels {source}", notes=notes)
+    forms = forms_of(load_protocol(arguments.protocol)) if arguments.protocol else FORMS
+    if arguments.to not in forms:
+        raise InputError(f"--to {PROTOCOL}: give with --protocol a protocol that describes columns of qrels")
+    files = package(parts, forms[arguments.to], title=f"Qrels {source}", notes=notes)
     output: Path = arguments.output
     if output.suffix == ".zip":
         output.write_bytes(zipped(files, output.stem.encode(errors="backslashreplace").decode()))

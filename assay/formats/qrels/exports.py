@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from assay.digests import sha256_of
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.reader import format_qrels
+from assay.formats.qrels.reader import QrelsForm, format_qrels
+from assay.protocols.schema import Protocol
 
 README, CHECKSUMS = "README.md", "SHA256SUMS"
 NO_DATE = (1980, 1, 1, 0, 0, 0)
@@ -79,6 +80,15 @@ FORMS = {
 }
 
 
+def forms_of(protocol: Protocol) -> Mapping[str, Form]:
+    """The forms by name; the first is that of the protocol if it describes columns of its own."""
+    if protocol.qrels.columns is None:
+        return FORMS
+    form = QrelsForm.of(protocol)
+    ending = "tsv" if form.separator == b"\t" else "csv"
+    return {"protocol": Form(ending, f"{form.title}, as the protocol describes them", form.write), **FORMS}
+
+
 def of_topics(columns: QrelsColumns, topics: Collection[str]) -> QrelsColumns:
     """The rows of the given topics."""
     is_kept = np.isin(columns.topics, np.array(sorted(topics), dtype=np.str_))
@@ -123,9 +133,9 @@ def split_at_random(columns: QrelsColumns, share: float, seed: int) -> tuple[Qre
     return split_given(columns, columns.topics[order[: round(share * n)]].tolist())
 
 
-def package(parts: Sequence[Part], form: str, *, title: str, notes: Sequence[str]) -> dict[str, bytes]:
+def package(parts: Sequence[Part], form: Form, *, title: str, notes: Sequence[str]) -> dict[str, bytes]:
     """The files of an export: each part in the given form, a README that describes them, and their checksums."""
-    files = {f"{part.name}.{FORMS[form].ending}": FORMS[form].write(part.columns) for part in parts}
+    files = {f"{part.name}.{form.ending}": form.write(part.columns) for part in parts}
     files[README] = _readme(parts, form, title, notes).encode(errors="backslashreplace")
     return sealed(files)
 
@@ -136,17 +146,17 @@ def sealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     return {**files, CHECKSUMS: sums.encode()}
 
 
-def _readme(parts: Sequence[Part], form: str, title: str, notes: Sequence[str]) -> str:
+def _readme(parts: Sequence[Part], form: Form, title: str, notes: Sequence[str]) -> str:
     lines = [
         f"# {title}",
         "",
-        f"Relevance judgments: {FORMS[form].words}. UTF-8, sorted by the bytes of topic and docno.",
+        f"Relevance judgments: {form.words}. UTF-8, sorted by the bytes of topic and docno.",
     ]
     lines += ["", *(f"- {note}" for note in notes)]
     for part in parts:
         lines += [
             "",
-            f"## {part.name}.{FORMS[form].ending}",
+            f"## {part.name}.{form.ending}",
             "",
             part.words,
             "",
@@ -156,9 +166,9 @@ def _readme(parts: Sequence[Part], form: str, title: str, notes: Sequence[str]) 
     return "\n".join(lines)
 
 
-def _counts(columns: QrelsColumns, form: str) -> list[str]:
+def _counts(columns: QrelsColumns, form: Form) -> list[str]:
     counted = f"{len(columns.topics)} topics, {len(columns.grade)} lines."
-    if form == "units":
+    if form is FORMS["units"]:
         return [counted]
     grades, n = np.unique(columns.grade, return_counts=True)
     rows = [f"| {grade} | {count} |" for grade, count in zip(grades[::-1], n[::-1], strict=True)]

@@ -1,16 +1,19 @@
 """Reads and writes qrels files: `topic 0 docno grade` in four columns. The same qrels give the same bytes.
 
+A protocol may describe other columns, with words for grades (`QrelsForm`); the four columns are read nevertheless.
+
 Any white space separates columns. CRLF, CR, a byte-order mark, leading spaces, empty lines and a last line without an
 end are accepted. A line whose first byte is # is a comment, as in trec_eval 10. Ids are text: quotation marks and #
 inside a line have no meaning. Rows are sorted by topic, then docno, both by the bytes of their UTF-8.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -21,6 +24,7 @@ from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.tables import header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
+from assay.formats.runs.forms import SEPARATORS
 from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
 from assay.formats.tokens import Table
 from assay.protocols.schema import Protocol
@@ -73,6 +77,54 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
     )
 
 
+class QrelsForm(NamedTuple):
+    """The columns of a file of qrels, each counted from 0, and the words for grades. The default: the usual four."""
+
+    width: int = 4
+    topic: int = 0
+    docno: int = 2
+    grade: int = 3
+    separator: bytes = (
+        b"\t"  # of columns that are written; a tab stands for any white space in those that are read
+    )
+    words: Mapping[bytes, bytes] = MappingProxyType({})
+    title: str = "topic, 0, docno, grade"
+
+    @classmethod
+    def of(cls, protocol: Protocol) -> Self:
+        """The columns that a protocol describes, or the usual ones."""
+        lines = protocol.qrels.columns
+        if lines is None:
+            return cls()
+        place = {name: column for column, name in enumerate(lines.order)}
+        words = {word.encode(): b"%d" % grade for word, grade in lines.words.items()}
+        title = ", ".join("-" if name == "skip" else name for name in lines.order)
+        separator = SEPARATORS[lines.separator]
+        width, (topic, docno, grade) = len(lines.order), (place[name] for name in ("topic", "docno", "grade"))
+        return cls(width, topic, docno, grade, separator, words, title)
+
+    def columns(self, line: bytes) -> list[bytes]:
+        """The words of a line."""
+        return (line if self.separator == b"\t" else line.replace(self.separator, b"\t")).split()
+
+    def write(self, columns: QrelsColumns) -> bytes:
+        """Qrels in these columns: the first word of each grade, 0 in columns without meaning, LF."""
+        names: dict[int, bytes] = {}
+        for word, grade in self.words.items():
+            names.setdefault(int(grade), word)
+        codes, lines = [_no_comment(code.encode()) for code in columns.topics.tolist()], []
+        rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
+        for topic, docno, grade in rows:
+            words = [b"0"] * self.width
+            words[self.topic], words[self.docno] = codes[topic], docno
+            words[self.grade] = names.get(grade, b"%d" % grade)
+            lines.append(self.separator.join(words) + b"\n")
+        return b"".join(lines)
+
+
+USUAL = QrelsForm()
+
+
 class GradeScale(NamedTuple):
     """The grades that qrels of a protocol may have. A line with a code has no grade: it was pooled, not judged."""
 
@@ -123,13 +175,16 @@ def read_qrels(path: str, protocol: Protocol, *, scale: int = 1) -> QrelsColumns
         first ones.
     """
     try:
-        return parse_qrels(read_file(path), scale=scale, grades=GradeScale.of(protocol, scale))
+        grades, form = GradeScale.of(protocol, scale), QrelsForm.of(protocol)
+        return parse_qrels(read_file(path), scale=scale, grades=grades, form=form)
     except QrelsError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def parse_qrels(data: bytes, *, scale: int = 1, grades: GradeScale | None = None) -> QrelsColumns:
-    """Read a qrels file: four columns, or a table with a header (`assay.formats.qrels.tables`).
+def parse_qrels(
+    data: bytes, *, scale: int = 1, grades: GradeScale | None = None, form: QrelsForm = USUAL
+) -> QrelsColumns:
+    """Read a qrels file: lines of a form, four columns, or a table with a header (`assay.formats.qrels.tables`).
 
     Every grade is multiplied by `scale`, which turns fractions, such as the mean of three judges, into whole numbers.
     With `grades`, another grade is an error.
@@ -143,9 +198,10 @@ def parse_qrels(data: bytes, *, scale: int = 1, grades: GradeScale | None = None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    columns = read_fast_path(data) if scale == 1 else None
+    form = form if form is USUAL or _has_form(data, form) else USUAL
+    columns = read_fast_path(data) if scale == 1 and form is USUAL else None
     if columns is None or (grades is not None and not grades.contains(columns.grade)):
-        columns = _read_slow_path(data, scale, grades)
+        columns = _read_slow_path(data, scale, grades, form)
     return columns if grades is None else grades.without_codes(columns)
 
 
@@ -173,8 +229,16 @@ def read_fast_path(data: bytes) -> QrelsColumns | None:
     return None if is_same.any() else QrelsColumns(topics, topic_index, docno[order], grade[order])
 
 
-def _read_slow_path(data: bytes, scale: int = 1, grades: GradeScale | None = None) -> QrelsColumns:
-    reading = _Reading(scale, grades)
+def _has_form(data: bytes, form: QrelsForm) -> bool:
+    """Whether the first line is in a form, or at least not in the usual four columns."""
+    first = next((line for line in data.split(b"\n", 100) if line.strip() and not line.startswith(b"#")), b"")
+    return len(form.columns(first)) == form.width or len(first.split()) != USUAL.width
+
+
+def _read_slow_path(
+    data: bytes, scale: int = 1, grades: GradeScale | None = None, form: QrelsForm = USUAL
+) -> QrelsColumns:
+    reading = _Reading(scale, grades, form)
     header = header_of(data)
     if header is not None:
         reading.take_table(data, *header)
@@ -182,7 +246,7 @@ def _read_slow_path(data: bytes, scale: int = 1, grades: GradeScale | None = Non
         for number, line in enumerate(data.splitlines(), 1):
             reading.take(number, line)
     if not reading.rows and not reading.n_complaints:
-        reading.complain(0, "the file contains no qrels; expected lines of topic, 0, docno, grade")
+        reading.complain(0, "the file contains no qrels; expected lines of " + form.title)
     if reading.n_complaints:
         raise QrelsError(reading.complaints, n_complaints=reading.n_complaints)
     return columns_from(reading.rows)
@@ -191,8 +255,9 @@ def _read_slow_path(data: bytes, scale: int = 1, grades: GradeScale | None = Non
 class _Reading:
     """Rows and complaints of the lines read so far."""
 
-    def __init__(self, scale: int, grades: GradeScale | None) -> None:
+    def __init__(self, scale: int, grades: GradeScale | None, form: QrelsForm) -> None:
         self.scale = scale
+        self.form = form
         self.grades = grades
         self.rows: list[Row] = []
         self.complaints: list[Complaint] = []
@@ -205,14 +270,13 @@ class _Reading:
             self.complaints.append(Complaint(number, message))
 
     def take(self, number: int, line: bytes) -> None:
-        columns = line.split()
+        form, columns = self.form, self.form.columns(line)
         if not columns or line.startswith(b"#"):
             return
-        if len(columns) != 4:
-            self.complain(number, f"expected 4 columns (topic, 0, docno, grade), got {len(columns)}")
+        if len(columns) != form.width:
+            self.complain(number, f"expected {form.width} columns ({form.title}), got {len(columns)}")
             return
-        topic, _, docno, grade = columns
-        self._take_row(number, topic, docno, grade)
+        self._take_row(number, columns[form.topic], columns[form.docno], columns[form.grade])
 
     def take_table(self, data: bytes, separator: str, header: list[str]) -> None:
         try:
@@ -231,7 +295,10 @@ class _Reading:
                 self._take_row(number, topic, docno, grade)
 
     def _take_row(self, number: int, topic: bytes, docno: bytes, grade_word: bytes) -> None:
-        grade = _grade(grade_word, self.scale)
+        words = self.form.words
+        grade = _grade(words.get(grade_word, grade_word), self.scale)
+        if words and isinstance(grade, str) and not FRACTION.fullmatch(grade_word):
+            grade = f"{grade}; use {', '.join(word.decode() for word in words)}"
         problem = _id_problem(topic, docno) or (grade if isinstance(grade, str) else "")
         if problem or isinstance(grade, str):
             self.complain(number, problem)

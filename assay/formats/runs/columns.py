@@ -1,18 +1,21 @@
 """A run as columns, on which pooling and scoring compute, and the file that stores them.
 
 Rows are in trec_eval's order: topic by bytes, score descending (doubles; -0.0 ties 0.0), docno descending by bytes.
-In a form whose guidelines say so, ties keep the order of the file. The order of rows is the order of the run: no
-reader of the columns sorts them again. The rank column is stored as it is in the file; nothing is ordered by it.
+Where a protocol says so, ties keep the order of the file, or have that of the rank column. The order of rows is the
+order of the run: no reader of the columns sorts them again. The rank column is stored as it is in the file.
 """
 
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from assay.protocols.schema import Ties  # importing it takes 10 ms of the start of a command
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class RunColumns:
     score : (n,) float64, all finite.
     post : (n,) bytes, docno of the post that contains each formula, in the forms that name it; else None.
     passage : (n,) bytes, UTF-8, the text of each citation, in the forms that have it; else None.
+    label : (n,) whether the run calls each document relevant, in the forms that have it; else None.
     """
 
     topics: NDArray[np.str_]
@@ -37,6 +41,7 @@ class RunColumns:
     score: NDArray[np.float64]
     post: NDArray[np.bytes_] | None = None
     passage: NDArray[np.bytes_] | None = None
+    label: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.topic_index)
@@ -57,17 +62,27 @@ class RunColumns:
         score: NDArray[np.float64],
         post: NDArray[np.bytes_] | None = None,
         passage: NDArray[np.bytes_] | None = None,
-        keeps_ties: bool = False,
+        label: NDArray[np.bool_] | None = None,
+        ties: "Ties" = "docno",
     ) -> tuple[Self, NDArray[np.intp]]:
-        """Columns from rows in any order, and the permutation that sorted them into trec_eval's order.
+        """Columns from rows in any order, and the permutation that sorted them.
 
-        With `keeps_ties`, rows of the same topic and score keep their order.
+        Rows of the same topic and score are in trec_eval's order, by docno; in their own order; or in that of their
+        ranks.
         """
         codes, topic_index = sorted_topics(topics, topic_index)
-        order = score_order(topic_index, score) if keeps_ties else trec_order(topic_index, docno, score)
+        if ties == "docno":
+            order = trec_order(topic_index, docno, score)
+        elif ties == "file":
+            order = score_order(topic_index, score)
+        else:
+            order = np.lexsort((rank, -score, topic_index))
         post = None if post is None else post[order]
         passage = None if passage is None else passage[order]
-        columns = cls(codes, topic_index[order], docno[order], rank[order], score[order], post, passage)
+        label = None if label is None else label[order]
+        columns = cls(
+            codes, topic_index[order], docno[order], rank[order], score[order], post, passage, label
+        )
         return columns, order
 
 
@@ -78,6 +93,7 @@ class Ranking:
     topics: NDArray[np.str_]
     offsets: NDArray[np.int64]
     docno: NDArray[np.bytes_]
+    label: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.docno)
@@ -188,6 +204,8 @@ def save(columns: RunColumns) -> bytes:
         arrays["post"] = columns.post
     if columns.passage is not None:
         arrays["passage"] = columns.passage
+    if columns.label is not None:
+        arrays["label"] = columns.label
     np.savez(buffer, **arrays)
     return buffer.getvalue()
 
@@ -209,6 +227,7 @@ def load(file: BinaryIO | Path) -> RunColumns:
             score=arrays["score"],
             post=arrays.get("post"),
             passage=arrays.get("passage"),
+            label=arrays.get("label"),
         )
 
 
@@ -226,7 +245,8 @@ def load_ranking(file: BinaryIO | Path) -> Ranking:
             topics, offsets, docno = (
                 _array(arrays.read(f"{name}.npy")) for name in ("topics", "offsets", "docno")
             )
-            return Ranking(topics, offsets, docno)
+            has_labels = "label.npy" in arrays.namelist()
+            return Ranking(topics, offsets, docno, _array(arrays.read("label.npy")) if has_labels else None)
     except zipfile.BadZipFile as error:
         raise ValueError(str(error)) from None
 

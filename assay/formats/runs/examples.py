@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from assay.formats.runs.forms import FORMS, LineForm
+from assay.formats.runs.forms import LineForm, RunForm, forms_of
 from assay.formats.runs.rules import NOUNS
 from assay.protocols.description import limit_of
 from assay.protocols.schema import Protocol
@@ -42,21 +42,33 @@ class FormHelp:
 
 def accepted_forms(protocol: Protocol) -> list[FormHelp]:
     """The forms that the protocol accepts."""
-    forms = [FORMS[name] for name in protocol.runs.formats]
-    return [FormHelp(form.title, EXAMPLES[form.name], isinstance(form, LineForm)) for form in forms]
+    forms = forms_of(protocol)
+    return [FormHelp(form.title, _example(form), isinstance(form, LineForm)) for form in forms]
+
+
+def _example(form: RunForm) -> str:
+    """A short example of a form; that of described columns is a line of theirs."""
+    if isinstance(form, LineForm) and form.name == "columns":
+        return form.line(b"T1", b"doc-17", 1, 0.9531, b"Owls-main", b"post-3").decode().rstrip()
+    return EXAMPLES[form.name]
+
+
+def _ties(forms: list[RunForm], noun: str) -> str:
+    """How equal scores are ordered."""
+    ties = {form.ties for form in forms}
+    if "file" in ties:
+        return "Ties keep the order of the file."
+    if "rank" in ties:
+        return "Ties are ordered by the rank column."
+    return f"Ties are ordered by {noun} id, descending, as in trec_eval."
 
 
 def rules_of(protocol: Protocol) -> list[str]:
     """The other rules for a run, one sentence each."""
-    rules, forms = protocol.runs, [FORMS[name] for name in protocol.runs.formats]
+    rules, forms = protocol.runs, forms_of(protocol)
     noun, plural = NOUNS.get(protocol.unit, ("document", "documents"))
     sentences = [f"Give at most {rules.max_ranks} {plural} per topic, each of them once."]
-    if any(form.keeps_ties for form in forms):
-        sentences.append("The score decides the order. Ties keep the order of the file.")
-    else:
-        sentences.append(
-            f"The score decides the order. Ties are ordered by {noun} id, descending, as in trec_eval."
-        )
+    sentences.append(f"The score decides the order. {_ties(forms, noun)}")
     if rules.min_score is not None and rules.max_score is not None:
         sentences.append(f"Scores are between {rules.min_score:g} and {rules.max_score:g}.")
     if rules.max_passage_characters is not None:

@@ -1,8 +1,11 @@
 """The forms that a run may have, by the names that protocols give them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from assay.protocols.schema import RunFormat
+from assay.protocols.schema import Protocol, RunFormat, RunLines, Separator, Ties
+
+SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "comma": b",", "semicolon": b";"}
 
 
 class LineForm(NamedTuple):
@@ -13,23 +16,57 @@ class LineForm(NamedTuple):
     width: int
     topic: int
     docno: int
-    rank: int
-    score: int
-    tag: int
+    rank: int | None
+    score: int | None  # None: the rank decides
+    tag: int | None
     post: int | None = None  # of the post that contains the formula
     filler: int | None = None  # a column without meaning
-    has_ranks: bool = True
-    keeps_ties: bool = False  # True: ties keep the order of the file; False: trec_eval's order
+    label: int | None = None
+    labels: tuple[tuple[bytes, bool], ...] = ()  # the words of the label: whether the document is relevant
+    separator: bytes = (
+        b"\t"  # of columns that are written; a tab stands for any white space in those that are read
+    )
+    ties: Ties = "docno"
 
-    def line(self, topic: bytes, docno: bytes, rank: int, score: float, tag: bytes, post: bytes) -> bytes:
-        """A row in this form: tabs, the score to its last bit, LF."""
-        words = [b""] * self.width
-        for column, word in ((self.post, post), (self.filler, b"Q0")):
+    @property
+    def has_ranks(self) -> bool:
+        return self.rank is not None
+
+    @property
+    def separated_by(self) -> str:
+        return {b",": "commas", b";": "semicolons"}.get(self.separator, "tabs or spaces")
+
+    def with_white_space(self, text: bytes) -> bytes:
+        """Lines with white space between their columns."""
+        return text if self.separator == b"\t" else text.replace(self.separator, b"\t")
+
+    def line(
+        self,
+        topic: bytes,
+        docno: bytes,
+        rank: int,
+        score: float,
+        tag: bytes,
+        post: bytes,
+        *,
+        is_relevant: bool = True,
+    ) -> bytes:
+        """A row in this form: separators, the score to its last bit, LF."""
+        words = [b"0"] * self.width
+        label = next((word for word, means in self.labels if means == is_relevant), b"")
+        for column, word in (
+            (self.topic, topic),
+            (self.docno, docno),
+            (self.post, post),
+            (self.filler, b"Q0"),
+            (self.rank, b"%d" % rank),
+            (self.score, repr(score).encode()),
+            (self.tag, tag),
+            (self.label, label),
+        ):
             if column is not None:
                 words[column] = word
-        words[self.topic], words[self.docno], words[self.tag] = topic, docno, tag
-        words[self.rank], words[self.score] = b"%d" % rank, repr(score).encode()
-        return b"\t".join(words) + b"\n"
+        return self.separator.join(words) + b"\n"
 
 
 class XmlForm(NamedTuple):
@@ -39,7 +76,7 @@ class XmlForm(NamedTuple):
     title: str
     roots: tuple[str, ...]
     has_ranks: bool
-    keeps_ties: bool
+    ties: Ties
 
 
 RunForm = LineForm | XmlForm
@@ -54,14 +91,41 @@ FORMS: dict[RunFormat, RunForm] = {
             title="XML: results > run[runtag] > result[for] > hit[xref, score, rank]",
             roots=("results", "run", "result"),
             has_ranks=True,
-            keeps_ties=False,
+            ties="docno",
         ),
         XmlForm(
             name="bolt-xml",
             title="XML: bolt-ir-submission > response[number] > cite[score, thread, post, offset, length]",
             roots=("bolt-ir-submission",),
             has_ranks=False,
-            keeps_ties=True,
+            ties="file",
         ),
     )
 }
+
+
+def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunForm]:
+    """The forms that a protocol accepts, or those of `formats`, with the protocol's order of ties."""
+    rules = protocol.runs
+    own = {} if rules.columns is None else {"columns": _described(rules.columns)}
+    forms = [own.get(name) or FORMS[name] for name in formats or rules.formats]
+    return forms if rules.ties is None else [form._replace(ties=rules.ties) for form in forms]
+
+
+def _described(lines: RunLines) -> LineForm:
+    """The form whose columns a protocol describes."""
+    place = {name: column for column, name in enumerate(lines.order)}
+    return LineForm(
+        "columns",
+        " ".join("-" if name == "skip" else name for name in lines.order),
+        len(lines.order),
+        place["topic"],
+        place["docno"],
+        place.get("rank"),
+        place.get("score"),
+        place.get("tag"),
+        post=place.get("post"),
+        label=place.get("label"),
+        labels=tuple((word.encode(), is_relevant) for word, is_relevant in lines.labels.items()),
+        separator=SEPARATORS[lines.separator],
+    )

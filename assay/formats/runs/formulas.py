@@ -74,6 +74,7 @@ def _kept(rows: RunRows, where: NDArray[np.bool_]) -> RunRows:
         score=rows.score[where],
         number=rows.number[where],
         post=None if rows.post is None else rows.post[where],
+        label=None if rows.label is None else rows.label[where],
         passage=None if rows.passage is None else rows.passage[where],
     )
 

@@ -27,7 +27,7 @@ from assay.errors import InputError
 from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.reports import Report, Tally
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.forms import FORMS, LineForm, RunForm, XmlForm
+from assay.formats.runs.forms import LineForm, RunForm, XmlForm, forms_of
 from assay.formats.runs.formulas import FormulaLookup, without_comments
 from assay.formats.runs.rules import (
     NO_ROWS,
@@ -96,9 +96,7 @@ def check_run(
     limits = limits or Limits()
     expected = _expected(protocol, topics, units, limits)._replace(kind=kind)
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
-        check = _Check(
-            file, expected, limits, [FORMS[form] for form in protocol.runs.formats], formulas, posts
-        )
+        check = _Check(file, expected, limits, forms_of(protocol), formulas, posts)
         columns = check.columns()
         report = check.report(name)
     form = check.reader.form if check.reader else None
@@ -119,8 +117,7 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
     try:
         with opened(path, limits) as file:
             expected = _expected(protocol, None, None, limits)
-            forms = [FORMS[form] for form in formats or protocol.runs.formats]
-            check = _Check(file, expected, limits, forms, warns=False)
+            check = _Check(file, expected, limits, forms_of(protocol, formats), warns=False)
             columns = check.columns()
             if columns is not None and not check.tally.has_errors:
                 return columns
@@ -197,7 +194,8 @@ class _Check:
             score=rows.score,
             post=rows.post,
             passage=rows.passage,
-            keeps_ties=self.reader.form.keeps_ties,
+            label=rows.label,
+            ties=self.reader.form.ties,
         )
         if self.warns:
             warn_of_rows(rows, columns, order, self.expected, self.reader.form, self.tally)
@@ -288,15 +286,18 @@ def write_run(columns: RunColumns, *, form: LineForm, tag: str) -> bytes:
     ranks = (np.arange(len(columns)) - start[columns.topic_index] + 1).tolist()
     topics = [topic.encode() for topic in columns.topics.tolist()]
     posts = columns.docno if columns.post is None else columns.post
+    labels = np.ones(len(columns), dtype=np.bool_) if columns.label is None else columns.label
     rows = zip(
         columns.topic_index.tolist(),
         columns.docno.tolist(),
         ranks,
         columns.score.tolist(),
         posts.tolist(),
+        labels.tolist(),
         strict=True,
     )
     last = tag.encode()
     return b"".join(
-        form.line(topics[topic], docno, rank, score, last, post) for topic, docno, rank, score, post in rows
+        form.line(topics[topic], docno, rank, score, last, post, is_relevant=is_relevant)
+        for topic, docno, rank, score, post, is_relevant in rows
     )

@@ -13,6 +13,7 @@ from assay.formats.runs.words import (
     MAX_DOCNO,
     MAX_NAME,
     byte_strings,
+    quoted,
     rank_of,
     score_of,
 )
@@ -30,6 +31,11 @@ class Rows(NamedTuple):
     number: NDArray[np.int64]
     tags: dict[bytes, tuple[int, int]]  # tag -> (lines, number of the first)
     post: NDArray[np.bytes_] | None = None
+    label: NDArray[np.bool_] | None = None
+
+
+# Topic, docno, post, rank, score, number of the line, label.
+Row = tuple[int, bytes, bytes, int, float, int, bool]
 
 
 def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], tally: Tally) -> Rows:
@@ -40,33 +46,53 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
     """
     codes: dict[bytes, int] = {}
     tags: dict[bytes, tuple[int, int]] = {}
-    rows: list[tuple[int, bytes, bytes, int, float, int]] = []
+    rows: list[Row] = []
     for number, line in enumerate(chunk.removesuffix(b"\n").split(b"\n"), first):
         words = line.split()
         if not words:
             continue
         if not _is_text(line, number, tally) or not _has_width(words, line, number, form, widths, tally):
             continue
-        score = score_of(words[form.score], number, tally)
+        score = 0.0 if form.score is None else score_of(words[form.score], number, tally)
+        label = _label(words, number, form, tally)
         if not _has_names(words, number, form, tally):
             continue
-        rank = rank_of(words[form.rank], number, tally)
+        rank = 0 if form.rank is None else rank_of(words[form.rank], number, tally)
+        score = -float(rank) if form.score is None else score
         index = codes.setdefault(words[form.topic], len(codes))
-        n, first_number = tags.get(words[form.tag], (0, number))
-        tags[words[form.tag]] = (n + 1, first_number)
+        if form.tag is not None:
+            n, first_number = tags.get(words[form.tag], (0, number))
+            tags[words[form.tag]] = (n + 1, first_number)
         post = words[form.post] if form.post is not None else b""
-        rows.append((index, words[form.docno], post, rank, math.nan if score is None else score, number))
-    return _rows(codes, tags, rows, has_post=form.post is not None)
+        rows.append(
+            (index, words[form.docno], post, rank, math.nan if score is None else score, number, label)
+        )
+    return _rows(codes, tags, rows, form)
+
+
+def _label(words: list[bytes], number: int, form: LineForm, tally: Tally) -> bool:
+    """What the label of a line says; False, and an error in the tally, if the word is no label."""
+    if form.label is None:
+        return False
+    known = dict(form.labels)
+    if words[form.label] not in known:
+        tally.error(
+            "label",
+            f"label {quoted(words[form.label])} is not accepted",
+            f"{' or '.join(word.decode() for word in known)}.",
+            number,
+            others="other labels that are not accepted",
+        )
+    return known.get(words[form.label], False)
 
 
 def _rows(
     codes: dict[bytes, int],
     tags: dict[bytes, tuple[int, int]],
-    rows: list[tuple[int, bytes, bytes, int, float, int]],
-    *,
-    has_post: bool = False,
+    rows: list[Row],
+    form: LineForm,
 ) -> Rows:
-    index, docno, post, rank, score, number = zip(*rows, strict=True) if rows else ((), (), (), (), (), ())
+    index, docno, post, rank, score, number, label = zip(*rows, strict=True) if rows else ((),) * 7
     return Rows(
         list(codes),
         np.array(index, dtype=np.int32),
@@ -75,7 +101,8 @@ def _rows(
         np.array(score, dtype=np.float64),
         np.array(number, dtype=np.int64),
         tags,
-        byte_strings(post) if has_post else None,
+        None if form.post is None else byte_strings(post),
+        None if form.label is None else np.array(label, dtype=np.bool_),
     )
 
 
@@ -121,7 +148,7 @@ def _has_width(
         tally.error(
             "columns",
             message,
-            f"{form.title}, separated by tabs or spaces.",
+            f"{form.title}, separated by {form.separated_by}.",
             number,
             others=f"expected {expected} columns, got other numbers",
         )
@@ -151,7 +178,7 @@ def _has_names(words: list[bytes], number: int, form: LineForm, tally: Tally) ->
         (form.tag, "tag", MAX_NAME),
     )
     for column, field, limit in limits:
-        if len(words[column]) > limit:
+        if column is not None and len(words[column]) > limit:
             message = f"the {field} has more than {limit} bytes"
             tally.error("name-too-long", message, f"At most {limit} bytes.", number)
             return False

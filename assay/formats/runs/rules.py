@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
 from assay.formats.runs.columns import RunColumns, byte_keys, tied_rows
 from assay.passages import leaders
-from assay.protocols.schema import RunRules
+from assay.protocols.schema import RunRules, Ties
 
 NOUNS = {
     "formula": ("formula", "formulas"),
@@ -36,6 +36,7 @@ class RunRows(NamedTuple):
     number: NDArray[np.int64]
     post: NDArray[np.bytes_] | None = None
     passage: NDArray[np.bytes_] | None = None
+    label: NDArray[np.bool_] | None = None
 
 
 NO_ROWS = RunRows(
@@ -48,13 +49,20 @@ NO_ROWS = RunRows(
 )
 
 
+TIES = {
+    "docno": "Ties are ordered by docno, descending, as in trec_eval; not by the rank column.",
+    "file": "Ties keep the order of the file.",
+    "rank": "Ties are ordered by the rank column.",
+}
+
+
 class Form(Protocol):
     """The properties of a form that the checks use."""
 
     @property
     def has_ranks(self) -> bool: ...
     @property
-    def keeps_ties(self) -> bool: ...
+    def ties(self) -> Ties: ...
 
 
 class NearDuplicates(NamedTuple):
@@ -301,9 +309,7 @@ def _warn_of_ties(columns: RunColumns, number: NDArray[np.int64], form: Form, ta
         tally.warning(
             "ties",
             f"{tied.sum():,} of {len(columns):,} lines have the same score as a line above them in their topic",
-            "Ties keep the order of the file."
-            if form.keeps_ties
-            else "Ties are ordered by docno, descending, as in trec_eval; not by the rank column.",
+            TIES[form.ties],
             n=int(tied.sum()),
             numbers=_at(number, tied),
         )

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from assay.formats.runs.forms import FORMS, LineForm
+from assay.formats.runs.forms import LineForm, forms_of
 from assay.protocols.schema import Protocol
 
 TAG = "sample-run"
 N_UNITS = 3  # per topic
+ENDINGS = {b"\t": "tsv", b",": "csv", b";": "csv"}
 PASSAGE = "Replace this text by the passage."
 
 
@@ -32,11 +33,11 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
 
     `units` are at most as many as the protocol has ranks.
     """
-    form = FORMS[protocol.runs.formats[0]]
+    form = forms_of(protocol)[0]
     units = units[: protocol.runs.max_ranks]
     scores = _scores(protocol, len(units))
     if isinstance(form, LineForm):
-        return "tsv", _lines(form, topics, units, scores)
+        return ENDINGS[form.separator], _lines(form, topics, units, scores)
     if form.name == "bolt-xml":
         root = _bolt(protocol.runs.keys[0], topics, units, scores)
     else:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.formats.compression import Limits, Unreadable
 from assay.formats.reports import Tally
@@ -229,6 +230,7 @@ class LineReader:
                 return
             self.form = _detect_form(chunk, self._forms)
             number, chunk = self._without_header(number, chunk)
+        chunk = self.form.with_white_space(chunk)
         rows = read_fast_path(number, chunk, self.form) if chunk else None
         if rows is None:
             widths = sorted({form.width for form in self._forms})
@@ -258,10 +260,11 @@ class LineReader:
         assert self.form is not None
         start = len(chunk) - len(chunk.lstrip())
         end = chunk.index(b"\n", start) + 1
-        words = chunk[start:end].split()
+        words = self.form.with_white_space(chunk[start:end]).split()
         if len(words) != self.form.width or not HEADER_WORDS & {word.lower() for word in words}:
             return number, chunk
-        if RANK.fullmatch(words[self.form.rank]) or SCORE.fullmatch(words[self.form.score]):
+        numbers = ((self.form.rank, RANK), (self.form.score, SCORE))
+        if any(column is not None and form.fullmatch(words[column]) for column, form in numbers):
             return number, chunk
         line = number + chunk.count(b"\n", 0, start)
         self._tally.warning(
@@ -303,10 +306,12 @@ class LineReader:
 
 def _detect_form(chunk: bytes, forms: list[LineForm]) -> LineForm:
     """The form that most of the first lines have; the protocol's first form if no line has any."""
-    lines = [line.split() for line in chunk[: SAMPLE * 200].split(b"\n")[:SAMPLE]]
-    counts = Counter(len(words) for words in lines if words)
-    width = max(forms, key=lambda form: counts[form.width]).width
-    first, *others = (form for form in forms if form.width == width)
+    sample = chunk[: SAMPLE * 200].split(b"\n")[:SAMPLE]
+    separated = {form.separator: [form.with_white_space(line).split() for line in sample] for form in forms}
+    counts = {separator: Counter(map(len, lines)) for separator, lines in separated.items()}
+    best = max(forms, key=lambda form: counts[form.separator][form.width])
+    width, lines = best.width, separated[best.separator]
+    first, *others = (form for form in forms if (form.width, form.separator) == (width, best.separator))
     if not others:
         return first
     # A topic lists a document once, so a second column that is always the same has no meaning: TREC's Q0.
@@ -322,14 +327,29 @@ def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:
     table = Table.read(chunk, form.width)
     if table is None:
         return None
-    rank, score, (tags, _) = table.ranks(form.rank), table.scores(form.score), table.codes(form.tag)
-    if rank is None or score is None or len(tags) > 1:
+    n = len(table)
+    rank = np.zeros(n, dtype=np.int32) if form.rank is None else table.ranks(form.rank)
+    if rank is None:
+        return None
+    score = -rank.astype(np.float64) if form.score is None else table.scores(form.score)
+    tags = [] if form.tag is None else table.codes(form.tag)[0]
+    label = None if form.label is None else _labels(table.codes(form.label), form)
+    if score is None or len(tags) > 1 or (label is None and form.label is not None):
         return None
     codes, topic_index = table.codes(form.topic)
-    number = np.arange(first, first + len(table), dtype=np.int64)
+    number = np.arange(first, first + n, dtype=np.int64)
     post = None if form.post is None else table.words(form.post)
-    tag = {tags[0]: (len(table), first)}
-    return Rows(codes, topic_index, table.words(form.docno), rank, score, number, tag, post)
+    named = dict.fromkeys(tags, (n, first))
+    return Rows(codes, topic_index, table.words(form.docno), rank, score, number, named, post, label)
+
+
+def _labels(words: tuple[list[bytes], NDArray[np.int32]], form: LineForm) -> NDArray[np.bool_] | None:
+    """(lines,) what the labels say; None if a word is no label."""
+    distinct, index = words
+    known = dict(form.labels)
+    if not known.keys() >= set(distinct):
+        return None
+    return np.array([known[word] for word in distinct], dtype=np.bool_)[index]
 
 
 def _joined(parts: list[Rows]) -> RunRows:
@@ -342,6 +362,7 @@ def _joined(parts: list[Rows]) -> RunRows:
         renumbered = np.array([numbers.setdefault(code, len(numbers)) for code in part.codes], dtype=np.int32)
         index.append(renumbered[part.topic_index] if len(renumbered) else part.topic_index)
     posts = [part.post for part in parts if part.post is not None]
+    labels = [part.label for part in parts if part.label is not None]
     return RunRows(
         [code.decode() for code in numbers],
         np.concatenate(index),
@@ -350,4 +371,5 @@ def _joined(parts: list[Rows]) -> RunRows:
         np.concatenate([part.score for part in parts]),
         np.concatenate([part.number for part in parts]),
         np.concatenate(posts) if posts else None,
+        label=np.concatenate(labels) if labels else None,
     )

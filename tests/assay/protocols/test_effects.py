@@ -13,6 +13,7 @@ CLI, PAGES = (
     "tests/assay/cli/test_protocol_keys.py::test_",
     "tests/assessment/judgments/test_protocol_keys.py::test_",
 )
+OWN = "tests/assay/cli/test_own_columns.py::test_"
 KINDS = "tests/pooling/runs/test_kinds.py::test_"
 SCORING = "tests/scoring/test_protocol_keys.py::test_"
 INTERACTION = "tests/pooling/interaction/test_interaction.py::test_"
@@ -31,6 +32,10 @@ EFFECTS = {
     ),
     "runs.formats": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.max_ranks": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "runs.columns.order": f"{OWN}rank_orders_a_run_without_scores",
+    "runs.columns.separator": f"{OWN}columns_are_separated_as_the_protocol_says",
+    "runs.columns.labels": f"{OWN}wrong_line_is_named",
+    "runs.ties": f"{OWN}ties_are_in_the_order_of_the_protocol",
     "runs.kind.key": f"{CLI}pool_has_the_units_that_the_key_asks_for",
     "runs.kind.title": f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted",
     "runs.kind.depth": f"{CLI}pool_has_the_units_that_the_key_asks_for",
@@ -96,6 +101,9 @@ EFFECTS = {
     "qrels.min_relevant": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
     "qrels.relevant_from": f"{SCORING}topics_with_fewer_relevant_units_are_dropped",
     "qrels.topic_citations": f"{SCORING}citations_in_topics_join_the_judged_ones",
+    "qrels.columns.order": f"{OWN}run_and_gold_in_their_own_columns_are_scored",
+    "qrels.columns.separator": f"{OWN}gold_is_converted_from_and_to_its_own_columns",
+    "qrels.columns.words": f"{OWN}wrong_word_for_a_grade_is_named",
     "qrels.export_groups": f"{SCORING}two_judges_become_one_grade_and_versions_of_their_groups",
     "scoring.measures": f"{SCORING}columns_of_the_leaderboard_are_the_measures",
     "scoring.judged_only": (

@@ -221,13 +221,18 @@ participants_see = ["number", "query", "language-target"]
 complexity = ["low", "medium", "high"]
 
 [runs]
-formats = ["arqmath-6", "ntcir-xml", "bolt-xml"]
+formats = ["arqmath-6", "ntcir-xml", "bolt-xml", "columns"]
 max_ranks = 1000
+ties = "file"
 min_score = 0
 max_score = 1.0
 max_passage_characters = 250
 max_seconds_per_topic = 600
 forbidden_fields = ["rel", "chksrc", "trans", "dialect"]
+[runs.columns]
+order = ["topic", "docno", "skip", "score", "label"]
+separator = "comma"
+labels = { true = true, false = false }
 [[runs.kind]]
 key = "evaluation"
 title = "evaluation run"
@@ -289,6 +294,9 @@ aggregate = "sum"
 export_groups = true
 min_relevant = 2
 relevant_from = 3
+[qrels.columns]
+order = ["topic", "docno", "skip", "grade"]
+words = { Good = 0, Bad = 0 }
 
 [scoring]
 measures = ["P(rel=3)@5"]
@@ -391,6 +399,27 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
             '"color"]',
             "topics.participants_see[3]: 'color' is not allowed; use number, query",
         ),
+        (', "columns"]', "]", "runs.columns: the table describes the format columns of runs.formats"),
+        ('ties = "file"', 'ties = "rank"', "runs.ties: bolt-xml has no ranks; use docno or file"),
+        (
+            '"docno", "skip", "score"',
+            '"docno", "docno", "score"',
+            "runs.columns.order: docno is listed twice",
+        ),
+        (
+            '["topic", "docno", "skip", "score"',
+            '["docno", "skip", "score"',
+            "runs.columns.order: topic is missing",
+        ),
+        ('"score", "label"]', '"label"]', "runs.columns.order: names neither score nor rank"),
+        (
+            "labels = { true = true, false = false }",
+            "",
+            "runs.columns.labels: name the words of the column label",
+        ),
+        ("{ true = true,", '{ "a b" = true,', "runs.columns.labels: 'a b' is not one word"),
+        ('"skip", "grade"]', '"skip"]', "qrels.columns.order: grade is missing"),
+        ("Good = 0", "Good = 7", "qrels.columns.words.Good: 7 is not the value of a grade; use 0, 2"),
         ("mean_pool = 140.0", 'mean_pool = "many"', "published.mean_pool: expected a number"),
         ('"everything"', f'"{"e" * 101}"', "slug: 101 characters long; at most 100 are accepted"),
         ('title = "A protocol', 'title = "A\\u0000protocol', "title: 'A\\x00protocol"),

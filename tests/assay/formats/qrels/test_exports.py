@@ -74,7 +74,9 @@ def test_written_qrels_of_any_form_are_read_again(units: dict[tuple[str, str], i
 
 
 def test_a_package_has_a_readme_and_correct_checksums(tmp_path: Path) -> None:
-    files = package([Part("qrels", "All.", small())], "csv", title="Qrels of ours", notes=["From a test."])
+    files = package(
+        [Part("qrels", "All.", small())], FORMS["csv"], title="Qrels of ours", notes=["From a test."]
+    )
 
     assert set(files) == {"qrels.csv", "README.md", "SHA256SUMS"}
     readme = files["README.md"].decode()
@@ -93,7 +95,10 @@ def test_a_package_has_a_readme_and_correct_checksums(tmp_path: Path) -> None:
 
 
 def test_the_same_qrels_give_the_same_zip() -> None:
-    zips = {zipped(package([Part("qrels", "", small())], "trec", title="", notes=[]), "q") for _ in range(2)}
+    zips = {
+        zipped(package([Part("qrels", "", small())], FORMS["trec"], title="", notes=[]), "q")
+        for _ in range(2)
+    }
 
     assert len(zips) == 1
     with zipfile.ZipFile(io.BytesIO(zips.pop())) as archive:

@@ -1,0 +1,102 @@
+"""Measures whose mean is no mean over topics: a ratio of sums over all of them, of counts that each topic adds.
+
+The value of a topic is the same ratio, of its own counts. So a topic with many documents has more weight in the mean.
+
+Source
+------
+The scorer of SemEval-2016 Task 3 (Nakov et al., 2016): AvgRec, and accuracy, precision, recall and F1 of labels.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError, Refused
+from assay.measures.kernels import Values, counts, relevant
+from assay.measures.matching import Hits, JudgedDocuments
+from assay.protocols.measures import Measure
+
+Counts = NDArray[np.float64]  # (topics, counts)
+
+
+class NoLabels(InputError, Refused):
+    """The lines of a run have no label."""
+
+    title = "These measures need labels"
+
+
+def recall_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Counts:
+    """(topics, 2 k) relevant documents among the top 1 to k, then the most that there can be."""
+    ranks = np.arange(1, (measure.k or 1) + 1)
+    retrieved = relevant(hits, measure.level)
+    n_found = np.stack([counts(retrieved.kept(retrieved.rank <= rank)) for rank in ranks], axis=1)
+    n_possible = np.minimum(ranks, judged.n_graded(measure.level)[:, np.newaxis])
+    return np.hstack([n_found, n_possible]).astype(np.float64)
+
+
+def average_recall(summed: Counts) -> Values:
+    """(rows,) mean of the shares at each rank; 0 where nothing is relevant."""
+    found, possible = np.hsplit(summed, 2)
+    mean: Values = _ratio(found, possible).mean(axis=1)
+    return mean
+
+
+def label_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Counts:
+    """(topics, 5) judged documents: rightly called relevant, wrongly so, relevant, rightly labeled, and all.
+
+    A document that the run lacks has no right label.
+    """
+    is_called, is_relevant = _labels(hits), hits.grade >= measure.level
+    parts = (is_called & is_relevant, is_called & ~is_relevant, is_called == is_relevant)
+    true, false, right = (counts(hits.kept(part)) for part in parts)
+    columns = (true, false, judged.n_graded(measure.level), right, judged.n_graded(0))
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def _labels(hits: Hits) -> NDArray[np.bool_]:
+    """(hits,) whether the run calls each document relevant."""
+    lines = hits.lines
+    label = None if lines is None else lines.run.label
+    if lines is None or label is None:
+        raise NoLabels(
+            "the lines of the run have no label; measures of labels need a format with a column label"
+        )
+    topic_of_run = np.full(len(hits.n_returned), -1)
+    topic_of_run[lines.place[lines.place >= 0]] = np.flatnonzero(lines.place >= 0)
+    is_called: NDArray[np.bool_] = label[lines.run.offsets[topic_of_run[hits.topic]] + hits.rank - 1]
+    return is_called
+
+
+def accuracy(summed: Counts) -> Values:
+    """(rows,) share of the judged documents that are rightly labeled."""
+    return _ratio(summed[:, 3], summed[:, 4])
+
+
+def precision(summed: Counts) -> Values:
+    """(rows,) share of the documents called relevant that are relevant."""
+    return _ratio(summed[:, 0], summed[:, 0] + summed[:, 1])
+
+
+def recall(summed: Counts) -> Values:
+    """(rows,) share of the relevant documents that are called relevant."""
+    return _ratio(summed[:, 0], summed[:, 2])
+
+
+def f_measure(summed: Counts) -> Values:
+    """(rows,) harmonic mean of precision and recall."""
+    return _ratio(2.0 * precision(summed) * recall(summed), precision(summed) + recall(summed))
+
+
+def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+# Family -> the counts of each topic, and the value of their sums.
+POOLED: dict[str, tuple[Callable[[Hits, JudgedDocuments, Measure], Counts], Callable[[Counts], Values]]] = {
+    "AvgRec": (recall_counts, average_recall),
+    "labelAcc": (label_counts, accuracy),
+    "labelP": (label_counts, precision),
+    "labelR": (label_counts, recall),
+    "labelF": (label_counts, f_measure),
+}

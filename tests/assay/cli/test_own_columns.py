@@ -1,0 +1,156 @@
+"""Columns of runs and qrels, and the order of ties, as a protocol describes them; through commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import main
+from assay.protocols.loader import shipped_text
+
+COLUMNS = """
+[runs.columns]
+order = ["topic", "docno", "rank", "score", "label"]
+labels = { true = true, false = false }
+
+[[runs.kind]]
+key = "primary\""""
+QRELS = """[qrels]
+aggregate = "single"
+
+[qrels.columns]
+order = ["topic", "docno", "skip", "skip", "grade"]
+words = { Good = 1, PotentiallyUseful = 0, Bad = 0, true = 1, false = 0 }
+"""
+RUN = "Q1 Q1_C1 0 0.5 true\nQ1 Q1_C2 1 0.5 false\nQ1 Q1_C3 2 0.9 false\n"
+GOLD = "Q1 Q1_C1 1 0 Good\nQ1 Q1_C2 2 0 Bad\nQ1 Q1_C3 3 0 PotentiallyUseful\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "run.txt").write_text(RUN)
+    (tmp_path / "gold.txt").write_text(GOLD)
+    return tmp_path
+
+
+def protocol(folder: Path, *changes: tuple[str, str]) -> str:
+    """The path of a protocol with columns of its own, with some changes."""
+    text = shipped_text("trec-adhoc")
+    text = text.replace('formats = ["trec-6"]', 'formats = ["columns"]\nties = "file"')
+    text = text.replace('\n[[runs.kind]]\nkey = "primary"', COLUMNS).replace(
+        '[qrels]\naggregate = "single"\n', QRELS
+    )
+    text = text.replace('measures = ["AP",', 'measures = ["RR", "labelAcc", "AP",')
+    for old, new in changes:
+        assert text.count(old) == 1, (old, text.count(old))
+        text = text.replace(old, new)
+    path = folder / "own.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def check(folder: Path, run: str, *changes: tuple[str, str]) -> int:
+    (folder / "run.txt").write_text(run)
+    return main(["check", "--protocol", protocol(folder, *changes), str(folder / "run.txt")])
+
+
+def scores(folder: Path, capsys: pytest.CaptureFixture[str], *changes: tuple[str, str]) -> dict[str, float]:
+    """The means of the run by measure."""
+    capsys.readouterr()
+    files = ["--qrels", str(folder / "gold.txt"), str(folder / "run.txt")]
+    own = protocol(folder, *changes)
+    assert main(["evaluate", "--protocol", own, "--format", "json", "--quiet", *files]) == 0
+    return {row["measure"]: row["value"] for row in json.loads(capsys.readouterr().out)}
+
+
+def test_run_and_gold_in_their_own_columns_are_scored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = scores(folder, capsys)
+
+    assert (values["RR"], values["labelAcc"]) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize(("ties", "value"), [("file", 1 / 2), ("docno", 1 / 3), ("rank", 1 / 3)])
+def test_ties_are_in_the_order_of_the_protocol(
+    folder: Path, capsys: pytest.CaptureFixture[str], ties: str, value: float
+) -> None:
+    """The relevant document has the score of another one, which has the better rank."""
+    (folder / "run.txt").write_text(RUN.replace("Q1_C1 0 0.5", "Q1_C1 7 0.5"))
+
+    values = scores(folder, capsys, ('ties = "file"', f'ties = "{ties}"'))
+
+    assert values["RR"] == pytest.approx(value, abs=1e-4)
+
+
+def test_rank_orders_a_run_without_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "run.txt").write_text("Q1 Q1_C1 2 true\nQ1 Q1_C2 3 true\nQ1 Q1_C3 1 true\n")
+
+    values = scores(folder, capsys, ('"rank", "score", "label"', '"rank", "label"'))
+
+    assert (values["RR"], values["labelAcc"]) == (0.5, pytest.approx(1 / 3, abs=1e-4))
+
+
+@pytest.mark.parametrize(
+    ("run", "number", "message"),
+    [
+        (RUN.replace("0.9 false", "0.9 maybe"), 3, "label “maybe” is not accepted"),
+        (RUN.replace(" false\n", "\n", 1), 2, "expected 5 columns, got 4"),
+        (RUN.replace("0.9", "high"), 3, "score “high” is not a finite number"),
+        (RUN.replace(" 2 0.9", " x 0.9"), 3, "rank “x” is not a whole number"),
+        (f"{RUN}Q1 Q1_C1 3 0.1 true\n", 4, "already contains the document"),
+    ],
+)
+def test_wrong_line_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], run: str, number: int, message: str
+) -> None:
+    assert check(folder, RUN) == 0
+    capsys.readouterr()
+    assert check(folder, run) == 1
+    output = capsys.readouterr().out
+    assert message in output
+    assert f"line {number}" in output
+
+
+@pytest.mark.parametrize(("separator", "sign"), [("comma", ","), ("semicolon", ";")])
+def test_columns_are_separated_as_the_protocol_says(folder: Path, separator: str, sign: str) -> None:
+    changes = (("labels = {", f'separator = "{separator}"\nlabels = {{'),)
+
+    assert check(folder, RUN.replace(" ", sign), *changes) == 0
+    assert check(folder, RUN.replace(" ", sign)) == 1
+    assert check(folder, RUN.replace(" ", sign).replace("Q1_C1", ""), *changes) == 1
+
+
+def test_wrong_word_for_a_grade_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "gold.txt").write_text(GOLD.replace("Bad", "Awful"))
+    files = ["--qrels", str(folder / "gold.txt"), str(folder / "run.txt")]
+
+    assert main(["evaluate", "--protocol", protocol(folder), *files]) != 0
+
+    message = "line 2: grade 'Awful' is not a whole number; use Good, PotentiallyUseful, Bad"
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("to", "separator", "sign", "lines"),
+    [
+        ("trec", "white-space", " ", "Q1 0 Q1_C1 1|Q1 0 Q1_C2 0|Q1 0 Q1_C3 0"),
+        (
+            "protocol",
+            "comma",
+            ",",
+            "Q1,Q1_C1,0,0,Good|Q1,Q1_C2,0,0,PotentiallyUseful|Q1,Q1_C3,0,0,PotentiallyUseful",
+        ),
+    ],
+)
+def test_gold_is_converted_from_and_to_its_own_columns(
+    folder: Path, to: str, separator: str, sign: str, lines: str
+) -> None:
+    (folder / "gold.txt").write_text(GOLD.replace(" ", sign))
+    own = protocol(folder, ("words = {", f'separator = "{separator}"\nwords = {{'))
+    options = ["--protocol", own, "--to", to, "--output", str(folder / "out")]
+
+    assert main(["qrels", "convert", str(folder / "gold.txt"), *options]) == 0
+
+    (written,) = (path for path in (folder / "out").iterdir() if path.name.startswith("qrels"))
+    assert written.read_text().splitlines() == lines.split("|")

@@ -1,0 +1,118 @@
+"""Measures that are ratios of sums over all topics, and average precision of the retrieved; values worked out by hand.
+
+Two questions, each with two relevant comments. The first ranking is relevant at ranks 1 and 3, the second at ranks 2
+and 4. Found up to rank 1, 2, 3: 1, 2, 3 of at most 2, 4, 4, so AvgRec@3 is (0.5 + 0.5 + 0.75) / 3. Of seven labels,
+five are right: three of four that say relevant, and two that do not.
+"""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from assay.formats.qrels.reader import parse_qrels
+from assay.formats.runs import columns
+from assay.formats.runs.columns import RunColumns, load, save
+from assay.measures.matching import JudgedDocuments
+from assay.measures.pooled import NoLabels
+from assay.measures.scores import score_run
+from assay.protocols.measures import parse_measure
+
+QRELS = parse_qrels(b"Q1 0 a 1\nQ1 0 b 0\nQ1 0 c 1\nQ2 0 d 0\nQ2 0 e 1\nQ2 0 f 0\nQ2 0 g 1\n")
+LABELS = [True, True, False, False, True, False, True]
+
+
+def run_of(labels: list[bool] | None) -> RunColumns:
+    index = np.array([0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
+    docno = np.array([b"a", b"b", b"c", b"d", b"e", b"f", b"g"])
+    score, rank = np.arange(7, 0, -1, dtype=np.float64), np.zeros(7, dtype=np.int32)
+    label = None if labels is None else np.array(labels)
+    return RunColumns(np.array(["Q1", "Q2"]), index, docno, rank, score, label=label)
+
+
+@pytest.mark.parametrize(
+    ("name", "by_topic", "mean"),
+    [
+        ("AP(norm=retrieved)@3", [5 / 6, 1 / 2], 2 / 3),
+        ("AP(norm=retrieved)@1", [1, 0], 1 / 2),
+        ("AvgRec@3", [(1 + 1 / 2 + 1) / 3, (0 + 1 / 2 + 1 / 2) / 3], (1 / 2 + 1 / 2 + 3 / 4) / 3),
+        ("RR@1", [1, 0], 1 / 2),
+        ("labelAcc", [1 / 3, 1], 5 / 7),
+        ("labelP", [1 / 2, 1], 3 / 4),
+        ("labelR", [1 / 2, 1], 3 / 4),
+        ("labelF", [1 / 2, 1], 3 / 4),
+    ],
+)
+def test_value_is_the_one_worked_out_by_hand(name: str, by_topic: list[float], mean: float) -> None:
+    scores = score_run(run_of(LABELS), JudgedDocuments(QRELS), [parse_measure(name)])
+
+    assert scores.values[:, 0].tolist() == pytest.approx(by_topic)
+    assert scores.means("judged")[0] == pytest.approx(mean)
+
+
+def test_topic_that_the_run_lacks_lowers_recall_and_accuracy() -> None:
+    qrels = parse_qrels(b"Q1 0 a 1\nQ1 0 b 0\nQ1 0 c 1\nQ2 0 d 0\nQ3 0 h 1\n")
+    measures = [parse_measure(name) for name in ("labelAcc", "labelR", "AvgRec@1")]
+
+    scores = score_run(run_of(LABELS), JudgedDocuments(qrels), measures)
+
+    assert scores.means("judged").tolist() == pytest.approx([2 / 5, 1 / 3, 1 / 2])
+    assert scores.means("common").tolist() == pytest.approx([2 / 4, 1 / 2, 1])
+
+
+def test_labels_are_stored_with_the_run() -> None:
+    stored = save(run_of(LABELS))
+    loaded, ranking = load(BytesIO(stored)), columns.load_ranking(BytesIO(stored))
+
+    assert loaded.label is not None
+    assert ranking.label is not None
+    assert loaded.label.tolist() == ranking.label.tolist() == LABELS
+
+
+def test_run_without_labels_is_refused() -> None:
+    with pytest.raises(NoLabels, match="need a format with a column label"):
+        score_run(run_of(None), JudgedDocuments(QRELS), [parse_measure("labelF")])
+
+
+def test_values_are_those_of_the_scorer_as_it_is_documented() -> None:
+    """Plain loops over random rankings: precision at each relevant rank, recall at each rank, labels line by line."""
+    rng, n, k = np.random.default_rng(3), 12, 10
+    relevant = [rng.random(rng.integers(1, 15)) < 0.4 for _ in range(n)]
+    labels = [rng.random(len(of_topic)) < 0.5 for of_topic in relevant]
+    lines = [
+        f"Q{t:02} 0 {t}-{i:02} {int(is_relevant)}\n"
+        for t, of in enumerate(relevant)
+        for i, is_relevant in enumerate(of)
+    ]
+    index = np.repeat(np.arange(n, dtype=np.int32), [len(of_topic) for of_topic in relevant])
+    run = RunColumns(
+        np.array([f"Q{t:02}" for t in range(n)]),
+        index,
+        np.array([line.split()[2].encode() for line in lines]),
+        np.zeros(len(index), dtype=np.int32),
+        -np.arange(len(index), dtype=np.float64),
+        label=np.concatenate(labels),
+    )
+    names = ("AP(norm=retrieved)@10", "AvgRec@10", "RR@10", "labelAcc", "labelF")
+
+    scores = score_run(
+        run, JudgedDocuments(parse_qrels("".join(lines).encode())), [parse_measure(m) for m in names]
+    )
+
+    precisions = [[sum(of[: i + 1]) / (i + 1) for i in range(min(k, len(of))) if of[i]] for of in relevant]
+    average = sum(sum(of) / len(of) for of in precisions if of) / n
+    recalls = [
+        sum(sum(of[:x]) for of in relevant) / sum(min(x, sum(of)) for of in relevant) for x in range(1, k + 1)
+    ]
+    firsts = [next((1 / (i + 1) for i in range(min(k, len(of))) if of[i]), 0.0) for of in relevant]
+    pairs = list(zip(np.concatenate(relevant), np.concatenate(labels), strict=True))
+    true = sum(a and b for a, b in pairs)
+    precision, recall = true / sum(b for _, b in pairs), true / sum(a for a, _ in pairs)
+    expected = [
+        average,
+        sum(recalls) / k,
+        sum(firsts) / n,
+        sum(a == b for a, b in pairs) / len(pairs),
+        2 * precision * recall / (precision + recall),
+    ]
+    assert scores.means("judged").tolist() == pytest.approx(expected)
