@@ -30,15 +30,15 @@ def recall_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Coun
     """(topics, 2 k) relevant documents among the top 1 to k, then the most that there can be."""
     ranks = np.arange(1, (measure.k or 1) + 1)
     retrieved = relevant(hits, measure.level)
-    n_found = np.stack([counts(retrieved.kept(retrieved.rank <= rank)) for rank in ranks], axis=1)
+    n_retrieved = np.stack([counts(retrieved.kept(retrieved.rank <= rank)) for rank in ranks], axis=1)
     n_possible = np.minimum(ranks, judged.n_graded(measure.level)[:, np.newaxis])
-    return np.hstack([n_found, n_possible]).astype(np.float64)
+    return np.hstack([n_retrieved, n_possible]).astype(np.float64)
 
 
 def average_recall(summed: Counts) -> Values:
     """(rows,) mean of the shares at each rank; 0 where nothing is relevant."""
-    found, possible = np.hsplit(summed, 2)
-    mean: Values = _ratio(found, possible).mean(axis=1)
+    retrieved, possible = np.hsplit(summed, 2)
+    mean: Values = _ratio(retrieved, possible).mean(axis=1)
     return mean
 
 

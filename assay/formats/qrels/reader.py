@@ -85,7 +85,7 @@ class QrelsForm(NamedTuple):
     docno: int = 2
     grade: int = 3
     separator: bytes = (
-        b"\t"  # of columns that are written; a tab stands for any white space in those that are read
+        b"\t"  # of columns that are written; a tab means any white space in those that are read
     )
     words: Mapping[bytes, bytes] = MappingProxyType({})
     title: str = "topic, 0, docno, grade"

@@ -24,7 +24,7 @@ class LineForm(NamedTuple):
     label: int | None = None
     labels: tuple[tuple[bytes, bool], ...] = ()  # the words of the label: whether the document is relevant
     separator: bytes = (
-        b"\t"  # of columns that are written; a tab stands for any white space in those that are read
+        b"\t"  # of columns that are written; a tab means any white space in those that are read
     )
     ties: Ties = "docno"
 
