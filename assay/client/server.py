@@ -20,6 +20,7 @@ PAGE_SIZE = 500
 PROBLEM = "application/problem+json"
 PLAIN = {"Accept": "*/*", "Accept-Encoding": "identity"}  # of a file: its own bytes
 BUSY = {429, 502, 503, 504}
+IN_PROGRESS = 409  # with `Retry-After`
 REPLAYED = "Idempotency-Replayed"
 
 REFUSED, DENIED, UNREACHABLE = 1, 3, 4  # exit statuses of commands
@@ -147,7 +148,7 @@ class Server:
                     raise self._unreachable(error) from None
                 time.sleep(wait)
             else:
-                if response.status_code not in BUSY or wait is None:
+                if not _is_busy(response) or wait is None:
                     return response
                 time.sleep(min(max(wait, _asked_to_wait(response)), MOST_WAIT))
         raise AssertionError  # the last try returns or raises
@@ -160,6 +161,12 @@ def waits() -> Iterator[float | None]:
     """The seconds to wait after each try of a request if it fails; None after the last one."""
     yield from (FIRST_WAIT * 2**n for n in range(TRIES - 1))
     yield None
+
+
+def _is_busy(response: httpx.Response) -> bool:
+    """Whether to come again: the site has too much to do, or still works on an earlier request with the same key."""
+    is_in_progress = response.status_code == IN_PROGRESS and "Retry-After" in response.headers
+    return response.status_code in BUSY or is_in_progress
 
 
 def _asked_to_wait(response: httpx.Response) -> float:

@@ -36,7 +36,10 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 
 def test_what_the_network_or_a_busy_site_loses_is_sent_again_with_the_same_key(site: Site) -> None:
     lost, busy = httpx.ConnectError("refused"), httpx.Response(429, headers={"Retry-After": "0"})
-    server, requests = site([lost, busy, httpx.Response(503), httpx.Response(201, json={"id": 7})])
+    in_progress = httpx.Response(409, headers={"Retry-After": "0"})
+    server, requests = site(
+        [lost, busy, httpx.Response(503), in_progress, httpx.Response(201, json={"id": 7})]
+    )
 
     answer = server.post("tracks/t/batches/", {"name": "Round 1"})
 
