@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.cli.options import add_format, add_measures, positive
 from assay.errors import InputError
+from assay.papers.files import ScoredRuns, read_tracks
 from assay.papers.tables import PaperTable, as_file
 
 STORED = ("tex", "csv")
@@ -30,6 +31,15 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, metavar="FOLDER", help="store each table there as LaTeX and CSV; print nothing"
     )
+
+
+def tracks_of(arguments: argparse.Namespace) -> list[ScoredRuns]:
+    """The tracks that the arguments name, with a warning for each run of which no document is judged."""
+    tracks = read_tracks(arguments.tracks, arguments.measure)
+    for track in tracks:
+        for warning in track.warnings:
+            print(f"warning: {track.facts.name}: {warning}", file=sys.stderr)  # noqa: T201
+    return tracks
 
 
 def print_papers(tables: Sequence[PaperTable], arguments: argparse.Namespace) -> int:

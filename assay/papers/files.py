@@ -22,15 +22,14 @@ from typing import Any, cast, get_type_hints
 import numpy as np
 
 from assay.errors import InputError
-from assay.evaluation.units import prepare, read_units
+from assay.evaluation.units import Prepared, prepare, read_units
 from assay.formats.manifest import ManifestRun, read_manifest
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
 from assay.formats.topics.reader import read_labels, read_topics
-from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, mismatch, score_hits, score_run
 from assay.papers.comparison import (
     DISTINCT,
     EVERYBODY,
@@ -68,24 +67,20 @@ class TrackFiles:
 
 @dataclass(frozen=True, eq=False)
 class ScoredRuns:
-    """The runs of a track, and their scores by the qrels: for the tables that need more than means."""
+    """The scored runs of a track: for the tables that need more than means."""
 
     files: TrackFiles
     facts: TrackFacts
     qrels: QrelsColumns | None
-    rows: list[RunColumns]
-    formulas: Formulas | None
+    rows: list[RunColumns]  # as submitted
+    runs: list[Ranked]  # as they are scored
     scores: list[RunScores]
+    warnings: list[str]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the runs, in the order of the arrays."""
-        return tuple(f"{run.team}: {run.tag}" for run in self.facts.runs)
-
-    @property
-    def runs(self) -> list[Ranked]:
-        """The runs as they are scored."""
-        return [_ranking(run, self.formulas) for run in self.rows]
+        return tuple(f"{run.team}: {run.tag}" for run in self.facts.runs if run.means)
 
     def comparison(self) -> CollectionFacts:
         """What a comparison of test collections needs.
@@ -250,34 +245,38 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
     manifest = read_manifest(Path(files.runs), protocol) if files.runs else []
     qrels = read_qrels(files.qrels, protocol) if files.qrels else None
     names = tuple(str(measure) for measure in parse_measures(measures or protocol.scoring.measures))
-    rows = [read_run(str(run.file), protocol) for run in manifest] if qrels is not None else []
-    paths = [Path(name) for name in files.formulas]
-    formulas = read_units(protocol, None, paths) if rows else None
-    scores = _scored(rows, qrels, formulas, names)
-    means = _means(scores, protocol, names) if scores else [{} for _ in manifest]
+    scored = [run for run in manifest if protocol.runs.kind(run.kind).scored] if qrels is not None else []
+    rows = [read_run(str(run.file), protocol) for run in scored]
+    formulas = read_units(protocol, None, [Path(name) for name in files.formulas]) if rows else None
+    prepared = [Prepared(row) if formulas is None else prepare(row, formulas) for row in rows]
+    scores, problems = _scored(prepared, qrels, names)
+    means = dict(zip((run.tag for run in scored), _means(scores, protocol, names), strict=True))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,
-        runs=tuple(_run(run, protocol, of_run) for run, of_run in zip(manifest, means, strict=True)),
+        runs=tuple(_run(run, protocol, means.get(run.tag, {})) for run in manifest),
         measures=names if scores else (),
         n_topics=len(qrels.topics) if qrels is not None else 0,
         topics=_topics(files, qrels, protocol),
         organizations=_organizations(Path(files.teams)) if files.teams else {},
     )
-    return ScoredRuns(files, facts, qrels, rows, formulas, scores)
-
-
-def _ranking(run: RunColumns, formulas: Formulas | None) -> Ranked:
-    return run if formulas is None else prepare(run, formulas).ranking
+    warnings = [f"{run.tag}: {problem}" for run, problem in zip(scored, problems, strict=True) if problem]
+    return ScoredRuns(files, facts, qrels, rows, [run.ranking for run in prepared], scores, warnings)
 
 
 def _scored(
-    rows: list[RunColumns], qrels: QrelsColumns | None, formulas: Formulas | None, names: tuple[str, ...]
-) -> list[RunScores]:
-    if qrels is None:
-        return []
-    judged, measures = JudgedDocuments(qrels), parse_measures(names)
-    return [score_run(_ranking(run, formulas), judged, measures) for run in rows]
+    runs: list[Prepared], qrels: QrelsColumns | None, names: tuple[str, ...]
+) -> tuple[list[RunScores], list[str]]:
+    """The scores of the runs, and for each why no document is judged, or nothing."""
+    scores: list[RunScores] = []
+    problems: list[str] = []
+    if qrels is not None:
+        judged, measures = JudgedDocuments(qrels), parse_measures(names)
+        for run in runs:
+            hits = judged.hits(run.ranking)
+            scores.append(score_hits(hits, judged, measures))
+            problems.append("" if len(hits.topic) else run.problem or mismatch(run.ranking, judged, hits))
+    return scores, problems
 
 
 def _means(scores: list[RunScores], protocol: Protocol, names: tuple[str, ...]) -> list[dict[str, float]]:
@@ -288,7 +287,6 @@ def _run(run: ManifestRun, protocol: Protocol, means: Mapping[str, float]) -> Ru
     kind = protocol.runs.kind(run.kind)
     as_kind = protocol.runs.pooled_as(run.kind, run.tag, run.pooled_as)
     pooled_as = as_kind if as_kind != run.kind else ""
-    means = means if kind.scored else {}
     return RunFacts(run.team, run.tag, run.kind, pooled_as, run.made, run.uses, means, kind.baseline)
 
 

@@ -7,10 +7,10 @@ runs match by team and tag, whatever their case.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from assay.evaluation.classes import step_or_name
 from assay.papers.facts import RunFacts, TrackFacts
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Row, Value, number, words
 from assay.protocols.schema import RunKind
-from assay.statistics.ranking_comparison import step_or_name
 
 BASELINES = "Baselines"
 TOTAL = "Total"

@@ -68,6 +68,7 @@ def test_every_page_is_accessible_on_every_screen(
     organizers = [
         reverse("scoring:reports", args=[board.pk]),
         reverse("scoring:tables", args=[scored.track.slug]),
+        f"{reverse('scoring:comparison')}?track={scored.track.slug}",
         frozen.get_absolute_url(),
         running.get_absolute_url(),
     ]

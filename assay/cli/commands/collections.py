@@ -2,10 +2,9 @@
 
 import argparse
 
-from assay.cli.papers import add_paper_options, print_papers, store
+from assay.cli.papers import add_paper_options, print_papers, store, tracks_of
 from assay.papers.comparison import comparison_tables, relevant_plot
 from assay.papers.figures import as_pgfplots, as_svg
-from assay.papers.files import read_tracks
 
 EXAMPLE = "assay collections --output comparison tracks.toml"
 
@@ -21,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    collections = [track.comparison() for track in read_tracks(arguments.tracks, arguments.measure)]
+    collections = [track.comparison() for track in tracks_of(arguments)]
     tables = comparison_tables(collections, label=arguments.label, digits=arguments.digits)
     status = print_papers(tables, arguments)
     plot = relevant_plot(collections, label=arguments.label)

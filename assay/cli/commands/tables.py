@@ -2,8 +2,7 @@
 
 import argparse
 
-from assay.cli.papers import add_paper_options, print_papers
-from assay.papers.files import read_tracks
+from assay.cli.papers import add_paper_options, print_papers, tracks_of
 from assay.papers.overview import overview_tables
 
 EXAMPLE = "assay tables --format tex tracks.toml"
@@ -14,5 +13,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    tracks = [track.facts for track in read_tracks(arguments.tracks, arguments.measure)]
+    tracks = [track.facts for track in tracks_of(arguments)]
     return print_papers(overview_tables(tracks, digits=arguments.digits), arguments)

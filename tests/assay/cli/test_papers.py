@@ -170,3 +170,13 @@ qrels = '{arqmath / "qrels.arqmath-2021-task1-official.txt"}'
     assert units["strict"]["Relevant: Total"] == str(n_strict), (
         "a grade of 2 by one group counts as 4 of both"
     )
+
+
+def test_a_run_without_judged_documents_is_named(
+    tracks: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "poor.tsv").write_text("A.1\tx\t1\t1\tpoor\n")
+
+    assert main(["tables", "--table", "results", tracks]) == 0
+
+    assert "warning: Ours & theirs: poor: none of its documents is judged" in capsys.readouterr().err
