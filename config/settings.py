@@ -54,6 +54,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.middleware.arrivals.ArrivalMiddleware",
     "config.middleware.proxies.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too

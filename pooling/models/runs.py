@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import User
 from pooling.models.teams import Team
@@ -59,7 +60,9 @@ class Run(models.Model):
         "late", default=False, help_text="Submitted in the grace period after the deadline."
     )
     submitted_by = models.ForeignKey(User, models.PROTECT, related_name="+")
-    submitted_at = models.DateTimeField(auto_now_add=True)
+    submitted_at = models.DateTimeField(
+        default=timezone.now, editable=False, help_text="When the file arrived; it was checked afterwards."
+    )
     withdrawn_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="+")
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 

@@ -33,6 +33,7 @@ from web.api.schema import FILE, operation
 from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import ApiView, FileView, ListView, created
+from web.arrivals import arrived_at
 from web.downloads import download
 
 READ = (Scope.READ, Scope.RUNS)
@@ -234,6 +235,7 @@ class SubmissionView(ApiView):
             "file": bytes_of(file),
             "file_name": file.name or "run",
             "declared": declared,
+            "arrived_at": arrived_at(request._request),
         }
 
 

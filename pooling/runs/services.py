@@ -1,9 +1,11 @@
 """Check, submit and withdraw runs. The pages, the admin and the commands all use these services."""
 
 import os
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain, count
 from typing import BinaryIO
 
@@ -38,7 +40,9 @@ from tracks.agreements.services import check_accepted
 from tracks.deadlines import selectors as deadlines
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web import times
 
+_checking = threading.Lock()  # one check at a time in a process: more are not faster, and slow its pages down
 MAX_ENDING = 50  # bytes of a kind and a number at the end of a tag
 
 
@@ -64,20 +68,30 @@ def check(*, track: Track, file: BinaryIO, file_name: str, kind: str = "") -> Ch
     """Check a run file as `submit` does, and store nothing. `kind` is the declared kind, if it is known."""
     protocol = track.protocol.parsed
     topics = list(track.topics.values_list("code", flat=True))
-    return check_run(
-        file,
-        protocol=protocol,
-        topics=topics,
-        units=unit_lookup(track, protocol),
-        formulas=formula_lookup(track, protocol),
-        posts=post_lookup(track, protocol),
-        name=file_name[-255:],
-        kind=kind,
-    )
+    units, formulas = unit_lookup(track, protocol), formula_lookup(track, protocol)
+    posts = post_lookup(track, protocol)
+    with _checking:
+        return check_run(
+            file,
+            protocol=protocol,
+            topics=topics,
+            units=units,
+            formulas=formulas,
+            posts=posts,
+            name=file_name[-255:],
+            kind=kind,
+        )
 
 
 def check_submission(
-    *, track: Track, team: Team, by: User, file: BinaryIO, file_name: str, declared: Declaration
+    *,
+    track: Track,
+    team: Team,
+    by: User,
+    file: BinaryIO,
+    file_name: str,
+    declared: Declaration,
+    arrived_at: datetime | None = None,
 ) -> CheckedRun:
     """Check everything that `submit` checks, and store nothing.
 
@@ -86,7 +100,7 @@ def check_submission(
     RunRefused, SameBytes, TagTaken, SubmissionRefused
         As in `submit`.
     """
-    _check_allowed(track=track, team=team, by=by, declared=declared)
+    _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
     checked = check(track=track, file=file, file_name=file_name, kind=declared.kind)
     if checked.columns is None:
         raise RunRefused(checked)
@@ -122,6 +136,7 @@ def submit(
     file: BinaryIO,
     file_name: str,
     declared: Declaration,
+    arrived_at: datetime | None = None,
     on_stored: Callable[[Run], None] = lambda run: None,
 ) -> Run:
     """Store a run of a team: its original bytes and its columns. A refused run leaves no row and no file.
@@ -129,6 +144,9 @@ def submit(
     The file is checked and stored before the track is locked, so that a large file does not block other teams. The lock
     then covers whether the track is open, the tag is free and the file is new. `on_stored` is called in the transaction
     that stores the run.
+
+    For deadlines and for the time of the submission, it counts when the file arrived, by default now: not when it was
+    checked and stored.
 
     Raises
     ------
@@ -145,9 +163,16 @@ def submit(
     NotStored
         The storage is full or does not answer.
     """
+    arrived_at = arrived_at or times.now()
     try:
         checked = check_submission(
-            track=track, team=team, by=by, file=file, file_name=file_name, declared=declared
+            track=track,
+            team=team,
+            by=by,
+            file=file,
+            file_name=file_name,
+            declared=declared,
+            arrived_at=arrived_at,
         )
     except RunRefused as refusal:
         notices.rejected(team, report=refusal.checked.report, by=by)
@@ -162,7 +187,7 @@ def submit(
         stored_columns = store("runs/columns", ContentFile(packed))
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
-        state = _check_allowed(track=track, team=team, by=by, declared=declared)
+        state = _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
         tag = declared.tag or checked.report.tag or _free_tag(track, team, declared.kind)
         _check_new(track=track, team=team, tag=tag, sha256=checked.report.sha256)
         _check_number(track=track, team=team, kind=declared.kind)
@@ -188,22 +213,27 @@ def submit(
             is_late=state.is_late,
             priority=1 + (team.runs.aggregate(last=Max("priority"))["last"] or 0),
             submitted_by=by,
+            submitted_at=arrived_at,
         )
         notices.accepted(run)
         on_stored(run)
         return run
 
 
-def _check_allowed(*, track: Track, team: Team, by: User, declared: Declaration) -> deadlines.State:
-    """Refuse a run that this user may not submit for this team now."""
+def _check_allowed(
+    *, track: Track, team: Team, by: User, declared: Declaration, at: datetime | None
+) -> deadlines.State:
+    """Refuse a run that this user may not submit for this team now, or that arrived at a time outside the deadlines."""
     if team.track_id != track.pk:
         raise SubmissionRefused(f"{team} is not a team of {track}.")
     if not may_submit_for(by, team):
         raise SubmissionRefused(f"{by} is not a member of {team} with the right to submit runs.")
     check_accepted(track=track, user=by)
-    state = deadlines.state(track, declared.kind)
+    state = deadlines.state(track, declared.kind, at)
     if not state.is_accepting:
         raise SubmissionRefused(f"{track} does not accept runs: {state.reason}.")
+    if track.status == Track.Status.CLOSED:  # since the file arrived
+        track_services.check_opening(track=track)
     _check_kind(track=track, by=by, declared=declared)
     rules = track.protocol.parsed.interaction
     if rules is not None and declared.kind == rules.run_kind and not has_interacted(team):

@@ -24,6 +24,7 @@ from pooling.runs.views import track_of_runs
 from pooling.teams import selectors as team_selectors
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
+from web.arrivals import arrived_at
 from web.downloads import download
 from web.pages import context_of
 
@@ -129,6 +130,7 @@ def _submission(request: AuthenticatedRequest, track: Track, team: Team, form: R
         "file": bytes_of(upload),
         "file_name": upload.name or "run",
         "declared": form.declared,
+        "arrived_at": arrived_at(request),
     }
 
 

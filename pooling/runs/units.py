@@ -37,18 +37,34 @@ def unit_lookup(track: Track, protocol: Protocol) -> UnitLookup | None:
     collection_id, kinds = track.collection_id, KINDS[protocol.unit]
 
     def lookup(docno: NDArray[np.bytes_]) -> NDArray[np.uint8]:
-        kind_of = {known: kind for known, _, kind in _documents(collection_id, docno)}
-        states = [
-            ABSENT
-            if (kind := kind_of.get(each)) is None
-            else FIT
-            if not kinds or kind in kinds
-            else OTHER_UNIT
-            for each in map(bytes.decode, docno.tolist())
-        ]
-        return np.array(states, dtype=np.uint8)
+        parts = (docno[start : start + BATCH] for start in range(0, len(docno), BATCH))
+        states = [_states(collection_id, part, kinds) for part in parts]
+        return np.concatenate([np.empty(0, np.uint8), *states])
 
     return lookup
+
+
+def _states(collection_id: int, docno: NDArray[np.bytes_], kinds: tuple[str, ...]) -> NDArray[np.uint8]:
+    """The state of each docno, of which none is there twice. Usually all fit, which a count shows much faster."""
+    docnos = [each.decode() for each in docno.tolist()]
+    if _n_fitting(collection_id, docnos, kinds) == len(docnos):
+        return np.full(len(docnos), FIT, dtype=np.uint8)
+    kind_of = {known: kind for known, _, kind in _documents(collection_id, docno)}
+    states = [
+        ABSENT if (kind := kind_of.get(each)) is None else FIT if not kinds or kind in kinds else OTHER_UNIT
+        for each in docnos
+    ]
+    return np.array(states, dtype=np.uint8)
+
+
+def _n_fitting(collection_id: int, docnos: list[str], kinds: tuple[str, ...]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM corpus_document WHERE collection_id = %s AND docno = ANY(%s) AND kind = ANY(%s)",
+            [collection_id, docnos, list(kinds or Document.Kind.values)],
+        )
+        n: int = cursor.fetchone()[0]
+    return n
 
 
 def has_formulas(track: Track, protocol: Protocol) -> bool:

@@ -2,14 +2,19 @@
 
 import gzip
 from collections.abc import Callable
+from datetime import timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.db.models import DateTimeField, Func
+from django.db.models.functions import Now
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from jobs import services as jobs
 from pooling.models import Pool, Run
@@ -18,6 +23,7 @@ from pooling.runs.changes import services as change_services
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_user
 from tests.scoring.conftest import Scene, build_scene
+from tracks.models import Deadline
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +86,34 @@ def test_member_submits_the_file_itself(scene: Scene, pack: Callable[[bytes], by
     assert response.status_code == 201
     assert (run.kind, run.tag, run.uses, run.file_name) == ("alternate", "good", "text", "b.tsv")
     assert stored(run) == packed
+
+
+class ClosingBody(BytesIO):
+    """The body of a request. The track closes while it is read."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        Deadline.objects.filter(closes_at__gt=Now()).update(closes_at=StatementTimestamp())
+        return super().read(size)
+
+
+class StatementTimestamp(Func):
+    template = "statement_timestamp()"
+    output_field = DateTimeField()
+
+
+def test_run_is_in_time_if_its_upload_began_before_the_deadline(scene: Scene) -> None:
+    Deadline.objects.create(track=scene.track, closes_at=timezone.now() + timedelta(hours=1))
+    client, address = api(scene.member), "/api/v1/tracks/arq/runs/?kind=primary"
+    body = {"wsgi.input": ClosingBody(LINES), "CONTENT_LENGTH": str(len(LINES))}
+
+    in_time = client.generic("POST", address, b"", **body, CONTENT_TYPE="application/octet-stream")
+    after = submit_raw(client, LINES.replace(b"good", b"more"))
+
+    deadline = Deadline.objects.get()
+    assert in_time.status_code == 201, in_time.json()
+    assert not in_time.json()["is_late"]
+    assert Run.objects.get().submitted_at < deadline.closes_at <= timezone.now()
+    assert (after.status_code, after.json()["code"]) == (409, "submission-refused")
 
 
 def test_file_with_errors_is_refused_with_its_lines(scene: Scene) -> None:

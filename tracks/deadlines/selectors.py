@@ -5,10 +5,11 @@ The rule compares instants. It does not depend on Celery beat, which only brings
 - A draft accepts runs from its opening time on.
 - An open track accepts runs of a kind from the opening time of that kind, if it has one, to the closing time; then,
   marked as late, until the end of the grace period.
-- A closed track accepts none.
+- A closed track accepts none; but if its deadline closed it, what arrived before and was then checked.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -70,9 +71,16 @@ class State:
         return times.time_left((self.next_at - self.at).total_seconds()) if self.next_at else ""
 
 
-def state(track: Track, kind: str) -> State:
-    """Whether a track accepts runs of a kind now. Two queries."""
-    return _state(track, kind, _rows(track), times.now())
+def state(track: Track, kind: str, at: datetime | None = None) -> State:
+    """Whether a track accepts runs of a kind now. Two queries.
+
+    With `at`: whether it accepts a run that arrived at that time, and was checked since. A track that was closed by
+    hand meanwhile accepts none.
+    """
+    if at is not None and track.is_closed_by_deadline:
+        track = copy(track)
+        track.status = Track.Status.OPEN
+    return _state(track, kind, _rows(track), at or times.now())
 
 
 def states(track: Track) -> list[State]:

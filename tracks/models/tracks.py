@@ -38,6 +38,11 @@ class Track(models.Model):
         help_text="The threads from which the topics were made, with their answers. Participants never see it.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.DRAFT)
+    is_closed_by_deadline = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="Runs that arrived before the deadline are still accepted while they are checked.",
+    )
     guidelines = models.ForeignKey(
         "tracks.GuidelinesVersion",
         models.PROTECT,

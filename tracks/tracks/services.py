@@ -54,9 +54,9 @@ def _settle(track: Track) -> None:
     if status == Track.Status.DRAFT and Track.objects.filter(deadlines.is_due(), pk=track.pk).exists():
         track.status = Track.Status.OPEN
     if deadlines.has_ended(track, deadlines.states(track)):
-        track.status = Track.Status.CLOSED
+        track.status, track.is_closed_by_deadline = Track.Status.CLOSED, True
     if track.status != status:
-        track.save(update_fields=["status"])
+        track.save(update_fields=["status", "is_closed_by_deadline"])
         opened_or_closed = "opened" if track.status == Track.Status.OPEN else "closed"
         audit.record(
             action=f"track.{opened_or_closed}", subject=track, track=track, details={"by": "deadline"}
@@ -133,14 +133,15 @@ def open_for_runs(*, track: Track) -> Track:
         raise TrackRefused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )
-    current.save(update_fields=["status"])
+    current.is_closed_by_deadline = False
+    current.save(update_fields=["status", "is_closed_by_deadline"])
     audit.record(action="track.opened", subject=current, track=current)
     return current
 
 
 @transaction.atomic
 def close(*, track: Track) -> Track:
-    """Accept no more runs, and let no run be withdrawn.
+    """Accept no more runs, also none that has arrived and is being checked, and let no run be withdrawn.
 
     Raises
     ------
@@ -150,7 +151,7 @@ def close(*, track: Track) -> Track:
     current = lock(track.pk)
     if current.status == Track.Status.DRAFT:
         raise TrackRefused(f"{current} is a draft. Only an open track can be closed.")
-    current.status = Track.Status.CLOSED
-    current.save(update_fields=["status"])
+    current.status, current.is_closed_by_deadline = Track.Status.CLOSED, False
+    current.save(update_fields=["status", "is_closed_by_deadline"])
     audit.record(action="track.closed", subject=current, track=current)
     return current

@@ -3,12 +3,14 @@
 import hashlib
 import io
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from assay.formats.runs import columns
 from corpus.models import Collection
@@ -194,6 +196,22 @@ def test_late_run_is_accepted_in_the_grace_period_and_marked(scene: Scene) -> No
 
     assert late.is_late
     assert run_services.withdraw(run=late, by=scene.member).status == Run.Status.WITHDRAWN
+
+
+def test_run_that_arrived_in_time_is_in_time_however_long_its_check_takes(scene: Scene) -> None:
+    make_deadline(scene.track, closes_at=-60)
+    arrived_at = timezone.now() - timedelta(seconds=90)
+
+    run = submit(scene, arrived_at=arrived_at)
+    with pytest.raises(SubmissionRefused, match="closed on"):
+        submit(scene, run_bytes(tag="run-2"), arrived_at=timezone.now() - timedelta(seconds=30))
+    assert Track.objects.get().status == Track.Status.CLOSED
+    submit(scene, run_bytes(tag="run-3"), arrived_at=arrived_at)
+    track_services.close(track=scene.track)
+    with pytest.raises(SubmissionRefused, match="closed"):
+        submit(scene, run_bytes(tag="run-4"), arrived_at=arrived_at)
+
+    assert (run.is_late, run.submitted_at) == (False, arrived_at)
 
 
 def test_draft_accepts_runs_from_its_opening_time_on(scene: Scene) -> None:
