@@ -374,9 +374,25 @@ def import_known_items(
             topic.known_item = items[code]
         Topic.objects.bulk_update(topics.values(), ["known_item"])
         _record(current, data, name, "known-items", len(topics), file, is_private=True)
-        report = f"{len(topics)} topic{'s' * (len(topics) != 1)} with a known item."
+        report = f"{len(topics)} topic{'s' * (len(topics) != 1)} with a known item{_absent(current, items)}."
         on_stored(report)
     return report
+
+
+def _absent(track: Track, items: Mapping[str, str]) -> str:
+    """The known items that the collection of a track does not have, as the end of a sentence. One query."""
+    if track.collection is None:
+        return ""
+    wanted = set(items.values())
+    is_formula = track.protocol.parsed.unit in FORMULA_UNITS
+    rows = (
+        track.collection.formulas.filter(code__in=wanted).values_list("code", flat=True)
+        if is_formula
+        else track.collection.documents.filter(docno__in=wanted).values_list("docno", flat=True)
+    )
+    absent = sorted(wanted - set(rows))
+    named = ", ".join(absent[:5]) + ", …" * (len(absent) > 5)
+    return f"; the collection does not have {named}" if absent else ""
 
 
 def _check_known_items(track: Track) -> None:

@@ -4,9 +4,12 @@
 
 The first element may also be a single `run` or `result`. Other elements in a hit, such as qvar, are skipped. `for`
 names the topic. A hit is one row. Its id is its `xref`; where formulas are judged and the hit names a formula, the id
-is the `xref` of the formula. A hit may omit its score if all hits of its topic do; then the ranks decide.
+is the `xref` of the formula. If that is `folder/0710.3032_1_22.xhtml#p1.m2`, the id is the name of the file without its
+suffix, # and the id of the element, or that alone if it names the article (`Abel_equation:3`): as articles are
+imported. A hit may omit its score if all hits of its topic do; then the ranks decide.
 """
 
+import re
 from collections.abc import Mapping
 
 from assay.formats.compression import Limits
@@ -15,6 +18,7 @@ from assay.formats.runs.elements import Elements
 from assay.formats.runs.rules import Expected
 from assay.formats.runs.words import MAX_NAME, rank_of, score_of
 
+SUFFIX = re.compile(r"\.(?:x?html?|xhtml5|xht|xml)$", re.IGNORECASE)
 INSIDE = {"run": {"results", ""}, "result": {"run", "results", ""}, "hit": {"result"}}
 ACCEPTED = "results > run > result > hit > formula."
 
@@ -73,7 +77,7 @@ class NtcirElements(Elements):
                     "One formula per hit.",
                     self._number,
                 )
-            return self._formulas[0]
+            return _formula_id(self._formulas[0])
         return self.attribute(hit, "hit", "xref", self._number)
 
     def _score_and_rank(self, hit: Mapping[str, str]) -> tuple[float | None, int]:
@@ -111,3 +115,11 @@ class NtcirElements(Elements):
                 "The file does not name the run; give its tag when you submit it, or it gets one.",
                 '<run runtag="…"> around the results.',
             )
+
+
+def _formula_id(xref: str) -> str:
+    """The id of a formula that a hit refers to by its file and its id there, or by its id."""
+    file, mark, own = xref.rpartition("#")
+    if not mark or not own:
+        return xref
+    return own if ":" in own else f"{SUFFIX.sub('', file.rpartition('/')[2])}#{own}"

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from assay.formulas.slt import slt
 from corpus.articles import files as article_files
+from corpus.articles import services as article_services
 from corpus.models import Collection, Document, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
@@ -142,6 +143,32 @@ def test_command_imports_a_folder_of_paragraphs_and_continues_after_a_chunk(
     }
     assert [row.position for row in Import.objects.all()] == [2, 2]
     assert Collection.objects.get().counts["formulas in documents"] == 2
+
+
+@pytest.mark.django_db
+def test_import_that_failed_goes_on_after_its_last_chunk(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(article_files, "CHUNK_FILES", 1)
+    real, stored = article_services._store, []
+
+    def store_once(file: Import, chunk: article_files.Chunk, *rest: object) -> None:
+        if stored == [1]:
+            raise RuntimeError("the worker was killed")
+        stored.append(chunk.end)
+        real(file, chunk, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as killed:
+        killed.setattr(article_services, "_store", store_once)
+        upload(client, "arxiv.tar.gz", tarred(ARXIV))
+    job = Job.objects.get()
+    after_the_first = Import.objects.get().position, Document.objects.count(), Formula.objects.count()
+    jobs.retry(job=job)
+    jobs.run(job.pk)
+
+    assert after_the_first == (1, 1, 1)
+    assert (Import.objects.get().position, Document.objects.count(), Formula.objects.count()) == (2, 2, 2)
+    assert Import.objects.get().skipped == {}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -83,7 +83,7 @@ def test_known_items_are_imported_on_the_page(client: Client) -> None:
     page = client.post(address, {"holds": "known items", "upload": file}, follow=True).content.decode()
 
     assert "1 topic has no known item" in warned
-    assert "1 topic with a known item." in page
+    assert "1 topic with a known item; the collection does not have Ring_(algebra),_–:17." in page
     assert "no known item" not in page
     assert Topic.objects.get().known_item == "Ring_(algebra),_–:17"
     assert originals(topic.track) == []

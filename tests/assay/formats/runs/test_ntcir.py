@@ -96,6 +96,23 @@ def test_hit_with_a_formula_has_the_id_of_the_formula() -> None:
     assert accepted(check(data, NTCIR)).docno[0] == b"Ring:1"
 
 
+@pytest.mark.parametrize(
+    ("xref", "docno"),
+    [
+        ("math/0001/0710.3032_1_22.xhtml#p1.m2", b"0710.3032_1_22#p1.m2"),
+        ("Abel_equation.html#Abel_equation:3", b"Abel_equation:3"),
+        ("C#", b"C#"),
+    ],
+)
+def test_formula_of_a_file_has_the_id_that_its_import_gave_it(xref: str, docno: bytes) -> None:
+    data = ntcir_run(
+        '<hit xref="Ring:1" score="0.9" rank="1"/>',
+        f'<hit xref="R" score="0.9" rank="1"><formula xref="{xref}"/></hit>',
+    )
+
+    assert accepted(check(data, NTCIR)).docno[0] == docno
+
+
 def test_hit_with_several_formulas_has_the_id_of_the_first() -> None:
     data = ntcir_run(
         '<hit xref="Ring:1" score="0.9" rank="1"/>',
