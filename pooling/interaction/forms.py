@@ -38,7 +38,7 @@ class AddressForm(_Styled):
         max_length=500,
         required=False,
         assume_scheme="https",
-        label="Page of your system",
+        label="Page of the system",
         help_text="A session shows this page in a frame. {topic} is replaced by the code of the topic.",
     )
 

@@ -184,7 +184,8 @@ def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
     recalls = [f"{recall:.1f}" for recall in curves[0].evaluation.curves["recalls"]]
     lines = [(f"{row.run.team.name}: {row.run.tag}", row.evaluation.curves["by_recall"]) for row in curves]
     name, title = f"{board.track.slug}-recall", f"{board.track.name}: interpolated precision by recall"
-    return plots.lines(name, title, recalls, lines, across="Recall", up="Precision")
+    up = "Precision in characters" if curves[0].evaluation.curves.get("in_characters") else "Precision"
+    return plots.lines(name, title, recalls, lines, across="Recall", up=up)
 
 
 def has_groups(qrels: Qrels) -> bool:
