@@ -20,7 +20,9 @@ def test_table_with_a_label_is_a_region_that_scrolls_by_keyboard() -> None:
 
 
 def test_table_reads_its_caption_aloud_and_keeps_its_rows() -> None:
-    text = rendered('{% table caption="Runs" %}<tr><td>{{ name }}</td></tr>{% endtable %}', name="<b>")
+    source = '{% table caption="Runs" style="stacked" %}<tr><td>{{ name }}</td></tr>{% endtable %}'
+
+    text = rendered(source, name="<b>")
 
     assert '<caption class="visually-hidden">Runs</caption>' in text
     assert "<td>&lt;b&gt;</td>" in text
