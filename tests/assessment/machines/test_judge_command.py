@@ -54,7 +54,7 @@ def test_program_judges_a_batch_of_a_server_and_goes_on_after_a_failure(
     second = main(words)
 
     captured = capsys.readouterr()
-    assert (without_token, wrong_token, first, second) == (2, 2, 1, 0)
+    assert (without_token, wrong_token, first, second) == (2, 3, 1, 0)
     assert "set the variable ASSAY_TOKEN" in captured.err
     assert "This token is wrong, expired or revoked." in captured.err
     assert f"topic A.1, document {broken}: the program ended with status 1" in captured.err
