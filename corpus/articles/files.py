@@ -24,6 +24,7 @@ from assay.formats.documents.articles import MAX_FILE, TOO_LONG, ArticleFile, is
 from assay.formats.zip_files import check_directory
 from corpus.images.files import is_image
 from corpus.imports.files import open_raw, path_of
+from corpus.imports.load.convert_articles import ArticleChunk
 
 FORM = "articles"  # of an import
 ZIP_DIRECTORY = 256 << 20  # bytes of the list of files of an archive
@@ -45,14 +46,6 @@ class Entry(NamedTuple):
     done: int
 
 
-class Chunk(NamedTuple):
-    """Articles that are converted together. `end` is the number of articles up to the last of them."""
-
-    files: tuple[ArticleFile, ...]
-    end: int
-    done: int
-
-
 @dataclass(frozen=True)
 class Articles:
     """The articles of an import in a fixed order. `size` is in bytes: of the archive, or of the files of a folder."""
@@ -60,7 +53,7 @@ class Articles:
     size: int
     entries: Iterator[Entry]
 
-    def chunks(self, start: int) -> Iterator[Chunk]:
+    def chunks(self, start: int) -> Iterator[ArticleChunk]:
         """The articles after the first `start`."""
         files: list[ArticleFile] = []
         end, done, n_bytes = start, 0, 0
@@ -68,10 +61,10 @@ class Articles:
             files.append(file)
             end, n_bytes = end + 1, n_bytes + len(file.content)
             if n_bytes >= CHUNK_BYTES or len(files) >= CHUNK_FILES:
-                yield Chunk(tuple(files), end, done)
+                yield ArticleChunk(tuple(files), end, done)
                 files, n_bytes = [], 0
         if files:
-            yield Chunk(tuple(files), end, done)
+            yield ArticleChunk(tuple(files), end, done)
 
 
 def has_articles(folder: Path) -> bool:

@@ -8,13 +8,14 @@ from django.db import connection
 
 from assay.errors import BadFile
 from assay.formats.documents import dump
-from assay.formats.documents.articles import Converted, convert
+from assay.formats.documents.articles import Converted
 from assay.formats.documents.batch import FIRST_LINES, Packed
 from assay.formats.formulas.indexes import Index
 from assay.processes import map_fresh
-from corpus.articles.files import Chunk, opened
+from corpus.articles.files import opened
 from corpus.imports.load import copy
 from corpus.imports.load.conversion import n_processes
+from corpus.imports.load.convert_articles import ArticleChunk, convert_articles
 from corpus.imports.load.formula_copy import FormulaStore
 from corpus.models import Collection, Import
 from jobs import services as jobs
@@ -37,7 +38,7 @@ def import_articles(
             raise BadFile(f"{file.name} has changed since the import was requested. Start another import.")
         chunks = articles.chunks(file.position)
         stores = _stores(file, last_ids)
-        for chunk, converted in map_fresh(_convert, chunks, processes=n_processes(file.size)):
+        for chunk, converted in map_fresh(convert_articles, chunks, processes=n_processes(file.size)):
             with progress.storing():
                 _store(file, chunk, converted, stores)
             n_read = done + min(chunk.done, file.size)
@@ -49,10 +50,6 @@ def import_articles(
         file.save(update_fields=["is_complete"])
 
 
-def _convert(chunk: Chunk) -> Converted:
-    return convert(chunk.files)
-
-
 def _stores(file: Import, last_ids: Mapping[str, int]) -> dict[str, FormulaStore]:
     """By table of a batch, what stores its lines."""
     indexes = {"formula": Index("latex", 1), "formula_mathml": Index("slt", 1)}
@@ -62,7 +59,9 @@ def _stores(file: Import, last_ids: Mapping[str, int]) -> dict[str, FormulaStore
     }
 
 
-def _store(file: Import, chunk: Chunk, converted: Converted, stores: Mapping[str, FormulaStore]) -> None:
+def _store(
+    file: Import, chunk: ArticleChunk, converted: Converted, stores: Mapping[str, FormulaStore]
+) -> None:
     """Store articles with their formulas, and count them."""
     cursor = cast("copy.Cursor", connection.cursor())
     tables = converted.packed.tables

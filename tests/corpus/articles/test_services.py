@@ -13,6 +13,8 @@ from django.urls import reverse
 from assay.formulas.slt import slt
 from corpus.articles import files as article_files
 from corpus.articles import services as article_services
+from corpus.imports.load import conversion
+from corpus.imports.load.convert_articles import ArticleChunk
 from corpus.models import Collection, Document, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
@@ -127,6 +129,7 @@ def test_command_imports_a_folder_of_paragraphs_and_continues_after_a_chunk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(article_files, "CHUNK_FILES", 1)
+    monkeypatch.setattr(conversion, "SMALL", 0)  # convert in processes, as for large files
     for name, content in ARXIV.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -152,7 +155,7 @@ def test_import_that_failed_goes_on_after_its_last_chunk(
     monkeypatch.setattr(article_files, "CHUNK_FILES", 1)
     real, stored = article_services._store, []
 
-    def store_once(file: Import, chunk: article_files.Chunk, *rest: object) -> None:
+    def store_once(file: Import, chunk: ArticleChunk, *rest: object) -> None:
         if stored == [1]:
             raise RuntimeError("the worker was killed")
         stored.append(chunk.end)
