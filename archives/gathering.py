@@ -36,6 +36,7 @@ from assay.archive.records import (
     ProtocolRecord,
     QrelsRecord,
     RunRecord,
+    SessionRecord,
     TopicRecord,
     TrackRecord,
     as_json,
@@ -47,6 +48,7 @@ from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION
 from assessment.judgments.exports import lines_of
 from assessment.models import Judgment
+from pooling.interaction import selectors as interaction
 from pooling.models import Pool, Run, RunChange
 from pooling.pools import exports as pool_exports
 from pooling.runs.units import formula_lookup
@@ -160,6 +162,10 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         qrels=[_qrels(each, numbers, names) for each in qrels],
         leaderboards=[
             _leaderboard(n, board, numbers) for n, board in enumerate(boards.select_related("qrels"), 1)
+        ],
+        sessions=[
+            SessionRecord(each.team.name, each.topic.code, each.place, seconds)
+            for each, seconds in interaction.sessions_with_seconds(track)
         ],
         n_topics=track.topics.count(),
         n_judgments=_judgments(track).count(),

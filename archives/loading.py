@@ -1,5 +1,6 @@
 """Stores the contents of a verified archive as a new track. The caller opens the transaction."""
 
+import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ from assay.pools.statistics import statistics
 from assay.statistics.significance import from_above_diagonal, packed_pairs
 from assessment.imports import services as import_services
 from files import services as file_services
-from pooling.models import Pool, PoolRun, Run, RunChange, Team
+from pooling.models import Nomination, Pool, PoolRun, Run, RunChange, Team
 from pooling.pools import citations
 from pooling.pools import rows as pool_rows
 from scoring.leaderboards.selectors import leaderboard_page
@@ -85,6 +86,7 @@ def store_track(contents: Contents, files: Mapping[int, StoredFiles], *, slug: s
     _topics(track, contents.topics)
     _guidelines(track, contents, by)
     teams = Team.objects.bulk_create(Team(track=track, name=name[:100]) for name in contents.index.teams)
+    _sessions(contents, {team.name: team for team in teams}, track)
     assessors = _assessors(track, contents, by)
     runs = _runs(track, contents, files, {team.name: team for team in teams}, by)
     pools = _pools(track, contents, protocols, runs, by)
@@ -147,6 +149,31 @@ def _topics(track: Track, topics: Iterable[TopicRecord]) -> None:
             for topic in topics
         ),
         batch_size=AT_ONCE,
+    )
+
+
+def _sessions(contents: Contents, teams: Mapping[str, Team], track: Track) -> None:
+    """The nominations of the interaction; the seconds are those of the archive, wherever the session was held."""
+    topics = {topic.code: topic for topic in track.topics.all()}
+    records = contents.index.sessions
+    for each in records:
+        is_known = each.team in teams and each.topic in topics
+        if not is_known or each.place < 1 or not 0 <= (each.seconds or 0.0) < math.inf:
+            raise LoadRefused(
+                f"The session of “{each.team[:80]}” on the topic “{each.topic[:80]}” cannot be loaded: it needs a team "
+                "and a topic of the archive, a place from 1, and seconds of at least 0."
+            )
+    for names in (
+        [(each.team, each.topic) for each in records],
+        [(each.team, each.place) for each in records],
+    ):
+        if len(set(names)) < len(names):
+            raise LoadRefused("The archive has two sessions of a team with the same topic or place.")
+    Nomination.objects.bulk_create(
+        Nomination(
+            team=teams[each.team], topic=topics[each.topic], place=each.place, logged_seconds=each.seconds
+        )
+        for each in records
     )
 
 

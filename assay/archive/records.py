@@ -129,6 +129,16 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
+class SessionRecord:
+    """A topic that a team nominated for the interaction, and the seconds of its session; none without a session."""
+
+    team: str
+    topic: str
+    place: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
 class PooledRun:
     """A run of a pool, by its number, and the depth to which it was pooled."""
 
@@ -244,6 +254,7 @@ class Index:
     leaderboards: list[LeaderboardRecord]
     n_topics: int
     n_judgments: int
+    sessions: list[SessionRecord] = field(default_factory=list)
     authors: list[str] = field(default_factory=list)
     license: str = ""
     url: str = ""

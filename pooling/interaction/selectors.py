@@ -250,6 +250,14 @@ def origin_of(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def sessions_with_seconds(track: Track) -> list[tuple[Nomination, float | None]]:
+    """All nominations of a track by team and place, with the seconds of the sessions that are over. Two queries."""
+    rules, now = rules_of(track), times.now()
+    limit = 0 if rules is None else rules.seconds_per_topic
+    rows = Nomination.objects.filter(team__track=track).select_related("team", "topic")
+    return [(each, seconds_of(each, limit, now)) for each in rows.order_by("team__name", "place")]
+
+
 def interactions_for(user: User, track: Track) -> list[SessionRow]:
     """The nominations and sessions of a track, of the teams that a user sees."""
     rules = rules_of(track)

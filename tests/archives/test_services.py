@@ -107,6 +107,8 @@ def test_a_loaded_track_gives_an_equal_archive(campaign: Campaign, tmp_path: Pat
         assert {"topics.jsonl", "pools/1/pool.tsv", "pools/2/contributions.tsv", "qrels/1.tsv"} <= same
         assert {"leaderboards/1/scores.tsv", "leaderboards/1/leaderboard.tsv", "runs/001.tsv"} <= same
         assert first.index.leaderboards[0].evaluations == reader.index.leaderboards[0].evaluations
+        assert [each.seconds for each in first.index.sessions] == [61.5, None]
+        assert first.index.sessions == reader.index.sessions
         assert first.index.leaderboards[0].statistics == reader.index.leaderboards[0].statistics
 
 
