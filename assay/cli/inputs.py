@@ -15,6 +15,7 @@ from assay.cli.options import (
     RUN_FILE,
     STDIN,
     add_average,
+    add_duplicates,
     add_level,
     add_measures,
     add_protocol,
@@ -27,6 +28,7 @@ from assay.cli.options import (
 )
 from assay.cli.tables import add_table_options
 from assay.errors import InputError
+from assay.evaluation.duplicates import read_duplicates
 from assay.evaluation.units import FORMATS_OF_VISUAL_IDS, VISUAL_IDS, prepare, read_units
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
@@ -49,6 +51,7 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     add_average(parser, "the topics that every run has")
     add_level(parser)
     add_units(parser)
+    add_duplicates(parser)
     add_table_options(parser)
 
 
@@ -97,6 +100,7 @@ class Inputs:
     measures: list[Measure]
     average: Average
     level: int
+    duplicates: str | None = None
 
     @cached_property
     def runs(self) -> list[Ranked]:
@@ -106,7 +110,24 @@ class Inputs:
 
     @cached_property
     def judged(self) -> JudgedDocuments:
-        return JudgedDocuments(self.qrels)
+        return self.judged_by(self.qrels)
+
+    def judged_by(self, qrels: QrelsColumns) -> JudgedDocuments:
+        """Qrels of documents, with the near-duplicates of the file that the arguments name.
+
+        Raises
+        ------
+        InputError
+            The file cannot be used.
+        """
+        if self.duplicates is None:
+            return JudgedDocuments(qrels)
+        return JudgedDocuments(*read_duplicates(self.duplicates, qrels))
+
+    @property
+    def in_characters(self) -> bool:
+        """Whether a measure counts characters of citations; curves then do too."""
+        return any(measure.in_characters for measure in self.measures)
 
     @cached_property
     def _scored(self) -> list[RunScores]:
@@ -180,7 +201,7 @@ def inputs_of(
     ]
     average = arguments.average or protocol.scoring.average
     level = arguments.level or protocol.scoring.relevant_from
-    return Inputs(protocol, qrels, run_names, rows, formulas, measures, average, level)
+    return Inputs(protocol, qrels, run_names, rows, formulas, measures, average, level, arguments.duplicates)
 
 
 def _only_means(measures: Sequence[Measure]) -> list[Measure]:

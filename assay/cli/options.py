@@ -72,6 +72,15 @@ def add_formulas(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_duplicates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--duplicates",
+        metavar="FILE",
+        help="near-duplicates: topic, docno, and the docno that was judged instead, per line; a repeated one is not "
+        "relevant",
+    )
+
+
 def add_posts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--posts",

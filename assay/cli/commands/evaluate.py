@@ -13,6 +13,7 @@ from assay.cli.options import (
     RUN_FILE,
     STDIN,
     add_average,
+    add_duplicates,
     add_format,
     add_labels,
     add_measures,
@@ -57,12 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="multiply every grade of the qrels by N, so that fractions become whole numbers; multiply grades in names "
         "of measures likewise (default: 1)",
     )
-    parser.add_argument(
-        "--duplicates",
-        metavar="FILE",
-        help="near-duplicates: topic, docno, and the docno that was judged instead, per line; a repeated one is not "
-        "relevant",
-    )
+    add_duplicates(parser)
     parser.add_argument(
         "--per-topic", action="store_true", help="also print the value of each topic before the mean"
     )

@@ -10,10 +10,16 @@ from assay.cli.labels import chosen_labels
 from assay.cli.options import add_labels
 from assay.cli.tables import print_tables
 from assay.errors import InputError
-from assay.evaluation.curves import CUTOFFS, RECALLS, precision_at, recall_precision
+from assay.evaluation.curves import (
+    CUTOFFS,
+    RECALLS,
+    precision_at,
+    precision_of_characters,
+    recall_precision,
+    recall_precision_of_characters,
+)
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked
-from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.protocols.measures import Measure
 from assay.protocols.schema import Protocol
@@ -22,6 +28,7 @@ from assay.statistics.ranking_comparison import RankingComparison, compare_by_la
 from assay.tables import Cell, Table
 
 QRELS, INSTANCES = "qrels", "instances"  # names of --qrels and --instances in the output
+_IN_CHARACTERS = ", in characters of citations"
 
 EXAMPLE = "assay report --protocol arqmath-2020-task1 --qrels qrels.txt runs/abacus.tsv runs/lemma.tsv"
 
@@ -103,7 +110,7 @@ def _by_qrels(inputs: Inputs, other_qrels: Mapping[str, QrelsColumns]) -> Iterat
         return
     every = {QRELS: inputs.qrels, **other_qrels}
     scored = {
-        name: _scored(inputs.rows if name == INSTANCES else inputs.runs, qrels, inputs.measures)
+        name: _scored(inputs, inputs.rows if name == INSTANCES else inputs.runs, qrels)
         for name, qrels in every.items()
     }
     n_topics = [len(qrels.topics) for qrels in every.values()]
@@ -114,9 +121,9 @@ def _by_qrels(inputs: Inputs, other_qrels: Mapping[str, QrelsColumns]) -> Iterat
         yield QRELS, measure, compare_rankings(list(every), means, n_topics)
 
 
-def _scored(runs: Sequence[Ranked], qrels: QrelsColumns, measures: Sequence[Measure]) -> list[RunScores]:
-    judged = JudgedDocuments(qrels)
-    return [score_run(run, judged, measures) for run in runs]
+def _scored(inputs: Inputs, runs: Sequence[Ranked], qrels: QrelsColumns) -> list[RunScores]:
+    judged = inputs.judged_by(qrels)
+    return [score_run(run, judged, inputs.measures) for run in runs]
 
 
 def _comparisons(inputs: Inputs, compared: Sequence[Compared]) -> list[Table]:
@@ -160,19 +167,36 @@ def _correlation_rows(by: str, measure: Measure, table: RankingComparison) -> It
 
 def _curves(inputs: Inputs) -> Table:
     rows: list[tuple[Cell, ...]] = []
+    curve_of = recall_precision_of_characters if inputs.in_characters else recall_precision
     for name, columns in zip(inputs.names, inputs.runs, strict=True):
-        curve = recall_precision(inputs.judged.hits(columns), inputs.judged, level=inputs.level)
+        curve = curve_of(inputs.judged.hits(columns), inputs.judged, level=inputs.level)
         means = curve[inputs.is_counted].mean(axis=0).tolist()
         rows += [(name, f"{recall:.1f}", mean) for recall, mean in zip(RECALLS, means, strict=True)]
     return Table(
         "recall_precision",
-        f"interpolated precision, unjudged documents not relevant; relevant from grade {inputs.level}",
+        f"interpolated precision{_IN_CHARACTERS if inputs.in_characters else ', unjudged documents not relevant'}; "
+        f"relevant from grade {inputs.level}",
         ("run", "recall", "precision"),
         rows,
     )
 
 
 def _cutoffs(inputs: Inputs) -> Table:
+    return _cutoffs_of_characters(inputs) if inputs.in_characters else _cutoffs_of_documents(inputs)
+
+
+def _cutoffs_of_characters(inputs: Inputs) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for name, columns in zip(inputs.names, inputs.runs, strict=True):
+        hits = inputs.judged.hits(columns)
+        values = precision_of_characters(hits, inputs.judged, level=inputs.level)
+        means = values[inputs.is_counted].mean(axis=0).tolist()
+        rows += [(name, k, mean) for k, mean in zip(CUTOFFS, means, strict=True)]
+    title = f"precision at cutoffs{_IN_CHARACTERS}; relevant from grade {inputs.level}"
+    return Table("precision", title, ("run", "k", "precision"), rows)
+
+
+def _cutoffs_of_documents(inputs: Inputs) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, columns in zip(inputs.names, inputs.runs, strict=True):
         hits = inputs.judged.hits(columns)

@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     inputs, pooled = _read(arguments)
-    whole = Scoring(inputs.runs, inputs.qrels, inputs.measures, inputs.average, inputs.level)
+    whole = Scoring(
+        inputs.runs, inputs.qrels, inputs.measures, inputs.average, inputs.level, inputs.judged_by
+    )
     is_quiet = arguments.quiet
     teams = leave_one_team_out(
         whole,

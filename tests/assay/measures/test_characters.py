@@ -160,6 +160,23 @@ def test_command_prints_measures_in_characters(tmp_path: Path, capsys: pytest.Ca
     }  # fmt: skip
 
 
+def test_report_has_curves_in_characters_and_knows_near_duplicates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "owls.xml").write_bytes(bolt_run())
+    (tmp_path / "q.txt").write_bytes(b"T1 0 bolt-eng-DF-1:0:p0:0:20 2\nT1 0 bolt-eng-DF-1:2:p2:30:30 1\n")
+    (tmp_path / "d.tsv").write_bytes(b"T1 bolt-eng-DF-1:1:p1:10:20 bolt-eng-DF-1:0:p0:0:20\n")
+    files = ["--qrels", str(tmp_path / "q.txt"), "--duplicates", str(tmp_path / "d.tsv")]
+
+    assert main(["report", "--protocol", "bolt-ir-p3", *files, "--quiet", str(tmp_path / "owls.xml")]) == 0
+
+    printed = capsys.readouterr().out
+    assert "precision at cutoffs, in characters of citations" in printed
+    cells = [line.split() for line in printed.splitlines()]
+    assert ["owls.xml", "5", "0.5000"] in cells  # 30 of 60 characters, as the first test of the command
+    assert ["owls.xml", "0.5", "0.5000"] in cells  # 25 of the 50 relevant characters are cited at rank 3
+
+
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
