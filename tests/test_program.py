@@ -21,6 +21,7 @@ from accounts.models import User
 from assay import samples
 from assay.cli.main import main
 from assay.client.server import Server
+from assay.digests import sha256_of
 from assessment.models import Judgment
 from jobs import console
 from jobs import services as jobs
@@ -28,6 +29,7 @@ from jobs.models import Job
 from pooling.models import Run
 from tests.helpers.api import make_token
 from tests.helpers.factories import make_organizer, make_user
+from tracks.models import Fetch
 from tracks.protocols import services as protocol_services
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -136,10 +138,27 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
     assert pat.assay("watch", f"runs/{run.pk}") == 0, "scored, and released to its team"
     assert [pat.assay("results", "api"), pat.assay("results", "api", "--by-topic")] == [0, 0]
     assert pat.assay("download", "api", "qrels", "leaderboard", "--to", folder) == 0
+    resume(pat, folder / "api-topics.tsv")
     return (
         (folder / "qrels.api.v1.tsv").read_bytes(),
         (folder / f"api-leaderboard-{board['id']}.tsv").read_bytes(),
     )
+
+
+def resume(person: Program, target: Path) -> None:
+    """Download a file again whose first bytes are there: the site sends the rest, and records no second download."""
+    words = ["download", "api", target.name, "--to", target.parent]
+    assert person.assay(*words) == 0
+    content = target.read_bytes()
+    part = target.with_name(f"{target.name}.{sha256_of(content)[:12]}.part")
+    target.unlink()
+    part.write_bytes(content[:100])
+
+    assert person.assay(*words) == 0
+
+    assert target.read_bytes() == content
+    assert Fetch.objects.filter(name=target.name).count() == 1
+    assert not part.exists()
 
 
 def judge(assessor: Program, batch: int) -> None:
