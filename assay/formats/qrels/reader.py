@@ -198,7 +198,7 @@ def parse_qrels(
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
     data = data.removeprefix(b"\xef\xbb\xbf")
-    form = form if form is USUAL or _has_form(data, form) else USUAL
+    form = form if form != USUAL and _has_form(data, form) else USUAL
     columns = read_fast_path(data) if scale == 1 and form is USUAL else None
     if columns is None or (grades is not None and not grades.contains(columns.grade)):
         columns = _read_slow_path(data, scale, grades, form)
