@@ -100,7 +100,9 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
     """Entries with all that organizers see, in six queries."""
     ids = [entry.pk for entry in entries]
     runs = _contributing_runs(Contribution.objects.filter(entry__in=ids), "entry_id")
-    shown = PoolMember.objects.filter(entry__in=ids, position__gt=0).select_related("document")
+    # A citation that is judged is the only shown member of its own unit.
+    with_members = [entry.pk for entry in entries if not entry.passage]
+    shown = PoolMember.objects.filter(entry__in=with_members, position__gt=0).select_related("document")
     members: defaultdict[int, list[PoolMember]] = defaultdict(list)
     for member in shown.order_by("position"):
         members[member.entry_id].append(member)
