@@ -11,6 +11,7 @@ import numpy as np
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
+from archives import analyses
 from archives.models import Archive
 from assay.archive.contents import formula_lines
 from assay.archive.description import bibtex, metadata, readme
@@ -161,7 +162,8 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         pools=[_pool(pool, numbers) for pool in pools],
         qrels=[_qrels(each, numbers, names) for each in qrels],
         leaderboards=[
-            _leaderboard(n, board, numbers) for n, board in enumerate(boards.select_related("qrels"), 1)
+            _leaderboard(n, board, numbers, archive)
+            for n, board in enumerate(boards.select_related("qrels"), 1)
         ],
         sessions=[
             SessionRecord(each.team.name, each.topic.code, each.place, seconds)
@@ -278,7 +280,8 @@ def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRe
     )
 
 
-def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers) -> LeaderboardRecord:
+def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Archive) -> LeaderboardRecord:
+    n_analyses = len(analyses.analyses_of(board, has_names=archive.has_names))
     evaluations = {each.pk: each for each in board.evaluations.all()}
     return LeaderboardRecord(
         number=number,
@@ -300,6 +303,7 @@ def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers) -> Leaderbo
         ],
         statistics=_statistics(board),
         disqualified=[numbers.runs[run["run"]] for run in board.statistics.get("disqualified", [])],
+        analyses=[f"leaderboards/{number}/analyses/{n}.json" for n in range(1, n_analyses + 1)],
         created_at=_time(board.created_at),
     )
 
@@ -378,6 +382,9 @@ def _write_leaderboard(
     for kind in ("tsv", "csv", "json"):
         table = leaderboard_file(archive.created_by, board, kind)
         writer.add(record.file(f"leaderboard.{kind}"), [table.encode()])
+    rows = analyses.analyses_of(board, has_names=archive.has_names)
+    for name, analysis in zip(record.analyses, rows, strict=True):
+        writer.add(name, [as_json(analyses.record_of(analysis, numbers)).encode()])
 
 
 def _score_lines(board: Leaderboard, numbers: Mapping[int, int]) -> Iterator[bytes]:

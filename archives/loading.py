@@ -10,16 +10,19 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounts.models import User
+from archives import analyses
 from archives.errors import LoadRefused
 from assay.archive.contents import Contents
 from assay.archive.records import (
     JUDGMENTS,
+    AnalysisRecord,
     AssessorRecord,
     LeaderboardRecord,
     PoolRecord,
     QrelsRecord,
     RunRecord,
     TopicRecord,
+    parsed,
 )
 from assay.formats.documents.batch import Unusable
 from assay.formats.reports import Report
@@ -34,6 +37,7 @@ from files import services as file_services
 from pooling.models import Nomination, Pool, PoolRun, Run, RunChange, Team
 from pooling.pools import citations
 from pooling.pools import rows as pool_rows
+from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.selectors import leaderboard_page
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import services as qrels_services
@@ -435,6 +439,12 @@ def _leaderboard(
         **shared,
     }
     board.save(update_fields=["statistics"])
+    for name in record.analyses:
+        analysis = parsed(AnalysisRecord, contents.reader.read(name), name)
+        created_at = _time(analysis.created_at)
+        analyses.store(
+            board, analysis, runs=runs, evaluations=evaluations, qrels=qrels, created_at=created_at, by=by
+        )
     MeasureStatistics.objects.bulk_create(
         _of_measure(board, name, values, len(evaluations))
         for name, values in record.statistics.get("measures", {}).items()
@@ -454,6 +464,7 @@ def _check_pages(track: Track, by: User) -> None:
             qrels_page(by, qrels)
         for board in track.leaderboards.all():
             leaderboard_page(by, board)
+            reports_page(by, board)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise LoadRefused(
             f"A report in the archive is not of the form that Assay writes: {error!r}."

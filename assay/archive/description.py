@@ -18,6 +18,26 @@ from assay.archive.records import (
 )
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
+# fmt: off
+CR = (  # the terms of Croissant that its specification recommends to name
+    "citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet", "format",
+    "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex",
+    "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
+)
+# fmt: on
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in CR},
+}
 TYPES = {
     ".bib": "application/x-bibtex",
     ".json": "application/json",
@@ -40,7 +60,8 @@ WORDS = {
     "pools/": "each pool: pool.tsv (topic, docno, position), contributions.tsv (topic, docno, team, run, rank)",
     JUDGMENTS: "every judgment, also those that were replaced later, one JSON object per line",
     "qrels/": "the versions of the qrels: topic, 0, docno, grade, as trec_eval reads them",
-    "leaderboards/": "the scores of each run and topic; leaderboard.tsv is the table of the site",
+    "leaderboards/": "the scores of each run and topic; leaderboard.tsv is the table of the site; analyses/ has the "
+    "analyses with their seeds",
 }
 
 
@@ -114,22 +135,7 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
     track = index.track
     description = track.description.strip() or f"The test collection of {track.name}."
     dataset: dict[str, Any] = {
-        "@context": {
-            "@vocab": "https://schema.org/",
-            "sc": "https://schema.org/",
-            "cr": "http://mlcommons.org/croissant/",
-            "dct": "http://purl.org/dc/terms/",
-            "conformsTo": "dct:conformsTo",
-            "recordSet": "cr:recordSet",
-            "field": "cr:field",
-            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-            "source": "cr:source",
-            "fileObject": "cr:fileObject",
-            "extract": "cr:extract",
-            "column": "cr:column",
-            "fileProperty": "cr:fileProperty",
-            "sha256": "cr:sha256",
-        },
+        "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": track.slug,
         "conformsTo": CROISSANT,
@@ -140,6 +146,7 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
         "datePublished": index.created_at[:10],
         "version": "1.0.0",
         "isAccessibleForFree": True,
+        "citeAs": bibtex(index),
     }
     if index.license:
         dataset["license"] = index.license
@@ -154,7 +161,8 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
 
 def _file_object(name: str, sha256: str) -> dict[str, str]:
     ending = name[name.rfind(".") :] if "." in name else ""
-    kind = TYPES.get(ending, "application/octet-stream")
+    is_lines = name.startswith("qrels/")  # without a header, so its fields are parts of lines
+    kind = "text/plain" if is_lines else TYPES.get(ending, "application/octet-stream")
     words = next((words for start, words in WORDS.items() if name == start or name.startswith(start)), "")
     return {
         "@type": "cr:FileObject",
@@ -168,9 +176,13 @@ def _file_object(name: str, sha256: str) -> dict[str, str]:
 
 
 def _record_set(version: int, file: str) -> dict[str, Any]:
-    """The columns of a file of qrels, which has no header."""
+    """The columns of a file of qrels. It has no header, so each is a part of a line."""
     columns = {"topic": "sc:Text", "docno": "sc:Text", "grade": "sc:Integer"}
-    places = {"topic": "0", "docno": "2", "grade": "3"}
+    parts = {
+        "topic": r"^([^\t]+)\t.*$",
+        "docno": r"^[^\t]+\t[^\t]+\t([^\t]+)\t.*$",
+        "grade": r"^.*\t([^\t]+)$",
+    }
     name = f"qrels-{version}"
     return {
         "@type": "cr:RecordSet",
@@ -182,7 +194,11 @@ def _record_set(version: int, file: str) -> dict[str, Any]:
                 "@id": f"{name}/{column}",
                 "name": column,
                 "dataType": kind,
-                "source": {"fileObject": {"@id": file}, "extract": {"column": places[column]}},
+                "source": {
+                    "fileObject": {"@id": file},
+                    "extract": {"fileProperty": "lines"},
+                    "transform": {"regex": parts[column]},
+                },
             }
             for column, kind in columns.items()
         ],

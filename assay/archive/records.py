@@ -12,7 +12,7 @@
     pools/N/…                 each pool, with which run contributed what
     judgments.jsonl           all judgments, also those that were replaced
     qrels/N.tsv               the versions of the qrels
-    leaderboards/N/…          the scores of each run and topic, with the statistics
+    leaderboards/N/…          the scores of each run and topic, with the statistics, and the analyses
 
 Times are in ISO 8601. Runs, pools and leaderboards are numbered from 1.
 """
@@ -213,7 +213,7 @@ class EvaluationRecord:
 class LeaderboardRecord:
     """A leaderboard against a version of the qrels. Evaluations are in the order of the arrays of its statistics.
 
-    `disqualified` are the runs that were not scored because they were disqualified before.
+    `disqualified` are the runs that were not scored because they were disqualified before. `analyses` are files.
     """
 
     number: int
@@ -226,9 +226,25 @@ class LeaderboardRecord:
     statistics: dict[str, Any]
     created_at: str
     disqualified: list[int] = field(default_factory=list)
+    analyses: list[str] = field(default_factory=list)
 
     def file(self, name: str) -> str:
         return f"leaderboards/{self.number}/{name}"
+
+
+@dataclass(frozen=True)
+class AnalysisRecord:
+    """An analysis of a leaderboard: its file has the result with which its tables are shown, and the seed for another.
+
+    In the result, `run` is the number of a run, `evaluation` the place of a run on the leaderboard, and `id` the
+    version of qrels. `qrels` are the other versions that it compares.
+    """
+
+    kind: str
+    seed: int
+    created_at: str
+    result: dict[str, Any]
+    qrels: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ from assay.archive.records import (
     CHECKSUMS,
     FORMAT,
     JUDGMENTS,
+    AnalysisRecord,
     EvaluationRecord,
     LeaderboardRecord,
     PoolRecord,
+    parsed,
 )
 from assay.digests import sha256_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
@@ -197,6 +199,8 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
             problems.append(f"the counts and curves of {contents.runs[evaluation.run].tag} differ")
     if not is_close(board.statistics, _statistics(board, scores, measures)):
         problems.append("the intervals and tests differ")
+    for name in board.analyses:
+        parsed(AnalysisRecord, contents.reader.read(name), name)
     content = (
         f"{len(scores):,} runs, {len(again):,} scores, computed again against qrels version {board.qrels}"
     )

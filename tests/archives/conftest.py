@@ -17,6 +17,7 @@ from pooling.models import Nomination, Pool
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from pooling.runs.changes import services as change_services
+from scoring.analyses import services as analysis_services
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.judging import accept, judge, make_batch, make_machine
@@ -89,7 +90,11 @@ def build_campaign() -> Campaign:
         topic = scene.topics[code]
         Nomination.objects.create(team=scene.ours, topic=topic, place=place, logged_seconds=seconds)
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
-    return Campaign(scene, scene.leaderboard(qrels))
+    board = scene.leaderboard(qrels)
+    for kind in ("topics", "reusability"):
+        analysis = analysis_services.request(leaderboard=board, kind=kind, by=scene.organizer)
+        jobs.run(analysis.job_id)  # type: ignore[arg-type]
+    return Campaign(scene, board)
 
 
 def _pool(scene: Scene, name: str, tops_up: Pool | None = None) -> Pool:

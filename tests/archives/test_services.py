@@ -1,6 +1,7 @@
 """Archives: made, verified, and loaded into an empty installation."""
 
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -21,6 +22,7 @@ from assay.cli.main import main
 from assessment.models import Judgment
 from jobs import services as jobs
 from pooling.models import Run
+from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, Qrels
 from tests.archives.conftest import Campaign, build_campaign
@@ -89,7 +91,9 @@ def test_an_empty_installation_gives_the_same_leaderboard(tmp_path: Path) -> Non
 
 
 def tables_of(board: Leaderboard) -> list[str]:
-    return [leaderboard_file(board.created_by, board, kind) for kind in ("tsv", "csv", "json", "tex")]
+    files = [leaderboard_file(board.created_by, board, kind) for kind in ("tsv", "csv", "json", "tex")]
+    sections = reports_page(board.created_by, board).sections
+    return files + [repr(section.tables) for section in sections]
 
 
 @pytest.mark.django_db
@@ -106,6 +110,7 @@ def test_a_loaded_track_gives_an_equal_archive(campaign: Campaign, tmp_path: Pat
         assert first.names == reader.names
         assert {"topics.jsonl", "pools/1/pool.tsv", "pools/2/contributions.tsv", "qrels/1.tsv"} <= same
         assert {"leaderboards/1/scores.tsv", "leaderboards/1/leaderboard.tsv", "runs/001.tsv"} <= same
+        assert {f"leaderboards/1/analyses/{n}.json" for n in (1, 2)} <= same
         assert first.index.leaderboards[0].evaluations == reader.index.leaderboards[0].evaluations
         assert [each.seconds for each in first.index.sessions] == [61.5, None]
         assert first.index.sessions == reader.index.sessions
@@ -127,7 +132,16 @@ def test_an_archive_is_right_and_says_what_it_contains(
         assert "author       = {Olga \\& Co.}" in reader.read("CITATION.bib").decode()
         dataset = json.loads(reader.read("metadata.json"))
         assert dataset["license"] == "CC BY 4.0"
-        assert dataset["recordSet"][0]["field"][2]["source"]["extract"] == {"column": "3"}
+        fields = {field["name"]: field["source"] for field in dataset["recordSet"][0]["field"]}
+        line = reader.read("qrels/1.tsv").decode().splitlines()[0]
+        parts = [re.fullmatch(source["transform"]["regex"], line) for source in fields.values()]
+        columns = [part[1] for part in parts if part]
+        assert (list(fields), columns) == (
+            ["topic", "docno", "grade"],
+            [line.split("\t")[n] for n in (0, 2, 3)],
+        )
+        assert {"@language", "cr", "rai", "citeAs", "recordSet", "transform"} <= dataset["@context"].keys()
+        assert "sha256" not in dataset["@context"], "it is a term of schema.org"
         judgments = reader.read("judgments.jsonl").decode()
         assert "ada" not in judgments
         assert "second thoughts" not in judgments
