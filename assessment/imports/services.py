@@ -154,6 +154,7 @@ def _report(source: JudgmentImport) -> dict[str, Any]:
     except JudgmentsError as error:
         complaints = [[each.line, each.message] for each in error.complaints]
         return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
+    del data
     campaign = Campaign(source.track)
     plan = plan_import(source, file.rows, campaign)
     columns = dict(file.columns)

@@ -3,7 +3,7 @@
 One walk for answers, which are units, and for formulas, whose units have several instances.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import cycle
@@ -36,6 +36,21 @@ from web.counting import counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+
+# The borders of boxes and fields whose contrast with the page is below 3:1 (WCAG 1.4.11), which axe does not check.
+FAINT = """() => {
+  const light = (color) => {
+    const [r, g, b] = color.match(/[\\d.]+/g).map((each) => each / 255)
+      .map((each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const page = light(getComputedStyle(document.body).backgroundColor);
+  return [...document.querySelectorAll(".form-check-input, .form-control, .form-select")]
+    .filter((each) => each.offsetParent && !each.disabled && !each.classList.contains("form-control-plaintext"))
+    .map((each) => [each.outerHTML, light(getComputedStyle(each).borderTopColor)])
+    .filter(([, border]) => Math.max(page, border) / Math.min(page, border) < 3)
+    .map(([html]) => html);
+}"""
 
 # The tags and classes of a judging page, without what is prepared for the next task, texts and formulas.
 SHAPE = """() => [...document.querySelectorAll("main *")]
@@ -129,11 +144,16 @@ def judge_by_keyboard(page: Page, base: str, keys: str) -> list[tuple[str, str, 
     return seen
 
 
+def in_both_themes(page: Page) -> Iterator[None]:
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.wait_for_selector(f"html[data-bs-theme={scheme}]", state="attached")
+        yield
+
+
 def assert_accessible(page: Page) -> None:
     """No violations in both themes, and no scrolling sideways."""
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.wait_for_selector(f"html[data-bs-theme={scheme}]", state="attached")
+    for _ in in_both_themes(page):
         results = Axe().run(page)
         assert not results.response["violations"], f"{page.url}\n{results.generate_report()}"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), page.url
@@ -171,6 +191,8 @@ def test_track_is_judged_from_training_to_qrels(
         office.goto(f"{of_track}/judging/")
         office.get_by_role("link", name="plan a training round").click()
         expect(office.get_by_label("Name of the batch")).to_have_value(f"Training round {number}")
+        for _ in in_both_themes(office):
+            assert not office.evaluate(FAINT)
         office.get_by_label("Units of each topic").fill("1")
         for box in office.get_by_role("group", name="Topics").get_by_role("checkbox").all():
             box.check()

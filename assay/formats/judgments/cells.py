@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -36,7 +37,7 @@ def row_of(cells: Mapping[str, str], form: str) -> JudgmentRow | Wrong:
 
 
 def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
-    topic, docno, assessor = (cells.get(name, "").strip() for name in ("topic", "docno", "assessor"))
+    topic, docno, assessor = (_word(cells, name) for name in ("topic", "docno", "assessor"))
     if not (topic and docno and assessor):
         raise _Refused("expected a topic, a docno and an assessor")
     if len(topic.split()) > 1 or len(docno.split()) > 1:
@@ -49,14 +50,14 @@ def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
         choice=choice,
         grade=grade,
         comment=cells.get("comment", ""),
-        pool=cells.get("pool", "").strip(),
-        batch=cells.get("batch", "").strip(),
-        kind=cells.get("kind", "").strip(),
+        pool=_word(cells, "pool"),
+        batch=_word(cells, "batch"),
+        kind=_word(cells, "kind"),
         round=_count(cells, "round"),
-        unit=cells.get("unit", "").strip(),
+        unit=_word(cells, "unit"),
         follow_ups=_follow_ups(cells),
         guidelines=_count(cells, "guidelines"),
-        order=cells.get("order", "").strip(),
+        order=_word(cells, "order"),
         seat=_count(cells, "seat"),
         accepted_at=_time(cells, "accepted_at"),
         judged_at=_time(cells, "judged_at"),
@@ -66,22 +67,27 @@ def _row(cells: Mapping[str, str], *, is_turkle: bool) -> JudgmentRow:
         is_current=_truth(cells, "is_current", default=True),
         is_withdrawn=_truth(cells, "is_withdrawn", default=False),
         is_check=_truth(cells, "is_check", default=False),
-        source=TURKLE if is_turkle else cells.get("source", "").strip() or ASSAY,
+        source=TURKLE if is_turkle else _word(cells, "source") or ASSAY,
     )
+
+
+def _word(cells: Mapping[str, str], name: str) -> str:
+    """A cell whose words repeat from row to row: equal ones are one object."""
+    return sys.intern(cells.get(name, "").strip())
 
 
 def _answer(cells: Mapping[str, str], *, is_turkle: bool) -> tuple[str, int | None]:
     """Key and grade. Turkle has one answer, which is a number or a word."""
     text = cells.get("grade", "").strip()
     if WHOLE.fullmatch(text):
-        return cells.get("choice", "").strip(), int(float(text))
+        return _word(cells, "choice"), int(float(text))
     if is_turkle:
         if not text:
             raise _Refused("the row has no answer")
         return text, None
     if text:
         raise _Refused(f"grade {text!r} is not a whole number; leave it empty for a non-answer")
-    return cells.get("choice", "").strip(), None
+    return _word(cells, "choice"), None
 
 
 def _count(cells: Mapping[str, str], name: str) -> int | None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from typing import Any
 
 from assay.errors import InputError
@@ -60,35 +60,50 @@ def parse_judgments(
     JudgmentsError
         The file has another format, a column is missing, or lines are wrong.
     """
-    text = _decoded(data, name)
-    start = text.lstrip()[:1]
-    if start == "{":
-        return _collected(name, "assay-jsonl", _json_cells(text), {})
-    separator, header = _header(text)
+    try:
+        return _parsed(data, name, judge or name, columns or {})
+    except UnicodeDecodeError:
+        raise _not_utf_8(data, name) from None
+
+
+def _parsed(data: bytes, name: str, judge: str, columns: Mapping[str, str]) -> JudgmentFile:
+    if _is_json(data):
+        return _collected(name, "assay-jsonl", _json_cells(data), {})
+    separator, header = _header(data)
     if not columns and not is_turkle(header) and _is_qrels(data, header):
-        return _qrels(data, name, judge or name)
-    form, places = _columns(name, header, columns or {})
-    return _collected(name, form, _csv_cells(text, separator, header, places), places)
+        return _qrels(data, name, judge)
+    form, places = _columns(name, header, columns)
+    return _collected(name, form, _csv_cells(data, separator, header, places), places)
 
 
 def header_of_judgments(data: bytes) -> list[str]:
     """The columns of a CSV file, for a choice of them; empty for lines of JSON and text that is not UTF-8."""
-    text = data[:MAX_HEADER].decode("utf-8-sig", errors="ignore")
-    return [] if text.lstrip()[:1] == "{" else [name for name in _header(text)[1] if name]
+    start = data[:MAX_HEADER].decode("utf-8-sig", errors="ignore").encode()
+    return [] if _is_json(start) else [name for name in _header(start)[1] if name]
 
 
-def _decoded(data: bytes, name: str) -> str:
+def _not_utf_8(data: bytes, name: str) -> JudgmentsError:
+    """The error of a file of which some byte cannot be decoded."""
     try:
-        return data.decode("utf-8-sig")
+        data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
-        raise JudgmentsError(name, [Complaint(line, message)]) from None
+    return JudgmentsError(name, [Complaint(line, message)])
 
 
-def _header(text: str) -> tuple[str, list[str]]:
+def _lines(data: bytes, newline: str = "") -> Iterator[str]:
+    """The lines, decoded one after another: the text of a file takes up to four times its size."""
+    return TextIOWrapper(BytesIO(data), encoding="utf-8-sig", newline=newline)
+
+
+def _is_json(data: bytes) -> bool:
+    return next((line.lstrip()[:1] for line in _lines(data) if line.strip()), "") == "{"
+
+
+def _header(data: bytes) -> tuple[str, list[str]]:
     """Separator and names of the first line."""
-    line = text.lstrip("\r\n").split("\n", 1)[0]
+    line = next((line for line in _lines(data) if line.strip("\r\n")), "")
     separator = max(SEPARATORS, key=line.count)
     with _long_cells():
         try:
@@ -153,9 +168,9 @@ def _missing(form: str, missing: Sequence[str], header: Sequence[str]) -> str:
 Cells = tuple[int, dict[str, str] | Wrong]  # line, and the cells by field or what is wrong
 
 
-def _csv_cells(text: str, separator: str, header: list[str], places: Mapping[str, str]) -> Iterator[Cells]:
+def _csv_cells(data: bytes, separator: str, header: list[str], places: Mapping[str, str]) -> Iterator[Cells]:
     at = {of_field: header.index(column) for of_field, column in places.items()}
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
+    reader = csv.reader(_lines(data), delimiter=separator, strict=True)
     line, is_header = 0, True
     with _long_cells():
         while True:
@@ -163,7 +178,7 @@ def _csv_cells(text: str, separator: str, header: list[str], places: Mapping[str
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                yield min(line, text.count("\n") + 1), Wrong(f"not a row of a CSV file: {error}")
+                yield min(line, data.count(b"\n") + 1), Wrong(f"not a row of a CSV file: {error}")
                 return
             if cells is None:
                 return
@@ -186,8 +201,8 @@ def _long_cells() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _json_cells(text: str) -> Iterator[Cells]:
-    for line, content in enumerate(text.split("\n"), 1):
+def _json_cells(data: bytes) -> Iterator[Cells]:
+    for line, content in enumerate(_lines(data, newline="\n"), 1):
         if not content.strip():
             continue
         try:
