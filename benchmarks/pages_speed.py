@@ -6,8 +6,8 @@ A database of its own is filled by `pages_data.py`. Then a process crawls the si
 organizer, from the home page and from the lists of the admin with a search in each: `--examples` addresses of each
 page. Requests pass through all middleware. The table shows the median and maximum of `--repeats` requests, the CPU
 time of the web process, the number of queries, the size of the answer and the growth of the process, slowest first.
-With `--against` the same is measured with the code of another checkout, and the ratio is shown. Then gunicorn serves a
-public leaderboard to six visitors at once, and the memory of its processes is shown.
+With `--against` the same is measured with the code of another checkout, and the ratio is shown. At last gunicorn serves
+a public leaderboard to six visitors at once, and the memory of its processes is shown.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import time
 import urllib.request
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -53,9 +54,12 @@ def main() -> None:
     if arguments.stage:
         do_stage(arguments)
         return
-    results = measure(arguments, ROOT)
-    against = measure(arguments, arguments.against) if arguments.against else None
-    print_table(results, against, arguments.all)
+    with ExitStack() as stack:
+        folders = {code: folder_of(arguments, code, stack) for code in (ROOT, arguments.against) if code}
+        measured = [measure(folder, code) for code, folder in folders.items()]
+        print_table(measured[0], next(iter(measured[1:]), None), arguments.all)
+        for code, folder in folders.items() if not arguments.only else ():
+            print(f"{code}: {words_of(served(folder, code))}", flush=True)
 
 
 def read_arguments() -> argparse.Namespace:
@@ -74,31 +78,42 @@ def read_arguments() -> argparse.Namespace:
         "--analyses", action="store_true", help="also measure the analyses of the leaderboard"
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the rows there, and use them again")
-    parser.add_argument("--only", default="", help="a regular expression of the names of pages to measure")
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="PATTERN",
+        help="measure only pages whose names match, such as 'differences|freeze'; with --keep, without a second crawl",
+    )
     parser.add_argument("--all", action="store_true", help="print every page, not only the 60 slowest")
     parser.add_argument("--stage", default="", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def measure(arguments: argparse.Namespace, code: Path) -> dict[str, Any]:
-    """Measure the code of a checkout, in processes of its own."""
-    if arguments.keep is not None:
+def folder_of(arguments: argparse.Namespace, code: Path, stack: ExitStack) -> Path:
+    """The folder of the rows of a checkout: temporary, or one that is kept."""
+    if arguments.keep is None:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-pages-")))
+    else:
         folder = arguments.keep / code.name
         folder.mkdir(parents=True, exist_ok=True)
-        return measure_in(folder, arguments, code)
-    with tempfile.TemporaryDirectory(prefix="assay-pages-") as temporary:
-        return measure_in(Path(temporary), arguments, code)
-
-
-def measure_in(folder: Path, arguments: argparse.Namespace, code: Path) -> dict[str, Any]:
     folder.chmod(0o711)
+    return folder
+
+
+def measure(folder: Path, code: Path) -> dict[str, Any]:
+    """Measure the pages of a checkout, in processes of its own."""
     made = folder / "make.json"
     try:
         result = json.loads(made.read_text()) if made.exists() else run_stage("make", code, folder)
-        result |= run_stage("crawl", code, folder)
-        if not arguments.only:
-            result |= run_stage("serve", code, folder)
-        return dict(result)
+        return dict(result | run_stage("crawl", code, folder))
+    finally:
+        run_stage("stop", code, folder)
+
+
+def served(folder: Path, code: Path) -> dict[str, Any]:
+    """What gunicorn needs for visitors, measured last: the table is printed before."""
+    try:
+        return run_stage("serve", code, folder)
     finally:
         run_stage("stop", code, folder)
 
@@ -182,12 +197,21 @@ def request_all(arguments: argparse.Namespace) -> dict[str, Any]:
     call_command("collectstatic", interactive=False, verbosity=0)
     campaign = pages_data.find_campaign()
     pages = []
+    addresses = (
+        Path(os.environ["ASSAY_VAR"]) / "addresses.json"
+    )  # by role, of an earlier crawl of the same rows
+    known: dict[str, list[str]] = json.loads(addresses.read_text()) if addresses.exists() else {}
     for role, user in campaign.people.items():
         crawl = Crawl(role, user, arguments)
-        starts = ["/", *(extra_addresses(campaign) if role != "assessor" else [])]
-        starts += admin_addresses() if role == "organizer" else []
-        pages += list(crawl.measure(starts))
-        note(f"{role}: {crawl.n_requested} pages, {memory():.0f} MB")
+        if arguments.only and role in known:
+            pages += list(crawl.measure_known(known[role]))
+        else:
+            starts = ["/", *(extra_addresses(campaign) if role != "assessor" else [])]
+            starts += admin_addresses() if role == "organizer" else []
+            pages += list(crawl.measure(starts))
+            known[role] = crawl.requested
+        note(f"{role}: {len(crawl.requested)} pages, {memory():.0f} MB")
+    addresses.write_text(json.dumps(known))
     return {"pages": pages, "memory": memory(), "load": os.getloadavg()[0]}
 
 
@@ -228,7 +252,7 @@ class Crawl:
         if user is not None:
             self.client.force_login(user)
         self.role, self.arguments = role, arguments
-        self.n_requested = 0
+        self.requested: list[str] = []
         self.n_by_name: Counter[str] = Counter()
 
     def measure(self, starts: list[str]) -> Iterator[dict[str, Any]]:
@@ -249,6 +273,12 @@ class Crawl:
                     seen.add(link)
                     waiting.append(link)
 
+    def measure_known(self, addresses: list[str]) -> Iterator[dict[str, Any]]:
+        """The pages that are asked for, of those that an earlier crawl reached."""
+        for address in addresses:
+            if re.search(self.arguments.only, name_of(address)):
+                yield self.page(name_of(address), address)[0]
+
     def page(self, name: str, address: str) -> tuple[dict[str, Any], str]:
         before = memory()
         seconds: list[float] = []
@@ -257,7 +287,7 @@ class Crawl:
         while len(seconds) < repeats and sum(seconds) < 10:
             took, n_queries, status, content = self.request(address)
             seconds.append(took)
-        self.n_requested += 1
+        self.requested.append(address)
         return {
             "role": self.role,
             "name": name,
@@ -349,7 +379,7 @@ def serve(arguments: argparse.Namespace) -> dict[str, Any]:
     finally:
         os.killpg(web.pid, signal.SIGTERM)
         web.wait()
-    return {"gunicorn": {"idle": idle, "largest": largest, "pages": n_pages}}
+    return {"idle": idle, "largest": largest, "pages": n_pages}
 
 
 def visit(base: str, paths: list[str], group: int) -> tuple[int, float]:
@@ -431,13 +461,14 @@ def _summary(results: dict[str, Any]) -> str:
     words = [f"{over} pages over {LIMIT} s, {busy} of them of CPU time, slowest {slowest:.2f} s"]
     words.append(f"crawler {results['memory']:.0f} MB, load of the machine {results['load']:.1f}")
     words += [f"{kind} {seconds:.1f} s" for kind, seconds in results["analyses"].items()]
-    if "gunicorn" in results:
-        web = results["gunicorn"]
-        words.append(
-            f"gunicorn with {VISITORS} visitors: largest process {web['largest']:.0f} MB "
-            f"(idle {web['idle']:.0f} MB), {web['pages']} pages in {VISIT_SECONDS} s"
-        )
     return "; ".join(words)
+
+
+def words_of(web: dict[str, Any]) -> str:
+    return (
+        f"gunicorn with {VISITORS} visitors: largest process {web['largest']:.0f} MB "
+        f"(idle {web['idle']:.0f} MB), {web['pages']} pages in {VISIT_SECONDS} s"
+    )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from random import Random
 from typing import Any, ClassVar
 from uuid import UUID, uuid4
 
@@ -50,7 +51,7 @@ WEIGHTS = {
     "judge": 4,
     "submit_a_page": 2,
     "move_a_topic": 5,
-    "put_aside": 2,
+    "put_aside": 4,
     "undo": 2,
     "withdraw": 1,
     "assign": 1,
@@ -223,9 +224,9 @@ class JudgingRoom(RuleBasedStateMachine):
             assert self._try_submit(task, choice, request_id) == judgment
 
     def put_aside(self) -> None:
-        if self.pages:
+        if waiting := self._waiting():
             service = self.draw([task_services.skip, task_services.give_back, task_services.extend])
-            self._try(service, task=Task.objects.get(pk=self._page().pk))
+            self._try(service, task=Task.objects.get(pk=self.draw(waiting).pk))
 
     def undo(self) -> None:
         if self.pages:
@@ -383,7 +384,8 @@ class TwoJudges(JudgingRoom):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("machine", [JudgingRoom, TwoJudges])
-def test_every_unit_gets_its_judges(machine: type[JudgingRoom]) -> None:
+def test_every_unit_gets_its_judges(machine: type[JudgingRoom], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_services, "SystemRandom", lambda: Random(1))  # an example can be repeated
     room = type(machine.__name__, (machine,), {"scene": build_scene(machine.protocol)})
 
     run_state_machine_as_test(
