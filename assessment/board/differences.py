@@ -18,7 +18,7 @@ from django.urls import reverse
 from assay.html import sanitize
 from assay.passages import leaders
 from assessment.agreement.selectors import KINDS
-from assessment.judgments.rules import judging_rules, label_of, parsed_protocol
+from assessment.judgments.rules import judging_rules, label_of
 from assessment.models import Judgment
 from corpus.threads.selectors import addresses
 from tracks.models import Topic, Track
@@ -167,12 +167,12 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
 
 def has_formulas(track: Track) -> bool:
     """Whether the track's protocol retrieves formulas."""
-    return "formula" in parsed_protocol(track.protocol).unit
+    return "formula" in track.protocol.parsed.unit
 
 
 def overlap_of(track: Track) -> float:
     """The share of word bigrams of near-duplicates: that of the protocol, if it has one."""
-    return parsed_protocol(track.protocol).pool.near_duplicate_overlap or OVERLAP
+    return track.protocol.parsed.pool.near_duplicate_overlap or OVERLAP
 
 
 def judged_topics(track: Track) -> QuerySet[Topic]:

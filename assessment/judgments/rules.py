@@ -1,26 +1,13 @@
-"""The judging rules of a protocol, parsed once per process, and the check of a choice against them."""
+"""The judging rules of a protocol, and the check of a choice against them."""
 
-from functools import lru_cache
-
-from assay.protocols.loader import parse_protocol
-from assay.protocols.schema import Grade, JudgingRules, NonAnswer, Protocol
+from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 from assessment.judgments.errors import CommentNeeded, UnknownChoice
 from tracks.models import StoredProtocol
 
 
-@lru_cache(maxsize=64)
-def _parsed(text: str, name: str) -> Protocol:
-    return parse_protocol(text, name=name)
-
-
-def parsed_protocol(stored: StoredProtocol) -> Protocol:
-    """A stored protocol, parsed. Its text never changes, so it is a safe cache key."""
-    return _parsed(stored.text, f"{stored.slug}.toml")
-
-
 def judging_rules(stored: StoredProtocol) -> JudgingRules:
     """The judging rules of a stored protocol."""
-    return parsed_protocol(stored).judging
+    return stored.parsed.judging
 
 
 def has_members(rules: JudgingRules) -> bool:
@@ -30,12 +17,12 @@ def has_members(rules: JudgingRules) -> bool:
 
 def relevant_from(stored: StoredProtocol) -> int:
     """The lowest grade that a stored protocol counts as relevant."""
-    return parsed_protocol(stored).qrels.relevant_from
+    return stored.parsed.qrels.relevant_from
 
 
 def binary_from(stored: StoredProtocol) -> int:
     """The grade from which a stored protocol counts a unit as relevant when agreement has two classes."""
-    return parsed_protocol(stored).agreement.binary_from
+    return stored.parsed.agreement.binary_from
 
 
 def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | NonAnswer:
