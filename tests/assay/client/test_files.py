@@ -70,7 +70,9 @@ def test_download_that_breaks_off_goes_on_where_it_stopped(tmp_path: Path) -> No
 
 
 def test_upload_that_the_network_loses_is_sent_again_from_its_start(tmp_path: Path) -> None:
-    run, bodies, sizes = tmp_path / "run.tsv", [], []
+    bodies: list[tuple[str, bool]] = []
+    sizes: list[int] = []
+    run = tmp_path / "run.tsv"
     run.write_bytes(CONTENT)
     replayed = httpx.Response(201, json={"id": 7}, headers={"Idempotency-Replayed": "true"})
     answers = iter([httpx.ReadError("lost"), httpx.Response(503), replayed])

@@ -153,7 +153,8 @@ def test_import_that_failed_goes_on_after_its_last_chunk(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(article_files, "CHUNK_FILES", 1)
-    real, stored = article_services._store, []
+    stored: list[int] = []
+    real = article_services._store
 
     def store_once(file: Import, chunk: ArticleChunk, *rest: object) -> None:
         if stored == [1]:

@@ -68,7 +68,7 @@ def test_white_space_counts_once_and_a_translation_is_not_compared(
     assert checked(tmp_path, text, capsys)[0] == 0
 
 
-def test_a_file_that_is_no_forum_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_forum_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = tmp_path / "posts.xml"
     wrong.write_text("<html/>")
 
