@@ -48,6 +48,12 @@ _RIGHT_TO_LEFT = frozenset(
     }
 )
 
+# Languages that web pages know by two letters.
+_TWO_LETTERS = {
+    "ara": "ar", "chi": "zh", "cmn": "zh", "deu": "de", "eng": "en", "fas": "fa", "fra": "fr", "heb": "he", "hin": "hi",
+    "ita": "it", "jpn": "ja", "kor": "ko", "por": "pt", "rus": "ru", "spa": "es", "tur": "tr", "urd": "ur", "zho": "zh",
+}  # fmt: skip
+
 
 class Span(NamedTuple):
     """A part of the source of a post, in characters."""
@@ -70,6 +76,15 @@ class Span(NamedTuple):
 def is_right_to_left(language: str) -> bool:
     """Whether a language, such as `arz` or `ar-EG`, is written from right to left."""
     return language.partition("-")[0].lower() in _RIGHT_TO_LEFT
+
+
+def html_language(language: str) -> str:
+    """A language as the attribute `lang` of HTML names it: the two letters of its code, if it has such.
+
+    >>> html_language("eng"), html_language("arz")
+    ('en', 'arz')
+    """
+    return _TWO_LETTERS.get(language.lower(), language)
 
 
 def passage(source: str, span: Span) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.utils.safestring import SafeString
 
-from assay.html.forum import Span, is_right_to_left, passage, to_html
+from assay.html.forum import Span, html_language, is_right_to_left, passage, to_html
 from assay.measures.characters import CITATION
 from corpus.models import Document
 from corpus.threads.selectors import address, resolve_links, safe_html
@@ -74,6 +74,10 @@ class ShownCitation(NamedTuple):
     @property
     def is_right_to_left(self) -> bool:
         return is_right_to_left(self.language)
+
+    @property
+    def html_language(self) -> str:
+        return html_language(self.language)
 
 
 def span_of(docno: str) -> Span | None:

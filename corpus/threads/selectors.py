@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from assay.formats.runs.citations import CitedPost
 from assay.html import images, links
-from assay.html.forum import is_right_to_left
+from assay.html.forum import html_language, is_right_to_left
 from assay.html.highlight import mark
 from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
@@ -66,6 +66,10 @@ class Post(NamedTuple):
     @property
     def is_right_to_left(self) -> bool:
         return is_right_to_left(self.language)
+
+    @property
+    def html_language(self) -> str:
+        return html_language(self.language)
 
     @property
     def all_comments(self) -> list[RenderedComment]:
