@@ -37,13 +37,16 @@ class FormHelp:
 
     title: str
     example: str
-    is_lines: bool
+    separated_by: str  # what separates the columns of lines; empty for XML
 
 
 def accepted_forms(protocol: Protocol) -> list[FormHelp]:
     """The forms that the protocol accepts."""
     forms = forms_of(protocol)
-    return [FormHelp(form.title, _example(form), isinstance(form, LineForm)) for form in forms]
+    return [
+        FormHelp(form.title, _example(form), form.separated_by if isinstance(form, LineForm) else "")
+        for form in forms
+    ]
 
 
 def _example(form: RunForm) -> str:
@@ -69,6 +72,11 @@ def rules_of(protocol: Protocol) -> list[str]:
     noun, plural = NOUNS.get(protocol.unit, ("document", "documents"))
     sentences = [f"Give at most {rules.max_ranks} {plural} per topic, each of them once."]
     sentences.append(f"The score decides the order. {_ties(forms, noun)}")
+    if rules.columns is not None and rules.columns.labels:
+        words = [
+            f"{word} ({'' if means else 'not '}relevant)" for word, means in rules.columns.labels.items()
+        ]
+        sentences.append(f"Labels are {' or '.join(words)}; they do not change the order.")
     if rules.min_score is not None and rules.max_score is not None:
         sentences.append(f"Scores are between {rules.min_score:g} and {rules.max_score:g}.")
     if rules.max_passage_characters is not None:
