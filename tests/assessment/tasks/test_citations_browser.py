@@ -49,8 +49,8 @@ def test_panel_opens_at_the_cited_words_and_keeps_the_passage_in_view(
     page.wait_for_function(f"({PLACE})() === 'visible'")
     expect(page.locator(".panel-body .citation mark")).to_have_text("The cited words")
     first = page.locator("#document-panel .mono").first.text_content()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    axe = Axe().run(page)
+    assert axe.violations_count == 0, axe.generate_report()
 
     page.keyboard.press("n")
     page.keyboard.press("Enter")
