@@ -93,5 +93,5 @@ urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(), name="schema"),
     path("docs/", views.api_docs, name="docs"),
     path("v1/", include(endpoints)),
-    re_path("", missing),
+    re_path("", missing, name="missing"),
 ]

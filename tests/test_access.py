@@ -2,7 +2,7 @@
 
 The columns are those of `PEOPLE`. 0: the page; 3: forbidden; 4: not found, as if it did not exist; 5: an address that
 only takes forms; 9: a link that is no longer valid; L: redirected to the login; R: redirected to another page. A new
-address without a row fails a test.
+address without a row fails a test. Staff whose account is deactivated must get what a visitor gets.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.archives import make_archive, make_loaded_archive
-from tests.helpers.factories import make_collection, make_document, make_image
+from tests.helpers.factories import make_collection, make_document, make_image, make_organizer
 from tests.helpers.judging import make_import, make_machine
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
@@ -355,7 +355,9 @@ def named() -> Iterator[str]:
 
 
 def rows_of(matrix: str) -> dict[str, str]:
-    return {name.rstrip(): row for name, row in (line.rsplit(" ", 1) for line in matrix.strip().splitlines())}
+    """The answers by name; the last one, for staff whose account is deactivated, is that of visitors."""
+    rows = (line.rsplit(" ", 1) for line in matrix.strip().splitlines())
+    return {name.rstrip(): row + row[0] for name, row in rows}
 
 
 def test_every_address_is_in_the_matrix() -> None:
@@ -474,12 +476,15 @@ def _parameters(name: str) -> str:
 
 
 def answers(scene: Scene, addresses: dict[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The answer that each person gets at each address, one character per person."""
-    people = (None, scene.stranger, scene.member, scene.other, scene.ada, scene.bob, scene.organizer)
+    """The answer that each person gets at each address, one character per person; the last for staff without rights."""
+    gone = make_organizer()
+    people = (None, scene.stranger, scene.member, scene.other, scene.ada, scene.bob, scene.organizer, gone)
     clients = [Client() for _ in people]
     for client, user in zip(clients, people, strict=True):
         if user is not None:
             client.force_login(user)
+    gone.is_active = False
+    gone.save()
     return {name: "".join(_answer(client, addresses[name]) for client in clients) for name in names}
 
 
@@ -514,4 +519,4 @@ def test_admin_is_for_organizers_only(scene: Scene) -> None:
     ]
     addresses = {address: address for address in [reverse("admin:index"), *lists]}
 
-    assert set(answers(scene, addresses, addresses).values()) == {"RRRRRR0"}
+    assert set(answers(scene, addresses, addresses).values()) == {"RRRRRR0R"}
