@@ -70,10 +70,7 @@ def freeze_judgments(
 
 
 def _store_group(qrels: Qrels, group: str, columns: QrelsColumns, report: dict[str, Any]) -> None:
-    """Store a version of a group after the one with all judgments, unless a version has the same entries already."""
-    sha256 = sha256_of(format_qrels(columns))
-    if Qrels.objects.filter(track=qrels.track, sha256=sha256, machine=None).exists():
-        return
+    """Store a version of a group after the one with all judgments, even if the group has changed nothing since."""
     version = Qrels(
         track=qrels.track,
         source=Qrels.Source.FROZEN,
@@ -83,7 +80,8 @@ def _store_group(qrels: Qrels, group: str, columns: QrelsColumns, report: dict[s
         name=f"{group} alone, of {qrels}"[:100],
         report=report | {"group": group, "part_of": qrels.version},
     )
-    _store(version, columns)
+    version.version = _next_version(version)
+    store_loaded(version, columns)
 
 
 @transaction.atomic
@@ -174,8 +172,13 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
     if same is not None:
         archived = ", which is archived" if same.archived_at else ""
         raise QrelsRefused(f"These qrels are identical to {same}{archived}, so no new version was created.")
-    qrels.version = (versions.aggregate(last=Max("version"))["last"] or 0) + 1
+    qrels.version = _next_version(qrels)
     return store_loaded(qrels, columns)
+
+
+def _next_version(qrels: Qrels) -> int:
+    versions = Qrels.objects.filter(track=qrels.track)
+    return (versions.aggregate(last=Max("version"))["last"] or 0) + 1
 
 
 def store_loaded(qrels: Qrels, columns: QrelsColumns) -> Qrels:

@@ -9,7 +9,7 @@ from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
-from scoring.qrels.selectors import qrels_tsv
+from scoring.qrels.selectors import group_versions, qrels_tsv
 from tests.scoring.conftest import Scene, build_scene
 from tracks.assessors.admin import AssessorForm
 from tracks.assessors.services import check_group
@@ -49,6 +49,16 @@ def test_the_sum_and_each_groups_own_grades_become_versions(judged: Scene) -> No
         "graduate alone, of version 1": "A.1\t0\t10\t2\nA.1\t0\t9\t2\nA.1\t0\té\t2\n",
         "undergraduate alone, of version 1": "A.1\t0\t10\t1\nA.1\t0\t9\t1\nA.1\t0\té\t1\n",
     }
+
+
+def test_groups_that_agree_have_a_version_each() -> None:
+    scene = _judged(1, 1)
+
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+
+    groups = list(group_versions(qrels))
+    assert [version.report["group"] for version in groups] == ["graduate", "undergraduate"]
+    assert len({version.sha256 for version in groups}) == 1
 
 
 def test_page_of_a_version_names_its_group(judged: Scene, client: Client) -> None:
