@@ -44,15 +44,17 @@ class AddressForm(_Styled):
 
 
 class PlanForm(_Styled):
-    """Who holds the next sessions of a team."""
+    """Who holds the next sessions of a team. The choices are given, so that many forms need no query."""
 
-    assessor = forms.ModelChoiceField(queryset=User.objects.none(), empty_label=None)
-    n = forms.IntegerField(min_value=1, max_value=1000, initial=10, label="Topics")
+    assessor = forms.TypedChoiceField()
+    n = forms.IntegerField(min_value=1, max_value=1000, initial=10, label="Number of topics")
 
     def __init__(self, *args: Any, assessors: list[User], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = cast(forms.ModelChoiceField[User], self.fields["assessor"])
-        field.queryset = User.objects.filter(pk__in=[each.pk for each in assessors])
+        people = {str(each.pk): each for each in assessors}
+        field = cast(forms.TypedChoiceField, self.fields["assessor"])
+        field.choices = [(key, str(each)) for key, each in people.items()]
+        field.coerce = people.__getitem__
 
 
 class UploadForm(_Styled):

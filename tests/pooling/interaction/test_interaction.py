@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import User
@@ -134,6 +136,22 @@ def test_a_page_must_be_on_another_encrypted_host(scene: Scene, address: str, re
 
     with pytest.raises(InteractionRefused, match=reason):
         services.set_address(team=scene.owls, address=address, by=scene.olive, site=site)
+
+
+def test_the_page_has_as_many_queries_for_many_teams(scene: Scene) -> None:
+    client = Client()
+    client.force_login(scene.olga)
+    client.get(reverse("pooling:interaction", args=["forum"]))  # fills caches
+    counts = []
+    for n in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            client.get(reverse("pooling:interaction", args=["forum"]))
+        counts.append(len(queries))
+        for name in ("A", "B", "C"):
+            team = team_services.create(track=scene.track, name=f"{name}{n}", members=[])
+            services.nominate(team=team, codes=["T1", "T2"], by=scene.olga)
+
+    assert counts[0] == counts[1]
 
 
 def test_organizers_plan_the_preferred_topics_first(scene: Scene) -> None:
