@@ -41,9 +41,7 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     tabs = []
     for label, name in _pages(request.user, track):
         address = reverse(name, args=[track.slug])
-        is_current = request.path == address or (
-            name != "tracks:track" and context.get("tab", "") == name.split(":")[1]
-        )
+        is_current = request.path == address or context.get("tab", "") == name.split(":")[1]
         tabs.append(Tab(label, address, is_current))
     return {"tabs": tabs}
 

@@ -22,7 +22,7 @@ def history(request: AuthenticatedRequest, slug: str = "") -> HttpResponse:
     form = _filter(request, track)
     page = selectors.history_page(track, form.chosen, request.GET.get("page"))
     name = "tracks/history/history.html" if track else "tracks/history/site_history.html"
-    return render(request, name, context_of(page) | {"form": form})
+    return render(request, name, context_of(page) | {"form": form, "tab": "track"})
 
 
 @require_safe

@@ -62,6 +62,14 @@ def test_local_time_in_a_zone_is_stored_as_an_instant(organizer: Client) -> None
     assert 'data-until="2036-05-02T11:59:00+00:00"' in text
 
 
+def test_pages_reached_from_the_overview_mark_its_tab(organizer: Client) -> None:
+    track = make_track("arq")
+    for page in ("deadlines", "edit", "clone", "audit-log"):
+        text = organizer.get(f"/tracks/{track.slug}/{page}/").content.decode()
+        marked = f'<a class="nav-link active" href="/tracks/{track.slug}/"'
+        assert marked in text, page
+
+
 def test_saving_without_a_change_changes_nothing(organizer: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
     make_topic(track)
