@@ -328,6 +328,7 @@ EXAMPLES = {
     "trec-6": lambda: b"M-1 Q0 Ring:1 1 9.5 ours\nM-2 Q0 Ring:2 1 9.5 ours\n",
     "ntcir-xml": ntcir_run,
     "bolt-xml": bolt_run,
+    "columns": lambda: b"Q1\tQ1_C1\t1\t0.9\ttrue\nQ1\tQ1_C2\t2\t0.5\tfalse\n",
 }
 EVERY_FORMAT = [(slug, form) for slug in shipped_slugs() for form in load_protocol(slug).runs.formats]
 
