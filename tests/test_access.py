@@ -355,9 +355,12 @@ def named() -> Iterator[str]:
 
 
 def rows_of(matrix: str) -> dict[str, str]:
-    """The answers by name; the last one, for staff whose account is deactivated, is that of visitors."""
-    rows = (line.rsplit(" ", 1) for line in matrix.strip().splitlines())
-    return {name.rstrip(): row + row[0] for name, row in rows}
+    return {name.rstrip(): row for name, row in (line.rsplit(" ", 1) for line in matrix.strip().splitlines())}
+
+
+def expected_of(matrix: str) -> dict[str, str]:
+    """The rows, each with the answer to staff whose account is deactivated: that to visitors."""
+    return {name: row + row[0] for name, row in rows_of(matrix).items()}
 
 
 def test_every_address_is_in_the_matrix() -> None:
@@ -498,7 +501,7 @@ def _answer(client: Client, address: str) -> str:
 
 
 def test_each_person_opens_what_they_may_and_nothing_else(scene: Scene, addresses: dict[str, str]) -> None:
-    expected = rows_of(MATRIX)
+    expected = expected_of(MATRIX)
 
     assert answers(scene, addresses, expected) == expected
 
@@ -508,7 +511,7 @@ def test_release_opens_a_leaderboard_and_its_pages(scene: Scene, addresses: dict
 
     for level, matrix in RELEASED.items():
         leaderboard_services.release(leaderboard=board, level=level, by=scene.organizer, reason="A test.")
-        expected = rows_of(matrix)
+        expected = expected_of(matrix)
         assert answers(scene, addresses, expected) == expected, level
 
 
