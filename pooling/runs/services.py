@@ -64,8 +64,10 @@ class Declaration:
     seconds: BinaryIO | None = None
 
 
-def check(*, track: Track, file: BinaryIO, file_name: str, kind: str = "") -> CheckedRun:
-    """Check a run file as `submit` does, and store nothing. `kind` is the declared kind, if it is known."""
+def check(
+    *, track: Track, file: BinaryIO, file_name: str, kind: str = "", team: Team | None = None
+) -> CheckedRun:
+    """Check a run file as `submit` does, and store nothing. `kind` and `team` are the declared ones, if known."""
     protocol = track.protocol.parsed
     topics = list(track.topics.values_list("code", flat=True))
     units, formulas = unit_lookup(track, protocol), formula_lookup(track, protocol)
@@ -80,6 +82,7 @@ def check(*, track: Track, file: BinaryIO, file_name: str, kind: str = "") -> Ch
             posts=posts,
             name=file_name[-255:],
             kind=kind,
+            team=team.name if team else "",
         )
 
 
@@ -101,7 +104,7 @@ def check_submission(
         As in `submit`.
     """
     _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
-    checked = check(track=track, file=file, file_name=file_name, kind=declared.kind)
+    checked = check(track=track, file=file, file_name=file_name, kind=declared.kind, team=team)
     if checked.columns is None:
         raise RunRefused(checked)
     checked = _with_seconds(track=track, checked=checked, file=declared.seconds)

@@ -3,9 +3,10 @@
     bolt-ir-submission[team, date, eval, subtask, run, contact]
       > response[number] > cite[score, thread, post, offset, length], with the English passage as its text
 
-`run` is the condition, which is the kind of run; the form has no tag. The id of a citation is
-`thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain colons, so the id of a
-citation is read from its end. White space in a passage is reduced to single spaces, and stripped at its ends.
+`run` is the condition, which is the kind of run; the form has no tag. `team` should be the team that submits. The id
+of a citation is `thread:post:offset:length`, with numbers without leading zeros. The id of a thread may contain colons,
+so the id of a citation is read from its end. White space in a passage is reduced to single spaces, and stripped at its
+ends.
 """
 
 import re
@@ -44,6 +45,7 @@ class BoltElements(Elements):
         elif name == "bolt-ir-submission":
             values = {key: self.attribute(attributes, name, key, number) for key in NEEDED}
             self._take_condition(values["run"], number)
+            self._compare_team(values["team"], number)
         elif name == "response":
             self._topic = self.topic(attributes, name, "number", number)
         else:
@@ -64,6 +66,13 @@ class BoltElements(Elements):
             self.tally.error("condition", message, f'<bolt-ir-submission run="{declared}" …>.', number)
         else:
             self.kind = condition
+
+    def _compare_team(self, named: str | None, number: int) -> None:
+        """Warn of a file that names another team: it may be the run of that team."""
+        team = self.expected.team
+        if named and team and _folded(named) != _folded(team):
+            message = f"the file names the team {quoted(named.encode())}, but {team} submits it"
+            self.tally.warning("team", message, f'<bolt-ir-submission team="{team}" …>.', number)
 
     def _check_forbidden(self, name: str, attributes: Mapping[str, str], number: int) -> bool:
         """Report fields that a submission must not contain; whether the element itself is one."""
@@ -127,3 +136,8 @@ class BoltElements(Elements):
                 "passage-too-long", message, f"At most {most} characters.", self._number, note=note
             )
         return passage[:most]
+
+
+def _folded(name: str) -> str:
+    """The name of a team, for comparison: case and white space do not matter."""
+    return " ".join(name.split()).casefold()

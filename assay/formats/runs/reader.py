@@ -76,6 +76,7 @@ def check_run(
     posts: "PostLookup | None" = None,
     limits: Limits | None = None,
     kind: str = "",
+    team: str = "",
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
@@ -87,6 +88,7 @@ def check_run(
     formulas : for runs of formulas, a function from distinct ids to the known formulas; None if no index is loaded.
     posts : for runs of citations, a function from docnos of posts to the known posts; None if none are loaded.
     kind : the kind of run that was declared, which a file that declares a kind must have; empty: not known.
+    team : the team that submits; a file that names another one gets a warning. Empty: not known.
 
     Raises
     ------
@@ -94,7 +96,7 @@ def check_run(
         The source cannot be read.
     """
     limits = limits or Limits()
-    expected = _expected(protocol, topics, units, limits)._replace(kind=kind)
+    expected = _expected(protocol, topics, units, limits)._replace(kind=kind, team=team)
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(file, expected, limits, forms_of(protocol), formulas, posts)
         columns = check.columns()

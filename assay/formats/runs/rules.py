@@ -82,6 +82,7 @@ class Expected(NamedTuple):
     max_lines: int  # that are read
     near: NearDuplicates | None = None
     kind: str = ""  # the kind that the submitter declared; empty: not known
+    team: str = ""  # the team that submits; empty: not known
 
     @property
     def noun(self) -> tuple[str, str]:

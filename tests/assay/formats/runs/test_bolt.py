@@ -110,3 +110,13 @@ def test_the_condition_must_be_the_kind_that_was_declared() -> None:
     (error,) = checked.report.errors
     assert str(error) == "line 2: the file is a run of the kind evaluation, but baseline was declared"
     assert warnings(check(bolt_run(), BOLT, kind="evaluation")) == []
+
+
+def test_a_file_that_names_another_team_gets_a_warning() -> None:
+    checked = check(bolt_run(), BOLT, team="Hawks")
+
+    assert [str(each) for each in checked.report.warnings] == [
+        "line 2: the file names the team “Owls”, but Hawks submits it"
+    ]
+    assert checked.columns is not None
+    assert warnings(check(bolt_run(), BOLT, team="owls")) == []
