@@ -144,6 +144,7 @@ pooling:plan_sessions                   5555555
 pooling:session                         L444444
 pooling:set_address                     5555555
 pooling:start_session                   5555555
+pooling:take_back_session               5555555
 pooling:end_session                     5555555
 scoring:interaction                     4444444
 scoring:interaction_tsv                 4444444

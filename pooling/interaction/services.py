@@ -142,6 +142,30 @@ def plan(*, team: Team, n: int, assessor: User, by: User) -> int:
 
 
 @transaction.atomic
+def take_back(*, nomination: Nomination, by: User) -> Nomination:
+    """Take a planned session from its assessor, so that it can be planned again. The topic stays nominated.
+
+    Raises
+    ------
+    InteractionRefused
+        The session was started, or is not planned.
+    """
+    track = track_services.lock(nomination.team.track_id)
+    limit = _rules(track).seconds_per_topic
+    nomination = Nomination.objects.select_related("team", "topic", "assessor").get(pk=nomination.pk)
+    state = selectors.state_of(nomination, limit, times.now())
+    if state != SessionState.PLANNED:
+        raise InteractionRefused(
+            f"Only a planned session is taken back; that of {nomination.team} on {nomination.topic.code} is {state}."
+        )
+    details = {"assessor": str(nomination.assessor), "topic": nomination.topic.code}
+    nomination.assessor = None
+    nomination.save(update_fields=["assessor"])
+    audit.record(action="session.taken-back", subject=nomination.team, track=track, by=by, details=details)
+    return nomination
+
+
+@transaction.atomic
 def start(*, nomination: Nomination, by: User) -> Nomination:
     """Start a session: its time runs from now on.
 

@@ -13,6 +13,7 @@ urlpatterns = [
     path("teams/<int:team_id>/interaction/data/", views.data, name="interaction_data"),
     path("teams/<int:team_id>/interaction/data/file/", views.data_file, name="interaction_file"),
     path("sessions/<int:nomination_id>/", views.session, name="session"),
+    path("sessions/<int:nomination_id>/take-back/", views.take_back, name="take_back_session"),
     path("sessions/<int:nomination_id>/start/", views.start, name="start_session"),
     path("sessions/<int:nomination_id>/end/", views.end, name="end_session"),
 ]

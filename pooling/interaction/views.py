@@ -94,6 +94,17 @@ def plan(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
 
 
 @require_POST
+@organizer_required
+def take_back(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
+    """Take a planned session from its assessor. Organizers only."""
+    nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)
+    assessor, topic = nomination.assessor, nomination.topic
+    services.take_back(nomination=nomination, by=request.user)
+    messages.success(request, f"The session on {topic.code} is taken back from {assessor}.")
+    return _back(nomination.team)
+
+
+@require_POST
 @login_required
 def log(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Upload the seconds of sessions held elsewhere. Members who may submit, and organizers."""

@@ -26,6 +26,7 @@ NO_PAGES = {
         "pooling:plan_sessions",
         "pooling:set_address",
         "pooling:start_session",
+        "pooling:take_back_session",
         "scoring:interaction_tsv",
         "pooling:consent",
         "pooling:move",

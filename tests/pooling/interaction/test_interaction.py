@@ -166,6 +166,23 @@ def test_organizers_plan_the_preferred_topics_first(scene: Scene) -> None:
     assert Event.objects.filter(action="sessions.planned").count() == 1
 
 
+def test_organizers_take_back_a_session_that_was_not_started(scene: Scene) -> None:
+    first = scene.planned("T3", "T1", n=2)
+    second = scene.owls.nominations.get(place=2)
+    services.start(nomination=first, by=scene.ada)
+
+    forbidden = scene.post(scene.ada, "take_back_session", second.pk)
+    too_late = scene.post(scene.olga, "take_back_session", first.pk)
+    scene.post(scene.olga, "take_back_session", second.pk)
+    scene.post(scene.olga, "plan_sessions", scene.owls.pk, assessor=scene.emmy.pk, n=5)
+
+    assert forbidden.status_code == 403
+    assert "that of Owls on T3 is running." in too_late.content.decode()
+    held_by = scene.owls.nominations.order_by("place").values_list("assessor__username", flat=True)
+    assert list(held_by) == ["ada", "emmy"]
+    assert Event.objects.get(action="session.taken-back").details == {"assessor": "ada", "topic": "T1"}
+
+
 def test_a_session_shows_the_page_of_the_team_only_while_it_runs(scene: Scene) -> None:
     session = scene.planned()
     before = scene.get(scene.ada, "session", session.pk)
