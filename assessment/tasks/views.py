@@ -25,6 +25,7 @@ from assessment.judgments.rules import has_members, judging_rules
 from assessment.models import Batch, Judgment, Task
 from assessment.tasks import members, selectors, services, unsent
 from assessment.tasks.forms import JudgmentForm, MembersForm, SkipForm
+from pooling.interaction.selectors import tracks_with_sessions
 from web.pages import context_of
 
 
@@ -33,7 +34,11 @@ from web.pages import context_of
 @login_required
 def mine(request: AuthenticatedRequest) -> HttpResponse:
     """The assessor's desk: their own open and closed batches. Every logged-in user."""
-    context = {"desk": selectors.desk(request.user), "closed": selectors.closed_batches(request.user)}
+    context = {
+        "desk": selectors.desk(request.user),
+        "sessions": tracks_with_sessions(request.user),
+        "closed": selectors.closed_batches(request.user),
+    }
     return render(request, "assessment/tasks/mine.html", context)
 
 

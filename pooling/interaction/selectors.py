@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from urllib.parse import quote, urlsplit
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 
 from accounts.access import AnyUser
 from accounts.models import User
@@ -182,6 +182,13 @@ def sessions_of(user: User, track: Track) -> QuerySet[Nomination]:
     """The sessions of a track that a user holds."""
     sessions = Nomination.objects.filter(team__track=track, assessor=user)
     return sessions.select_related("topic", "team").order_by("place", "pk")
+
+
+def tracks_with_sessions(user: User) -> QuerySet[Track]:
+    """The tracks in which a user has planned sessions to hold, each with their number as `n_sessions`."""
+    sessions = Q(teams__nominations__assessor=user, teams__nominations__started_at__isnull=True)
+    tracks = Track.objects.filter(sessions).order_by("name")
+    return tracks.annotate(n_sessions=Count("teams__nominations"))
 
 
 def sessions_for(user: User) -> QuerySet[Nomination]:

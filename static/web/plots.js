@@ -139,6 +139,7 @@
   const groups = (plot, look) => {
     const option = lines(plot, look);
     option.xAxis.boundaryGap = true;
+    option.yAxis.scale = false; // the length of a bar is its value
     option.series = plot.series.map((series) => ({
       type: "bar",
       barMaxWidth: 40,

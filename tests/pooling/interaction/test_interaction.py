@@ -166,11 +166,18 @@ def test_organizers_plan_the_preferred_topics_first(scene: Scene) -> None:
     assert Event.objects.filter(action="sessions.planned").count() == 1
 
 
+def _desk(user: User) -> str:
+    client = Client()
+    client.force_login(user)
+    return client.get(reverse("assessment:mine")).content.decode()
+
+
 def test_organizers_take_back_a_session_that_was_not_started(scene: Scene) -> None:
     first = scene.planned("T3", "T1", n=2)
     second = scene.owls.nominations.get(place=2)
     services.start(nomination=first, by=scene.ada)
 
+    assert "forum: 1 session of the interaction" in " ".join(_desk(scene.ada).split())
     forbidden = scene.post(scene.ada, "take_back_session", second.pk)
     too_late = scene.post(scene.olga, "take_back_session", first.pk)
     scene.post(scene.olga, "take_back_session", second.pk)
@@ -180,6 +187,7 @@ def test_organizers_take_back_a_session_that_was_not_started(scene: Scene) -> No
     assert "that of Owls on T3 is running." in too_late.content.decode()
     held_by = scene.owls.nominations.order_by("place").values_list("assessor__username", flat=True)
     assert list(held_by) == ["ada", "emmy"]
+    assert "of the interaction" not in _desk(scene.ada)
     assert Event.objects.get(action="session.taken-back").details == {"assessor": "ada", "topic": "T1"}
 
 
