@@ -6,7 +6,8 @@
       <rules><rule/>... <cite rel="yes" thread="..." post="p1" offset="0" length="9">passage</cite>...</rules>
     </topic>...
 
-The query becomes the title, the language a tag and a label, the description the body, and the rules the narrative.
+The query becomes the title, the language a label and, unless it is `none`, a tag, the description the body, and the
+rules the narrative.
 Properties become labels: the words in an element or its attributes; of attributes that are true or false, the names of
 the true ones. A `<cite>`, anywhere in a topic, is a citation that the developers of the topic graded.
 
@@ -24,6 +25,7 @@ from assay.formats.documents.batch import Unusable
 
 ROOT = "bolt-ir-topics"
 LANGUAGE = "language-target"
+NO_LANGUAGE = "none"  # answers are searched in all languages
 PARTS = ("query", LANGUAGE, "description", "properties", "rules")
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
@@ -48,7 +50,7 @@ def _of_topic(topic: "etree._Element") -> dict[str, Any]:
     return {
         "code": topic.get("number"),
         "title": _text(topic.find("query")),
-        "tags": [language],
+        "tags": [] if language == NO_LANGUAGE else [language],
         "text": _text(topic.find("description")),
         "narrative": _rules(topic),
         "labels": _labels(topic.find("properties"), language),

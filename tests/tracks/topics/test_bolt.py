@@ -24,7 +24,7 @@ def test_topics_are_read_with_all_their_parts(doctype: bytes) -> None:
     )
 
     assert (first.code, first.title) == ("BIR_1", "What do people at the harbor think of the owl?")
-    assert (first.tags, second.tags) == (("none",), ("arz",))
+    assert (first.tags, second.tags) == ((), ("arz",))
     assert first.body.startswith("<p>Opinions of any kind")
     assert first.narrative.startswith("<ul><li>An opinion on owls")
     assert "I love the song" not in first.narrative
@@ -112,7 +112,7 @@ def test_downloads_have_the_topics_in_both_forms_and_for_participants_only_their
     for name in ("forum-bolt-topics.xml", "forum-topics.jsonl"):
         again = read_topics(files["pat", name], name)
         assert [(each.code, each.title, each.tags) for each in again] == [
-            ("BIR_1", "What do people at the harbor think of the owl?", ("none",)),
+            ("BIR_1", "What do people at the harbor think of the owl?", ()),
             ("BIR_2", "What do owls eat?", ("arz",)),
         ]
         assert not any(part.encode() in files["pat", name] for part in HIDDEN)
