@@ -94,7 +94,7 @@ def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
         "distinct-units": "Each run is pooled down to the first instance of its k-th distinct formula; "
         f"k is {_depths(runs, 'for')}.",
         "round-robin-until": f"One rank at a time is pooled from every run, until a topic has {pool.target} units.",
-        "top-k-by-score": f"The documents with the highest scores are pooled: {depths}.",
+        "top-k-by-score": f"The units with the highest scores are pooled: {depths}.",
         "known-item": "The known items are the only relevant units; nothing is judged.",
     }[pool.strategy]
     if pool.depth_is_default:

@@ -42,7 +42,7 @@ WORDS = {
     "A team submits at most 10 baseline runs. A team submits at most one post-interaction run. "
     "Scores are between 0 and 1. "
     "Passages have at most 250 characters. A topic takes at most 600 seconds.",
-    ("bolt-ir-p3", "Pool"): "The documents with the highest scores are pooled: 100 of every run. "
+    ("bolt-ir-p3", "Pool"): "The units with the highest scores are pooled: 100 of every run. "
     "Of passages that share 95% of their word pairs, only the best is judged. Units are judged in random order.",
     (
         "bolt-ir-p3",
