@@ -160,7 +160,7 @@ def assert_accessible(page: Page) -> None:
     assert wide is not None
     for size in ({"width": 390, "height": 800}, wide):  # plots follow the width of the window
         page.set_viewport_size(size)  # type: ignore[arg-type]
-        page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+        page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.mark.parametrize("build", [walk_of_answers, walk_of_formulas])

@@ -46,7 +46,7 @@ def test_panel_opens_at_the_cited_words_and_keeps_the_passage_in_view(
     page.goto(accept(batch, campaign.ada).get_absolute_url())
 
     ready(page)
-    page.wait_for_function(f"({PLACE})() === 'visible'")
+    page.wait_for_function(f"() => ({PLACE})() === 'visible'")
     expect(page.locator(".panel-body .citation mark")).to_have_text("The cited words")
     first = page.locator("#document-panel .mono").first.text_content()
     axe = Axe().run(page)
@@ -55,4 +55,4 @@ def test_panel_opens_at_the_cited_words_and_keeps_the_passage_in_view(
     page.keyboard.press("n")
     page.keyboard.press("Enter")
     expect(page.locator("#document-panel .mono").first).not_to_have_text(str(first))
-    page.wait_for_function(f"({PLACE})() === 'visible'")
+    page.wait_for_function(f"() => ({PLACE})() === 'visible'")

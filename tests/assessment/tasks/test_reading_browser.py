@@ -59,12 +59,12 @@ def test_panel_and_thread_open_at_the_retrieved_formula(open_task: Callable[...,
     above = "".join(TALL.format(i) for i in range(100, 180))
     page, _ = open_task("Rings", above + TALL.format(77) + above.replace('id="', 'id="9'))
     page.wait_for_function(RENDERED)
-    page.wait_for_function(f"({PLACE})() === 'visible'")
+    page.wait_for_function(f"() => ({PLACE})() === 'visible'")
 
     page.locator("#document-panel").press("Home")
     expect(page.locator(".marked-post .is-marked")).not_to_be_in_viewport()
     page.get_by_role("button", name="Go to the formula").click()
-    page.wait_for_function(f"({PLACE})() === 'visible'")
+    page.wait_for_function(f"() => ({PLACE})() === 'visible'")
 
     page.goto(page.get_by_role("link", name="Thread of the answer").get_attribute("href") or "")
     page.wait_for_function(RENDERED)
