@@ -29,13 +29,20 @@ from assay.cli.options import (
 from assay.cli.tables import add_table_options
 from assay.errors import InputError
 from assay.evaluation.duplicates import read_duplicates
-from assay.evaluation.units import FORMATS_OF_VISUAL_IDS, VISUAL_IDS, prepare, read_units
+from assay.evaluation.units import (
+    FORMATS_OF_VISUAL_IDS,
+    VISUAL_IDS,
+    Prepared,
+    prepare,
+    read_units,
+    why_unjudged,
+)
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, mismatch, score_hits
+from assay.measures.scores import RunScores, score_hits
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import FAMILIES, Measure, parse_measures
 from assay.protocols.schema import Average, Protocol
@@ -103,10 +110,14 @@ class Inputs:
     duplicates: str | None = None
 
     @cached_property
-    def runs(self) -> list[Ranked]:
+    def _prepared(self) -> list[Prepared]:
         if self.formulas is None:
-            return list(self.rows)
-        return [prepare(run, self.formulas).ranking for run in self.rows]
+            return [Prepared(run) for run in self.rows]
+        return [prepare(run, self.formulas) for run in self.rows]
+
+    @cached_property
+    def runs(self) -> list[Ranked]:
+        return [run.ranking for run in self._prepared]
 
     @cached_property
     def judged(self) -> JudgedDocuments:
@@ -131,11 +142,11 @@ class Inputs:
 
     @cached_property
     def _scored(self) -> list[RunScores]:
-        return [self._score(name, run) for name, run in zip(self.names, self.runs, strict=True)]
+        return [self._score(name, run) for name, run in zip(self.names, self._prepared, strict=True)]
 
-    def _score(self, name: str, run: Ranked) -> RunScores:
-        hits = self.judged.hits(run)
-        problem = mismatch(run, self.judged, hits)
+    def _score(self, name: str, run: Prepared) -> RunScores:
+        hits = self.judged.hits(run.ranking)
+        problem = why_unjudged(run, self.judged, hits)
         if problem:
             print(f"warning: {name}: {problem}", file=sys.stderr)  # noqa: T201
         return score_hits(hits, self.judged, self.measures)

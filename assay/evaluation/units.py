@@ -18,6 +18,8 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import columns_from
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formulas.columns import Formulas
+from assay.measures.matching import Hits, JudgedDocuments
+from assay.measures.scores import mismatch
 from assay.protocols.schema import Protocol, RunFormat
 
 VISUAL_IDS = "visual-ids"  # runs that name formulas by their visual ids, in any form of lines
@@ -90,6 +92,8 @@ class Prepared(NamedTuple):
     ranking: Ranked
     note: str = ""
     problem: str = ""
+    n_instances: int = 0  # of formulas
+    n_identified: int = 0  # those that have a visual id
 
 
 def prepare(run: RunColumns, formulas: Formulas) -> Prepared:
@@ -104,7 +108,26 @@ def prepare(run: RunColumns, formulas: Formulas) -> Prepared:
             f"none of its formulas, such as {run.docno[0].decode()}, has a visual id, every value is 0; "
             "if the run has visual ids, use --units visual-ids"
         )
-    return Prepared(collapsed.columns, note, problem)
+    return Prepared(collapsed.columns, note, problem, len(run), len(run) - collapsed.n_skipped)
+
+
+def why_unjudged(run: Prepared, judged: JudgedDocuments, hits: Hits) -> str:
+    """Why nothing of a run is judged, with an id of each side; empty if something is.
+
+    For distinct formulas, it also says how many ids each side has: maps of different years number formulas differently.
+    """
+    if len(hits.topic):
+        return ""
+    reason = run.problem or mismatch(run.ranking, judged, hits)
+    if not reason or run.problem or not run.n_identified:
+        return reason
+    ours, theirs = np.unique(run.ranking.docno), np.unique(judged.docno)
+    n_common = len(np.intersect1d(ours, theirs))
+    return (
+        f"{reason}; {run.n_identified:,} of its {run.n_instances:,} formulas have a visual id: {len(ours):,} different "
+        f"ids; the qrels have {len(theirs):,}, of which {n_common:,} are in the run, for other topics; check that both "
+        "number formulas alike"
+    )
 
 
 class Collapsed(NamedTuple):
@@ -152,6 +175,16 @@ def _without_empty_topics(columns: RunColumns) -> RunColumns:
     left, index = np.unique(columns.topic_index, return_inverse=True)
     return RunColumns(
         columns.topics[left], index.astype(np.int32), columns.docno, columns.rank, columns.score
+    )
+
+
+def with_visual_ids(qrels: QrelsColumns, formulas: Formulas) -> QrelsColumns:
+    """The lines of qrels whose instance has a visual id."""
+    row = formulas.rows(qrels.docno)
+    has_id = (row >= 0) & (formulas.visual[row] != b"") if len(formulas) else row >= 0
+    topics, index = np.unique(qrels.topic_index[has_id], return_inverse=True)
+    return QrelsColumns(
+        qrels.topics[topics], index.astype(np.int32), qrels.docno[has_id], qrels.grade[has_id]
     )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay import plots
+from assay.evaluation.classes import STEPS, step_or_name
 from assay.papers.facts import TopicFacts, TrackFacts
 from assay.papers.overview import NO_LABEL, default_measures, label_values
 from assay.papers.tables import Column, Group, PaperTable, Row, Value, number, words
@@ -256,15 +257,12 @@ def relevant_table(collections: Sequence[CollectionFacts], *, label: str = "") -
     """The values of figure 2: relevant units of a topic, by class of topics."""
     columns = [Column("Topics")]
     parts = ("Topics", "Judged", "Relevant")
-    columns += [
-        Column(part, collection.track.name, is_number=True) for collection in collections for part in parts
-    ]
+    classes = _classes(collections, label)
+    labeled = [each for each in collections if any(_topics_of(each, label, value) for value in classes)]
+    columns += [Column(part, each.track.name, is_number=True) for each in labeled for part in parts]
     rows = tuple(
-        (
-            Value(value or NO_LABEL),
-            *(cell for collection in collections for cell in _of_class(collection, label, value)),
-        )
-        for value in _classes(collections, label)
+        (Value(value or NO_LABEL), *(cell for each in labeled for cell in _of_class(each, label, value)))
+        for value in classes
     )
     return PaperTable(
         "relevant",
@@ -279,7 +277,11 @@ def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
     """The values of the labels by which the collections are compared, in their order."""
     names = dict.fromkeys(collection.label(label) for collection in collections)
     tracks = [collection.track for collection in collections]
-    values = dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
+    values = list(
+        dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
+    )
+    if all(value.casefold() in STEPS for value in values):  # of several collections, each with its own words
+        values.sort(key=step_or_name)
     return [value for value in values if any(_topics_of(each, label, value) for each in collections)]
 
 
@@ -356,6 +358,8 @@ def _ranking_rows(runs: Sequence[str], tables: Sequence[RankingComparison], digi
     for n in sorted(range(len(runs)), key=lambda n: (int(tables[0].ranks[0, n]), runs[n])):
         means = [float(mean) for table in tables for mean in table.means[:, n]]
         yield (Value(runs[n]), *(number(mean, digits) for mean in means))
+    if len(runs) < 2:
+        return
     taus = [
         _defined(table.tau[0, column]) if column else None
         for table in tables

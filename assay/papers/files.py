@@ -17,19 +17,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from io import StringIO
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any, NamedTuple, cast, get_type_hints
 
 import numpy as np
 
 from assay.errors import InputError
-from assay.evaluation.units import Prepared, prepare, read_units
+from assay.evaluation.units import (
+    Prepared,
+    check_units,
+    of_distinct_formulas,
+    prepare,
+    read_formulas,
+    why_unjudged,
+    with_visual_ids,
+)
 from assay.formats.manifest import ManifestRun, read_manifest
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
 from assay.formats.topics.reader import read_labels, read_topics
+from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, mismatch, score_hits, score_run
+from assay.measures.scores import RunScores, score_hits, score_run
 from assay.papers.comparison import (
     DISTINCT,
     EVERYBODY,
@@ -65,16 +74,28 @@ class TrackFiles:
     formulas_in_collection: int | None = None
 
 
+class TrackQrels(NamedTuple):
+    """The qrels of a track: of its units, and of instances of formulas.
+
+    Instances that are in no unit are left out if the units are made from them.
+    """
+
+    units: QrelsColumns | None = None
+    instances: QrelsColumns | None = None
+    warning: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredRuns:
     """The scored runs of a track: for the tables that need more than means."""
 
     files: TrackFiles
     facts: TrackFacts
-    qrels: QrelsColumns | None
+    qrels: TrackQrels
     rows: list[RunColumns]  # as submitted
     runs: list[Ranked]  # as they are scored
     scores: list[RunScores]
+    is_judged: bool  # whether a run has a judged unit
     warnings: list[str]
 
     @property
@@ -88,10 +109,9 @@ class ScoredRuns:
         Raises
         ------
         InputError
-            Qrels of instances or of a group cannot be used.
+            Qrels of a group cannot be used.
         """
-        files, protocol = self.files, self.facts.protocol
-        instances = read_qrels(files.instances, protocol) if files.instances else None
+        files, protocol, instances = self.files, self.facts.protocol, self.qrels.instances
         groups = {name: read_qrels(path, protocol) for name, path in files.groups.items()}
         qrels = ({INSTANCES: instances} if instances is not None else {}) | groups
         level = protocol.scoring.relevant_from
@@ -105,7 +125,7 @@ class ScoredRuns:
             n_formulas=files.formulas_in_collection,
             units=units,
             by_label=self._by_label(),
-            instances=self._instances(instances) if instances is not None and self.scores else None,
+            instances=self._instances(),
             groups=self._groups(groups) if groups and self.scores else None,
         )
 
@@ -118,11 +138,11 @@ class ScoredRuns:
     def _by_label(self) -> dict[str, dict[str, RankingComparison]]:
         """Rankings by the values of each label, on the topics that count for every run."""
         track = self.facts
-        if len(self.scores) < 2 or self.qrels is None:
+        if len(self.scores) < 2 or self.qrels.units is None:
             return {}
         average = track.protocol.scoring.average
         counted = np.logical_and.reduce([run.averaged(average) for run in self.scores])
-        topics: list[str] = self.qrels.topics[counted].tolist()
+        topics: list[str] = self.qrels.units.topics[counted].tolist()
         values = np.array([run.values[counted] for run in self.scores])
         return {
             label: {
@@ -135,8 +155,11 @@ class ScoredRuns:
             for label in (track.labels if topics else ())
         }
 
-    def _instances(self, qrels: QrelsColumns) -> Rankings:
+    def _instances(self) -> Rankings | None:
         """The runs as they were submitted, by the qrels of instances, and by those of distinct formulas."""
+        qrels = self.qrels.instances
+        if qrels is None or not self.is_judged:
+            return None
         judged, measures = JudgedDocuments(qrels), parse_measures(self.facts.measures)
         scores = [score_run(run, judged, measures) for run in self.rows]
         return self._rankings(
@@ -243,25 +266,54 @@ def _checked(value: Any, key: str, place: str) -> Any:
 def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
     protocol = load_protocol(files.protocol)
     manifest = read_manifest(Path(files.runs), protocol) if files.runs else []
-    qrels = read_qrels(files.qrels, protocol) if files.qrels else None
+    formulas = read_formulas([Path(name) for name in files.formulas]) if files.formulas else None
+    qrels = _qrels(files, protocol, formulas)
     names = tuple(str(measure) for measure in parse_measures(measures or protocol.scoring.measures))
-    scored = [run for run in manifest if protocol.runs.kind(run.kind).scored] if qrels is not None else []
+    scored = [run for run in manifest if protocol.runs.kind(run.kind).scored] if qrels.units else []
     rows = [read_run(str(run.file), protocol) for run in scored]
-    formulas = read_units(protocol, None, [Path(name) for name in files.formulas]) if rows else None
-    prepared = [Prepared(row) if formulas is None else prepare(row, formulas) for row in rows]
-    scores, problems = _scored(prepared, qrels, names)
+    prepared = _prepared(files, protocol, rows, formulas)
+    scores, problems = _scored(prepared, qrels.units, names)
     means = dict(zip((run.tag for run in scored), _means(scores, protocol, names), strict=True))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,
         runs=tuple(_run(run, protocol, means.get(run.tag, {})) for run in manifest),
         measures=names if scores else (),
-        n_topics=len(qrels.topics) if qrels is not None else 0,
-        topics=_topics(files, qrels, protocol),
+        n_topics=len(qrels.units.topics) if qrels.units else 0,
+        topics=_topics(files, qrels.units, protocol),
         organizations=_organizations(Path(files.teams)) if files.teams else {},
     )
-    warnings = [f"{run.tag}: {problem}" for run, problem in zip(scored, problems, strict=True) if problem]
-    return ScoredRuns(files, facts, qrels, rows, [run.ranking for run in prepared], scores, warnings)
+    warnings = [qrels.warning] if qrels.warning else []
+    warnings += [f"{run.tag}: {problem}" for run, problem in zip(scored, problems, strict=True) if problem]
+    rankings = [run.ranking for run in prepared]
+    return ScoredRuns(files, facts, qrels, rows, rankings, scores, not all(problems), warnings)
+
+
+def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> TrackQrels:
+    """The qrels of the files; without those of units, a distinct formula has the highest grade of its instances."""
+    units = read_qrels(files.qrels, protocol) if files.qrels else None
+    instances = read_qrels(files.instances, protocol) if files.instances else None
+    if units is not None or instances is None or formulas is None:
+        return TrackQrels(units, instances)
+    units, n_skipped = of_distinct_formulas(instances, formulas)
+    if not len(units.grade):
+        raise InputError(f"{files.instances}: no line has a formula with a visual id")
+    warning = (
+        f"{n_skipped:,} of {len(instances.grade):,} judged instances have no visual id, so they are in no distinct "
+        "formula; the tables have the others"
+    )
+    return TrackQrels(units, with_visual_ids(instances, formulas), warning if n_skipped else "")
+
+
+def _prepared(
+    files: TrackFiles, protocol: Protocol, rows: list[RunColumns], formulas: Formulas | None
+) -> list[Prepared]:
+    """The runs as they are scored: by distinct formulas if the protocol says so."""
+    if not rows or not protocol.scoring.collapse_instances:
+        return [Prepared(row) for row in rows]
+    how = f"add formulas, an index or id map, to the track {files.name!r}"
+    check_units(protocol, has_formulas=formulas is not None, how=how)
+    return [prepare(row, formulas) for row in rows if formulas is not None]
 
 
 def _scored(
@@ -275,7 +327,7 @@ def _scored(
         for run in runs:
             hits = judged.hits(run.ranking)
             scores.append(score_hits(hits, judged, measures))
-            problems.append("" if len(hits.topic) else run.problem or mismatch(run.ranking, judged, hits))
+            problems.append(why_unjudged(run, judged, hits))
     return scores, problems
 
 

@@ -28,12 +28,19 @@ from assay.errors import InputError
 from assay.evaluation.classes import TopicClass, classes_of, means_over
 from assay.evaluation.duplicates import read_duplicates
 from assay.evaluation.score_table import HEADER, ScoreRow, as_json, as_tsv
-from assay.evaluation.units import FORMATS_OF_VISUAL_IDS, VISUAL_IDS, Prepared, prepare, read_units
+from assay.evaluation.units import (
+    FORMATS_OF_VISUAL_IDS,
+    VISUAL_IDS,
+    Prepared,
+    prepare,
+    read_units,
+    why_unjudged,
+)
 from assay.formats.qrels.reader import read_qrels
 from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, mismatch, score_hits
+from assay.measures.scores import RunScores, score_hits
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures
@@ -163,7 +170,7 @@ def _score(path: str, *, request: Request) -> Scored:
     prepared = Prepared(run, "") if request.formulas is None else prepare(run, request.formulas)
     hits = request.judged.hits(prepared.ranking)
     scores = score_hits(hits, request.judged, request.measures)
-    problem = "" if len(hits.topic) else prepared.problem or mismatch(prepared.ranking, request.judged, hits)
+    problem = why_unjudged(prepared, request.judged, hits)
     return Scored(scores, len(prepared.ranking.topics), prepared.note, problem)
 
 

@@ -7,7 +7,7 @@ import pytest
 from assay import samples
 from assay.cli.main import main
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED
-from tests.helpers.score_files import ask
+from tests.helpers.score_files import ask, read
 
 
 def tracks_file(folder: Path, *lines: str, more: str = "") -> str:
@@ -124,51 +124,120 @@ def test_collections_are_compared_from_files(folder: Path, capsys: pytest.Captur
 def test_real_collections_have_their_known_units_and_values(
     data: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    qrels, run = (
-        data / "ntcir" / "qrels.ntcir12-math-browsing-concrete.txt",
-        "TangentCFT_ntcir12_wikiformula.txt.gz",
-    )
-    (folder / "runs.csv").write_text(f"file,team,tag,kind\n{data / 'ntcir' / run},RIT,TangentCFT,primary\n")
-    lines = [line.split() for line in qrels.read_text().splitlines()]
+    """Correlations and gaps are those of the values of pytrec_eval, relevant answers those that the labs counted."""
+    real, ntcir = data / "arqmath", data / "ntcir"
+    qrels = ntcir / "qrels.ntcir12-math-browsing-concrete.txt"
+    graded = [line.split() for line in qrels.read_text().splitlines()]
     (folder / "strict.txt").write_text(
-        "".join(f"{topic} 0 {docno} {2 if float(grade) > 3 else 0}\n" for topic, _, docno, grade in lines)
+        "".join(f"{topic} 0 {docno} {2 if float(grade) > 3 else 0}\n" for topic, _, docno, grade in graded)
     )
-    arqmath = data / "arqmath" / "qrels"
+    runs = [f"{real / 'runs' / name},team {n},run-{n},primary" for n, name in enumerate(KNOWN)]
+    (folder / "answers.csv").write_text("\n".join(["file,team,tag,kind", *runs]) + "\n")
+    wiki = ntcir / "TangentCFT_ntcir12_wikiformula.txt.gz"
+    (folder / "runs.csv").write_text(f"file,team,tag,kind\n{wiki},RIT,TangentCFT,primary\n")
     (folder / "tracks.toml").write_text(f"""
+[[track]]
+name = "2020"
+protocol = "arqmath-2020-task1"
+runs = "answers.csv"
+labels = '{real / "task1_2020_topic_info.json"}'
+qrels = '{real / "qrels" / "qrels.arqmath-2020-task1.txt"}'
+[[track]]
+name = "2021"
+protocol = "arqmath-2021-task1"
+labels = '{real / "task1_2021_topic_info.json"}'
+qrels = '{real / "qrels" / "qrels.arqmath-2021-task1-official.txt"}'
 [[track]]
 name = "NTCIR-12"
 protocol = "ntcir-12-wikipedia"
 runs = "runs.csv"
 qrels = '{qrels}'
 groups = {{ strict = "strict.txt" }}
-[[track]]
-name = "ARQMath-1"
-protocol = "arqmath-2020-task1"
-qrels = '{arqmath / "qrels.arqmath-2020-task1.txt"}'
-[[track]]
-name = "ARQMath-2"
-protocol = "arqmath-2021-task1"
-qrels = '{arqmath / "qrels.arqmath-2021-task1-official.txt"}'
 """)
+    measures = ("--measure", "nDCG'", "--measure", "bpref(rel=3)", "--measure", "bpref(rel=1)")
 
-    tables = ask(
-        capsys,
-        "collections",
-        "--measure",
-        "bpref(rel=3)",
-        "--measure",
-        "bpref(rel=1)",
-        str(folder / "tracks.toml"),
-    )
+    tables = ask(capsys, "collections", "--label", "difficulty", *measures, str(folder / "tracks.toml"))
 
-    (row, _) = tables["groups"]
+    (row,) = tables["groups"]
     assert (row["bpref(rel=3): all judgments"], row["bpref: all judgments"]) == ("0.5963", "0.7134")
     units = {row["Units"] if row["Units"] == "strict" else row["collection"]: row for row in tables["units"]}
-    assert (units["ARQMath-1"]["Topics"], units["ARQMath-1"]["Judged: Total"]) == ("77", "39124")
-    assert (units["ARQMath-2"]["Topics"], units["ARQMath-2"]["Judged: Mean"]) == ("71", "447.7")
-    n_strict = sum(float(grade) > 3 for *_, grade in lines)
-    assert units["strict"]["Relevant: Total"] == str(n_strict), (
-        "a grade of 2 by one group counts as 4 of both"
+    counted = {
+        name: (row["Topics"], row["Judged: Total"], row["Judged: Mean"]) for name, row in units.items()
+    }
+    assert counted == {
+        "2020": ("77", "39124", "508.1"), "2021": ("71", "31788", "447.7"),
+        "NTCIR-12": ("20", "1202", "60.1"), "strict": ("20", "1202", "60.1"),
+    }  # fmt: skip
+    n_strict = sum(float(grade) > 3 for *_, grade in graded)
+    assert units["strict"]["Relevant: Total"] == str(n_strict), "2 by one group counts as 4 of both"
+    assert [row["2020: nDCG'"] for row in tables["complexity"]] == [
+        "0.6000", "0.7333", "0.8667", "0.0682", "0.0673", "0.0786", "0.0712"
+    ]  # fmt: skip
+    assert [(row["Topics"], row["2020: Relevant"], row["2021: Relevant"]) for row in tables["relevant"]] == [
+        ("Low", "", "34.3"), ("easy", "23.1", ""), ("medium", "23.8", "23.8"), ("High", "", "20.4"), ("hard", "23.5", "")
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def formulas_of_2020(data: Path, folder: Path) -> str:
+    """The real run of Task 2 of 2020, the judged instances, and the visual ids of 81,103 formulas."""
+    real = data / "arqmath"
+    (folder / "runs.csv").write_text(
+        f"file,team,tag,kind\n{real / 'runs' / 'scm_ensemble-task2.tsv.gz'},MIRMU,SCM,primary\n"
+    )
+    (folder / "tracks.toml").write_text(f"""
+[[track]]
+name = "2020"
+protocol = "arqmath-2020-task2"
+runs = "runs.csv"
+instances = '{real / "qrels" / "qrels.arqmath-2020-task2.txt"}'
+formulas = '{real / "formulas" / "formula_id_visual_id.tsv.gz"}'
+""")
+    return str(folder / "tracks.toml")
+
+
+def test_real_run_is_scored_over_instances_and_over_distinct_formulas(
+    formulas_of_2020: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The qrels of distinct formulas are made from the instances. The values are those of pytrec_eval."""
+    assert main(["collections", formulas_of_2020]) == 0
+
+    captured = capsys.readouterr()
+    tables = read(captured.out)
+    assert tables["instances"] == [
+        {
+            "collection": "2020", "Run": "MIRMU: SCM",
+            "nDCG': instances": "0.5237", "nDCG': distinct formulas": "0.5272",
+            "AP(rel=2)': instances": "0.4234", "AP(rel=2)': distinct formulas": "0.4211",
+            "P(rel=2)@10': instances": "0.2171", "P(rel=2)@10': distinct formulas": "0.1366",
+            "bpref(rel=2): instances": "0.3884", "bpref(rel=2): distinct formulas": "0.3770",
+        }
+    ]  # fmt: skip
+    assert [(row["Units"], row["Topics"], row["Judged: Total"]) for row in tables["units"]] == [
+        ("visually distinct formulas", "41", "155"), ("instances", "41", "235")
+    ]  # fmt: skip
+    assert captured.err == (
+        "warning: 2020: 11,880 of 12,115 judged instances have no visual id, so they are in no distinct formula; "
+        "the tables have the others\n"
+    )
+
+
+def test_visual_ids_of_other_numbering_are_reported(
+    data: Path, formulas_of_2020: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The qrels of 2020 number the formulas of their pool from 1; the map has the ids of the whole collection."""
+    qrels = data / "arqmath" / "qrels" / "qrels.arqmath-2020-task2-visual_ids.txt"
+    with Path(formulas_of_2020).open("a") as file:
+        file.write(f"qrels = '{qrels}'\n")
+
+    assert main(["collections", formulas_of_2020]) == 0
+
+    captured = capsys.readouterr()
+    assert "instances" not in read(captured.out)
+    assert captured.err == (
+        "warning: 2020: SCM: none of its documents is judged, every value is 0; for topic B.1, the run has 772301, the "
+        "qrels have 1; 730 of its 85,000 formulas have a visual id: 506 different ids; the qrels have 9,926, of which "
+        "18 are in the run, for other topics; check that both number formulas alike\n"
     )
 
 
