@@ -13,7 +13,7 @@ from assessment.tasks import services as task_services
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
-from pooling.models import Pool
+from pooling.models import Pool, Run
 from scoring.models import Leaderboard, Qrels
 from tests.helpers.articles import WILDCARD, article, math, zipped
 from tests.helpers.factories import make_assessor, make_organizer, make_protocol
@@ -98,6 +98,26 @@ def run_jobs() -> None:
 
 def _file(name: str, content: bytes) -> SimpleUploadedFile:
     return SimpleUploadedFile(name, content)
+
+
+@pytest.mark.usefixtures("organizer")
+def test_element_inside_a_formula_ranks_the_formula(client: Client) -> None:
+    """NTCIR-10's results name elements: by an id as LaTeXML makes it, or by an XPath with such an id."""
+    track = opened_track(client, "ntcir-10-math", "N-1")
+    hits = "".join(
+        f'<hit xref="f" score="{9 - n}" rank="{n}"><formula xref="{own}"/></hit>'
+        for n, own in enumerate(("Ring:2.1.4.cmml", "f#xpointer(//*[@id='Ring:2']/m:mi)", "Ring:0"), 1)
+    )
+
+    submit(
+        client, track, "xml", f'<results><run runtag="xml"><result for="N-1">{hits}</result></run></results>'
+    )
+
+    [run] = Run.objects.all()
+    page = client.get(run.get_absolute_url()).content.decode()
+    assert "1 of 3 lines name an element inside a formula" in page
+    assert "1 repeated lines were left out" in page
+    assert run.n_lines == 2
 
 
 @pytest.mark.usefixtures("organizer")

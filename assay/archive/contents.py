@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from io import BytesIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.archive.errors import BadArchive
 from assay.archive.files import Reader
@@ -25,6 +24,7 @@ from assay.evaluation.duplicates import DuplicatesError, with_duplicates
 from assay.evaluation.units import collapse_instances
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, parse_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.runs.formulas import with_unknown
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formulas.columns import PLACES, Formulas
 from assay.measures.matching import JudgedDocuments
@@ -223,19 +223,6 @@ class Contents:
         for evaluation in board.evaluations:
             scores[evaluation.run] = score_run(self.ranking(evaluation.run, board), judged, measures)
         return judged, scores
-
-
-def with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
-    """The formulas with these sorted ids. One that is missing has no post and no visual id."""
-    row = formulas.rows(ids)
-    is_known = row >= 0
-    return Formulas(
-        formula=ids,
-        post=np.where(is_known, formulas.post[row], b""),
-        thread=np.where(is_known, formulas.thread[row], b""),
-        place=np.where(is_known, formulas.place[row], PLACES.index("answer")).astype(np.uint8),
-        visual=np.where(is_known, formulas.visual[row], b""),
-    )
 
 
 def formula_lines(formulas: Formulas) -> Iterator[bytes]:

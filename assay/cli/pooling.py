@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assay.cli.options import add_formulas, add_manifest, add_protocol, add_quiet, add_topics
@@ -17,10 +15,10 @@ from assay.formats.formulas.files import read_index
 from assay.formats.manifest import ManifestRun
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.citations import CitedPost, PostLookup
-from assay.formats.runs.formulas import FormulaLookup
+from assay.formats.runs.formulas import FormulaLookup, with_unknown
 from assay.formats.runs.reader import check_run
 from assay.formats.topics.codes import read_topic_codes
-from assay.formulas.columns import PLACES, Formulas
+from assay.formulas.columns import Formulas
 from assay.pools.strategies import PoolInput
 from assay.pools.team_limit import beyond_limit
 from assay.protocols.loader import load_protocol
@@ -90,20 +88,7 @@ def formula_lookup(formulas: Formulas | None, *, allows_unknown: bool = False) -
     """How a check of runs looks formulas up."""
     if formulas is None:
         return None
-    return partial(_with_unknown, formulas) if allows_unknown else lambda _: formulas
-
-
-def _with_unknown(formulas: Formulas, ids: NDArray[np.bytes_]) -> Formulas:
-    """The formulas with these sorted ids. One that is missing has no post and no visual id."""
-    row = formulas.rows(ids)
-    is_known = row >= 0
-    return Formulas(
-        formula=ids,
-        post=np.where(is_known, formulas.post[row], b""),
-        thread=np.where(is_known, formulas.thread[row], b""),
-        place=np.where(is_known, formulas.place[row], PLACES.index("answer")).astype(np.uint8),
-        visual=np.where(is_known, formulas.visual[row], b""),
-    )
+    return partial(with_unknown, formulas) if allows_unknown else lambda _: formulas
 
 
 def checked_inputs(

@@ -6,7 +6,8 @@ The first element may also be a single `run` or `result`. Other elements in a hi
 names the topic. A hit is one row. Its id is its `xref`; where formulas are judged and the hit names a formula, the id
 is the `xref` of the formula. If that is `folder/0710.3032_1_22.xhtml#p1.m2`, the id is the name of the file without its
 suffix, # and the id of the element, or that alone if it names the article (`Abel_equation:3`): as articles are
-imported. A hit may omit its score if all hits of its topic do; then the ranks decide.
+imported. Of an XPath, the last id in it is taken (`//*[@id='p1.m2']/m:mrow`). A hit may omit its score if all hits of
+its topic do; then the ranks decide.
 """
 
 import re
@@ -19,6 +20,8 @@ from assay.formats.runs.rules import Expected
 from assay.formats.runs.words import MAX_NAME, rank_of, score_of
 
 SUFFIX = re.compile(r"\.(?:x?html?|xhtml5|xht|xml)$", re.IGNORECASE)
+OWN_ID = re.compile(r"""(?:\bid\(|@(?:xml:)?id\s*=)\s*["']([^"'#\s]+)["']""")
+PATHS = ("/", "xpointer(", "element(", "xmlns(")
 INSIDE = {"run": {"results", ""}, "result": {"run", "results", ""}, "hit": {"result"}}
 ACCEPTED = "results > run > result > hit > formula."
 
@@ -122,4 +125,10 @@ def _formula_id(xref: str) -> str:
     file, mark, own = xref.rpartition("#")
     if not mark or not own:
         return xref
-    return own if ":" in own else f"{SUFFIX.sub('', file.rpartition('/')[2])}#{own}"
+    ids = OWN_ID.findall(own)  # of the elements on an XPath or XPointer
+    own = ids[-1] if ids else own
+    return (
+        own
+        if ":" in own and not own.startswith(PATHS)
+        else f"{SUFFIX.sub('', file.rpartition('/')[2])}#{own}"
+    )

@@ -28,7 +28,7 @@ from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.reports import Report, Tally
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.forms import LineForm, RunForm, XmlForm, forms_of
-from assay.formats.runs.formulas import FormulaLookup, without_comments
+from assay.formats.runs.formulas import FormulaLookup, check_formulas
 from assay.formats.runs.rules import (
     NO_ROWS,
     Expected,
@@ -176,7 +176,7 @@ class _Check:
             self.rows = self.reader.rows()
             check_tags(self.reader.tags, self.tally)
         if is_complete and self.formulas is not None and len(self.rows.score):
-            self.rows = without_comments(self.rows, self.formulas, self.tally)
+            self.rows = check_formulas(self.rows, self.formulas, self.tally)
         if not is_complete or not len(self.rows.score):
             return None
         check_rows(self.rows, self.expected, self.tally)

@@ -75,6 +75,36 @@ def test_formulas_of_comments_are_left_out_and_counted() -> None:
     assert checked.columns.post.tolist() == [b"5", b"6"]
 
 
+def test_elements_inside_formulas_rank_the_formula_once() -> None:
+    """As LaTeXML makes ids: the element `p1.m1.2.3.cmml` is in the formula `p1.m1`; `p1.m1` is not in `p1.m12`."""
+    index = [(f"F#{own}", "F", "F", "document", "") for own in ("p1.m1", "p1.m2", "p1.m3")]
+    ids = [
+        "F#p1.m1.2.3.cmml",
+        "F#p1.m3",
+        "F#p1.m1.4",
+        "F#p1.m2.1",
+        "F#p1.m2",
+        "F#p1.m12.1",
+        "F#//math[1]",
+        "x.m1.1",
+    ]
+    lines = [f"N-1 1 {own} {n} {9 - n} r" for n, own in enumerate(ids, 1)]
+    options = {"protocol": load_protocol("ntcir-10-math"), "formulas": lambda _: Formulas.of(index)}
+
+    good, bad = (check("\n".join(text) + "\n", **options) for text in (lines[:5], lines))
+
+    assert good.columns is not None
+    assert good.columns.docno.tolist() == [b"F#p1.m1", b"F#p1.m3", b"F#p1.m2"]
+    assert good.report.warnings[0].message == (
+        "3 of 5 lines name an element inside a formula: they rank the formula, once per topic, "
+        "and 2 repeated lines were left out"
+    )
+    assert [(each.code, each.where) for each in bad.report.errors] == [
+        ("unknown-formula", "lines 6, 8"),
+        ("formula-by-path", "line 7"),
+    ]
+
+
 def test_lines_left_out_do_not_count_toward_the_ranks() -> None:
     lines = [f"B.1\t12\t6\t{rank}\t{9000 - rank}\trun" for rank in range(1, 2)]
     many = [f"B.1\t{i}\t6\t{i}\t{5000 - i}\trun" for i in range(100, 1100)]
