@@ -26,6 +26,7 @@ from assay.formats.qrels.tables import header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.forms import SEPARATORS
 from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
+from assay.formats.separated import SeparatedLines, n_columns, quoted
 from assay.formats.tokens import Table
 from assay.protocols.schema import Protocol
 
@@ -89,6 +90,7 @@ class QrelsForm(NamedTuple):
     )
     words: Mapping[bytes, bytes] = MappingProxyType({})
     title: str = "topic, 0, docno, grade"
+    columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
 
     @classmethod
     def of(cls, protocol: Protocol) -> Self:
@@ -101,11 +103,11 @@ class QrelsForm(NamedTuple):
         title = ", ".join("-" if name == "skip" else name for name in lines.order)
         separator = SEPARATORS[lines.separator]
         width, (topic, docno, grade) = len(lines.order), (place[name] for name in ("topic", "docno", "grade"))
-        return cls(width, topic, docno, grade, separator, words, title)
+        return cls(width, topic, docno, grade, separator, words, title, lines.order)
 
-    def columns(self, line: bytes) -> list[bytes]:
-        """The words of a line."""
-        return (line if self.separator == b"\t" else line.replace(self.separator, b"\t")).split()
+    def n_columns(self, line: bytes) -> int:
+        """The number of columns of a line."""
+        return len(line.split()) if self.separator == b"\t" else n_columns(line, self.separator)
 
     def write(self, columns: QrelsColumns) -> bytes:
         """Qrels in these columns: the first word of each grade, 0 in columns without meaning, LF."""
@@ -116,7 +118,9 @@ class QrelsForm(NamedTuple):
         rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
         for topic, docno, grade in rows:
             words = [b"0"] * self.width
-            words[self.topic], words[self.docno] = codes[topic], docno
+            words[self.topic], words[self.docno] = (
+                quoted(word, self.separator) for word in (codes[topic], docno)
+            )
             words[self.grade] = names.get(grade, b"%d" % grade)
             lines.append(self.separator.join(words) + b"\n")
         return b"".join(lines)
@@ -232,7 +236,7 @@ def read_fast_path(data: bytes) -> QrelsColumns | None:
 def _has_form(data: bytes, form: QrelsForm) -> bool:
     """Whether the first line is in a form, or at least not in the usual four columns."""
     first = next((line for line in data.split(b"\n", 100) if line.strip() and not line.startswith(b"#")), b"")
-    return len(form.columns(first)) == form.width or len(first.split()) != USUAL.width
+    return form.n_columns(first) == form.width or len(first.split()) != USUAL.width
 
 
 def _read_slow_path(
@@ -243,7 +247,7 @@ def _read_slow_path(
     if header is not None:
         reading.take_table(data, *header)
     else:
-        for number, line in enumerate(data.splitlines(), 1):
+        for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
             reading.take(number, line)
     if not reading.rows and not reading.n_complaints:
         reading.complain(0, "the file contains no qrels; expected lines of " + form.title)
@@ -269,8 +273,19 @@ class _Reading:
         if len(self.complaints) < COMPLAINTS_KEPT:
             self.complaints.append(Complaint(number, message))
 
+    def with_tabs(self, data: bytes) -> bytes:
+        """The file with white space between columns. Comments are left empty."""
+        form = self.form
+        if form.separator == b"\t":
+            return data
+        data = b"\n".join(b"" if line.startswith(b"#") else line for line in data.splitlines())
+        lines = SeparatedLines(
+            form.separator, form.columns, lambda number, problem, _: self.complain(number, problem)
+        )
+        return lines.take(1, data + b"\n", is_last=True)[1]
+
     def take(self, number: int, line: bytes) -> None:
-        form, columns = self.form, self.form.columns(line)
+        form, columns = self.form, line.split()
         if not columns or line.startswith(b"#"):
             return
         if len(columns) != form.width:

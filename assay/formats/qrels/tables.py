@@ -37,10 +37,11 @@ def table_rows(
     reader = csv.reader(StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True)
     is_header = True
     while True:
+        number = reader.line_num + 1  # of the first line of the row
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield reader.line_num, f"not a row of a table: {error}"
+            yield number, f"not a row of a table: {error}"
             return
         if cells is None:
             return
@@ -49,7 +50,7 @@ def table_rows(
         if is_header:
             is_header = False
         elif len(cells) != len(header):
-            yield reader.line_num, f"expected {len(header)} columns as in the header, got {len(cells)}"
+            yield number, f"expected {len(header)} columns as in the header, got {len(cells)}"
         else:
             topic, docno, grade = (cells[place].strip() for place in places)
-            yield reader.line_num, (topic, docno, grade)
+            yield number, (topic, docno, grade)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from assay.formats.separated import n_columns, quoted
 from assay.protocols.schema import Protocol, RunFormat, RunLines, Separator, Ties
 
 SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "comma": b",", "semicolon": b";"}
@@ -27,6 +28,7 @@ class LineForm(NamedTuple):
         b"\t"  # of columns that are written; a tab means any white space in those that are read
     )
     ties: Ties = "docno"
+    columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
 
     @property
     def has_ranks(self) -> bool:
@@ -36,9 +38,9 @@ class LineForm(NamedTuple):
     def separated_by(self) -> str:
         return {b",": "commas", b";": "semicolons"}.get(self.separator, "tabs or spaces")
 
-    def with_white_space(self, text: bytes) -> bytes:
-        """Lines with white space between their columns."""
-        return text if self.separator == b"\t" else text.replace(self.separator, b"\t")
+    def n_columns(self, line: bytes) -> int:
+        """The number of columns of a line."""
+        return len(line.split()) if self.separator == b"\t" else n_columns(line, self.separator)
 
     def line(
         self,
@@ -65,7 +67,7 @@ class LineForm(NamedTuple):
             (self.label, label),
         ):
             if column is not None:
-                words[column] = word
+                words[column] = quoted(word, self.separator)
         return self.separator.join(words) + b"\n"
 
 
@@ -128,4 +130,5 @@ def _described(lines: RunLines) -> LineForm:
         label=place.get("label"),
         labels=tuple((word.encode(), is_relevant) for word, is_relevant in lines.labels.items()),
         separator=SEPARATORS[lines.separator],
+        columns=lines.order,
     )

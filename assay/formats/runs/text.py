@@ -29,6 +29,7 @@ from assay.formats.runs.forms import LineForm
 from assay.formats.runs.rows import Rows, read_slow_path
 from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
 from assay.formats.runs.words import RANK, SCORE
+from assay.formats.separated import SeparatedLines
 from assay.formats.tokens import Table
 
 UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
@@ -197,6 +198,8 @@ class LineReader:
         self._warns = warns
         self._parts: list[Rows] = []
         self._n_rows = 0
+        self._separated: SeparatedLines | None = None
+        self._is_begun = False
 
     def read(self, blocks: Iterator[bytes]) -> bool:
         """Read all lines; False if there are too many.
@@ -213,6 +216,8 @@ class LineReader:
             is_whole = self.form is None or self._is_within_lines(lines.n_read)
             if not is_whole:
                 break
+        if self._separated is not None and is_whole:
+            self._take_words(*self._separated.finish())
         self._complain_of_lines(lines.notes)
         if not self._n_rows and not self._tally.has_errors:
             self._tally.error("empty", "The file has no line with a ranked document.", "At least one line.")
@@ -228,9 +233,21 @@ class LineReader:
         if self.form is None:
             if not chunk.strip():
                 return
-            self.form = _detect_form(chunk, self._forms)
+            self.form = form = _detect_form(chunk, self._forms)
+            if form.separator != b"\t":
+                self._separated = SeparatedLines(form.separator, form.columns, self._complain_of_column)
+        if self._separated is not None:
+            number, chunk = self._separated.take(number, chunk)
+        self._take_words(number, chunk)
+
+    def _complain_of_column(self, number: int, message: str, accepted: str) -> None:
+        self._tally.error("column", message, accepted, number)
+
+    def _take_words(self, number: int, chunk: bytes) -> None:
+        assert self.form is not None
+        if not self._is_begun and chunk.strip():
             number, chunk = self._without_header(number, chunk)
-        chunk = self.form.with_white_space(chunk)
+            self._is_begun = True
         rows = read_fast_path(number, chunk, self.form) if chunk else None
         if rows is None:
             widths = sorted({form.width for form in self._forms})
@@ -260,7 +277,7 @@ class LineReader:
         assert self.form is not None
         start = len(chunk) - len(chunk.lstrip())
         end = chunk.index(b"\n", start) + 1
-        words = self.form.with_white_space(chunk[start:end]).split()
+        words = chunk[start:end].split()
         if len(words) != self.form.width or not HEADER_WORDS & {word.lower() for word in words}:
             return number, chunk
         numbers = ((self.form.rank, RANK), (self.form.score, SCORE))
@@ -307,10 +324,9 @@ class LineReader:
 def _detect_form(chunk: bytes, forms: list[LineForm]) -> LineForm:
     """The form that most of the first lines have; the protocol's first form if no line has any."""
     sample = chunk[: SAMPLE * 200].split(b"\n")[:SAMPLE]
-    separated = {form.separator: [form.with_white_space(line).split() for line in sample] for form in forms}
-    counts = {separator: Counter(map(len, lines)) for separator, lines in separated.items()}
+    counts = {form.separator: Counter(map(form.n_columns, sample)) for form in forms}
     best = max(forms, key=lambda form: counts[form.separator][form.width])
-    width, lines = best.width, separated[best.separator]
+    width, lines = best.width, [line.split() for line in sample]
     first, *others = (form for form in forms if (form.width, form.separator) == (width, best.separator))
     if not others:
         return first

@@ -121,6 +121,59 @@ def test_columns_are_separated_as_the_protocol_says(folder: Path, separator: str
     assert check(folder, RUN.replace(" ", sign).replace("Q1_C1", ""), *changes) == 1
 
 
+QUOTED = (
+    '"Q1","Gauß,_""Carl"":0",0,0.9,"true"',
+    'Q1, Q1_C2 , 1,0.5,"false"',
+    '"Q1",Q1_C3,2,"0.4",false',
+)
+QUOTED_GOLD = (
+    '#comments, with "marks, are left out',
+    '"Q1","Gauß,_""Carl"":0","a comment, in',
+    'two lines with ""marks""",,Good',
+    'Q1,Q1_C2,two words,"",Bad',
+)
+
+
+def test_quotation_marks_of_separated_columns_are_read_and_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in RFC 4180; ids may contain the separator and quotation marks, columns without meaning anything."""
+    commas = tuple((key, f'separator = "comma"\n{key}') for key in ("labels = {", "words = {"))
+    (folder / "gold.txt").write_text("\n".join(QUOTED_GOLD))
+
+    assert check(folder, "\n".join(QUOTED), *commas) == 0
+    values = scores(folder, capsys, *commas)
+    options = ["--protocol", protocol(folder, *commas), "--to", "protocol", "--output", str(folder / "out")]
+    assert main(["qrels", "convert", str(folder / "gold.txt"), *options]) == 0
+
+    assert (values["RR"], values["labelAcc"]) == (1.0, 1.0)
+    written = (folder / "out" / "qrels.csv").read_text()
+    assert written.splitlines() == ['Q1,"Gauß,_""Carl"":0",0,0,Good', "Q1,Q1_C2,0,0,PotentiallyUseful"]
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "message"),
+    [
+        ('"Q1","Q1 C4",3,0.1,true', 4, "the column docno contains white space"),
+        ("Q1,,3,0.1,true", 4, "the column docno is empty"),
+        ('Q1,"Q1_C4"x,3,0.1,true', 4, "text follows a closing quotation mark"),
+        ('Q1,"Q1_C4,3,0.1,true', 4, "a quotation mark is not closed"),
+        ('\n"Q1\n",Q1_C4,"3"', 5, "expected 5 columns, got 3"),
+        ('Q1,Q1_C4,"3\n",0.1,true\nQ1,Q1_C5,4,0.1,maybe', 6, "label “maybe” is not accepted"),
+    ],
+)
+def test_wrong_quotation_marks_are_named_with_their_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str, number: int, message: str
+) -> None:
+    changes = (("labels = {", 'separator = "comma"\nlabels = {'),)
+
+    assert check(folder, f"{RUN.replace(' ', ',')}{line}\n", *changes) == 1
+
+    output = capsys.readouterr().out
+    assert f"line {number}: {message}" in output
+    assert "1 error," in output
+
+
 def test_wrong_word_for_a_grade_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "gold.txt").write_text(GOLD.replace("Bad", "Awful"))
     files = ["--qrels", str(folder / "gold.txt"), str(folder / "run.txt")]
