@@ -1,8 +1,8 @@
 """Turns lines whose columns are separated by commas or semicolons into lines with tabs, for the readers of words.
 
 A column may be in quotation marks, as in RFC 4180: then it may contain the separator, line ends, and quotation marks,
-which are doubled. Blanks around a column do not count. A line keeps its number: one that ends inside quotation marks
-is joined with the next ones, which stay as empty lines.
+which are doubled. White space around a column does not count. A line keeps its number: one that ends inside quotation
+marks is joined with the next ones, which stay as empty lines.
 """
 
 import re
@@ -38,9 +38,9 @@ class SeparatedLines:
         self._columns = columns
         self._complain = complain
         self._pattern = _pattern(separator)
-        # What a chunk contains if a separator is not simply the end of a word: blanks, empty columns, quotation marks.
-        blanks = rb'[" \t\v\f]|\r(?!\n)|(?:^|[SEP])(?=[SEP])|[SEP]\r?$|^[SEP]'.replace(b"SEP", separator)
-        self._special = re.compile(blanks, re.MULTILINE)
+        # If a separator is not simply the end of a word: white space, empty columns, quotation marks.
+        parts = rb'[" \t\v\f]|\r(?!\n)|(?:^|[SEP])(?=[SEP])|[SEP]\r?$|^[SEP]'.replace(b"SEP", separator)
+        self._special = re.compile(parts, re.MULTILINE)
         self._held = b""
         self._held_number = 1
 

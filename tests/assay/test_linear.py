@@ -21,6 +21,7 @@ from assay.formats.documents.dump import Reader
 from assay.formats.formulas import chunks
 from assay.formats.qrels.reader import QrelsError, parse_qrels
 from assay.formats.runs.reader import check_run
+from assay.formats.separated import SeparatedLines
 from assay.formats.topics.reader import comparable, read_labels, read_topics
 from assay.formulas.slt import slt
 from assay.html import highlight, links
@@ -65,6 +66,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "MathML": lambda text: slt(f"{MATH}{text}</math>"),
     "row of MathML": lambda text: slt(f"{MATH}<mrow>{text}</mrow></math>"),
     "broken JSONL": lambda text: jsonl.convert(f'{{"docno": {text}'.encode()),
+    "separated columns": lambda text: SeparatedLines(b",", ("topic", "docno"), lambda *_: None).take(
+        1, f"{text}\n".encode(), is_last=True
+    ),
     "dump": lambda text: stackexchange.convert(text.encode(), "posts"),
     "chunks of a dump": lambda text: list(Reader(io.BytesIO(f"<posts>{text}".encode()), "Posts.xml")),
     "formula index": lambda text: chunks.convert(text.encode(), "formulas-latex-v1"),
