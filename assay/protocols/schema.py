@@ -115,6 +115,12 @@ class RunRules:
         return tuple(kind.key for kind in self.kinds if kind.scored)
 
     @property
+    def names_runs(self) -> bool:
+        """Whether a file can contain the tag of its run. BOLT's has none, and columns have one if they are declared."""
+        has_tags = self.columns is not None and "tag" in self.columns.order
+        return any(form != "bolt-xml" and (form != "columns" or has_tags) for form in self.formats)
+
+    @property
     def depths(self) -> dict[str, int]:
         """The depth of each kind that states one. Without any, every rank of every run is pooled."""
         return {kind.key: kind.depth for kind in self.kinds if kind.depth is not None}

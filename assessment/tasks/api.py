@@ -62,6 +62,26 @@ class QuestionSerializer(serializers.Serializer[Any]):
     choices = serializers.DictField(child=serializers.CharField(), help_text="Key to label of each answer.")
 
 
+class ThreadPostSerializer(serializers.Serializer[Any]):
+    """A post of the thread of a citation."""
+
+    document = serializers.CharField()
+    author = serializers.CharField()
+    published_at = serializers.DateTimeField(allow_null=True)
+    text = serializers.CharField(help_text="With `texts=html`, the cited words are in `<mark>`.")
+    is_cited = serializers.BooleanField()
+
+
+class CitedPostSerializer(serializers.Serializer[Any]):
+    """A citation in its thread. The passage of the system is the `text` of the unit."""
+
+    words = serializers.CharField(help_text="The cited words; empty if they are the passage.")
+    language = serializers.CharField(help_text="Of the thread.")
+    thread_title = serializers.CharField()
+    posts = ThreadPostSerializer(many=True, help_text="The cited post, with up to five before and after it.")
+    is_outside = serializers.BooleanField(help_text="The citation is not inside its post.")
+
+
 class UnitSerializer(serializers.Serializer[Any]):
     """What is asked: texts, guidelines and choices. Texts are plain, or HTML with `texts=html`."""
 
@@ -75,11 +95,12 @@ class UnitSerializer(serializers.Serializer[Any]):
     document_title = serializers.CharField()
     text = serializers.CharField()
     latex = serializers.CharField(help_text="Of the formula, if the unit is a formula.")
+    citation = CitedPostSerializer(allow_null=True, help_text="Null if the unit is not a citation.")
     members = MemberSerializer(many=True, help_text="If each has its own choice; otherwise empty.")
     guidelines = serializers.CharField(help_text="Markdown.")
     grades = GradeSerializer(many=True)
     non_answers = NonAnswerSerializer(many=True)
-    follow_ups = QuestionSerializer(many=True)
+    follow_ups = QuestionSerializer(many=True, help_text="Those that can be asked of this document.")
 
 
 class TaskSerializer(serializers.Serializer[Any]):

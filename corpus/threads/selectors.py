@@ -75,6 +75,11 @@ class Post(NamedTuple):
     def all_comments(self) -> list[RenderedComment]:
         return [*self.comments, *self.folded]
 
+    @property
+    def has_formulas(self) -> bool:
+        texts = [self.title, self.body, *(comment.text for comment in self.all_comments)]
+        return any("math-container" in text for text in texts)
+
 
 class Neighbor(NamedTuple):
     """Another thread that is linked with a thread; `is_outgoing` if the link is in this thread."""
@@ -101,6 +106,11 @@ class Thread(NamedTuple):
     @property
     def is_forum(self) -> bool:
         return any(post.kind == Document.Kind.POST for post in self.answers)
+
+    @property
+    def has_formulas(self) -> bool:
+        posts = [self.question, *self.answers] if self.question else self.answers
+        return any(post.has_formulas for post in posts)
 
     @property
     def heading(self) -> SafeString:
@@ -308,6 +318,14 @@ class ThreadList(NamedTuple):
 
     heads: list[Document]
     next_after: str
+
+    @property
+    def has_tags(self) -> bool:
+        return any(head.tags for head in self.heads)
+
+    @property
+    def has_scores(self) -> bool:
+        return any(head.score is not None for head in self.heads)
 
 
 def heads(collection: Collection) -> QuerySet[Document]:

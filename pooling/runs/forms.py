@@ -74,7 +74,7 @@ class RunForm(forms.Form):
             self.fields["pooled_as"].help_text = f"For {', '.join(dependent)} runs only."
         else:
             del self.fields["pooled_as"]
-        if rules.columns is not None and "tag" not in rules.columns.order:
+        if not rules.names_runs:
             self.fields["tag"].help_text = "The run's name, one word. Empty: its team and kind."
         if rules.max_seconds_per_topic is None:
             del self.fields["seconds"]

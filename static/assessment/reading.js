@@ -153,7 +153,8 @@
       stop();
       watcher.observe(body);
     };
-    watcher.observe(body);
+    // An adjudicator first reads the judgments, which are above the text.
+    if (!panel.querySelector(".earlier")) watcher.observe(body);
     for (const kind of ["wheel", "touchmove", "pointerdown"])
       panel.addEventListener(kind, stop, { signal, passive: true });
     panel.addEventListener("keydown", (event) => SCROLLS.has(event.key) && stop(), { signal });

@@ -16,6 +16,7 @@ from jobs import services as jobs
 from pooling.models import PoolEntry, PoolMember
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_tsv
+from tests.helpers.api import api, call
 from tests.helpers.bolt_campaign import Campaign, build_campaign
 from tests.helpers.judging import make_batch
 from tests.helpers.qrels_pages import freeze_on_page
@@ -122,6 +123,38 @@ def test_long_thread_is_cut_around_the_cited_post(
     assert (citation.has_earlier, citation.has_later) == (False, True)
     assert [post.is_cited for post in citation.posts][:4] == [False, False, True, False]
     assert (alone.posts, alone.text) == ([], citation.text)
+
+
+def test_program_gets_citations_in_their_threads_and_the_questions_of_their_languages(
+    campaign: Campaign,
+) -> None:
+    batch = make_batch(campaign.pool, {campaign.ada: list(campaign.track.topics.all())})
+    client, units = api(campaign.ada), {}
+    for docno in (ENGLISH, f"{ARABIC}58:19"):
+        task = call(client, "POST", "next_task", batch.pk).json()
+        Task.objects.filter(pk=task["id"]).update(entry=PoolEntry.objects.get(docno=docno))
+        units[docno] = client.get(task["url"]).json()
+        call(client, "POST", "skip_task", task["id"], data={"reason": "next"})
+    english, arabic = units[ENGLISH], units[f"{ARABIC}58:19"]
+    assert [[each["key"] for each in task["unit"]["follow_ups"]] for task in (english, arabic)] == [
+        ["trans", "chksrc", "generous"],
+        ["trans", "chksrc", "dialect", "generous"],
+    ]
+    assert "An opinion on owls in general is relevant" in english["unit"]["narrative"]
+    assert english["unit"]["text"].startswith("My children are afraid")
+    citation = english["unit"]["citation"]
+    assert (citation["words"], citation["language"], citation["is_outside"]) == ("", "eng", False)
+    assert [(post["document"][-2:], post["is_cited"]) for post in citation["posts"]] == [
+        ("p1", False), ("p2", False), ("p3", True), ("p4", False),
+    ]  # fmt: skip
+    assert "<mark>" not in citation["posts"][2]["text"]
+    marked = client.get(f"{english['url']}?texts=html").json()["unit"]["citation"]["posts"][2]["text"]
+    assert (
+        "<mark>My children are afraid of the owl, but they like to hear it &lt;from afar&gt;.</mark>"
+        in marked
+    )
+    assert "owl" not in arabic["unit"]["citation"]["words"]
+    assert arabic["unit"]["citation"]["words"]
 
 
 @pytest.mark.parametrize(("docno", "is_shown"), [("t:p1:0:9999", True), ("no-citation", False)])

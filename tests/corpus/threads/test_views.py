@@ -279,6 +279,7 @@ def test_links_of_a_topic_lead_only_into_collections_that_the_user_may_read(
 def test_thread_of_a_forum_shows_its_posts_in_order_and_arabic_from_right_to_left(
     organizer: Client, posts: Collection
 ) -> None:
+    """Without formulas, tags and scores it has neither their button nor their columns."""
     make_document(posts, "t:1", kind=Document.Kind.THREAD, title="Owls", body="")
     for number in (2, 10, 9):
         make_document(
@@ -291,4 +292,11 @@ def test_thread_of_a_forum_shows_its_posts_in_order_and_arabic_from_right_to_lef
     assert len(re.findall(r'<div class="post-body" dir="rtl"\s+lang="arz">', html)) == 3
     assert "3 posts" in _text(html)
     assert "score" not in _text(html).partition("Owls")[2]
-    assert "Owls" in organizer.get(posts.get_absolute_url()).content.decode()
+    assert "Show LaTeX" not in html
+    page = organizer.get(posts.get_absolute_url()).content.decode()
+    assert "Owls" in page
+    assert ("Tags</th>" in page, "Score</th>" in page) == (False, False)
+    make_document(posts, "q", tags=["owls"], score=0, body='<p><span class="math-container">x</span></p>')
+    page = organizer.get(posts.get_absolute_url()).content.decode()
+    assert ("Tags</th>" in page, "Score</th>" in page) == (True, True)
+    assert "Show LaTeX" in _page(organizer, posts, "q")

@@ -138,8 +138,8 @@ def test_page_shows_each_format_with_an_example(slug: str, folder: Path) -> None
         assert escape(form.example) in page
     for rule in rules_of(load_protocol(slug)):
         assert rule in page
-    names_run = "columns" not in owls.track.protocol.parsed.runs.formats
-    assert ("Empty: the tag in the file." in page) == names_run  # columns of SemEval: no tag
+    names_run = not {"columns", "bolt-xml"} & set(owls.track.protocol.parsed.runs.formats)
+    assert ("Empty: the tag in the file." in page) == names_run  # BOLT and the columns of SemEval have no tag
 
 
 def test_every_format_has_an_example() -> None:
