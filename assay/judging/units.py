@@ -10,7 +10,7 @@ from assay.errors import InputError
 from assay.formats.compression import IMPORT_LIMITS as NO_LIMITS
 from assay.formats.compression import UnpackedFile, opened, read_file, read_text
 from assay.formats.documents.batch import Unusable
-from assay.formats.documents.jsonl import docno_of, text_of
+from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
 from assay.formats.topics.reader import TopicRow, read_topics
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
 from assay.protocols.schema import JudgingRules
@@ -87,7 +87,8 @@ def read_documents(path: str, units: Sequence[Unit]) -> dict[str, Text]:
     for number, line in _lines(path):
         try:
             row = json.loads(line)
-            docno = docno_of(row.get("docno")) if isinstance(row, dict) else ""
+            row = with_usual_names(row) if isinstance(row, dict) else {}
+            docno = docno_of(row.get("docno")) if row else ""
             if docno in wanted:
                 documents[docno] = _text_of(row)
         except (ValueError, RecursionError):

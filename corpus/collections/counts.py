@@ -13,6 +13,7 @@ NAMES = (
     "questions",
     "answers",
     "documents",
+    "empty documents",
     "threads",
     "posts",
     "comments",

@@ -10,14 +10,17 @@ from assay.errors import BadFile
 from assay.formats.documents.articles import is_article
 from assay.formats.documents.dump import Reader
 from assay.formats.documents.sources import DUMPS, FORUM
+from assay.formats.documents.tables import is_table
 from assay.formats.formulas.indexes import FORMS, Index, Representation
 from corpus.articles import files as articles
 from corpus.images import files as images
 from corpus.imports.files import FOLDER, ImportRefused, open_file, open_raw, path_of
 from corpus.imports.selectors import import_dir, offered_path
 
+TABLE = "table"
 ORDER = (
     "jsonl",
+    TABLE,
     FORUM,
     *DUMPS,
     articles.FORM,
@@ -115,10 +118,15 @@ def _recognize_all(sources: Sequence[Source]) -> list[Recognized]:
     if not files:
         accepted = (
             "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, articles in XHTML, lines of "
-            "JSON, formula indexes, or images."
+            "JSON, tables of documents, formula indexes, or images."
         )
         raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
-    return sorted(files, key=lambda file: ORDER.index(file.form))
+    return sorted(files, key=lambda file: ORDER.index(_kind_of(file.form)))
+
+
+def _kind_of(form: str) -> str:
+    """A form without the columns of its table."""
+    return TABLE if is_table(form) else form
 
 
 def _recognize(source: Source) -> list[Recognized]:
@@ -134,7 +142,7 @@ def _recognize(source: Source) -> list[Recognized]:
         return forms
     with open_file(source.location, source.name) as (content, file):
         form = Reader(content, source.name).form
-        if form.name not in ORDER:
+        if _kind_of(form.name) not in ORDER:
             raise BadFile(f"{source.name} contains <{form.name}>, which cannot be imported.")
         return [Recognized(source, form.name, file.seek(0, 2))]
 

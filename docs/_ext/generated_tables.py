@@ -18,6 +18,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from assay.formats import names
 from assay.protocols import schema
 from assay.protocols.description import facts
 from assay.protocols.loader import SINGULAR, load_protocol
@@ -33,6 +34,7 @@ SOURCES = [  # a page with a generated part is written again if one of them chan
     *(ROOT / "assay" / "protocols").rglob("*.toml"),
     *(ROOT / "assay" / "measures").glob("*.py"),
     *(ROOT / "assay" / "cli").rglob("*.py"),
+    ROOT / "assay" / "formats" / "names.py",
 ]
 TABLES = {
     "": schema.Protocol,
@@ -150,6 +152,15 @@ def keys_not_carried_out(_: str) -> Iterator[str]:
         yield f"| `{key}` | {_cell(reason)} |"
 
 
+def usual_names(fields_of: str) -> Iterator[str]:
+    """The names that files may give the fields of documents, topics or qrels."""
+    yield "| field | accepted names |"
+    yield "|---|---|"
+    for field, usual in names.USUAL[fields_of].items():
+        ending = f", or another name that ends in `{usual.ending}`" if usual.ending else ""
+        yield f"| {field} | {', '.join(f'`{name}`' for name in usual.names)}{ending} |"
+
+
 def protocol(slug: str) -> Iterator[str]:
     """A shipped protocol in words."""
     shipped = load_protocol(slug)
@@ -184,6 +195,7 @@ DIRECTIVES: Mapping[str, Callable[[str], Iterator[str]]] = {
     "measure-aliases": measure_aliases,
     "protocol-keys": protocol_keys,
     "keys-not-carried-out": keys_not_carried_out,
+    "usual-names": usual_names,
     "protocol": protocol,
     "command-help": options,
 }

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from assay.digests import RunningSha256
 from assay.errors import BadFile
+from assay.formats.documents import tables
 from assay.formats.documents.batch import Malformed
 from assay.formats.documents.sources import FORUM, HEAD, THREAD, Form, form_of
 from assay.formats.formulas import indexes
@@ -105,7 +106,9 @@ def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]
         return _index_pieces
     if form.name == FORUM:
         return _thread_pieces
-    return _line_pieces if form.name == "jsonl" else _row_pieces
+    if tables.is_table(form.name) and form.name.startswith(tables.COMMA):
+        return _table_pieces
+    return _line_pieces if form.name == "jsonl" or tables.is_table(form.name) else _row_pieces
 
 
 def _row_pieces(blocks: Iterator[bytes], form: Form) -> Iterator[Piece]:
@@ -143,6 +146,10 @@ def _line_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
 
 def _index_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
     return _pieces_cut(blocks, indexes.cut)
+
+
+def _table_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:
+    return _pieces_cut(blocks, tables.cut)
 
 
 def _thread_pieces(blocks: Iterator[bytes], _form: Form) -> Iterator[Piece]:

@@ -1,6 +1,7 @@
 """Converts documents in JSON lines, one object per line, to lines for COPY.
 
-The keys of a document. Only `docno` is required; unknown keys are ignored.
+The keys of a document. Only `docno` is required; unknown keys are ignored. `docno`, `title` and `text` may have the
+other names of `assay.formats.names`, such as `_id`.
 
     docno      its id in runs and qrels: no white space, at most 200 characters
     kind       "document" (the default), "question" or "answer"; of a forum "thread" or "post"
@@ -22,6 +23,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from assay.formats import names
 from assay.formats.documents.batch import (
     MAX_NAME,
     Batch,
@@ -36,6 +38,8 @@ from assay.html.forum import to_html
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title
 
 KINDS = ("question", "answer", "document", "thread", "post")
+NO_DOCNO = f"docno is missing; it may also be named {', '.join(names.DOCUMENTS['docno'].names[1:])}"
+EMPTY = "empty documents"  # the name of the count of documents without title and text
 _DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")
 _LANGUAGE = re.compile(r"(?=.{1,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
@@ -50,21 +54,22 @@ def convert(data: bytes) -> Batch:
         A line is not a JSON object in UTF-8.
     """
     batch = Batch()
-    for offset, line in _lines(data):
+    for number, offset, line in _lines(data):
         try:
-            _document(_parsed(line), batch)
+            add_document(with_usual_names(_parsed(line)), batch)
         except Unusable as reason:
-            batch.skipped[str(reason)] += 1
+            batch.skip(str(reason), number)
         except (ValueError, RecursionError) as fault:
             raise Malformed.at(data, offset, f"not a JSON object in UTF-8 ({_shown(fault)})") from None
     return batch
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """The lines that are not empty, with their numbers and offsets from 0."""
     offset = 0
-    for line in data.split(b"\n"):
+    for number, line in enumerate(data.split(b"\n")):
         if line.strip():
-            yield offset, line
+            yield number, offset, line
         offset += len(line) + 1
 
 
@@ -73,6 +78,15 @@ def _parsed(line: bytes) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError("a value that is not an object")
     return content
+
+
+def with_usual_names(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with `docno`, `title` and `text` in place of other names of theirs."""
+    if "docno" in row and ("body" in row or "text" in row):
+        return row
+    keys = tuple(row)
+    named = {field: row[keys[place]] for field, place in names.places(keys, "documents").items()}
+    return named | row
 
 
 def _refuse_constant(name: str) -> float:
@@ -149,8 +163,17 @@ def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
     return docno_of(row["thread"], "thread") if row.get("thread") else docno
 
 
-def _document(row: dict[str, Any], batch: Batch) -> None:
-    docno, kind = docno_of(row.get("docno")), row.get("kind") or "document"
+def add_document(row: dict[str, Any], batch: Batch) -> None:
+    """Add a document to a batch.
+
+    Raises
+    ------
+    Unusable
+        A value cannot be used.
+    """
+    if row.get("docno") in (None, ""):
+        raise Unusable(NO_DOCNO)
+    docno, kind = docno_of(row["docno"]), row.get("kind") or "document"
     if kind not in KINDS:
         raise Unusable(f"kind is not one of {', '.join(KINDS)}")
     values = (
@@ -169,6 +192,8 @@ def _document(row: dict[str, Any], batch: Batch) -> None:
         text_of(row.get("source"), "source"),
     )
     comments = [_comment(item, docno) for item in _list(row.get("comments"), "comments")]
+    if kind == "document" and not values[3] and not values[4]:
+        batch.counts[EMPTY] += 1
     batch.add("document", docno, values, kind=f"{kind}s")
     for code, comment in comments:
         batch.add("comment", f"{docno} {code}", comment)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.errors import BadFile
+from assay.formats.documents import tables
 from assay.formats.documents.batch import Unusable
 from assay.formats.formulas import indexes
 
@@ -47,7 +48,8 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def form_of(head: bytes, name: str) -> Form:
-    """The form of a file, detected from its first 64 kB: its root element in lower case, `jsonl` or a formula index.
+    """The form of a file, detected from its first 64 kB: its root element in lower case, `jsonl`, a formula index or a
+    table of documents.
 
     Raises
     ------
@@ -60,16 +62,17 @@ def form_of(head: bytes, name: str) -> Form:
     text = head[offset:]
     if text.lstrip(_SPACE).startswith(b"{"):
         return Form("jsonl", offset)
-    index = _index_of(text, name)
-    if index is not None:
-        return Form(index[0].form, offset + index[1])
+    rows = _rows_of(text, name)
+    if rows is not None:
+        return Form(rows[0], offset + rows[1])
     if _DECLARATIONS.match(text):
         raise BadFile(f"{name} has a DOCTYPE with declarations. Remove it: entities are never expanded.")
     prolog = _PROLOG.match(text)
     if prolog is None:
         begin = text[:40].decode(errors="replace")
         raise BadFile(
-            f"{name} is neither XML nor one JSON object per line nor a formula index; it begins with {begin!r}."
+            f"{name} is neither XML nor one JSON object per line nor a formula index nor a table of documents; it "
+            f"begins with {begin!r}. A table has a header with docno and text, or two columns separated by a tab."
         )
     encoding = _ENCODING.search(prolog[1] or b"")
     if encoding and encoding[1].lower() not in {b"utf-8", b"utf8", b"us-ascii", b"ascii"}:
@@ -81,8 +84,15 @@ def form_of(head: bytes, name: str) -> Form:
     return Form(prolog[2].decode().lower(), offset + prolog.end(), bool(prolog[3]))
 
 
-def _index_of(text: bytes, name: str) -> tuple[indexes.Index, int] | None:
+def _rows_of(text: bytes, name: str) -> tuple[str, int] | None:
+    """The form of a formula index or table of documents, and the byte after its header; None for another file."""
+    table = None if text.lstrip(_SPACE).startswith(b"<") else tables.headed(text)
+    if table is not None:
+        return table
     try:
-        return indexes.recognized(text, name)
+        index = indexes.recognized(text, name)
     except Unusable as fault:
         raise BadFile(f"{name}, line 1: {fault}.") from None
+    if index is not None:
+        return index[0].form, index[1]
+    return (tables.PLAIN, 0) if tables.is_plain(text) else None

@@ -6,15 +6,15 @@ ones are recognized and others have to be named.
 
 from collections.abc import Sequence
 
-from assay.formats.qrels.tables import NAMES
+from assay.formats import names
 
 INPUT, ANSWER = "input.", "answer."
 USERNAME, WORKER = "Turkle.Username", "WorkerId"
 FIXED = {"accepted_at": "AcceptTime", "judged_at": "SubmitTime", "seconds": "WorkTimeInSeconds"}
 USUAL = {
-    "topic": (INPUT, (*NAMES["topic"], "topicid", "topic_code", "topic_number")),
-    "docno": (INPUT, (*NAMES["docno"], "document", "document_id", "answer_id", "postid")),
-    "grade": (ANSWER, (*NAMES["grade"], "rating", "label", "judgment", "choice", "answer")),
+    "topic": (INPUT, (*names.QRELS["topic"].names, "topicid", "topic_code", "topic_number")),
+    "docno": (INPUT, (*names.QRELS["docno"].names, "document", "document_id", "answer_id", "postid")),
+    "grade": (ANSWER, (*names.QRELS["grade"].names, "rating", "label", "judgment", "choice", "answer")),
     "comment": (ANSWER, ("comment", "comments", "note", "notes", "remark", "remarks")),
 }
 
@@ -30,8 +30,8 @@ def turkle_columns(header: Sequence[str]) -> dict[str, str]:
     lower = {name.lower(): name for name in header}
     columns = {of_field: column for of_field, column in FIXED.items() if column in header}
     columns["assessor"] = USERNAME if USERNAME in header else WORKER
-    for of_field, (prefix, names) in USUAL.items():
-        column = next((lower[prefix + name] for name in names if prefix + name in lower), None)
+    for of_field, (prefix, usual) in USUAL.items():
+        column = next((lower[prefix + name] for name in usual if prefix + name in lower), None)
         if column is not None:
             columns[of_field] = column
     return columns

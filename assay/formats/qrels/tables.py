@@ -4,11 +4,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from io import StringIO
 
-NAMES = {
-    "topic": ("topic", "topic_id", "query_id", "query", "qid"),
-    "docno": ("docno", "doc_id", "post_id", "formula_id", "visual_id", "docid"),
-    "grade": ("grade", "relevance", "rel", "score"),
-}
+from assay.formats import names
+
 MAX_HEADER = 1000  # bytes; a longer first line is not a header
 
 
@@ -19,19 +16,16 @@ def header_of(data: bytes) -> tuple[str, list[str]] | None:
         return None
     text = line[0].decode()
     separator = "\t" if "\t" in text else ","
-    words = [word.strip().strip('"').lower() for word in text.split(separator)]
-    return (separator, words) if all(_place(words, name) is not None for name in NAMES) else None
-
-
-def _place(words: list[str], name: str) -> int | None:
-    return next((n for n, word in enumerate(words) if word in NAMES[name]), None)
+    words = text.split(separator)
+    return (separator, words) if len(names.places(words, "qrels")) == len(names.QRELS) else None
 
 
 def table_rows(
     text: str, separator: str, header: list[str]
 ) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
     """For each row its line number, and either topic, docno and grade or what is wrong with it."""
-    places = [_place(header, name) or 0 for name in NAMES]
+    known = names.places(header, "qrels")
+    places = [known[field] for field in names.QRELS]
     csv = import_module("csv")  # slow to import, and most qrels have no header
     quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
     reader = csv.reader(StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True)

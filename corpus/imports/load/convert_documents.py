@@ -1,11 +1,12 @@
-"""Conversion of a chunk of documents: a dump of Stack Exchange, threads of a forum, or JSON Lines."""
+"""Conversion of a chunk of documents: a dump of Stack Exchange, threads of a forum, JSON Lines, or a table."""
 
 from typing import NamedTuple
 
-from assay.formats.documents import forum, jsonl, stackexchange
-from assay.formats.documents.batch import Malformed, Packed
+from assay.formats.documents import forum, jsonl, stackexchange, table_rows
+from assay.formats.documents.batch import Batch, Malformed, Packed
 from assay.formats.documents.dump import Chunk
 from assay.formats.documents.sources import FORUM
+from assay.formats.documents.tables import is_table
 
 _CONVERTERS = {"jsonl": jsonl.convert, FORUM: forum.convert}
 
@@ -21,9 +22,12 @@ class Fault(NamedTuple):
 def convert_documents(chunk: Chunk, *, form: str) -> Packed | Fault:
     """The rows of a chunk, sanitized and ready for COPY."""
     try:
-        batch = (
-            _CONVERTERS[form](chunk.data) if form in _CONVERTERS else stackexchange.convert(chunk.data, form)
-        )
+        return _converted(chunk.data, form).pack()
     except Malformed as error:
         return Fault(error.message, error.offset, error.n_lines)
-    return batch.pack()
+
+
+def _converted(data: bytes, form: str) -> Batch:
+    if form in _CONVERTERS:
+        return _CONVERTERS[form](data)
+    return table_rows.convert(data, form) if is_table(form) else stackexchange.convert(data, form)

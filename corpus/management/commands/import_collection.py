@@ -22,7 +22,7 @@ from jobs.services import move_here
 class Command(BaseCommand):
     help = (
         "Import files into a collection, which is created if it does not exist: the files of a Stack Exchange dump "
-        "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON, articles in XHTML, "
+        "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON or in tables, articles in XHTML, "
         "formula indexes (TSV in LaTeX, SLT or OPT), or images. A folder means all files in it, and the articles and "
         "images of its subfolders. Archives of articles may be zip or tar. "
         "Files may be compressed with gz, xz or zip. Repeat the command to continue an interrupted import."

@@ -18,6 +18,7 @@ from django.db import OperationalError, connection
 
 from assay import samples
 from assay.errors import BadFile
+from assay.formats.documents.jsonl import NO_DOCNO
 from corpus.collections.exports import documents
 from corpus.collections.selectors import collections_for
 from corpus.imports import files as import_files
@@ -231,7 +232,8 @@ def test_packed_json_documents_are_imported(tmp_path: Path) -> None:
     job = imported(collection, write(tmp_path, "d.jsonl.gz", gzip.compress(content.encode())))
 
     assert (collection.counts["documents"], collection.counts["comments"]) == (2, 1)
-    assert job.result["skipped"] == {"docno is missing": 1}
+    assert job.result["skipped"] == {NO_DOCNO: 1}
+    assert Import.objects.get().skipped_lines == {NO_DOCNO: [3]}
 
 
 def test_only_organizers_see_a_collection_during_its_first_import(tmp_path: Path) -> None:

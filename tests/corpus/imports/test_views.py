@@ -54,6 +54,55 @@ def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) ->
     assert "1: a post that is not a question or answer: a tag wiki" in page
 
 
+@pytest.mark.parametrize(
+    ("content", "kind", "texts"),
+    [
+        (
+            b'11\tIs 5 < 6 & "so"?\n007\tb\n',
+            "tsv docno=1 text=2",
+            {"11": '<p>Is 5 &lt; 6 &amp; "so"?</p>', "007": "<p>b</p>"},
+        ),
+        (
+            b'topic_id\tTweet-ID\turl\ttweet_text\nt\t1\tu\t"say ""hi"""\nt\t2\nt\t3\tu\t\xff\n',
+            "tsv docno=2 text=4",
+            {"1": '<p>say "hi"</p>'},
+        ),
+        (
+            b'\xef\xbb\xbf"text","id"\r\n"a, ""b""\n\nc",d1\r\nx,d2\r\n',
+            "csv docno=2 text=1",
+            {"d1": '<p>a, "b"</p><p>c</p>', "d2": "<p>x</p>"},
+        ),
+        (
+            b'{"_id": "d1", "contents": "a"}\n{"id": 7, "passage": "b"}\n{"docid": "e"}\n',
+            "jsonl",
+            {"d1": "<p>a</p>", "7": "<p>b</p>", "e": ""},
+        ),
+    ],
+)
+def test_tables_and_other_names_of_fields_are_imported(
+    organizer: Client, content: bytes, kind: str, texts: dict[str, str]
+) -> None:
+    response = start(organizer, slug="tweets", upload=upload(content, "tweets.txt"))
+    jobs.run(Job.objects.get().pk)
+    page = organizer.get(response["Location"]).content.decode()
+
+    stored = {document.docno: "".join(document.body.splitlines()) for document in Document.objects.all()}
+    assert (stored, Import.objects.get().format) == (texts, kind)
+    if b"url" in content:
+        assert "1: fewer columns than the header or first row" in page
+        assert "1: not UTF-8" in page
+    assert ("1 empty document" in page) == ("" in texts.values())
+
+
+def test_file_without_docnos_is_refused_with_the_names_that_are_read(organizer: Client) -> None:
+    response = start(organizer, slug="args", upload=upload(b'{"key": "a", "text": "b"}\n', "args.jsonl"))
+    jobs.run(Job.objects.get().pk)
+    page = organizer.get(response["Location"]).content.decode()
+
+    assert "args.jsonl, line 1: docno is missing; it may also be named doc_id, docid" in page
+    assert "None of its 1 rows can be imported" in page
+
+
 def test_progress_is_shown_while_the_import_runs(organizer: Client) -> None:
     response = start(organizer, slug="math", upload=upload())
 

@@ -264,7 +264,7 @@ def test_json_document_of_plain_text_is_escaped() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({}, "docno is missing"),
+        ({}, jsonl.NO_DOCNO),
         ({"docno": "a b"}, "docno contains white space or is longer than 200 characters"),
         ({"docno": "a" * 201}, "docno contains white space or is longer than 200 characters"),
         ({"docno": True}, "docno is not a string"),

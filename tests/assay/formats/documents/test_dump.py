@@ -42,6 +42,16 @@ def test_import_continued_at_any_chunk_gives_the_same_chunks() -> None:
         assert again.sha256 == first.sha256
 
 
+def test_rows_of_a_table_are_not_cut_within_quotation_marks() -> None:
+    rows = [f'd{n},"line one\nline ""two"" of {n}"\n' for n in range(6000)]
+
+    chunks = pieces("docno,text\n" + "".join(rows), size=9000)
+
+    assert "".join(chunk.decode() for chunk in chunks) == "".join(rows)
+    assert len(chunks) > 10
+    assert all(chunk.startswith(b"d") and chunk.endswith(b'"\n') for chunk in chunks)
+
+
 def test_chunks_know_their_first_line() -> None:
     content = many_posts(600).encode()
 

@@ -1,0 +1,78 @@
+"""Converts rows of tables of documents (`assay.formats.documents.tables`) to lines for COPY.
+
+With tabs, a field is its characters, except that a field in quotation marks with doubled ones inside is what csv means
+by it. With commas, a quoted field may contain commas and line ends.
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from io import StringIO
+
+from assay.formats.documents.batch import MAX_TEXT, Batch, Malformed, Unusable
+from assay.formats.documents.jsonl import add_document
+from assay.formats.documents.tables import TAB
+
+_DOUBLED = re.compile(r'"(?:[^"]|"")*+"')
+
+
+def convert(data: bytes, form: str) -> Batch:
+    """Convert a chunk of rows to lines for the staging tables.
+
+    Raises
+    ------
+    Malformed
+        A row with commas has a quotation that is not closed, or something after one.
+    """
+    kind, _, columns = form.partition(" ")
+    places = {field: int(place) - 1 for field, place in re.findall(r"(\w+)=(\d+)", columns)}
+    batch = Batch()
+    for number, cells in (_tab_rows if kind == TAB else _comma_rows)(data):
+        try:
+            add_document(_fields(cells, places), batch)
+        except Unusable as reason:
+            batch.skip(str(reason), number)
+    return batch
+
+
+def _fields(cells: list[str], places: dict[str, int]) -> dict[str, str]:
+    if len(cells) <= max(places.values()):
+        raise Unusable("fewer columns than the header or first row")
+    fields = {field: cells[place].strip() for field, place in places.items()}
+    try:
+        "".join(fields.values()).encode()
+    except UnicodeEncodeError:
+        raise Unusable("not UTF-8") from None
+    return fields
+
+
+def _tab_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(_decoded(data).split("\n")):
+        if line.strip():
+            yield number, [_unquoted(cell) for cell in line.rstrip("\r").split("\t")]
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if '""' in cell and _DOUBLED.fullmatch(cell) else cell
+
+
+def _comma_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(2 * MAX_TEXT)
+    reader = csv.reader(StringIO(_decoded(data), newline=""), strict=True)
+    n_lines = 0
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            offset = sum(len(line) + 1 for line in data.split(b"\n")[:n_lines])
+            raise Malformed(f"not a row of a table: {error}", offset=offset, n_lines=n_lines) from None
+        if cells is None:
+            return
+        if any(cells):
+            yield n_lines, cells
+        n_lines = reader.line_num
+
+
+def _decoded(data: bytes) -> str:
+    """Text with a surrogate in place of each byte that is not UTF-8; only rows that have one are skipped."""
+    return data.decode(errors="surrogateescape")

@@ -1,0 +1,78 @@
+"""The names of columns and keys under which files of many collections have the fields of topics, documents and qrels.
+
+Upper and lower case count as equal, and so do `query-id`, `query_id` and `query id`. If no name of a field is there, the
+only name that ends like it is taken: `tweet_id` is the document in `topic_id, tweet_id, tweet_text`.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Usual(NamedTuple):
+    """The names of a field, the preferred one first, and how other names of it end."""
+
+    names: tuple[str, ...]
+    ending: str = ""
+
+
+Fields = Mapping[str, Usual]
+
+_TOPIC = ("topic", "topic_id", "query_id", "query", "qid", "topicid", "queryid")
+_DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus_id", "passage_id", "pid")
+# Names of other things that end like an id of a topic or document.
+_OTHERS = frozenset({*_TOPIC, "thread_id", "parent_id", "author_id", "user_id", "run_id"})
+QRELS: Fields = MappingProxyType(
+    {
+        "topic": Usual(_TOPIC),
+        "docno": Usual((*_DOCUMENT, "post_id", "formula_id", "visual_id"), "id"),
+        "grade": Usual(("grade", "relevance", "rel", "score", "label")),
+    }
+)
+DOCUMENTS: Fields = MappingProxyType(
+    {
+        "docno": Usual((*_DOCUMENT, "_id", "id"), "id"),
+        "title": Usual(("title",), "title"),
+        "text": Usual(("text", "contents", "content", "passage", "abstract"), "text"),
+    }
+)
+TOPICS: Fields = MappingProxyType(
+    {
+        "code": Usual(("code", *_TOPIC[:3], "qid", "_id", "id", "number", "num"), "id"),
+        "title": Usual(("title", "query", "question"), "title"),
+        "text": Usual(("text", "description", "desc"), "description"),
+        "narrative": Usual(("narrative",), "narrative"),
+    }
+)
+USUAL: Mapping[str, Fields] = MappingProxyType({"documents": DOCUMENTS, "topics": TOPICS, "qrels": QRELS})
+
+
+def normal(name: str) -> str:
+    """A name as it is compared."""
+    return name.strip().strip('"').strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def places(names: Sequence[str], fields: str) -> Mapping[str, int]:
+    """The place of each field of `documents`, `topics` or `qrels` that some names contain."""
+    return _places(tuple(names), fields)
+
+
+@lru_cache(maxsize=256)
+def _places(names: tuple[str, ...], fields: str) -> Mapping[str, int]:
+    usual = USUAL[fields]
+    words = [normal(name) for name in names]
+    taken: dict[str, int] = {}
+    for field, (known, _) in usual.items():
+        place = next((words.index(name) for name in known if name in words), None)
+        if place is not None and place not in taken.values():
+            taken[field] = place
+    for field, (_, ending) in usual.items():
+        others = [
+            n
+            for n, word in enumerate(words)
+            if n not in taken.values() and word not in _OTHERS and word.endswith(ending)
+        ]
+        if field not in taken and ending and len(others) == 1:
+            taken[field] = others[0]
+    return MappingProxyType(taken)
