@@ -1,7 +1,7 @@
 """The names of columns and keys under which files of many collections have the fields of topics, documents and qrels.
 
-Upper and lower case count as equal, and so do `query-id`, `query_id` and `query id`. If no name of a field is there, the
-only name that ends like it is taken: `tweet_id` is the document in `topic_id, tweet_id, tweet_text`.
+Upper and lower case count as equal, and so do `query-id`, `query_id` and `query id`. If no name of a field is there,
+the only name that ends like it is taken: `tweet_id` is the document in `topic_id, tweet_id, tweet_text`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,8 +71,18 @@ def _places(names: tuple[str, ...], fields: str) -> Mapping[str, int]:
         others = [
             n
             for n, word in enumerate(words)
-            if n not in taken.values() and word not in _OTHERS and word.endswith(ending)
+            if n not in taken.values() and word not in _OTHERS and word.endswith(f"_{ending}")
         ]
         if field not in taken and ending and len(others) == 1:
             taken[field] = others[0]
     return MappingProxyType(taken)
+
+
+def table_of_topics(text: str) -> tuple[str, Mapping[str, int]] | None:
+    """The separator and the places of the fields of a table of topics, from its header; None if a text is not one."""
+    header = next((line for line in text.split("\n", 1) if line.strip()), "")
+    for separator in ("\t", ","):
+        named = places(header.split(separator), "topics")
+        if "code" in named and len(named) > 1:
+            return separator, named
+    return None

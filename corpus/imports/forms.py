@@ -38,8 +38,8 @@ class ImportForm(forms.Form):
         required=False,
         label="Files",
         help_text="Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, articles in XHTML, "
-        "documents as lines of JSON or in tables, formula indexes, images. Each may be compressed with gz, xz or zip. Or "
-        "one zip or tar archive of such files.",
+        "documents as lines of JSON or in tables, formula indexes, images. Each may be compressed with gz, xz or zip. "
+        "Or one zip or tar archive of such files.",
         widget=FilesInput(attrs={"accept": ACCEPTED}),
     )
     path = forms.ChoiceField(

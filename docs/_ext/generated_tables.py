@@ -157,7 +157,7 @@ def usual_names(fields_of: str) -> Iterator[str]:
     yield "| field | accepted names |"
     yield "|---|---|"
     for field, usual in names.USUAL[fields_of].items():
-        ending = f", or another name that ends in `{usual.ending}`" if usual.ending else ""
+        ending = f", or another name that ends in `_{usual.ending}`" if usual.ending else ""
         yield f"| {field} | {', '.join(f'`{name}`' for name in usual.names)}{ending} |"
 
 

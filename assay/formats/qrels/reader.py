@@ -33,6 +33,11 @@ from assay.protocols.schema import Protocol
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
 FRACTION = re.compile(rb"[+-]?\d*\.\d+")
+WORDS = re.compile(rb"[^1-9]*")  # a header, whose only number may be TREC's column 0
+NO_HEADER = (
+    "the line looks like a header, but does not name topic, docno and grade; name them so, with a tab or comma "
+    "between, or delete the line"
+)
 HIGHEST = 999
 LOWEST = -999
 POOLED = -1  # the grade of a unit that was pooled and has no grade
@@ -288,10 +293,13 @@ class _Reading:
         form, columns = self.form, line.split()
         if not columns or line.startswith(b"#"):
             return
+        n_complaints = self.n_complaints
         if len(columns) != form.width:
             self.complain(number, f"expected {form.width} columns ({form.title}), got {len(columns)}")
-            return
-        self._take_row(number, columns[form.topic], columns[form.docno], columns[form.grade])
+        else:
+            self._take_row(number, columns[form.topic], columns[form.docno], columns[form.grade])
+        if number == 1 and self.n_complaints > n_complaints and len(columns) > 2 and WORDS.fullmatch(line):
+            self.complaints[-1] = Complaint(1, NO_HEADER)
 
     def take_table(self, data: bytes, separator: str, header: list[str]) -> None:
         try:

@@ -1,14 +1,18 @@
-"""Reads topic codes: from topic XML whose topics have a `number` or `num`, from JSON lines, or from a list.
+"""Reads topic codes: from topic XML whose topics have a `number` or `num`, from JSON lines, a table, or a list.
 
-A list has one code per line.
+A table has a header that names the code and a text (`assay.formats.names`). A list has one code per line, before white
+space.
 """
 
+import csv
+import io
 import json
 from pathlib import Path
 
 from lxml import etree
 
 from assay.errors import InputError
+from assay.formats import names
 from assay.formats.compression import Limits, opened, unpack
 
 
@@ -33,18 +37,28 @@ def read_topic_codes(path: Path) -> list[str]:
     readers = {b"<": _from_xml, b"{": _from_json}
     codes = readers.get(data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], _from_list)(data, path.name)
     if not codes:
-        raise TopicListError(
-            f"{path.name}: no topics; use topic XML, JSON lines or a list with one code per line"
-        )
+        accepted = "topic XML, JSON lines, a table with a header, or a list with one code per line"
+        raise TopicListError(f"{path.name}: no topics; use {accepted}")
     return codes
 
 
 def _from_json(data: bytes, name: str) -> list[str]:
     rows = (json.loads(line) for line in data.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip())
     try:
-        return [row["code"].strip() for row in rows]
+        return [_code(row) for row in rows]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
-        raise TopicListError(f"{name}: not one JSON object with a `code` per line") from None
+        accepted = ", ".join(names.TOPICS["code"].names)
+        raise TopicListError(
+            f"{name}: not one JSON object per line with a code, which may be named {accepted}"
+        ) from None
+
+
+def _code(row: dict[str, object]) -> str:
+    keys = tuple(row)
+    code = row[keys[names.places(keys, "topics")["code"]]]
+    if isinstance(code, bool) or not isinstance(code, str | int):
+        raise TypeError
+    return str(code).strip()
 
 
 def _from_xml(data: bytes, name: str) -> list[str]:
@@ -63,4 +77,10 @@ def _from_list(data: bytes, name: str) -> list[str]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise TopicListError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
+    table = names.table_of_topics(text)
+    if table is not None:
+        separator, places = table
+        rows = csv.reader(io.StringIO(text), delimiter=separator)
+        cells = [row[places["code"]].strip() for row in rows if len(row) > places["code"]]
+        return [cell for cell in cells[1:] if cell]
     return [line.split()[0] for line in text.splitlines() if line.strip()]

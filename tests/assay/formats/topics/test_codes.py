@@ -24,7 +24,7 @@ def test_topics_are_read_from_xml_and_from_lists(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"<Topics></Topics>", b"<Topics><Topic", b"\xff\xfe", b'{"code": 1}', b"{" * 5000]
+    "data", [b"", b"<Topics></Topics>", b"<Topics><Topic", b"\xff\xfe", b'{"code": 1.5}', b"{" * 5000]
 )
 def test_file_without_topics_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t").write_bytes(data)
