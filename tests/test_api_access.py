@@ -125,6 +125,7 @@ GET leaderboard_file                     44444401 0333
 GET evaluations                          44444401 0333
 POST release_leaderboard                 13333301 3330
 GET paper_tables                         13333301 0333
+GET compare_collections                  13333301 0333
 GET evaluation                           44444401 0333
 POST runs                                13003301 3033
 POST teams                               13333301 3330

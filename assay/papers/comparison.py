@@ -90,31 +90,37 @@ def comparison_tables(
 
 
 def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
-    """Table 1: what each collection consists of."""
-    numbers = ("Topics", "Assessed", "Documents", "Formulas", "Runs", "Teams")
-    columns = (Column("Collection"), Column("Unit"), *(Column(word, is_number=True) for word in numbers))
+    """Table 1: what each collection consists of. A number that nobody stated has no column."""
+    sizes = [_sizes(collection) for collection in collections]
+    known = [name for name in (sizes[0] if sizes else ()) if any(each[name] is not None for each in sizes)]
+    columns = (Column("Collection"), Column("Unit"), *(Column(name, is_number=True) for name in known))
+    rows = tuple(
+        (
+            *words(collection.track.name, UNITS[collection.track.protocol.unit]),
+            *(number(size[name]) for name in known),
+        )
+        for collection, size in zip(collections, sizes, strict=True)
+    )
     return PaperTable(
         "collections",
         "Test collections",
-        "Test collections: what runs retrieve, topics and those that the qrels have, documents and formulas to search, "
-        "and submitted runs with their teams.",
+        "Test collections: what runs retrieve, topics and those that the qrels have, documents and formulas to search "
+        "if they are known, and submitted runs with their teams.",
         columns,
-        (Group("", tuple(map(_collection_row, collections))),),
+        (Group("", rows),),
     )
 
 
-def _collection_row(collection: CollectionFacts) -> Row:
+def _sizes(collection: CollectionFacts) -> dict[str, int | None]:
     track = collection.track
-    teams = {run.team.casefold() for run in track.runs}
-    sizes = (
-        len(track.topics),
-        track.n_topics,
-        collection.n_documents,
-        collection.n_formulas,
-        len(track.runs),
-        len(teams),
-    )
-    return (*words(track.name, UNITS[track.protocol.unit]), *map(number, sizes))
+    return {
+        "Topics": len(track.topics),
+        "Assessed": track.n_topics,
+        "Documents": collection.n_documents,
+        "Formulas": collection.n_formulas,
+        "Runs": len(track.runs),
+        "Teams": len({run.team.casefold() for run in track.runs}),
+    }
 
 
 def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
@@ -151,7 +157,7 @@ def _judging(protocol: Protocol) -> dict[str, str]:
 
 def units_table(collections: Sequence[CollectionFacts]) -> PaperTable:
     """Table 5: judged and relevant units per topic, of the qrels, their instances, and groups of assessors."""
-    parts = ("Minimum", "Maximum", "Mean", "Total")
+    parts = ("Min", "Max", "Mean", "Total")
     columns = [Column("Units"), Column("Topics", is_number=True)]
     columns += [Column(part, of, is_number=True) for of in ("Judged", "Relevant") for part in parts]
     groups = []
@@ -341,7 +347,7 @@ def _rankings(
         measures = [each for each in _measures(collection, wanted) if each in rankings.by_measure]
         tables = [rankings.by_measure[measure] for measure in measures]
         columns = tuple(
-            Column(column, measure, is_number=True)
+            Column(column, measure, is_number=True, is_over_measure=True)
             for measure, table in zip(measures, tables, strict=True)
             for column in table.names
         )

@@ -14,6 +14,7 @@ from assay.plots import Plot
 NAMESPACE = "http://www.w3.org/2000/svg"
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 320, 64, 24, 72
 COLORS = ("#0b6e99", "#b3541e", "#4b7a2b", "#7b3f98", "#8a6d00", "#c2185b", "#00796b", "#5d5d5d")
+LEGEND_LINE, LETTER = 18, 7  # height of a line of the legend, width of a letter
 BARS = 0.8  # share of the width of a group that its bars take
 STEPS = 5  # of the vertical axis, at most
 PGFPLOTS = "% needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}"
@@ -21,16 +22,17 @@ PGFPLOTS = "% needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}"
 
 def as_svg(plot: Plot) -> str:
     """A plot of groups of bars as a picture, with its title and a legend."""
-    ticks = _ticks(plot)
+    ticks, places = _ticks(plot), _places_of_names(plot)
+    height = HEIGHT + LEGEND_LINE * max((line for line, _ in places), default=0)
     root = etree.fromstring(f'<svg xmlns="{NAMESPACE}"/>')
-    size = {"width": str(WIDTH), "height": str(HEIGHT)}
-    for name, value in (size | {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"}).items():
+    size = {"width": str(WIDTH), "height": str(height)}
+    for name, value in (size | {"viewBox": f"0 0 {WIDTH} {height}", "role": "img"}).items():
         root.set(name, value)
     root.set("font-family", "sans-serif")
     root.set("font-size", "12")
     root.append(_element("title", plot.title))
     root.append(_element("rect", **size, fill="#ffffff"))
-    root.extend([*_axis(plot, ticks), *_bars(plot, ticks[-1]), *_legend(plot)])
+    root.extend([*_axis(plot, ticks), *_bars(plot, ticks[-1]), *_legend(plot, places)])
     etree.indent(root)
     return etree.tostring(root, encoding="unicode") + "\n"
 
@@ -92,30 +94,49 @@ def _bars(plot: Plot, top: float) -> Iterator[etree._Element]:
                 yield bar
 
 
-def _legend(plot: Plot) -> Iterator[etree._Element]:
-    x, y = LEFT, HEIGHT - 14
-    for n, series in enumerate(plot.series):
-        color = COLORS[n % len(COLORS)]
+def _places_of_names(plot: Plot) -> list[tuple[int, int]]:
+    """The line of the legend, from 0, and the left end of each name; a line is as wide as the picture."""
+    places, line, x = [], 0, LEFT
+    for series in plot.series:
+        width = 36 + LETTER * len(series["name"])
+        if x > LEFT and x + width > WIDTH:
+            line, x = line + 1, LEFT
+        places.append((line, x))
+        x += width
+    return places
+
+
+def _legend(plot: Plot, places: Sequence[tuple[int, int]]) -> Iterator[etree._Element]:
+    for n, (series, (line, x)) in enumerate(zip(plot.series, places, strict=True)):
+        color, y = COLORS[n % len(COLORS)], HEIGHT - 14 + LEGEND_LINE * line
         yield _element("rect", x=str(x), y=str(y - 10), width="12", height="12", fill=color)
         yield _element("text", series["name"], x=str(x + 18), y=str(y))
-        x += 36 + 7 * len(series["name"])
 
 
 def as_pgfplots(plot: Plot) -> str:
-    """A plot of groups of bars as a figure of LaTeX. Its label is `fig:` and the name of the plot."""
+    """A plot of groups of bars as a figure of LaTeX, as wide as the line. Its label is `fig:` and its name."""
     labels = ", ".join(f"{{{escape(label)}}}" for label in plot.labels)
+    n_labels, n_series = max(len(plot.labels), 1), max(len(plot.series), 1)
     lines = [
         PGFPLOTS,
         "\\begin{figure}",
         "\\centering",
+        *(f"\\definecolor{{{_color(plot, n)}}}{{HTML}}{{{_hex(n)}}}" for n in range(len(plot.series))),
         "\\begin{tikzpicture}",
-        "\\begin{axis}[ybar, ymin=0, enlarge x limits=0.2, legend pos=outer north east,",
-        f"  xtick={{0,...,{max(len(plot.labels) - 1, 0)}}}, xticklabels={{{labels}}},",
-        f"  xlabel={{{escape(plot.across)}}}, ylabel={{{escape(plot.up)}}}]",
+        f"\\begin{{axis}}[ybar=0pt, bar width={BARS / n_series:.3f}, area legend,",
+        "  width=\\linewidth, height=0.55\\linewidth, axis lines*=left, ymajorgrids, ymin=0,",
+        f"  xmin=-0.5, xmax={n_labels - 0.5:g}, xtick={{0,...,{n_labels - 1}}}, xticklabels={{{labels}}},",
+        "  xtick style={draw=none}, typeset ticklabels with strut,",
+        f"  xlabel={{{escape(plot.across)}}}, ylabel={{{escape(plot.up)}}},",
+        "  legend style={at={(0.5,1.03)}, anchor=south, draw=none, legend columns=2, column sep=1ex},",
+        "  legend cell align=left]",
     ]
-    for series in plot.series:
-        points = " ".join(f"({n},{value:g})" for n, value in enumerate(series["values"]) if value is not None)
-        lines += [f"\\addplot coordinates {{{points}}};", f"\\addlegendentry{{{escape(series['name'])}}}"]
+    for n, series in enumerate(plot.series):
+        points = " ".join(f"({x},{value:g})" for x, value in enumerate(series["values"]) if value is not None)
+        lines += [
+            f"\\addplot[fill={_color(plot, n)}, draw=none] coordinates {{{points}}};",
+            f"\\addlegendentry{{{escape(series['name'])}}}",
+        ]
     lines += [
         "\\end{axis}",
         "\\end{tikzpicture}",
@@ -124,3 +145,12 @@ def as_pgfplots(plot: Plot) -> str:
         "\\end{figure}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _color(plot: Plot, n: int) -> str:
+    """The name of the color of a series, for LaTeX."""
+    return f"{plot.name}{n + 1}"
+
+
+def _hex(n: int) -> str:
+    return COLORS[n % len(COLORS)].removeprefix("#").upper()

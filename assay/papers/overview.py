@@ -290,7 +290,7 @@ def _result_row(
     cells = []
     for column, highest in zip(shown, best, strict=True):
         cell = number(_value(runs, tracks, column), digits)
-        cells.append(Value(cell.text, bool(cell.text) and cell.text == highest))
+        cells.append(cell._replace(is_best=bool(cell.text) and cell.text == highest))
     kind = _mark(run, main) if main else run.kind
     return (*words(run.tag, run.uses.capitalize(), kind, CHECK if run.made == MADE[1] else ""), *cells)
 

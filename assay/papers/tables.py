@@ -14,22 +14,28 @@ from assay.evaluation.score_table import as_tsv, one_word
 from assay.formats.latex import escape, measure_name
 from assay.formats.spreadsheet import as_csv
 
-PACKAGES = "% needs \\usepackage{amssymb, booktabs}"
+PACKAGES = "% needs \\usepackage{amssymb, array, booktabs, graphicx}"
 OTHER_SCRIPTS = (
     "% has letters beyond Latin, Greek and Cyrillic: use XeLaTeX or LuaLaTeX, and a font that has them"
 )
 LAST_OF_LATIN = "\u052f"  # and of Greek and Cyrillic
 CHECK = "✓"
+LONG = 9  # letters; a longer heading of numbers has a line for each word
+WORDS_SHARE = 0.74  # of the width of the line, for all columns of words but the first
 
 
 class Column(NamedTuple):
-    """A column. Neighbors with the same `over` share that heading above theirs."""
+    """A column. Neighbors with the same `over` share that heading above theirs.
+
+    `is_measure` and `is_over_measure` state that a heading is the name of a measure, whose apostrophe is a prime.
+    """
 
     label: str
     over: str = ""
     is_number: bool = False
     is_measure: bool = False
     is_mark: bool = False
+    is_over_measure: bool = False
 
     @property
     def style(self) -> str:
@@ -43,10 +49,11 @@ class Column(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A cell as it is printed."""
+    """A cell as it is printed; a number also with all its digits."""
 
     text: str
     is_best: bool = False
+    exact: float | None = None
 
 
 Row = tuple[Value, ...]
@@ -65,6 +72,7 @@ class Over(NamedTuple):
     label: str
     first: int
     last: int
+    is_measure: bool
 
     @property
     def width(self) -> int:
@@ -101,9 +109,12 @@ class PaperTable:
         if not any(column.over for column in self.columns):
             return []
         headings, place = [], 1
-        for label, neighbors in groupby(self.columns, key=lambda column: column.over):
+        for heading, neighbors in groupby(
+            self.columns, key=lambda column: (column.over, column.is_over_measure)
+        ):
+            label, is_measure = heading
             width = len(list(neighbors))
-            headings.append(Over(label, place, place + width - 1))
+            headings.append(Over(label, place, place + width - 1, is_measure))
             place += width
         return headings
 
@@ -124,7 +135,7 @@ def number(value: float | None, digits: int = 4) -> Value:
     """A number as a cell, empty for None; a whole number has no decimals."""
     if value is None:
         return Value("")
-    return Value(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}")
+    return Value(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}", exact=value)
 
 
 def words(*texts: str) -> Row:
@@ -133,7 +144,7 @@ def words(*texts: str) -> Row:
 
 
 def as_latex(table: PaperTable) -> str:
-    """A table environment. Its label is `tab:` and the name of the table."""
+    """A table environment, at most as wide as the line. Its label is `tab:` and the name of the table."""
     body = [
         line for n, group in enumerate(table.groups) for line in _latex_group(table, group, is_first=not n)
     ]
@@ -142,14 +153,15 @@ def as_latex(table: PaperTable) -> str:
         f"\\caption{{{escape(table.caption)}}}",
         f"\\label{{tab:{table.name}}}",
         "\\centering",
-        f"\\begin{{tabular}}{{{''.join(column.alignment for column in table.columns)}}}",
+        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%",
+        f"\\begin{{tabular}}{{{_alignment(table.columns)}}}",
         "\\toprule",
         *_latex_over(table.over),
         " & ".join(_heading(column) for column in table.columns) + r" \\",
         "\\midrule",
         *body,
         "\\bottomrule",
-        "\\end{tabular}",
+        "\\end{tabular}}",
         "\\end{table}",
     ]
     text = "\n".join(lines)
@@ -157,14 +169,31 @@ def as_latex(table: PaperTable) -> str:
     return "\n".join([*notes, text]) + "\n"
 
 
+def _alignment(columns: Sequence[Column]) -> str:
+    """Columns of numbers are right; in a table of words only, all but the first have the same width and break lines."""
+    n_words = len(columns) - 1
+    if n_words < 1 or any(column.style for column in columns):
+        return "".join(column.alignment for column in columns)
+    width = rf"\dimexpr{WORDS_SHARE}\linewidth/{n_words}-2\tabcolsep\relax"
+    return rf"l*{{{n_words}}}{{>{{\raggedright\arraybackslash}}p{{{width}}}}}"
+
+
 def _heading(column: Column) -> str:
-    return measure_name(column.label) if column.is_measure else escape(column.label)
+    if column.is_measure:
+        return measure_name(column.label)
+    if column.is_number and len(column.label) > LONG:
+        lines = r"\\".join(map(escape, column.label.split()))
+        return rf"\shortstack[r]{{{lines}}}"
+    return escape(column.label)
 
 
 def _latex_over(headings: Sequence[Over]) -> Iterator[str]:
     if not headings:
         return
-    cells = [rf"\multicolumn{{{each.width}}}{{c}}{{{escape(each.label)}}}" for each in headings]
+    cells = [
+        rf"\multicolumn{{{each.width}}}{{c}}{{{measure_name(each.label) if each.is_measure else escape(each.label)}}}"
+        for each in headings
+    ]
     yield " & ".join(cells) + r" \\"
     yield " ".join(rf"\cmidrule(lr){{{each.first}-{each.last}}}" for each in headings if each.label)
 
@@ -206,12 +235,27 @@ def _plain(table: PaperTable, row: Row) -> list[str]:
     ]
 
 
+def exact_rows_of(table: PaperTable) -> list[list[str | float | None]]:
+    """The cells with the names of the columns of a file; numbers have all their digits, and are None if undefined."""
+    rows: list[list[str | float | None]] = []
+    for group in table.groups:
+        titles = [group.title] if table.has_groups else []
+        rows += [
+            [*titles, *(_exact(*pair) for pair in zip(row, table.columns, strict=True))] for row in group.rows
+        ]
+    return rows
+
+
+def _exact(cell: Value, column: Column) -> str | float | None:
+    return cell.exact if column.is_number else cell.text
+
+
 def as_file(table: PaperTable, kind: str) -> str:
-    """The table as `tex`, `csv`, `tsv` or `json`."""
+    """The table as `tex`, `csv`, `tsv`, or `json`, whose numbers have all their digits."""
     if kind == "tex":
         return as_latex(table)
     header, rows = header_of(table), rows_of(table)
     if kind == "json":
-        objects = [dict(zip(header, row, strict=True)) for row in rows]
+        objects = [dict(zip(header, row, strict=True)) for row in exact_rows_of(table)]
         return json.dumps(objects, ensure_ascii=False, indent=1) + "\n"
     return as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)

@@ -1,5 +1,6 @@
-"""The tables of overview papers for programs."""
+"""The tables of overview papers, and the comparison of test collections, for programs."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -10,18 +11,43 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
-from assay.papers.tables import PaperTable, as_file, header_of, rows_of
+from assay.papers.figures import as_pgfplots, as_svg
+from assay.papers.tables import PaperTable, as_file, exact_rows_of, header_of, rows_of
+from assay.plots import Plot
 from scoring.papers import pages
+from scoring.papers.pages import ComparisonPage, TablesPage
 from tracks.tracks.selectors import tracks_for
 from web.api.permissions import Organizer
 from web.api.schema import operation
 from web.api.views import ApiView
 
-PARAMETERS = {
-    "other": "Slug of a track whose columns are left of those of this track; repeat it for more.",
+MEASURE = {
     "measure": "A measure to print; repeat it for more. All, but the shares of judged documents, if it is missing.",
-    "digits": "Decimals of the values: 4, 3 or 2.",
+    "digits": "Decimals of what is printed: 4, 3 or 2.",
 }
+OF_TABLES = {
+    "other": "Slug of a track whose columns are left of those of this track; repeat it for more.",
+    **MEASURE,
+}
+OF_COMPARISON = {
+    "track": "Slug of a track; repeat it for each test collection.",
+    "label": "The label of topics that divides them into classes: complexity, or else the first one, if it is missing.",
+    **MEASURE,
+}
+SEVERAL = {"track", "other", "measure"}
+
+
+def _described(parameters: Mapping[str, str]) -> list[OpenApiParameter]:
+    return [
+        OpenApiParameter(name, many=name in SEVERAL, required=name == "track", description=text)
+        for name, text in parameters.items()
+    ]
+
+
+def _check(page: TablesPage | ComparisonPage) -> None:
+    if page.form.errors:
+        errors: Any = page.form.errors
+        raise serializers.ValidationError(errors)
 
 
 class PaperTableSerializer(serializers.Serializer[PaperTable]):
@@ -32,6 +58,9 @@ class PaperTableSerializer(serializers.Serializer[PaperTable]):
     caption = serializers.CharField(help_text="What the table has, and what its marks mean.")
     header = serializers.SerializerMethodField(help_text="A heading for each column.")
     rows = serializers.SerializerMethodField(help_text="The cells of each row, as printed.")
+    values = serializers.SerializerMethodField(
+        help_text="The same cells; numbers with all their digits, and null where there is none."
+    )
     tex = serializers.SerializerMethodField(help_text="The table in LaTeX, for the package booktabs.")
     csv = serializers.SerializerMethodField(help_text="The table as a CSV file.")
 
@@ -45,6 +74,12 @@ class PaperTableSerializer(serializers.Serializer[PaperTable]):
     def get_rows(self, table: PaperTable) -> list[list[str]]:
         return rows_of(table)
 
+    @extend_schema_field(
+        serializers.ListField(child=serializers.ListField(child=serializers.JSONField(allow_null=True)))
+    )
+    def get_values(self, table: PaperTable) -> list[list[str | float | None]]:
+        return exact_rows_of(table)
+
     def get_tex(self, table: PaperTable) -> str:
         return as_file(table, "tex")
 
@@ -52,30 +87,81 @@ class PaperTableSerializer(serializers.Serializer[PaperTable]):
         return as_file(table, "csv")
 
 
+class BarsSerializer(serializers.Serializer[dict[str, Any]]):
+    """The bars of a test collection."""
+
+    name = serializers.CharField()
+    values = serializers.ListField(
+        child=serializers.FloatField(allow_null=True), help_text="In the order of the labels."
+    )
+
+
+class FigureSerializer(serializers.Serializer[Plot]):
+    """A figure of groups of bars."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    across = serializers.CharField(help_text="What the labels are.")
+    up = serializers.CharField(help_text="What the values are.")
+    labels = serializers.ListField(child=serializers.CharField())
+    series = BarsSerializer(many=True)
+    tex = serializers.SerializerMethodField(help_text="The figure in LaTeX, for the package pgfplots.")
+    svg = serializers.SerializerMethodField(help_text="The figure as a picture.")
+
+    def get_tex(self, plot: Plot) -> str:
+        return as_pgfplots(plot)
+
+    def get_svg(self, plot: Plot) -> str:
+        return as_svg(plot)
+
+
+class ComparisonSerializer(serializers.Serializer[ComparisonPage]):
+    """Test collections side by side. A table is missing if no track has what it needs."""
+
+    tables = PaperTableSerializer(many=True)
+    figure = FigureSerializer(source="plot", allow_null=True, help_text="Relevant units by class of topics.")
+
+
 class Tables(ApiView):
     tag = "Leaderboards"
     permission_classes = [Organizer]
     serializer_class = PaperTableSerializer
-    parameters = tuple(PARAMETERS)
+    parameters = tuple(OF_TABLES)
 
     @operation(
         "get_paper_tables",
         responses=PaperTableSerializer(many=True),
-        parameters=[
-            OpenApiParameter(name, many=name != "digits", description=text)
-            for name, text in PARAMETERS.items()
-        ],
+        parameters=_described(OF_TABLES),
     )
     def get(self, request: Request, slug: str) -> Response:
         """Read the tables of an overview paper: runs, participants, topics by category, results."""
         user = person_of(request)
         track = get_object_or_404(tracks_for(user), slug=slug)
         page = pages.tables_page(user, track, request.query_params)
-        if page.form.errors:
-            errors: Any = page.form.errors
-            raise serializers.ValidationError(errors)
+        _check(page)
         rows: Any = page.tables
         return Response(PaperTableSerializer(rows, many=True).data)
 
 
-urlpatterns = [path("tracks/<slug:slug>/tables/", Tables.as_view(), name="paper_tables")]
+class Comparison(ApiView):
+    tag = "Leaderboards"
+    permission_classes = [Organizer]
+    serializer_class = ComparisonSerializer
+    parameters = tuple(OF_COMPARISON)
+
+    @operation("compare_collections", responses=ComparisonSerializer, parameters=_described(OF_COMPARISON))
+    def get(self, request: Request) -> Response:
+        """Compare test collections: sizes, judging, judged and relevant units, and rankings of the same runs.
+
+        Rankings are by class of topics, by instances and distinct formulas, and by group of assessors. Each track
+        counts with its newest leaderboard.
+        """
+        page = pages.comparison_page(person_of(request), request.query_params)
+        _check(page)
+        return Response(ComparisonSerializer(page).data)
+
+
+urlpatterns = [
+    path("tracks/<slug:slug>/tables/", Tables.as_view(), name="paper_tables"),
+    path("comparison/", Comparison.as_view(), name="compare_collections"),
+]

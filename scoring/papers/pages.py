@@ -9,13 +9,15 @@ from django.http import QueryDict
 from accounts.models import User
 from assay import plots
 from assay.papers.comparison import comparison_tables, relevant_plot
+from assay.papers.figures import as_pgfplots
 from assay.papers.overview import overview_tables
-from assay.papers.tables import PaperTable
+from assay.papers.tables import PaperTable, as_file
 from scoring.models import Leaderboard
 from scoring.papers import selectors
 from scoring.papers.forms import ComparisonForm, TablesForm
 from tracks.models import Track
 
+FIGURE = "figure-relevant"  # names its file, as the command does
 KINDS = [("tex", "LaTeX"), ("csv", "CSV"), ("tsv", "TSV"), ("json", "JSON")]
 
 
@@ -60,6 +62,7 @@ class ComparisonPage:
     plot: plots.Plot | None
     query: str
     kinds: list[tuple[str, str]] = field(default_factory=lambda: KINDS)
+    figure: str = FIGURE
 
 
 def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
@@ -84,5 +87,9 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
     return ComparisonPage(form, chosen, tables, relevant_plot(collections, label=label), asked.urlencode())
 
 
-def table_named(page: TablesPage | ComparisonPage, name: str) -> PaperTable | None:
-    return next((table for table in page.tables if table.name == name), None)
+def file_of(page: TablesPage | ComparisonPage, name: str, kind: str) -> str | None:
+    """A table as a file, or the figure for LaTeX; None if the page does not have it."""
+    if isinstance(page, ComparisonPage) and page.plot and (name, kind) == (page.figure, "tex"):
+        return as_pgfplots(page.plot)
+    table = next((table for table in page.tables if table.name == name), None)
+    return None if table is None else as_file(table, kind)

@@ -6,7 +6,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_required
-from assay.papers.tables import as_file
 from scoring.papers import pages
 from tracks.tracks.selectors import tracks_for
 from web.downloads import download
@@ -28,10 +27,10 @@ def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -> HttpResponseBase:
     """One table of an overview paper as LaTeX, CSV, TSV or JSON. Organizers only."""
     track = get_object_or_404(tracks_for(request.user), slug=slug)
-    table = pages.table_named(pages.tables_page(request.user, track, request.GET), name)
-    if table is None:
+    text = pages.file_of(pages.tables_page(request.user, track, request.GET), name, kind)
+    if text is None:
         raise Http404
-    return download(as_file(table, kind), f"{slug}-{name}.{kind}")
+    return download(text, f"{slug}-{name}.{kind}")
 
 
 @require_safe
@@ -46,8 +45,8 @@ def comparison(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 @organizer_required
 def comparison_file(request: AuthenticatedRequest, name: str, kind: str) -> HttpResponseBase:
-    """One table of the comparison as LaTeX, CSV, TSV or JSON. Organizers only."""
-    table = pages.table_named(pages.comparison_page(request.user, request.GET), name)
-    if table is None:
+    """One table of the comparison as LaTeX, CSV, TSV or JSON, or its figure as LaTeX. Organizers only."""
+    text = pages.file_of(pages.comparison_page(request.user, request.GET), name, kind)
+    if text is None:
         raise Http404
-    return download(as_file(table, kind), f"comparison-{name}.{kind}")
+    return download(text, f"comparison-{name}.{kind}")

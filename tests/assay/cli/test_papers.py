@@ -174,7 +174,8 @@ groups = {{ strict = "strict.txt" }}
         "0.6000", "0.7333", "0.8667", "0.0682", "0.0673", "0.0786", "0.0712"
     ]  # fmt: skip
     assert [(row["Topics"], row["2020: Relevant"], row["2021: Relevant"]) for row in tables["relevant"]] == [
-        ("Low", "", "34.3"), ("easy", "23.1", ""), ("medium", "23.8", "23.8"), ("High", "", "20.4"), ("hard", "23.5", "")
+        ("Low", "", "34.3"), ("easy", "23.1", ""), ("medium", "23.8", "23.8"), ("High", "", "20.4"),
+        ("hard", "23.5", ""),
     ]  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def test_collections_are_side_by_side() -> None:
         "collections", "judging", "units", "complexity", "relevant", "instances"
     ]  # fmt: skip
     assert rows_of(named(tables, "collections"))[0] == [
-        "One", "visually distinct formulas", "4", "4", "1000", "", "0", "0"
+        "One", "visually distinct formulas", "4", "4", "1000", "0", "0"
     ]  # fmt: skip
     assert ["Judged instances", "at most 5", "at most 5"] in rows_of(named(tables, "judging"))
     assert rows_of(named(tables, "units"))[1][2:] == ["4", "10", "10", "10.0", "40", "0", "8", "2.0", "8"]
@@ -80,7 +80,21 @@ def test_figure_shows_relevant_units_by_complexity() -> None:
     assert {"low", "high", "Complexity", "Relevant units", "One & <only>", "4"} <= set(texts)
     bars = [element.text for element in picture.findall("{*}rect/{*}title")]
     assert "Two, high: 4" in bars
-    assert r"\addlegendentry{One \& \textless{}only\textgreater{}}" in as_pgfplots(plot)
+    latex = as_pgfplots(plot)
+    assert r"\addlegendentry{One \& \textless{}only\textgreater{}}" in latex
+    assert r"\addplot[fill=relevant2, draw=none] coordinates {(0,0) (1,4)};" in latex
+    assert r"\definecolor{relevant2}{HTML}{B3541E}" in latex
+
+
+def test_legend_of_the_figure_has_as_many_lines_as_its_names_need() -> None:
+    plot = relevant_plot([collection(f"A rather long name {n}") for n in range(4)])
+
+    assert plot is not None
+    picture = etree.fromstring(as_svg(plot))
+    names = [each for each in picture.iter("{*}text") if (each.text or "").startswith("A rather")]
+    places = [(float(each.get("x", "")), float(each.get("y", ""))) for each in names]
+    assert places[0][0] == places[3][0], "three in a line"
+    assert max(y for _, y in places) < float(picture.get("height", ""))
 
 
 def test_without_labels_there_is_no_figure() -> None:

@@ -103,3 +103,29 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     assert "Select a valid choice. color is not one of the available choices." in wrong
     assert units.splitlines()[1] == "ARQ,answers,3,2,2,2.0,6,1,1,1.0,3"
     assert r"\quad concept -- proof & " in taus
+    figure = client.get(f"{address}figure-relevant.tex", {"track": "arq"})
+    assert r"\addlegendentry{ARQ}" in figure.content.decode()
+    assert client.get(f"{address}figure-relevant.csv", {"track": "arq"}).status_code == 404
+
+
+def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
+    client, address = api(scored.organizer), reverse("api:compare_collections")
+
+    compared = client.get(address, {"track": "arq", "measure": "nDCG'", "digits": "2"}).json()
+    refusals = [
+        client.get(address, asked) for asked in ({}, {"track": "none"}, {"track": "arq", "label": "color"})
+    ]
+
+    assert [table["name"] for table in compared["tables"]] == [
+        "collections", "judging", "units", "complexity", "relevant"
+    ]  # fmt: skip
+    gaps = compared["tables"][3]
+    assert [row[:2] for row in gaps["rows"]][-1] == ["Mean gap between neighbors", "all topics"]
+    exact = gaps["values"][-1][2]
+    assert gaps["rows"][-1][2] == f"{exact:.2f}" != str(exact)
+    figure = compared["figure"]
+    assert (figure["labels"], figure["series"][0]["name"]) == (["concept", "proof"], "ARQ")
+    assert r"\begin{axis}" in figure["tex"]
+    assert figure["svg"].startswith("<svg")
+    assert [refused.status_code for refused in refusals] == [400, 400, 400]
+    assert "none is not one of the available choices" in refusals[1].content.decode()
